@@ -1,0 +1,116 @@
+"""The command `hearth`: finds the subcommand, and turns every error into a message and an exit code."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+from enum import IntEnum
+
+import click
+
+from hearth import __version__
+from hearth_api.errors import ConfigError, ConnectError, NotFoundError
+
+COMMANDS = {
+    "quickstart": "hearth.cli.quickstart:quickstart",
+    "standalone": "hearth.cli.standalone:standalone",
+    "plugins": "hearth.cli.plugin:plugins",
+    "bundle": "hearth.cli.bundle:bundle",
+    "broker": "hearth.cli.broker:broker",
+}
+"""Subcommand -> "module:attribute", in the order of the help page."""
+
+
+class ExitCode(IntEnum):
+    """What the process tells its caller."""
+
+    OK = 0
+    RUNTIME = 1
+    BAD_INPUT = 2
+    ENVIRONMENT = 3
+    INTERRUPTED = 130
+
+
+EXIT_CODES: Sequence[tuple[type[ConnectError], ExitCode]] = (
+    (ConfigError, ExitCode.BAD_INPUT),
+    (NotFoundError, ExitCode.BAD_INPUT),
+    (ConnectError, ExitCode.RUNTIME),
+)
+"""First match wins; a code that begins with "environment." is about the machine, whatever the class."""
+
+
+class LazyGroup(click.Group):
+    """Imports a subcommand's module only when that subcommand is called or described."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of the subcommands in the order of the table."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return the subcommand of that name, importing its module."""
+        if cmd_name not in COMMANDS:
+            return None
+        module, attribute = COMMANDS[cmd_name].split(":")
+        command: click.Command = getattr(importlib.import_module(module), attribute)
+        return command
+
+
+@click.command(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="hearth")
+def hearth() -> None:
+    """Kafka Connect in Python, on Spark."""
+
+
+def exit_code(error: ConnectError) -> ExitCode:
+    """Return the exit code that belongs to an error."""
+    if error.code.startswith("environment."):
+        return ExitCode.ENVIRONMENT
+    return next(code for kind, code in EXIT_CODES if isinstance(error, kind))
+
+
+def describe(error: ConnectError) -> str:
+    """Return what the user reads: the fact, then the remedy where there is one."""
+    return f"error: {error}" + (f"\nhint: {error.hint}" if error.hint else "")
+
+
+def run(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code; a mistake of the user never shows a stack trace."""
+    try:
+        result = hearth.main(args=arguments, prog_name="hearth", standalone_mode=False)
+    except ConnectError as error:
+        click.echo(describe(error), err=True)
+        return exit_code(error)
+    except click.ClickException as error:
+        return _usage(error)
+    except (KeyboardInterrupt, click.Abort):
+        return ExitCode.INTERRUPTED
+    except BrokenPipeError:
+        return _pipe_closed()
+    except OSError as error:
+        if error.filename is None or error.strerror is None:
+            raise
+        click.echo(f"error: {error.strerror}: {os.fsdecode(error.filename)!r}", err=True)
+        return ExitCode.ENVIRONMENT
+    return result if isinstance(result, int) else ExitCode.OK
+
+
+def _usage(error: click.ClickException) -> int:
+    """Show a misuse of the command line in the form of every other error."""
+    click.echo(f"error: {error.format_message()}", err=True)
+    context = getattr(error, "ctx", None)
+    if context is not None:
+        click.echo(f"hint: {context.command_path} --help", err=True)
+    return ExitCode.BAD_INPUT
+
+
+def _pipe_closed() -> int:
+    """Leave quietly when the reader of our output has gone, as `hearth ... | head` does."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return ExitCode.RUNTIME
+
+
+def main() -> None:
+    """Run the command line and end the process."""
+    sys.exit(run())
