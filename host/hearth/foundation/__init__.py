@@ -1,5 +1,5 @@
 """Foundation holds what knows no word of the domain: property files, child processes, terminal, directories.
 
-Nothing here imports another part of the host, so every part may build on it. Each module is one idea; there is
-no collection of odds and ends.
+Nothing here imports another part of the host, so every part may build on it. Each module is one idea;
+there is no collection of odds and ends.
 """
