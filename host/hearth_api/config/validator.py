@@ -1,0 +1,217 @@
+"""The ready-made checks for values, with Kafka's wording."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from hearth_api.config.config_key import Validator
+from hearth_api.errors import ConfigError
+from hearth_api.text import java_text
+
+
+class Range(Validator):
+    """Accepts numbers from ``minimum`` to ``maximum``, both included; ``None`` leaves a side open."""
+
+    def __init__(self, minimum: float | None = None, maximum: float | None = None) -> None:
+        """Keep the bounds."""
+        self.minimum = minimum
+        self.maximum = maximum
+
+    @classmethod
+    def at_least(cls, minimum: float) -> Range:
+        """Return the range that is open upwards."""
+        return cls(minimum)
+
+    @classmethod
+    def between(cls, minimum: float, maximum: float) -> Range:
+        """Return the range with both bounds."""
+        return cls(minimum, maximum)
+
+    def ensure_valid(self, name: str, value: Any) -> None:
+        """Reject ``None`` and numbers outside the range."""
+        if value is None:
+            raise ConfigError(name, None, "Value must be non-null")
+        if self.minimum is not None and value < self.minimum:
+            raise ConfigError(name, java_text(value), f"Value must be at least {java_text(self.minimum)}")
+        if self.maximum is not None and value > self.maximum:
+            raise ConfigError(name, java_text(value), f"Value must be no more than {java_text(self.maximum)}")
+
+    def __str__(self) -> str:
+        """Return the interval."""
+        bounds = ["" if bound is None else java_text(bound) for bound in (self.minimum, self.maximum)]
+        return "[...]" if not any(bounds) else f"[{','.join(part for part in (bounds[0], '...', bounds[1]) if part)}]"
+
+
+class ValidString(Validator):
+    """Accepts the given texts only; ``None`` is accepted when it is one of them."""
+
+    def __init__(self, *valid: str | None) -> None:
+        """Keep the texts in the order given, which messages use."""
+        self.valid = valid
+
+    def ensure_valid(self, name: str, value: Any) -> None:
+        """Reject every other text."""
+        if value not in self.valid:
+            raise ConfigError(name, value, f"String must be one of: {_joined(self.valid)}")
+
+    def __str__(self) -> str:
+        """Return the texts in brackets."""
+        return f"[{_joined(self.valid)}]"
+
+
+class CaseInsensitiveValidString(Validator):
+    """Accepts the given texts in any case; never ``None``."""
+
+    def __init__(self, *valid: str) -> None:
+        """Keep the texts in upper case, in the order given (Kafka's own order is not stable)."""
+        self.valid = tuple(dict.fromkeys(text.upper() for text in valid))
+
+    def ensure_valid(self, name: str, value: Any) -> None:
+        """Reject ``None`` and every other text."""
+        if value is None or value.upper() not in self.valid:
+            raise ConfigError(name, value, f"String must be one of (case insensitive): {_joined(self.valid)}")
+
+    def __str__(self) -> str:
+        """Return the texts in brackets."""
+        return f"(case insensitive) [{_joined(self.valid)}]"
+
+
+class NonNull(Validator):
+    """Accepts everything but ``None``."""
+
+    def ensure_valid(self, name: str, value: Any) -> None:
+        """Reject ``None``."""
+        if value is None:
+            raise ConfigError(name, None, "entry must be non null")
+
+    def __str__(self) -> str:
+        """Return Kafka's description."""
+        return "non-null string"
+
+
+class NonEmptyString(Validator):
+    """Accepts ``None`` and every text but the empty one; texts are trimmed before, so blanks count as empty."""
+
+    def ensure_valid(self, name: str, value: Any) -> None:
+        """Reject the empty text."""
+        if value == "":
+            raise ConfigError(name, value, "String must be non-empty")
+
+    def __str__(self) -> str:
+        """Return Kafka's description."""
+        return "non-empty string"
+
+
+class NonEmptyStringWithoutControlChars(Validator):
+    """Accepts ``None`` and texts that are neither empty nor hold ISO control characters, such as connector names."""
+
+    def ensure_valid(self, name: str, value: Any) -> None:
+        """Reject the empty text, and name the code points of all control characters."""
+        if value is None:
+            return
+        if value == "":
+            raise ConfigError(name, value, "String may not be empty")
+        found = [str(ord(char)) for char in value if ord(char) < 0x20 or 0x7F <= ord(char) < 0xA0]
+        if found:
+            codes = ", ".join(found)
+            raise ConfigError(
+                name, value, f"String may not contain control sequences but had the following ASCII chars: {codes}"
+            )
+
+    def __str__(self) -> str:
+        """Return Kafka's description."""
+        return "non-empty string without ISO control characters"
+
+
+class ValidList(Validator):
+    """Accepts lists without duplicates and empty items, of the given texts only if any are given (KIP-1161).
+
+    ``ConfigDef.parse`` drops duplicates of such a key with a warning before it is checked; ``validate``
+    reports them.
+    """
+
+    def __init__(self, *valid: str, empty_allowed: bool = True, null_allowed: bool = False) -> None:
+        """Keep the texts and whether an empty list or ``None`` will do."""
+        self.items = ValidString(*valid)
+        self.empty_allowed = empty_allowed
+        self.null_allowed = null_allowed
+
+    def ensure_valid(self, name: str, value: Any) -> None:
+        """Reject a wrong list as a whole first, then its first wrong item."""
+        if value is None:
+            if not self.null_allowed:
+                raise ConfigError(f"Configuration '{name}' values must not be null.")
+            return
+        if not value and not self.empty_allowed:
+            expected = str(self.items) if self.items.valid else "any non-empty value"
+            raise ConfigError(f"Configuration '{name}' must not be empty. Valid values include: {expected}")
+        if len(set(value)) != len(value):
+            raise ConfigError(f"Configuration '{name}' values must not be duplicated.")
+        for item in value:
+            self._ensure_valid_item(name, item)
+
+    def _ensure_valid_item(self, name: str, item: str) -> None:
+        if item == "":
+            raise ConfigError(f"Configuration '{name}' values must not be empty.")
+        if self.items.valid:
+            self.items.ensure_valid(name, item)
+
+    def __str__(self) -> str:
+        """Return the texts in brackets, nothing when every text is accepted."""
+        return str(self.items) if self.items.valid else ""
+
+
+class ListSize(Validator):
+    """Accepts lists of at most ``maximum`` items, and ``None``."""
+
+    def __init__(self, maximum: int) -> None:
+        """Keep the number."""
+        self.maximum = maximum
+
+    def ensure_valid(self, name: str, value: Any) -> None:
+        """Reject longer lists."""
+        if value is not None and len(value) > self.maximum:
+            raise ConfigError(name, value, f"exceeds maximum list size of [{self.maximum}].")
+
+    def __str__(self) -> str:
+        """Return Kafka's description."""
+        return f"List containing maximum of {self.maximum} elements"
+
+
+class Lambda(Validator):
+    """Accepts what a function accepts, follows Kafka's ``LambdaValidator``."""
+
+    def __init__(self, ensure_valid: Callable[[str, Any], None], description: str) -> None:
+        """Keep the function, which is ``Validator.ensure_valid``, and the text that describes it."""
+        self._ensure_valid = ensure_valid
+        self._description = description
+
+    def ensure_valid(self, name: str, value: Any) -> None:
+        """Ask the function."""
+        self._ensure_valid(name, value)
+
+    def __str__(self) -> str:
+        """Return the description."""
+        return self._description
+
+
+class Composite(Validator):
+    """Accepts what all its validators accept; the first objection is the message."""
+
+    def __init__(self, *validators: Validator) -> None:
+        """Keep the validators in the order they are asked."""
+        self.validators = validators
+
+    def ensure_valid(self, name: str, value: Any) -> None:
+        """Ask each in turn."""
+        for validator in self.validators:
+            validator.ensure_valid(name, value)
+
+    def __str__(self) -> str:
+        """Return all descriptions."""
+        return ", ".join(str(validator) for validator in self.validators)
+
+
+def _joined(texts: tuple[str | None, ...]) -> str:
+    return ", ".join("null" if text is None else text for text in texts)

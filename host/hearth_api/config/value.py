@@ -1,0 +1,40 @@
+"""What the validation of a configuration answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass
+class ConfigValue:
+    """One key's value and what is wrong with it, follows Kafka's ``ConfigValue``.
+
+    ``value`` is the parsed value, ``None`` when it could not be parsed. ``recommended_values`` are
+    suggestions for forms and not a restriction. ``visible`` tells forms whether to show the key; hidden
+    keys are validated as well.
+    """
+
+    name: str
+    value: Any = None
+    recommended_values: list[Any] = field(default_factory=list)
+    error_messages: list[str] = field(default_factory=list)
+    visible: bool = True
+
+    def add_error_message(self, message: str) -> None:
+        """Add a message for users; a key with any message makes the configuration unacceptable."""
+        self.error_messages.append(message)
+
+
+@dataclass(frozen=True)
+class Config:
+    """The outcome of ``Connector.validate``: one ``ConfigValue`` per key, follows Kafka's ``Config``."""
+
+    values: list[ConfigValue]
+
+    def __getitem__(self, name: str) -> ConfigValue:
+        """Return the value of one key, for checks across keys; ``KeyError`` when it is not part of the outcome."""
+        for value in self.values:
+            if value.name == name:
+                return value
+        raise KeyError(name)
