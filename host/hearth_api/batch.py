@@ -1,0 +1,128 @@
+"""Batches: many records of one topic and one schema as Arrow columns.
+
+Arrow is loaded when the first batch is made, so that plugins which work on records need no pyarrow.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
+
+from hearth_api.record import TimestampType
+from hearth_api.schema import Schema
+from hearth_api.schema_json import schema_from_text, schema_to_text
+
+_METADATA_KEY = b"hearth"
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """One topic's records of one key schema and one value schema, in order.
+
+    `data` holds the columns; only `value` is always there, a column that is missing is null in every row:
+
+    - `key`, `value`: of `arrow_type(schema)`
+    - `partition` int32: the wanted Kafka partition (source) or the one read from (sink)
+    - `timestamp` int64: milliseconds since 1970
+    - `headers`: list of struct of `key`, `schema` (JSON text, null = none), `value` (JSON text of the physical value)
+    - `source_offset` utf8: JSON text of the offset after the record (source)
+    - `offset` int64, `original_partition` int32, `original_offset` int64 (sink)
+    - `row` int32: belongs to the runtime; whoever changes a batch carries it along
+
+    Batches are immutable; every change gives a new one that shares the columns.
+    """
+
+    topic: str | None
+    key_schema: Schema | None
+    value_schema: Schema | None
+    data: Any
+    source_partition: Mapping[str, Any] | None = None
+    timestamp_type: TimestampType = TimestampType.NO_TIMESTAMP_TYPE
+    original_topic: str | None = None
+
+    @property
+    def num_rows(self) -> int:
+        """Return how many records the batch holds."""
+        rows: int = self.data.num_rows
+        return rows
+
+    def __len__(self) -> int:
+        """Return how many records the batch holds."""
+        return self.num_rows
+
+    def column(self, name: str) -> Any:
+        """Return a column as a pyarrow Array, or None when it is missing, which means all null."""
+        index = self.data.schema.get_field_index(name)
+        return None if index < 0 else self.data.column(index)
+
+    def with_columns(self, **columns: Any) -> Batch:
+        """Return a batch with columns set by name; None takes a column away."""
+        import pyarrow as pa
+
+        present = dict(zip(self.data.schema.names, self.data.columns, strict=False))
+        present.update(columns)
+        kept = {name: column for name, column in present.items() if column is not None}
+        return replace(self, data=pa.RecordBatch.from_arrays(list(kept.values()), names=list(kept)))
+
+    def replace(self, **changes: Any) -> Batch:
+        """Return a batch with some attributes changed."""
+        return replace(self, **changes)
+
+    def filter(self, mask: Any) -> Batch:
+        """Return the rows where the boolean array is true."""
+        return replace(self, data=self.data.filter(mask))
+
+    def slice(self, offset: int, length: int | None = None) -> Batch:
+        """Return some consecutive rows, without copying."""
+        return replace(self, data=self.data.slice(offset, length))
+
+    def take(self, indices: Any) -> Batch:
+        """Return the rows of the given numbers, in that order."""
+        return replace(self, data=self.data.take(indices))
+
+    def to_arrow(self) -> Any:
+        """Return a RecordBatch that carries the attributes in its metadata, for Arrow IPC."""
+        return self.data.replace_schema_metadata({_METADATA_KEY: self._metadata()})
+
+    @classmethod
+    def from_arrow(cls, data: Any) -> Batch:
+        """Return the batch that `to_arrow` made the RecordBatch from."""
+        return cls._of(data, _attributes(data.schema.metadata[_METADATA_KEY]))
+
+    @classmethod
+    def _of(cls, data: Any, attributes: _Attributes) -> Batch:
+        topic, key_schema, value_schema, source_partition, timestamp_type, original_topic = attributes
+        return cls(topic, key_schema, value_schema, data, source_partition, timestamp_type, original_topic)
+
+    def _metadata(self) -> str:
+        attributes = {
+            "topic": self.topic,
+            "key_schema": None if self.key_schema is None else schema_to_text(self.key_schema),
+            "value_schema": None if self.value_schema is None else schema_to_text(self.value_schema),
+            "source_partition": None if self.source_partition is None else dict(self.source_partition),
+            "timestamp_type": self.timestamp_type.value,
+            "original_topic": self.original_topic,
+        }
+        return json.dumps(attributes)
+
+
+_Attributes = tuple[
+    "str | None", "Schema | None", "Schema | None", "Mapping[str, Any] | None", TimestampType, "str | None"
+]
+
+
+@lru_cache(maxsize=1000)
+def _attributes(metadata: bytes) -> _Attributes:
+    # Batches of one source partition follow each other, so most look-ups end in the cache.
+    form = json.loads(metadata)
+    return (
+        form["topic"],
+        None if form["key_schema"] is None else schema_from_text(form["key_schema"]),
+        None if form["value_schema"] is None else schema_from_text(form["value_schema"]),
+        form["source_partition"],
+        TimestampType(form["timestamp_type"]),
+        form["original_topic"],
+    )

@@ -1,0 +1,194 @@
+"""Records to batches and back."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import repeat
+from typing import Any
+
+from hearth_api.batch import Batch
+from hearth_api.column import column_to_values, values_to_column
+from hearth_api.errors import DataError
+from hearth_api.header import Header, Headers
+from hearth_api.record import ConnectRecord, SinkRecord, SourceRecord
+from hearth_api.schema import INT32_SCHEMA, INT64_SCHEMA, STRING_SCHEMA, Schema
+from hearth_api.schema_json import schema_from_text, schema_to_text
+from hearth_api.wire import value_from_json, value_to_json
+
+
+def records_to_batches(records: Sequence[ConnectRecord]) -> list[Batch]:
+    """Return the records as batches, in order.
+
+    A new batch starts where topic, schemas, source partition, timestamp type or original topic change.
+    """
+    batches = []
+    start = 0
+    for index in range(1, len(records) + 1):
+        if index == len(records) or not _belong_together(records[start], records[index]):
+            batches.append(_batch(records[start:index]))
+            start = index
+    return batches
+
+
+def batch_to_source_records(batch: Batch) -> list[SourceRecord]:
+    """Return the rows of a batch as records of a source."""
+    partition = batch.source_partition
+    offsets = _values(batch, "source_offset", STRING_SCHEMA)
+    parts = zip(
+        offsets,
+        _values(batch, "partition", INT32_SCHEMA),
+        _values(batch, "key", batch.key_schema),
+        _values(batch, "value", batch.value_schema),
+        _values(batch, "timestamp", INT64_SCHEMA),
+        _headers(batch),
+        range(batch.num_rows), strict=False,
+    )
+    topic, key_schema, value_schema = batch.topic, batch.key_schema, batch.value_schema
+    return [
+        SourceRecord(
+            partition, None if offset is None else json.loads(offset), topic, kafka_partition,
+            key_schema, key, value_schema, value, timestamp, headers,
+        )
+        for offset, kafka_partition, key, value, timestamp, headers, _ in parts
+    ]  # fmt: skip
+
+
+def batch_to_sink_records(batch: Batch) -> list[SinkRecord]:
+    """Return the rows of a batch as records for a sink."""
+    parts = zip(
+        _values(batch, "partition", INT32_SCHEMA),
+        _values(batch, "key", batch.key_schema),
+        _values(batch, "value", batch.value_schema),
+        _values(batch, "offset", INT64_SCHEMA),
+        _values(batch, "timestamp", INT64_SCHEMA),
+        _headers(batch),
+        _values(batch, "original_partition", INT32_SCHEMA),
+        _values(batch, "original_offset", INT64_SCHEMA),
+        range(batch.num_rows), strict=False,
+    )
+    topic, key_schema, value_schema = batch.topic or "", batch.key_schema, batch.value_schema
+    kind, original_topic = batch.timestamp_type, batch.original_topic
+    return [
+        SinkRecord(
+            topic, partition, key_schema, key, value_schema, value, offset, timestamp, kind,
+            headers, original_topic, original_partition, original_offset,
+        )
+        for partition, key, value, offset, timestamp, headers, original_partition, original_offset, _ in parts
+    ]  # fmt: skip
+
+
+def _belong_together(first: ConnectRecord, other: ConnectRecord) -> bool:
+    if type(first) is not type(other) or first.topic != other.topic:
+        return False
+    if not (_same(first.value_schema, other.value_schema) and _same(first.key_schema, other.key_schema)):
+        return False
+    if isinstance(first, SourceRecord) and isinstance(other, SourceRecord):
+        return _same(first.source_partition, other.source_partition)
+    if isinstance(first, SinkRecord) and isinstance(other, SinkRecord):
+        return first.timestamp_type is other.timestamp_type and first.original_topic == other.original_topic
+    return True
+
+
+def _same(first: object, other: object) -> bool:
+    # Nearly always the very same object, and then nothing is compared.
+    return first is other or first == other
+
+
+def _batch(records: Sequence[ConnectRecord]) -> Batch:
+    import pyarrow as pa
+
+    first = records[0]
+    columns = {"value": values_to_column(first.value_schema, [record.value for record in records])}
+    if any(record.key is not None for record in records):
+        columns["key"] = values_to_column(first.key_schema, [record.key for record in records])
+    _add(columns, "partition", INT32_SCHEMA, [record.kafka_partition for record in records])
+    _add(columns, "timestamp", INT64_SCHEMA, [record.timestamp for record in records])
+    if any(record.has_headers for record in records):
+        columns["headers"] = headers_to_column([record.headers for record in records])
+    attributes: dict[str, Any] = {}
+    if isinstance(first, SourceRecord):
+        attributes = {"source_partition": first.source_partition}
+        _add_source(columns, [record for record in records if isinstance(record, SourceRecord)])
+    elif isinstance(first, SinkRecord):
+        attributes = {"timestamp_type": first.timestamp_type, "original_topic": first.original_topic}
+        _add_sink(columns, [record for record in records if isinstance(record, SinkRecord)])
+    data = pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
+    return Batch(first.topic, first.key_schema, first.value_schema, data, **attributes)
+
+
+def _add(columns: dict[str, Any], name: str, schema: Schema, values: list[Any]) -> None:
+    if values.count(None) != len(values):
+        columns[name] = values_to_column(schema, values)
+
+
+def _add_source(columns: dict[str, Any], records: Sequence[SourceRecord]) -> None:
+    offsets = [None if record.source_offset is None else offset_to_json(record.source_offset) for record in records]
+    _add(columns, "source_offset", STRING_SCHEMA, offsets)
+
+
+def _add_sink(columns: dict[str, Any], records: Sequence[SinkRecord]) -> None:
+    _add(columns, "offset", INT64_SCHEMA, [record.kafka_offset for record in records])
+    if any(record.original_kafka_partition != record.kafka_partition for record in records):
+        partitions = [record.original_kafka_partition for record in records]
+        _add(columns, "original_partition", INT32_SCHEMA, partitions)
+    if any(record.original_kafka_offset != record.kafka_offset for record in records):
+        _add(columns, "original_offset", INT64_SCHEMA, [record.original_kafka_offset for record in records])
+
+
+def _values(batch: Batch, name: str, schema: Schema | None) -> Any:
+    column = batch.column(name)
+    return repeat(None) if column is None else column_to_values(schema, column)
+
+
+def _base64(value: object) -> str:
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return base64.b64encode(value).decode()
+    raise DataError(f"offset holds a value that is not primitive: {value!r}")
+
+
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=_base64).encode
+
+
+def offset_to_json(offset: Mapping[str, Any]) -> str:
+    """Return a source offset or source partition as JSON text, bytes as base64 as Kafka Connect stores them."""
+    return _encode(offset if type(offset) is dict else dict(offset))
+
+
+def headers_to_column(headers: Sequence[Headers]) -> Any:
+    """Return the headers of several records as a column."""
+    import pyarrow as pa
+
+    flat = [header for group in headers for header in group]
+    ends = [0]
+    for group in headers:
+        ends.append(ends[-1] + len(group))
+    schemas = [header.schema for header in flat]
+    parts = [
+        pa.array([header.key for header in flat], pa.string()),
+        pa.array([None if schema is None else schema_to_text(schema) for schema in schemas], pa.string()),
+        pa.array([_header_text(schema, header.value) for schema, header in zip(schemas, flat, strict=False)], pa.string()),
+    ]
+    entries = pa.StructArray.from_arrays(parts, names=["key", "schema", "value"])
+    return pa.ListArray.from_arrays(pa.array(ends, pa.int32()), entries)
+
+
+def column_to_headers(column: Any) -> list[Headers | None]:
+    """Return the headers of several records from a column; None where a record has none."""
+    return [Headers(map(_header, group)) if group else None for group in column.to_pylist()]
+
+
+def _header_text(schema: Schema | None, value: Any) -> str | None:
+    return None if value is None else value_to_json(schema, value)
+
+
+def _header(entry: Mapping[str, str | None]) -> Header:
+    schema = None if entry["schema"] is None else schema_from_text(entry["schema"])
+    value = None if entry["value"] is None else value_from_json(schema, entry["value"])
+    return Header(entry["key"] or "", schema, value)
+
+
+def _headers(batch: Batch) -> Iterator[Headers | None] | list[Headers | None]:
+    column = batch.column("headers")
+    return repeat(None) if column is None else column_to_headers(column)

@@ -1,0 +1,219 @@
+"""Columns: the values of many records as one Arrow array, there and back.
+
+Columns hold the physical form of values. A column without schema holds the plain JSON text of every value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from itertools import chain
+from typing import Any
+
+from hearth_api.errors import DataError
+from hearth_api.logical import Date, Decimal, Time, Timestamp
+from hearth_api.schema import Schema, Type
+from hearth_api.struct import Struct
+from hearth_api.validation import is_logical, validate_value
+from hearth_api.wire import plain_from_json, plain_to_json
+
+_LOGICAL: dict[str | None, Any] = {kind.LOGICAL_NAME: kind for kind in (Date, Decimal, Time, Timestamp)}
+_ARROW_NAME = {type_: type_.value for type_ in Type} | {
+    Type.FLOAT32: "float32", Type.FLOAT64: "float64", Type.BOOLEAN: "bool_", Type.BYTES: "binary",
+}  # fmt: skip
+_NULL = type(None)
+_EXACT_TYPE: dict[Type, type] = {
+    **dict.fromkeys((Type.INT8, Type.INT16, Type.INT32, Type.INT64), int),
+    Type.FLOAT32: float, Type.FLOAT64: float, Type.BOOLEAN: bool, Type.STRING: str, Type.BYTES: bytes,
+}  # fmt: skip
+# Format letters of memoryview: numbers are read straight from Arrow's memory.
+_LETTER = {
+    Type.INT8: "b", Type.INT16: "h", Type.INT32: "i", Type.INT64: "q", Type.FLOAT32: "f", Type.FLOAT64: "d",
+}  # fmt: skip
+
+
+@lru_cache(maxsize=1000)
+def arrow_type(schema: Schema | None) -> Any:
+    """Return the Arrow type of a column of values of the schema."""
+    import pyarrow as pa
+
+    if schema is None:
+        return pa.string()
+    if schema.type is Type.ARRAY:
+        return pa.list_(arrow_type(schema.value_schema))
+    if schema.type is Type.MAP:
+        return pa.map_(arrow_type(schema.key_schema), arrow_type(schema.value_schema))
+    if schema.type is Type.STRUCT:
+        return pa.struct([pa.field(field.name, arrow_type(field.schema)) for field in schema.fields])
+    return getattr(pa, _ARROW_NAME[schema.type])()
+
+
+def values_to_column(schema: Schema | None, values: Sequence[Any]) -> Any:
+    """Return the values as an Arrow array; one that does not fit the schema raises a DataError.
+
+    None becomes null even where the schema forbids it: the converter decides what to make of it.
+    """
+    import pyarrow as pa
+
+    if schema is None:
+        return pa.array([None if value is None else plain_to_json(value) for value in values], pa.string())
+    if schema.type is Type.STRUCT:
+        return _struct_column(schema, values)
+    if schema.type is Type.ARRAY or schema.type is Type.MAP:
+        return _list_column(schema, values)
+    if is_logical(schema):
+        values = _logical_values(schema, values)
+    elif not {_EXACT_TYPE[schema.type], _NULL}.issuperset(map(type, values)):
+        values = _checked(schema, values)
+    try:
+        return pa.array(values, arrow_type(schema))
+    except (pa.ArrowException, OverflowError, UnicodeEncodeError) as error:
+        _checked(schema, values)
+        raise DataError(f"values of type {schema.type} cannot be kept in a column: {error}") from error
+
+
+def column_to_values(schema: Schema | None, column: Any) -> list[Any]:
+    """Return the values of an Arrow array as Python values of the record API."""
+    if schema is None:
+        return [None if text is None else plain_from_json(text) for text in _texts(column)]
+    if schema.type is Type.STRUCT:
+        return _struct_values(schema, column)
+    if schema.type is Type.ARRAY or schema.type is Type.MAP:
+        return _list_values(schema, column)
+    values = _primitive_values(schema.type, column)
+    if is_logical(schema):
+        to_logical = _LOGICAL[schema.name].to_logical
+        return [None if value is None else to_logical(schema, value) for value in values]
+    return values
+
+
+def _checked(schema: Schema, values: Sequence[Any]) -> list[Any]:
+    kind = _EXACT_TYPE[schema.type]
+    for value in values:
+        if value is not None:
+            validate_value(schema, value)
+    return [None if value is None else kind(value) for value in values]
+
+
+def _logical_values(schema: Schema, values: Sequence[Any]) -> list[Any]:
+    from_logical = _LOGICAL[schema.name].from_logical
+    physical = []
+    for value in values:
+        if value is not None:
+            validate_value(schema, value)
+        physical.append(None if value is None else from_logical(schema, value))
+    return physical
+
+
+def _struct_column(schema: Schema, values: Sequence[Any]) -> Any:
+    import pyarrow as pa
+
+    fields = schema.fields
+    nothing = (None,) * len(fields)
+    rows = [nothing if value is None else _row(schema, value) for value in values]
+    columns = list(zip(*rows, strict=False)) if rows else [()] * len(fields)
+    arrays = [values_to_column(field.schema, column) for field, column in zip(fields, columns, strict=False)]
+    mask = pa.array([value is None for value in values], pa.bool_())
+    if not fields:
+        return pa.array([None if value is None else {} for value in values], arrow_type(schema))
+    return pa.StructArray.from_arrays(arrays, fields=list(arrow_type(schema)), mask=mask)
+
+
+def _row(schema: Schema, value: Any) -> Sequence[Any]:
+    if type(value) is not Struct:
+        validate_value(schema, value)
+    if value.schema is not schema and value.schema != schema:
+        raise DataError("Mismatching schema.")
+    values: Sequence[Any] = value.raw_values()
+    return values
+
+
+def _list_column(schema: Schema, values: Sequence[Any]) -> Any:
+    import pyarrow as pa
+
+    is_map = schema.type is Type.MAP
+    expected = (dict,) if is_map else (list, tuple)
+    for value in values:
+        if value is not None and not isinstance(value, expected):
+            validate_value(schema, value)
+    offsets: list[int | None] = []
+    end = 0
+    for value in values:
+        # A null offset makes a null list.
+        offsets.append(None if value is None else end)
+        end += 0 if value is None else len(value)
+    offsets.append(end)
+    starts = pa.array(offsets, pa.int32())
+    present = [value for value in values if value is not None]
+    if not is_map:
+        inner = values_to_column(schema.value_schema, list(chain.from_iterable(present)))
+        return pa.ListArray.from_arrays(starts, inner).cast(arrow_type(schema))
+    return _map_column(schema, starts, present)
+
+
+def _map_column(schema: Schema, starts: Any, present: Sequence[dict[Any, Any]]) -> Any:
+    import pyarrow as pa
+
+    if any(None in value for value in present):
+        raise DataError("a map of a record may not have a null key")
+    keys = values_to_column(schema.key_schema, list(chain.from_iterable(present)))
+    items = values_to_column(schema.value_schema, [item for value in present for item in value.values()])
+    return pa.MapArray.from_arrays(starts, keys, items).cast(arrow_type(schema))
+
+
+def _struct_values(schema: Schema, column: Any) -> list[Any]:
+    unchecked = Struct.unchecked
+    if not schema.fields:
+        return [unchecked(schema, ()) if valid else None for valid in _valid(column)]
+    children = [column_to_values(field.schema, column.field(field.index)) for field in schema.fields]
+    if column.null_count == 0:
+        return [unchecked(schema, row) for row in zip(*children, strict=False)]
+    rows = zip(_valid(column), zip(*children, strict=False), strict=False)
+    return [unchecked(schema, row) if valid else None for valid, row in rows]
+
+
+def _list_values(schema: Schema, column: Any) -> list[Any]:
+    if len(column) == 0:
+        return []
+    ends = column.offsets.to_pylist()
+    first = ends[0]
+    if schema.type is Type.ARRAY:
+        inner = column_to_values(schema.value_schema, column.values.slice(first, ends[-1] - first))
+        build: Callable[[list[Any]], Any] = list
+    else:
+        keys = column_to_values(schema.key_schema, column.keys.slice(first, ends[-1] - first))
+        items = column_to_values(schema.value_schema, column.items.slice(first, ends[-1] - first))
+        inner, build = list(zip(keys, items, strict=False)), dict
+    spans = zip(_valid(column), ends, ends[1:], strict=False)
+    return [build(inner[start - first : end - first]) if valid else None for valid, start, end in spans]
+
+
+def _primitive_values(type_: Type, column: Any) -> list[Any]:
+    if type_ is Type.STRING:
+        return _texts(column)
+    letter = _LETTER.get(type_)
+    memory = column.buffers()[1] if letter is not None and len(column) else None
+    if letter is None or memory is None:
+        values: list[Any] = column.to_pylist()
+        return values
+    numbers: list[Any] = memoryview(memory).cast("B")[: _whole(memory.size, letter)].cast(letter)[
+        column.offset : column.offset + len(column)
+    ].tolist()  # type: ignore[assignment]
+    if column.null_count == 0:
+        return numbers
+    return [number if valid else None for number, valid in zip(numbers, _valid(column), strict=False)]
+
+
+def _whole(size: int, letter: str) -> int:
+    width = {"b": 1, "h": 2, "i": 4, "q": 8, "f": 4, "d": 8}[letter]
+    return size - size % width
+
+
+def _texts(column: Any) -> list[str | None]:
+    texts: list[str | None] = column.to_pylist()
+    return texts
+
+
+def _valid(column: Any) -> list[bool]:
+    valid: list[bool] = column.is_valid().to_pylist()
+    return valid

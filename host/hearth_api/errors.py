@@ -1,0 +1,91 @@
+"""The errors plugins raise and the host understands; what a caller can do is told by the class."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class ConnectError(Exception):
+    """Something went wrong and calling again will not help.
+
+    The facts are the arguments, the wording is made in `__str__`, so an error survives pickling. `code` is
+    stable and dotted; `hint` tells what to do about it. Both may be given per error.
+    """
+
+    code: str = "connect"
+    hint: str | None = None
+
+    def __init__(self, *args: Any, code: str | None = None, hint: str | None = None) -> None:
+        """Keep the facts; `code` and `hint` replace the defaults of the class."""
+        super().__init__(*args)
+        if code is not None:
+            self.code = code
+        if hint is not None:
+            self.hint = hint
+
+
+class ConfigError(ConnectError):
+    """A configuration is not acceptable: `ConfigError(message)` or `ConfigError(name, value, message)`."""
+
+    code = "config.invalid"
+
+    def __str__(self) -> str:
+        """Word the error as Kafka Connect's REST clients know it."""
+        if len(self.args) < 2:
+            return super().__str__()
+        name, value, *message = self.args
+        text = f"Invalid value {_config_text(value)} for configuration {name}"
+        return f"{text}: {message[0]}" if message and message[0] is not None else text
+
+
+class NotFoundError(ConnectError):
+    """What was asked for does not exist."""
+
+    code = "not_found"
+
+
+class ConflictError(ConnectError):
+    """The call does not fit the present state; a later one may."""
+
+    code = "conflict"
+
+
+class RetriableError(ConnectError):
+    """The same call may succeed when it is made again."""
+
+    code = "retriable"
+
+
+class DataError(ConnectError):
+    """A record cannot be handled; the error tolerance of the connector decides what becomes of it."""
+
+    code = "data.invalid"
+
+
+class SchemaBuilderError(DataError):
+    """A schema is being put together in a way that makes no sense."""
+
+    code = "data.schema"
+
+
+class SchemaProjectorError(DataError):
+    """A value of one schema cannot be carried over to another."""
+
+    code = "data.projection"
+
+
+class PluginError(ConnectError):
+    """A plugin raised; `trace` holds its own traceback as text, when there is one."""
+
+    code = "plugin"
+    trace: str | None = None
+
+
+def _config_text(value: object) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(_config_text(item) for item in value)}]"
+    return str(value)

@@ -1,0 +1,71 @@
+"""The physical form of values: decimals as bytes, days and moments as numbers, structs as dicts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hearth_api.errors import DataError
+from hearth_api.logical import Date, Decimal, Time, Timestamp
+from hearth_api.schema import Schema, Type
+from hearth_api.struct import Struct
+from hearth_api.validation import validate_value
+
+_LOGICAL: dict[str, Any] = {kind.LOGICAL_NAME: kind for kind in (Date, Decimal, Time, Timestamp)}
+
+
+def to_physical(schema: Schema, value: Any) -> Any:
+    """Return the physical form of a value; one that does not fit the schema raises a DataError.
+
+    Nulls pass wherever they are: whether one is allowed is for the converter to say.
+    """
+    if value is None:
+        return None
+    logical = _LOGICAL.get(schema.name) if schema.name is not None else None
+    if logical is not None:
+        validate_value(schema, value)
+        return logical.from_logical(schema, value)
+    if schema.type is Type.STRUCT:
+        return _struct_to_physical(schema, value)
+    if schema.type is Type.ARRAY and isinstance(value, (list, tuple)):
+        return [_inner_to_physical(schema.value_schema, item) for item in value]
+    if schema.type is Type.MAP and isinstance(value, dict):
+        keys, items = schema.key_schema, schema.value_schema
+        return {_inner_to_physical(keys, key): _inner_to_physical(items, item) for key, item in value.items()}
+    validate_value(schema, value)
+    return value
+
+
+def from_physical(schema: Schema, physical: Any) -> Any:
+    """Return the value that `to_physical` made the physical form from."""
+    if physical is None:
+        return None
+    logical = _LOGICAL.get(schema.name) if schema.name is not None else None
+    if logical is not None:
+        return logical.to_logical(schema, physical)
+    if schema.type is Type.STRUCT:
+        fields = schema.fields
+        values = [_inner_from_physical(field.schema, physical.get(field.name)) for field in fields]
+        return Struct.unchecked(schema, values)
+    if schema.type is Type.ARRAY:
+        return [_inner_from_physical(schema.value_schema, item) for item in physical]
+    if schema.type is Type.MAP:
+        keys, items = schema.key_schema, schema.value_schema
+        return {_inner_from_physical(keys, key): _inner_from_physical(items, item) for key, item in physical.items()}
+    return physical
+
+
+def _struct_to_physical(schema: Schema, value: Any) -> dict[str, Any]:
+    if not isinstance(value, Struct):
+        validate_value(schema, value)
+    if value.schema is not schema and value.schema != schema:
+        raise DataError("Mismatching schema.")
+    pairs = zip(schema.fields, value.raw_values(), strict=False)
+    return {field.name: to_physical(field.schema, item) for field, item in pairs}
+
+
+def _inner_to_physical(schema: Schema | None, value: Any) -> Any:
+    return value if schema is None else to_physical(schema, value)
+
+
+def _inner_from_physical(schema: Schema | None, physical: Any) -> Any:
+    return physical if schema is None else from_physical(schema, physical)

@@ -1,0 +1,223 @@
+"""Records: what sources hand to the host and the host hands to sinks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from enum import Enum
+from typing import Any, NamedTuple, TypeVar
+
+from hearth_api.header import Header, Headers
+from hearth_api.schema import Schema
+
+_Record = TypeVar("_Record", bound="ConnectRecord")
+
+
+class TimestampType(Enum):
+    """Where a record's timestamp in Kafka comes from; the value is Kafka's name of it."""
+
+    NO_TIMESTAMP_TYPE = "NoTimestampType"
+    CREATE_TIME = "CreateTime"
+    LOG_APPEND_TIME = "LogAppendTime"
+
+
+class SchemaAndValue(NamedTuple):
+    """A value with its schema; no schema means that the value's Python type says all there is."""
+
+    schema: Schema | None
+    value: Any
+
+
+class TopicPartition(NamedTuple):
+    """One partition of a topic."""
+
+    topic: str
+    partition: int
+
+    def __str__(self) -> str:
+        """Return Kafka's text, `topic-0`."""
+        return f"{self.topic}-{self.partition}"
+
+
+class OffsetAndMetadata(NamedTuple):
+    """The offset of the next record to read, as a sink commits it."""
+
+    offset: int
+    metadata: str = ""
+
+
+class RecordMetadata(NamedTuple):
+    """Where Kafka stored a record of a source."""
+
+    topic: str
+    partition: int
+    offset: int
+    timestamp: int | None = None
+
+
+class ConnectRecord:
+    """What records of sources and sinks share; change one with `new_record`, never in place."""
+
+    __slots__ = ("_headers", "kafka_partition", "key", "key_schema", "timestamp", "topic", "value", "value_schema")
+
+    def __init__(
+        self,
+        topic: str | None,
+        kafka_partition: int | None,
+        key_schema: Schema | None,
+        key: Any,
+        value_schema: Schema | None,
+        value: Any,
+        timestamp: int | None,
+        headers: Iterable[Header] | None,
+    ) -> None:
+        """Take the parts; `timestamp` is in milliseconds since 1970, Headers are kept and not copied."""
+        self.topic = topic
+        self.kafka_partition = kafka_partition
+        self.key_schema = key_schema
+        self.key = key
+        self.value_schema = value_schema
+        self.value = value
+        self.timestamp = timestamp
+        self._headers = headers if headers is None or isinstance(headers, Headers) else Headers(headers)
+
+    @property
+    def headers(self) -> Headers:
+        """Return the headers, which may be changed in place by the transformation that has the record."""
+        if self._headers is None:
+            self._headers = Headers()
+        return self._headers
+
+    @property
+    def has_headers(self) -> bool:
+        """Tell whether there is at least one header, at no cost."""
+        return bool(self._headers)
+
+    def new_record(self: _Record, **changes: Any) -> _Record:
+        """Return a copy with some parts changed, named as the constructor names them.
+
+        Headers that are not changed are duplicated, so that both records can change theirs.
+        """
+        parts = self._parts()
+        unknown = changes.keys() - parts.keys()
+        if unknown:
+            raise TypeError(f"{type(self).__name__} has no {', '.join(sorted(unknown))!r}")
+        if self._headers is not None and "headers" not in changes:
+            parts["headers"] = self._headers.duplicate()
+        return type(self)(**{**parts, **changes})
+
+    def _parts(self) -> dict[str, Any]:
+        return {
+            "topic": self.topic,
+            "key_schema": self.key_schema,
+            "key": self.key,
+            "value_schema": self.value_schema,
+            "value": self.value,
+            "timestamp": self.timestamp,
+            "headers": self._headers,
+        }
+
+    def _state(self) -> dict[str, Any]:
+        return {**self._parts(), "headers": self._headers or None}
+
+    def __eq__(self, other: object) -> bool:
+        """Compare all parts."""
+        if not isinstance(other, ConnectRecord) or type(self) is not type(other):
+            return NotImplemented
+        return self._state() == other._state()
+
+    def __hash__(self) -> int:
+        """Return a hash of the parts that always have one."""
+        return hash((self.topic, self.kafka_partition, self.timestamp))
+
+    def __repr__(self) -> str:
+        """Return the parts by name."""
+        return f"{type(self).__name__}({', '.join(f'{name}={part!r}' for name, part in self._state().items())})"
+
+
+class SourceRecord(ConnectRecord):
+    """A record a source task read, with its position in the source.
+
+    `source_partition` names the part of the source, `source_offset` the position in it after this record; both
+    are small JSON-like maps (string keys, primitive values). `kafka_partition` None lets Kafka's producer choose.
+    """
+
+    __slots__ = ("source_offset", "source_partition")
+
+    def __init__(
+        self,
+        source_partition: Mapping[str, Any] | None,
+        source_offset: Mapping[str, Any] | None,
+        topic: str | None,
+        kafka_partition: int | None = None,
+        key_schema: Schema | None = None,
+        key: Any = None,
+        value_schema: Schema | None = None,
+        value: Any = None,
+        timestamp: int | None = None,
+        headers: Iterable[Header] | None = None,
+    ) -> None:
+        """Take the parts."""
+        super().__init__(topic, kafka_partition, key_schema, key, value_schema, value, timestamp, headers)
+        self.source_partition = source_partition
+        self.source_offset = source_offset
+
+    def _parts(self) -> dict[str, Any]:
+        return {
+            "source_partition": self.source_partition,
+            "source_offset": self.source_offset,
+            "kafka_partition": self.kafka_partition,
+            **super()._parts(),
+        }
+
+
+class SinkRecord(ConnectRecord):
+    """A record read from Kafka, on its way to a sink task.
+
+    Topic, partition and offset may have been changed by transformations; the `original_` ones say where the record
+    was read, which is what offsets are committed by.
+    """
+
+    __slots__ = (
+        "kafka_offset", "original_kafka_offset", "original_kafka_partition", "original_topic", "timestamp_type"
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        topic: str,
+        partition: int | None,
+        key_schema: Schema | None,
+        key: Any,
+        value_schema: Schema | None,
+        value: Any,
+        kafka_offset: int,
+        timestamp: int | None = None,
+        timestamp_type: TimestampType = TimestampType.NO_TIMESTAMP_TYPE,
+        headers: Iterable[Header] | None = None,
+        original_topic: str | None = None,
+        original_kafka_partition: int | None = None,
+        original_kafka_offset: int | None = None,
+    ) -> None:
+        """Take the parts; originals that are not given are the present ones."""
+        super().__init__(topic, partition, key_schema, key, value_schema, value, timestamp, headers)
+        self.kafka_offset = kafka_offset
+        self.timestamp_type = timestamp_type
+        self.original_topic = topic if original_topic is None else original_topic
+        self.original_kafka_partition = partition if original_kafka_partition is None else original_kafka_partition
+        self.original_kafka_offset = kafka_offset if original_kafka_offset is None else original_kafka_offset
+
+    def new_record(self: _Record, **changes: Any) -> _Record:
+        """Return a copy with some parts changed; `kafka_partition` is understood for `partition`."""
+        if "kafka_partition" in changes:
+            changes["partition"] = changes.pop("kafka_partition")
+        return super().new_record(**changes)  # type: ignore[misc]
+
+    def _parts(self) -> dict[str, Any]:
+        return {
+            "partition": self.kafka_partition,
+            "kafka_offset": self.kafka_offset,
+            "timestamp_type": self.timestamp_type,
+            "original_topic": self.original_topic,
+            "original_kafka_partition": self.original_kafka_partition,
+            "original_kafka_offset": self.original_kafka_offset,
+            **super()._parts(),
+        }

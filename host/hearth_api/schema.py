@@ -1,0 +1,211 @@
+"""Schemas: what a value is, in Kafka Connect's type system."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from enum import Enum
+from types import MappingProxyType
+from typing import Any, NoReturn
+
+from hearth_api.errors import DataError
+
+
+class Type(Enum):
+    """The types a schema can have; the value is Kafka Connect's name of the type."""
+
+    INT8 = "int8"
+    INT16 = "int16"
+    INT32 = "int32"
+    INT64 = "int64"
+    FLOAT32 = "float32"
+    FLOAT64 = "float64"
+    BOOLEAN = "boolean"
+    STRING = "string"
+    BYTES = "bytes"
+    ARRAY = "array"
+    MAP = "map"
+    STRUCT = "struct"
+
+    # Members are singletons; the default hash of an Enum hashes the name again at every look-up.
+    __hash__ = object.__hash__
+
+    @property
+    def is_primitive(self) -> bool:
+        """Tell whether values of the type have no parts."""
+        return self not in (Type.ARRAY, Type.MAP, Type.STRUCT)
+
+    def __str__(self) -> str:
+        """Return the upper-case name, which is how Kafka Connect's messages print a type."""
+        return self.name
+
+
+@dataclass(frozen=True)
+class Field:
+    """One field of a struct schema."""
+
+    name: str
+    index: int
+    schema: Schema
+
+
+class Schema:
+    """An immutable description of a value; equal when everything in it is equal, documentation included.
+
+    Use the constants (`STRING_SCHEMA`, `OPTIONAL_INT64_SCHEMA`, ...) or a `SchemaBuilder`. No schema at all
+    is `None`. An array or map whose inner schema is None holds values of mixed types.
+    """
+
+    __slots__ = (
+        "_by_name", "_fields", "_hash", "_key_schema", "_value_schema",
+        "default", "doc", "name", "optional", "parameters", "type", "version",
+    )  # fmt: skip
+
+    type: Type
+    optional: bool
+    default: Any
+    name: str | None
+    version: int | None
+    doc: str | None
+    parameters: Mapping[str, str] | None
+
+    def __init__(
+        self,
+        type_: Type,
+        optional: bool = False,
+        default: Any = None,
+        name: str | None = None,
+        version: int | None = None,
+        doc: str | None = None,
+        parameters: Mapping[str, str] | None = None,
+        fields: Sequence[Field] = (),
+        key_schema: Schema | None = None,
+        value_schema: Schema | None = None,
+    ) -> None:
+        """Take the parts as they are; a `SchemaBuilder` checks them."""
+        put = object.__setattr__
+        put(self, "type", type_)
+        put(self, "optional", optional)
+        put(self, "default", default)
+        put(self, "name", name)
+        put(self, "version", version)
+        put(self, "doc", doc)
+        put(self, "parameters", MappingProxyType(dict(parameters)) if parameters else None)
+        put(self, "_fields", tuple(fields))
+        put(self, "_by_name", {field.name: field for field in fields})
+        put(self, "_key_schema", key_schema)
+        put(self, "_value_schema", value_schema)
+        put(self, "_hash", None)
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        """Return the fields of a struct schema, in order; any other type raises a DataError."""
+        if self.type is not Type.STRUCT:
+            raise DataError("Cannot list fields on non-struct type")
+        fields: tuple[Field, ...] = self._fields  # type: ignore[attr-defined]
+        return fields
+
+    def field(self, name: str) -> Field | None:
+        """Return the field of that name of a struct schema, or None."""
+        if self.type is not Type.STRUCT:
+            raise DataError("Cannot look up fields on non-struct type")
+        field: Field | None = self._by_name.get(name)  # type: ignore[attr-defined]
+        return field
+
+    @property
+    def key_schema(self) -> Schema | None:
+        """Return the schema of a map's keys."""
+        if self.type is not Type.MAP:
+            raise DataError("Cannot look up key schema on non-map type")
+        schema: Schema | None = self._key_schema  # type: ignore[attr-defined]
+        return schema
+
+    @property
+    def value_schema(self) -> Schema | None:
+        """Return the schema of a map's values or of an array's elements."""
+        if self.type is not Type.MAP and self.type is not Type.ARRAY:
+            raise DataError("Cannot look up value schema on non-array and non-map type")
+        schema: Schema | None = self._value_schema  # type: ignore[attr-defined]
+        return schema
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        """Refuse, since schemas are shared."""
+        raise AttributeError(f"a schema cannot be changed: {name!r}")
+
+    def __delattr__(self, name: str) -> NoReturn:
+        """Refuse, since schemas are shared."""
+        raise AttributeError(f"a schema cannot be changed: {name!r}")
+
+    def __eq__(self, other: object) -> bool:
+        """Compare deeply, as Kafka Connect does."""
+        if self is other:
+            return True
+        if not isinstance(other, Schema):
+            return NotImplemented
+        return hash(self) == hash(other) and self._facts() == other._facts()
+
+    def __hash__(self) -> int:
+        """Return the hash, computed once."""
+        known: int | None = self._hash  # type: ignore[attr-defined]
+        if known is None:
+            known = hash(self._facts())
+            object.__setattr__(self, "_hash", known)
+        return known
+
+    def _facts(self) -> tuple[Any, ...]:
+        parameters = None if self.parameters is None else frozenset(self.parameters.items())
+        return (
+            self.type, self.optional, self.version, self.name, self.doc, deep_key(self.default), parameters,
+            self._fields, self._key_schema, self._value_schema,  # type: ignore[attr-defined]
+        )  # fmt: skip
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle and copy by the constructor's arguments."""
+        parameters = None if self.parameters is None else dict(self.parameters)
+        return Schema, (
+            self.type, self.optional, self.default, self.name, self.version, self.doc, parameters,
+            self._fields, self._key_schema, self._value_schema,  # type: ignore[attr-defined]
+        )  # fmt: skip
+
+    def __repr__(self) -> str:
+        """Return Kafka Connect's short text of a schema."""
+        return f"Schema{{{self.name}:{self.type}}}" if self.name is not None else f"Schema{{{self.type}}}"
+
+
+def deep_key(value: Any) -> Any:
+    """Return a hashable stand-in for a value, equal for two values that Kafka Connect calls equal.
+
+    Unlike Python's own equality it knows NaN as itself and 1.0 apart from 1.00 in decimals.
+    """
+    if isinstance(value, float):
+        return ("float", repr(value))
+    if isinstance(value, Decimal):
+        return ("decimal", value.as_tuple())
+    if isinstance(value, (list, tuple)):
+        return tuple(deep_key(item) for item in value)
+    if isinstance(value, Mapping):
+        return frozenset((deep_key(key), deep_key(item)) for key, item in value.items())
+    if isinstance(value, (bytearray, memoryview)):
+        return bytes(value)
+    return value
+
+
+INT8_SCHEMA = Schema(Type.INT8)
+INT16_SCHEMA = Schema(Type.INT16)
+INT32_SCHEMA = Schema(Type.INT32)
+INT64_SCHEMA = Schema(Type.INT64)
+FLOAT32_SCHEMA = Schema(Type.FLOAT32)
+FLOAT64_SCHEMA = Schema(Type.FLOAT64)
+BOOLEAN_SCHEMA = Schema(Type.BOOLEAN)
+STRING_SCHEMA = Schema(Type.STRING)
+BYTES_SCHEMA = Schema(Type.BYTES)
+OPTIONAL_INT8_SCHEMA = Schema(Type.INT8, optional=True)
+OPTIONAL_INT16_SCHEMA = Schema(Type.INT16, optional=True)
+OPTIONAL_INT32_SCHEMA = Schema(Type.INT32, optional=True)
+OPTIONAL_INT64_SCHEMA = Schema(Type.INT64, optional=True)
+OPTIONAL_FLOAT32_SCHEMA = Schema(Type.FLOAT32, optional=True)
+OPTIONAL_FLOAT64_SCHEMA = Schema(Type.FLOAT64, optional=True)
+OPTIONAL_BOOLEAN_SCHEMA = Schema(Type.BOOLEAN, optional=True)
+OPTIONAL_STRING_SCHEMA = Schema(Type.STRING, optional=True)
+OPTIONAL_BYTES_SCHEMA = Schema(Type.BYTES, optional=True)
