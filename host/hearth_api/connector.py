@@ -143,7 +143,9 @@ class Connector(ConnectPlugin, ABC):
         """
         definition: ConfigDef | None = self.config()
         if definition is None:
-            raise ConnectError(f"{type(self).__qualname__}.config() must return a ConfigDef that is not null.")
+            raise ConnectError(
+                f"{type(self).__qualname__}.config() must return a ConfigDef that is not null."
+            )
         return Config(definition.validate(connector_configs))
 
     @abstractmethod
@@ -200,7 +202,7 @@ class SourceConnector(Connector):
 
 
 class SinkConnector(Connector):
-    """A connector whose tasks read from Kafka and write to another system, follows Kafka's ``SinkConnector``."""
+    """A connector whose tasks read Kafka and write to another system, follows Kafka's ``SinkConnector``."""
 
     TOPICS_CONFIG = "topics"
 

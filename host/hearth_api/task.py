@@ -27,7 +27,7 @@ class TransactionBoundary(str, Enum):
 
 
 class OffsetStorageReader(ABC):
-    """Reads the source offsets that were committed for the connector, follows Kafka's ``OffsetStorageReader``.
+    """Reads the connector's committed source offsets, follows Kafka's ``OffsetStorageReader``.
 
     Partitions and offsets are mappings of text to text, numbers, booleans or ``None``; bytes, lists and
     nested mappings are not stored. Provided by the host; callable from any thread. A call is a round
@@ -43,7 +43,7 @@ class OffsetStorageReader(ABC):
 
     @abstractmethod
     def offsets(self, partitions: Sequence[Mapping[str, Any]]) -> list[dict[str, Any] | None]:
-        """Return the last committed offset of each partition, in the order asked, ``None`` where there is none.
+        """Return the last committed offset of each partition, in the order asked; ``None`` for none.
 
         One round trip however many partitions are asked for. Raises ``ConnectError`` when the store
         cannot be read.
@@ -71,7 +71,7 @@ class TransactionContext(ABC):
 
 
 class SourceTaskContext(ABC):
-    """What a source task may ask of the host, follows Kafka's ``SourceTaskContext``; callable from any thread."""
+    """What a source task may ask of the host, from any thread; Kafka's ``SourceTaskContext``."""
 
     @abstractmethod
     def config(self) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Configuration: keys are declared once, and parsing, validation, REST and documentation read the declaration.
+"""Configuration: a key is declared once; parsing, validation, REST and documentation read the declaration.
 
 ``ConfigDef`` is Kafka's class of that name: ``kind`` holds its small enumerations, ``config_key`` one
 key, ``parser`` its rules from text to value, ``validator`` its ready-made checks, ``definition`` the

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def validate_all(definition: ConfigDef, props: Mapping[str, str]) -> dict[str, ConfigValue]:
-    """Return the outcome for every key by name, in the order of definition; undefined dependents come last."""
+    """Return the outcome of every key by name, in the order of definition, undefined dependents last."""
     outcome = {name: ConfigValue(name) for name in definition.keys}
     for name in definition.undefined_dependents():
         message = f"{name} is referred in the dependents, but not defined."
@@ -50,7 +50,7 @@ def _descend(keys: Mapping[str, ConfigKey], name: str, path: tuple[str, ...]) ->
 
 
 def _parse(key: ConfigKey, props: Mapping[str, str], outcome: ConfigValue) -> Any:
-    """Return the parsed value or ``None``, and note every objection: a missing value is also shown to the validator."""
+    """Return the parsed value, else ``None``, which the validator sees as well; note what is wrong."""
     value = None
     try:
         if key.name in props:

@@ -98,8 +98,9 @@ class ConfigDef:
         """
         undefined = self.undefined_dependents()
         if undefined:
+            names = ",".join(undefined)
             raise ConfigError(
-                "Some configurations in are referred in the dependents, but not defined: " + ",".join(undefined)
+                f"Some configurations in are referred in the dependents, but not defined: {names}"
             )
         return {name: _parsed(key, props) for name, key in self._keys.items()}
 
@@ -120,7 +121,7 @@ class ConfigDef:
         return [name for name in named if name not in self._keys]
 
     def sorted_keys(self) -> list[ConfigKey]:
-        """Return the keys as documentation lists them: by group and order, required and important ones first."""
+        """Return the keys as documentation lists them: by group and order, required ones first."""
         ranks = {group: rank for rank, group in enumerate(self._groups)}
         levels = list(Importance)
         return sorted(

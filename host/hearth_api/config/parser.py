@@ -12,7 +12,7 @@ from hearth_api.errors import ConfigError, NotFoundError
 from hearth_api.text import java_text
 
 ClassResolver = Callable[[str], Any]
-"""Turns the text of a CLASS key into what it names; raises ``LookupError`` or ``NotFoundError`` if it names nothing."""
+"""Turns the text of a CLASS key into what it names; raises ``LookupError`` or ``NotFoundError``."""
 
 # What Java's String.trim() removes: everything up to the blank.
 _TRIMMED = "".join(map(chr, range(0x21)))
@@ -57,7 +57,7 @@ def parse_type(name: str, value: Any, kind: ConfigType, resolver: ClassResolver 
 
 
 def convert_to_string(value: Any, kind: ConfigType | None) -> str | None:
-    """Return a parsed value as text; secrets as ``[hidden]``, lists joined by commas, ``None`` as ``None``."""
+    """Return a parsed value as text; secrets as ``[hidden]``, lists with commas, ``None`` as ``None``."""
     if value is None:
         return None
     if kind is ConfigType.LIST:
@@ -104,7 +104,8 @@ def _whole(name: str, value: Any, kind: ConfigType) -> int:
         raise ConfigError(name, value, f"Not a number of type {kind}")
     if isinstance(value, int) and not isinstance(value, bool) and _fits(value, kind):
         return value
-    raise ConfigError(name, value, f"Expected value to be a {_WHOLE_NAMES[kind]}, but it was a {_java_class(value)}")
+    expected = _WHOLE_NAMES[kind]
+    raise ConfigError(name, value, f"Expected value to be a {expected}, but it was a {_java_class(value)}")
 
 
 def _fits(number: int, kind: ConfigType) -> bool:

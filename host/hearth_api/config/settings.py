@@ -77,8 +77,8 @@ class Settings:
     Parsing, validation, the REST form, the documentation and the typed attribute all read that declaration::
 
         class LineSourceSettings(Settings):
-            topic: str = key("topic", check=NonEmptyString(), importance=Importance.HIGH, doc="Where lines go.")
-            batch_size: int = key("batch.size", default=2000, check=Range.at_least(1), doc="Most lines per poll.")
+            topic: str = key("topic", check=NonEmptyString(), doc="Where lines go.")
+            batch_size: int = key("batch.size", default=2000, doc="Most lines per poll.")
 
     ``definition()`` is what ``config`` of the plugin returns; ``LineSourceSettings(props)`` parses and
     gives ``settings.batch_size``. A subclass inherits the keys, which come before its own. Instances do
@@ -88,7 +88,7 @@ class Settings:
     _definition: ClassVar[ConfigDef | None] = None
 
     def __init__(self, props: Mapping[str, Any]) -> None:
-        """Parse ``props``; ``ConfigError`` for the first wrong value, keys that are not declared are ignored."""
+        """Parse ``props``; ``ConfigError`` for the first wrong value, undeclared keys are ignored."""
         self.originals: Mapping[str, Any] = dict(props)
         self.parsed: Mapping[str, Any] = self.definition().parse(props)
 
@@ -101,8 +101,9 @@ class Settings:
         return cached
 
     def with_prefix(self, prefix: str) -> dict[str, Any]:
-        """Return the given, unparsed keys that begin with ``prefix``, without it; for settings of inner parts."""
-        return {name[len(prefix) :]: value for name, value in self.originals.items() if name.startswith(prefix)}
+        """Return the unparsed keys below ``prefix``, without it; for settings of inner parts."""
+        given = self.originals.items()
+        return {name[len(prefix) :]: value for name, value in given if name.startswith(prefix)}
 
     def __repr__(self) -> str:
         """Return the parsed values; passwords stay hidden."""
@@ -126,5 +127,5 @@ def _kind(name: str, annotation: Any) -> ConfigType:
         annotation = members[0] if len(members) == 1 else None
     kind = _TYPES.get(typing.get_origin(annotation) or annotation)
     if kind is None:
-        raise TypeError(f"key {name!r} is annotated {annotation!r}, which has no configuration type: give type=")
+        raise TypeError(f"key {name!r} is annotated {annotation!r}, which no type goes with: give type=")
     return kind

@@ -40,7 +40,7 @@ class Range(Validator):
     def __str__(self) -> str:
         """Return the interval."""
         bounds = ["" if bound is None else java_text(bound) for bound in (self.minimum, self.maximum)]
-        return "[...]" if not any(bounds) else f"[{','.join(part for part in (bounds[0], '...', bounds[1]) if part)}]"
+        return f"[{','.join(part for part in (bounds[0], '...', bounds[1]) if part)}]"
 
 
 class ValidString(Validator):
@@ -91,7 +91,7 @@ class NonNull(Validator):
 
 
 class NonEmptyString(Validator):
-    """Accepts ``None`` and every text but the empty one; texts are trimmed before, so blanks count as empty."""
+    """Accepts ``None`` and every text but the empty one; blanks were trimmed before."""
 
     def ensure_valid(self, name: str, value: Any) -> None:
         """Reject the empty text."""
@@ -104,7 +104,7 @@ class NonEmptyString(Validator):
 
 
 class NonEmptyStringWithoutControlChars(Validator):
-    """Accepts ``None`` and texts that are neither empty nor hold ISO control characters, such as connector names."""
+    """Accepts ``None`` and texts that are neither empty nor hold ISO control characters."""
 
     def ensure_valid(self, name: str, value: Any) -> None:
         """Reject the empty text, and name the code points of all control characters."""
@@ -114,10 +114,8 @@ class NonEmptyStringWithoutControlChars(Validator):
             raise ConfigError(name, value, "String may not be empty")
         found = [str(ord(char)) for char in value if ord(char) < 0x20 or 0x7F <= ord(char) < 0xA0]
         if found:
-            codes = ", ".join(found)
-            raise ConfigError(
-                name, value, f"String may not contain control sequences but had the following ASCII chars: {codes}"
-            )
+            rule = "String may not contain control sequences but had the following ASCII chars: "
+            raise ConfigError(name, value, rule + ", ".join(found))
 
     def __str__(self) -> str:
         """Return Kafka's description."""

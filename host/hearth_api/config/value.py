@@ -33,7 +33,7 @@ class Config:
     values: list[ConfigValue]
 
     def __getitem__(self, name: str) -> ConfigValue:
-        """Return the value of one key, for checks across keys; ``KeyError`` when it is not part of the outcome."""
+        """Return the value of one key, for checks across keys; ``KeyError`` when there is none."""
         for value in self.values:
             if value.name == name:
                 return value

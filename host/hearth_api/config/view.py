@@ -1,4 +1,4 @@
-"""How REST shows definitions and values of keys: Kafka Connect's ``ConfigKeyInfo`` and ``ConfigValueInfo``."""
+"""How REST shows keys and their values: Kafka Connect's ``ConfigKeyInfo`` and ``ConfigValueInfo``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hearth_api.config.value import ConfigValue
 
 
 def config_def_to_json(definition: ConfigDef) -> list[dict[str, Any]]:
-    """Return the keys of a definition as ``GET /connector-plugins/NAME/config`` lists them, in their order."""
+    """Return the keys as ``GET /connector-plugins/NAME/config`` lists them, in their order."""
     return [config_key_to_json(key) for key in definition.keys.values()]
 
 
