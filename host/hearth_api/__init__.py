@@ -1,10 +1,18 @@
 """What a plugin may import: records, schemas, batches, configuration and the classes plugins derive from.
 
-Everything an author needs is exported here. The package uses the standard library only; pyarrow is loaded when the
-first batch is made. The host provides it, so bundles never contain it.
+Everything an author needs is exported here. The package uses the standard library only; pyarrow is loaded
+when the first batch is made. The host provides it, so bundles never contain it.
 """
 
 from hearth_api.batch import Batch
+from hearth_api.batch_plugin import (
+    BatchConverter,
+    BatchPredicate,
+    BatchSinkTask,
+    BatchSourceTask,
+    BatchTransformation,
+    ColumnRun,
+)
 from hearth_api.batch_record import (
     batch_to_sink_records,
     batch_to_source_records,
@@ -15,6 +23,51 @@ from hearth_api.batch_record import (
 )
 from hearth_api.builder import SchemaBuilder
 from hearth_api.column import arrow_type, column_to_values, values_to_column
+from hearth_api.config import (
+    NO_DEFAULT,
+    CaseInsensitiveValidString,
+    Composite,
+    Config,
+    ConfigDef,
+    ConfigKey,
+    ConfigType,
+    ConfigValue,
+    Importance,
+    Lambda,
+    ListSize,
+    NonEmptyString,
+    NonEmptyStringWithoutControlChars,
+    NonNull,
+    Password,
+    Range,
+    Recommender,
+    Settings,
+    Validator,
+    ValidList,
+    ValidString,
+    Width,
+    config_def_to_json,
+    config_key_to_json,
+    config_value_to_json,
+    key,
+)
+from hearth_api.connector import (
+    Connector,
+    ConnectorContext,
+    ConnectorTransactionBoundaries,
+    ExactlyOnceSupport,
+    SinkConnector,
+    SinkConnectorContext,
+    SourceConnector,
+    SourceConnectorContext,
+)
+from hearth_api.converter import (
+    CONVERTER_TYPE_CONFIG,
+    Converter,
+    ConverterType,
+    HeaderConverter,
+    converter_config_def,
+)
 from hearth_api.errors import (
     ConfigError,
     ConflictError,
@@ -29,6 +82,7 @@ from hearth_api.errors import (
 from hearth_api.header import Header, Headers
 from hearth_api.logical import Date, Decimal, Time, Timestamp
 from hearth_api.physical import from_physical, to_physical
+from hearth_api.plugin import UNDEFINED_VERSION, ConnectPlugin
 from hearth_api.record import (
     ConnectRecord,
     OffsetAndMetadata,
@@ -64,7 +118,19 @@ from hearth_api.schema import (
 )
 from hearth_api.schema_json import schema_from_json, schema_from_text, schema_to_json, schema_to_text
 from hearth_api.struct import Struct
+from hearth_api.task import (
+    ErrantRecordReporter,
+    OffsetStorageReader,
+    SinkTask,
+    SinkTaskContext,
+    SourceTask,
+    SourceTaskContext,
+    Task,
+    TransactionBoundary,
+    TransactionContext,
+)
 from hearth_api.text import double_text, float_text, java_text
+from hearth_api.transformation import Predicate, Transformation
 from hearth_api.validation import is_logical, validate_value
 from hearth_api.wire import plain_from_json, plain_to_json, value_from_json, value_to_json
 
@@ -72,22 +138,52 @@ __all__ = [
     "BOOLEAN_SCHEMA",
     "BYTES_SCHEMA",
     "Batch",
+    "BatchConverter",
+    "BatchPredicate",
+    "BatchSinkTask",
+    "BatchSourceTask",
+    "BatchTransformation",
+    "CONVERTER_TYPE_CONFIG",
+    "CaseInsensitiveValidString",
+    "ColumnRun",
+    "Composite",
+    "Config",
+    "ConfigDef",
     "ConfigError",
+    "ConfigKey",
+    "ConfigType",
+    "ConfigValue",
     "ConflictError",
     "ConnectError",
+    "ConnectPlugin",
     "ConnectRecord",
+    "Connector",
+    "ConnectorContext",
+    "ConnectorTransactionBoundaries",
+    "Converter",
+    "ConverterType",
     "DataError",
     "Date",
     "Decimal",
+    "ErrantRecordReporter",
+    "ExactlyOnceSupport",
     "FLOAT32_SCHEMA",
     "FLOAT64_SCHEMA",
     "Field",
     "Header",
+    "HeaderConverter",
     "Headers",
     "INT16_SCHEMA",
     "INT32_SCHEMA",
     "INT64_SCHEMA",
     "INT8_SCHEMA",
+    "Importance",
+    "Lambda",
+    "ListSize",
+    "NO_DEFAULT",
+    "NonEmptyString",
+    "NonEmptyStringWithoutControlChars",
+    "NonNull",
     "NotFoundError",
     "OPTIONAL_BOOLEAN_SCHEMA",
     "OPTIONAL_BYTES_SCHEMA",
@@ -99,7 +195,12 @@ __all__ = [
     "OPTIONAL_INT8_SCHEMA",
     "OPTIONAL_STRING_SCHEMA",
     "OffsetAndMetadata",
+    "OffsetStorageReader",
+    "Password",
     "PluginError",
+    "Predicate",
+    "Range",
+    "Recommender",
     "RecordMetadata",
     "RetriableError",
     "STRING_SCHEMA",
@@ -108,25 +209,48 @@ __all__ = [
     "SchemaBuilder",
     "SchemaBuilderError",
     "SchemaProjectorError",
+    "Settings",
+    "SinkConnector",
+    "SinkConnectorContext",
     "SinkRecord",
+    "SinkTask",
+    "SinkTaskContext",
+    "SourceConnector",
+    "SourceConnectorContext",
     "SourceRecord",
+    "SourceTask",
+    "SourceTaskContext",
     "Struct",
+    "Task",
     "Time",
     "Timestamp",
     "TimestampType",
     "TopicPartition",
+    "TransactionBoundary",
+    "TransactionContext",
+    "Transformation",
     "Type",
+    "UNDEFINED_VERSION",
+    "ValidList",
+    "ValidString",
+    "Validator",
+    "Width",
     "arrow_type",
     "batch_to_sink_records",
     "batch_to_source_records",
     "column_to_headers",
     "column_to_values",
+    "config_def_to_json",
+    "config_key_to_json",
+    "config_value_to_json",
+    "converter_config_def",
     "double_text",
     "float_text",
     "from_physical",
     "headers_to_column",
     "is_logical",
     "java_text",
+    "key",
     "offset_to_json",
     "plain_from_json",
     "plain_to_json",

@@ -43,7 +43,8 @@ def batch_to_source_records(batch: Batch) -> list[SourceRecord]:
         _values(batch, "value", batch.value_schema),
         _values(batch, "timestamp", INT64_SCHEMA),
         _headers(batch),
-        range(batch.num_rows), strict=False,
+        range(batch.num_rows),
+        strict=False,
     )
     topic, key_schema, value_schema = batch.topic, batch.key_schema, batch.value_schema
     return [
@@ -66,7 +67,8 @@ def batch_to_sink_records(batch: Batch) -> list[SinkRecord]:
         _headers(batch),
         _values(batch, "original_partition", INT32_SCHEMA),
         _values(batch, "original_offset", INT64_SCHEMA),
-        range(batch.num_rows), strict=False,
+        range(batch.num_rows),
+        strict=False,
     )
     topic, key_schema, value_schema = batch.topic or "", batch.key_schema, batch.value_schema
     kind, original_topic = batch.timestamp_type, batch.original_topic
@@ -124,7 +126,8 @@ def _add(columns: dict[str, Any], name: str, schema: Schema, values: list[Any]) 
 
 
 def _add_source(columns: dict[str, Any], records: Sequence[SourceRecord]) -> None:
-    offsets = [None if record.source_offset is None else offset_to_json(record.source_offset) for record in records]
+    positions = [record.source_offset for record in records]
+    offsets = [None if position is None else offset_to_json(position) for position in positions]
     _add(columns, "source_offset", STRING_SCHEMA, offsets)
 
 
@@ -152,7 +155,7 @@ _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=_b
 
 
 def offset_to_json(offset: Mapping[str, Any]) -> str:
-    """Return a source offset or source partition as JSON text, bytes as base64 as Kafka Connect stores them."""
+    """Return a source offset or source partition as JSON text; bytes become base64, as in Kafka Connect."""
     return _encode(offset if type(offset) is dict else dict(offset))
 
 
@@ -165,10 +168,11 @@ def headers_to_column(headers: Sequence[Headers]) -> Any:
     for group in headers:
         ends.append(ends[-1] + len(group))
     schemas = [header.schema for header in flat]
+    texts = [_header_text(schema, header.value) for schema, header in zip(schemas, flat, strict=True)]
     parts = [
         pa.array([header.key for header in flat], pa.string()),
         pa.array([None if schema is None else schema_to_text(schema) for schema in schemas], pa.string()),
-        pa.array([_header_text(schema, header.value) for schema, header in zip(schemas, flat, strict=False)], pa.string()),
+        pa.array(texts, pa.string()),
     ]
     entries = pa.StructArray.from_arrays(parts, names=["key", "schema", "value"])
     return pa.ListArray.from_arrays(pa.array(ends, pa.int32()), entries)

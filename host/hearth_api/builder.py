@@ -146,7 +146,8 @@ class SchemaBuilder:
 
     def basics(self, source: Schema) -> SchemaBuilder:
         """Take name, version, documentation and parameters from another schema."""
-        return self.name(source.name).version(source.version).doc(source.doc).parameters(source.parameters or {})
+        self.name(source.name).version(source.version).doc(source.doc)
+        return self.parameters(source.parameters or {})
 
     def field(self, name: str, schema: Schema | SchemaBuilder) -> SchemaBuilder:
         """Add a field to a struct schema."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from itertools import chain
+from struct import calcsize
 from typing import Any
 
 from hearth_api.errors import DataError
@@ -192,21 +193,20 @@ def _primitive_values(type_: Type, column: Any) -> list[Any]:
     if type_ is Type.STRING:
         return _texts(column)
     letter = _LETTER.get(type_)
-    memory = column.buffers()[1] if letter is not None and len(column) else None
-    if letter is None or memory is None:
+    if letter is None or len(column) == 0:
         values: list[Any] = column.to_pylist()
         return values
-    numbers: list[Any] = memoryview(memory).cast("B")[: _whole(memory.size, letter)].cast(letter)[
-        column.offset : column.offset + len(column)
-    ].tolist()  # type: ignore[assignment]
+    numbers = _numbers(letter, column)
     if column.null_count == 0:
         return numbers
     return [number if valid else None for number, valid in zip(numbers, _valid(column), strict=False)]
 
 
-def _whole(size: int, letter: str) -> int:
-    width = {"b": 1, "h": 2, "i": 4, "q": 8, "f": 4, "d": 8}[letter]
-    return size - size % width
+def _numbers(letter: Any, column: Any) -> list[Any]:
+    memory = memoryview(column.buffers()[1])
+    width = calcsize(letter)
+    start = column.offset * width
+    return memory[start : start + len(column) * width].cast("B").cast(letter).tolist()
 
 
 def _texts(column: Any) -> list[str | None]:

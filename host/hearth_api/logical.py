@@ -96,7 +96,8 @@ class Date:
         try:
             return dt.date.fromordinal(physical + _EPOCH_DAY)
         except (ValueError, OverflowError) as error:
-            raise DataError(f"date is outside of the years 1 to 9999: {physical} days since 1970") from error
+            text = f"date is outside of the years 1 to 9999: {physical} days since 1970"
+            raise DataError(text) from error
 
 
 class Time:
@@ -122,7 +123,9 @@ class Time:
         """Return the time of day so many milliseconds after midnight."""
         _check_name(schema, cls.LOGICAL_NAME, "Date")  # Kafka Connect's message names the wrong type, too
         if not 0 <= physical < _MILLIS_PER_DAY:
-            raise DataError("Time values must use number of milliseconds greater than 0 and less than 86400000")
+            raise DataError(
+                "Time values must use number of milliseconds greater than 0 and less than 86400000"
+            )
         seconds, millis = divmod(physical, 1000)
         return dt.time(seconds // 3600, seconds // 60 % 60, seconds % 60, millis * 1000)
 
@@ -153,7 +156,8 @@ class Timestamp:
         try:
             return _EPOCH + dt.timedelta(milliseconds=physical)
         except OverflowError as error:
-            raise DataError(f"timestamp is outside of the years 1 to 9999: {physical} ms since 1970") from error
+            text = f"timestamp is outside of the years 1 to 9999: {physical} ms since 1970"
+            raise DataError(text) from error
 
 
 def _check_name(schema: Schema, name: str, label: str) -> None:

@@ -50,7 +50,8 @@ def from_physical(schema: Schema, physical: Any) -> Any:
         return [_inner_from_physical(schema.value_schema, item) for item in physical]
     if schema.type is Type.MAP:
         keys, items = schema.key_schema, schema.value_schema
-        return {_inner_from_physical(keys, key): _inner_from_physical(items, item) for key, item in physical.items()}
+        pairs = physical.items()
+        return {_inner_from_physical(keys, key): _inner_from_physical(items, item) for key, item in pairs}
     return physical
 
 

@@ -57,7 +57,9 @@ class RecordMetadata(NamedTuple):
 class ConnectRecord:
     """What records of sources and sinks share; change one with `new_record`, never in place."""
 
-    __slots__ = ("_headers", "kafka_partition", "key", "key_schema", "timestamp", "topic", "value", "value_schema")
+    __slots__ = (
+        "_headers", "kafka_partition", "key", "key_schema", "timestamp", "topic", "value", "value_schema"
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -131,14 +133,16 @@ class ConnectRecord:
 
     def __repr__(self) -> str:
         """Return the parts by name."""
-        return f"{type(self).__name__}({', '.join(f'{name}={part!r}' for name, part in self._state().items())})"
+        parts = ", ".join(f"{name}={part!r}" for name, part in self._state().items())
+        return f"{type(self).__name__}({parts})"
 
 
 class SourceRecord(ConnectRecord):
     """A record a source task read, with its position in the source.
 
-    `source_partition` names the part of the source, `source_offset` the position in it after this record; both
-    are small JSON-like maps (string keys, primitive values). `kafka_partition` None lets Kafka's producer choose.
+    `source_partition` names the part of the source, `source_offset` the position in it after this record;
+    both are small JSON-like maps (string keys, primitive values). `kafka_partition` None lets Kafka's
+    producer choose.
     """
 
     __slots__ = ("source_offset", "source_partition")
@@ -173,8 +177,8 @@ class SourceRecord(ConnectRecord):
 class SinkRecord(ConnectRecord):
     """A record read from Kafka, on its way to a sink task.
 
-    Topic, partition and offset may have been changed by transformations; the `original_` ones say where the record
-    was read, which is what offsets are committed by.
+    Topic and partition may have been changed by transformations; the `original_` ones say where the
+    record was read, which is what offsets are committed by.
     """
 
     __slots__ = (
@@ -202,14 +206,16 @@ class SinkRecord(ConnectRecord):
         self.kafka_offset = kafka_offset
         self.timestamp_type = timestamp_type
         self.original_topic = topic if original_topic is None else original_topic
-        self.original_kafka_partition = partition if original_kafka_partition is None else original_kafka_partition
+        self.original_kafka_partition = (
+            partition if original_kafka_partition is None else original_kafka_partition
+        )
         self.original_kafka_offset = kafka_offset if original_kafka_offset is None else original_kafka_offset
 
     def new_record(self: _Record, **changes: Any) -> _Record:
         """Return a copy with some parts changed; `kafka_partition` is understood for `partition`."""
         if "kafka_partition" in changes:
             changes["partition"] = changes.pop("kafka_partition")
-        return super().new_record(**changes)  # type: ignore[misc]
+        return super().new_record(**changes)
 
     def _parts(self) -> dict[str, Any]:
         return {

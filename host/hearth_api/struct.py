@@ -135,8 +135,9 @@ class Struct:
 
     def __str__(self) -> str:
         """Return Kafka Connect's text, `Struct{a=1,b=x}`, unset fields left out."""
-        pairs = zip(self.schema.fields, self._values, strict=False)
-        parts = [f"{field.name}={java_text(value, field.schema)}" for field, value in pairs if value is not None]
+        pairs = zip(self.schema.fields, self._values, strict=True)
+        present = [(field, value) for field, value in pairs if value is not None]
+        parts = [f"{field.name}={java_text(value, field.schema)}" for field, value in present]
         return f"Struct{{{','.join(parts)}}}"
 
     __repr__ = __str__

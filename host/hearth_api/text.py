@@ -36,7 +36,7 @@ def float_text(value: float) -> str:
 
 
 def java_text(value: Any, schema: Schema | None = None) -> str:
-    """Return what Java's `toString()` gives for a Connect value; bytes, which Java leaves unreadable, as base64."""
+    """Return what Java's `toString()` gives for a Connect value; bytes, unreadable in Java, as base64."""
     if value is None:
         return "null"
     if isinstance(value, str):
@@ -96,6 +96,4 @@ def _java_layout(value: float, shortest: str) -> str:
     if exponent < 0:
         return f"{lead}0.{'0' * (-exponent - 1)}{digits}"
     whole = digits[: exponent + 1].ljust(exponent + 1, "0")
-    return f"{lead}{whole}.{digits[exponent + 1:] or '0'}"
-
-
+    return f"{lead}{whole}.{digits[exponent + 1 :] or '0'}"

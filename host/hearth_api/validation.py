@@ -10,7 +10,7 @@ from hearth_api.errors import DataError
 from hearth_api.schema import Schema, Type
 
 _INTEGER_LIMIT = {Type.INT8: 1 << 7, Type.INT16: 1 << 15, Type.INT32: 1 << 31, Type.INT64: 1 << 63}
-_PYTHON_TYPES: dict[Type, type | tuple[type, ...]] = {
+_PYTHON_TYPES: dict[Type, Any] = {
     **dict.fromkeys(_INTEGER_LIMIT, int),
     Type.FLOAT32: float,
     Type.FLOAT64: float,
@@ -60,7 +60,7 @@ def _validate(schema: Schema, value: Any, place: str) -> None:
         _check_map(schema, value, place)
 
 
-def _check_integer(schema: Schema, value: int, place: str, limit: int) -> None:
+def _check_integer(schema: Schema, value: Any, place: str, limit: int) -> None:
     if isinstance(value, bool):
         raise _wrong_class(schema, value, place)
     if not -limit <= value < limit:
@@ -110,5 +110,5 @@ def _inner(schema: Schema | None, place: str) -> Schema:
 
 def _wrong_class(schema: Schema, value: object, place: str) -> DataError:
     name = "" if schema.name is None else f' "{schema.name}"'
-    kind = type(value).__qualname__
-    return DataError(f"Invalid Python object for schema{name} with type {schema.type}: class {kind} for {place}")
+    found = f"{schema.type}: class {type(value).__qualname__}"
+    return DataError(f"Invalid Python object for schema{name} with type {found} for {place}")

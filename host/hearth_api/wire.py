@@ -50,7 +50,7 @@ def plain_from_json(text: str) -> Any:
 
 
 def value_to_json(schema: Schema | None, value: Any) -> str:
-    """Return a value as JSON text of its physical form; structs are objects, decimals bytes, moments numbers."""
+    """Return a value as JSON text of its physical form; structs are objects, decimals bytes."""
     return plain_to_json(value if schema is None else to_physical(schema, value))
 
 
