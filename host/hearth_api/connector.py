@@ -33,13 +33,13 @@ class ConnectorTransactionBoundaries(Enum):
 class ConnectorContext(ABC):
     """The way from a running connector back to the host; provided by the host, never implemented by plugins.
 
-    All methods may be called from any thread of the connector between ``start`` and ``stop``.
-    Follows Kafka's ``ConnectorContext``.
+    All methods may be called from any thread of the connector between `start` and `stop`.
+    Follows Kafka's `ConnectorContext`.
     """
 
     @abstractmethod
     def request_task_reconfiguration(self) -> None:
-        """Ask the host to call ``task_configs`` again because the input or output has changed.
+        """Ask the host to call `task_configs` again because the input or output has changed.
 
         Returns at once. The call comes later, on the thread that makes all calls of the connector;
         several requests may be answered by one call. Tasks restart only when the new configurations
@@ -56,33 +56,33 @@ class ConnectorContext(ABC):
 
 
 class SourceConnectorContext(ConnectorContext):
-    """What a source connector may ask of the host, follows Kafka's ``SourceConnectorContext``."""
+    """What a source connector may ask of the host, follows Kafka's `SourceConnectorContext`."""
 
     @abstractmethod
     def offset_storage_reader(self) -> OffsetStorageReader:
-        """Return the reader of this connector's committed source offsets, never ``None``."""
+        """Return the reader of this connector's committed source offsets, never `None`."""
 
 
 class SinkConnectorContext(ConnectorContext):
-    """What a sink connector may ask of the host, follows Kafka's ``SinkConnectorContext``."""
+    """What a sink connector may ask of the host, follows Kafka's `SinkConnectorContext`."""
 
 
 class Connector(ConnectPlugin, ABC):
     """Plans the work of its tasks; never touches a record.
 
-    Derive from ``SourceConnector`` or ``SinkConnector``. Order of calls on one instance: ``initialize``,
-    ``start``, then ``task_configs`` any number of times, ``reconfigure`` when the configuration changed,
-    at last ``stop``. ``config``, ``validate``, ``version`` and ``task_class`` may come on an instance
+    Derive from `SourceConnector` or `SinkConnector`. Order of calls on one instance: `initialize`,
+    `start`, then `task_configs` any number of times, `reconfigure` when the configuration changed,
+    at last `stop`. `config`, `validate`, `version` and `task_class` may come on an instance
     that is never started. All calls come one at a time, each with a deadline (a connector that does not
     return is failed); its own threads are its own business. It runs in the environment of its bundle,
     apart from the host and from its tasks: nothing kept in memory here reaches a task, only what
-    ``task_configs`` returns does. Follows Kafka's ``Connector``.
+    `task_configs` returns does. Follows Kafka's `Connector`.
     """
 
     context: ConnectorContext
 
     def initialize(self, context: ConnectorContext) -> None:
-        """Keep the context; called once per instance, before ``start``."""
+        """Keep the context; called once per instance, before `start`."""
         self.context = context
 
     @abstractmethod
@@ -98,7 +98,7 @@ class Connector(ConnectPlugin, ABC):
     def reconfigure(self, props: Mapping[str, str]) -> None:
         """Take over a changed configuration; by default stops and starts again.
 
-        Called instead of ``stop`` and ``start`` where the host can keep the instance; that it is used
+        Called instead of `stop` and `start` where the host can keep the instance; that it is used
         for every change is not guaranteed, so override it only to save work, such as keeping a
         connection.
         """
@@ -109,37 +109,37 @@ class Connector(ConnectPlugin, ABC):
     def task_class(self) -> type[Task]:
         """Return the class of this connector's tasks.
 
-        Called wherever a task is about to run, so it must not depend on ``start``. The class must be
+        Called wherever a task is about to run, so it must not depend on `start`. The class must be
         importable in the bundle's environment and be constructible without arguments.
         """
 
     @abstractmethod
     def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
-        """Split the work into at most ``max_tasks`` task configurations (``tasks.max``, 1 or more).
+        """Split the work into at most `max_tasks` task configurations (`tasks.max`, 1 or more).
 
-        Called after ``start`` and after every ``request_task_reconfiguration``. Each mapping becomes the
-        ``props`` of one task, index 0 first; it must hold everything the task needs, usually including
-        the connector's own settings. Fewer than ``max_tasks`` is fine, an empty list runs no task. More
-        than ``max_tasks`` fails the connector unless ``tasks.max.enforce`` is false (KIP-1004). Keep the
+        Called after `start` and after every `request_task_reconfiguration`. Each mapping becomes the
+        `props` of one task, index 0 first; it must hold everything the task needs, usually including
+        the connector's own settings. Fewer than `max_tasks` is fine, an empty list runs no task. More
+        than `max_tasks` fails the connector unless `tasks.max.enforce` is false (KIP-1004). Keep the
         result stable: a changed list restarts tasks.
         """
 
     @abstractmethod
     def stop(self) -> None:
-        """Stop what ``start`` began and release it.
+        """Stop what `start` began and release it.
 
-        Called once after ``start``, also when ``start`` failed halfway; not called when the process was
+        Called once after `start`, also when `start` failed halfway; not called when the process was
         killed.
         """
 
     def validate(self, connector_configs: Mapping[str, str]) -> Config:
-        """Check a configuration and return one ``ConfigValue`` per key; by default what ``config`` defines.
+        """Check a configuration and return one `ConfigValue` per key; by default what `config` defines.
 
-        Called for ``PUT /connector-plugins/NAME/config/validate`` and before a connector is created or
+        Called for `PUT /connector-plugins/NAME/config/validate` and before a connector is created or
         changed, on an instance that is not started, with variables resolved. Report a wrong value as an
-        error message of its ``ConfigValue``; raise only when the check itself cannot be made. Override
+        error message of its `ConfigValue`; raise only when the check itself cannot be made. Override
         to add checks across keys or checks against the other system, starting from
-        ``super().validate(...)``. Must not return ``None``.
+        `super().validate(...)`. Must not return `None`.
         """
         definition: ConfigDef | None = self.config()
         if definition is None:
@@ -152,24 +152,24 @@ class Connector(ConnectPlugin, ABC):
     def config(self) -> ConfigDef:
         """Return the definition of the connector's own keys.
 
-        As ``ConnectPlugin.config``. Leave out the keys every connector has (``name``, ``tasks.max``,
-        ``key.converter``, ...): the host adds them. A key defined here that the host also has shows this
+        As `ConnectPlugin.config`. Leave out the keys every connector has (`name`, `tasks.max`,
+        `key.converter`, ...): the host adds them. A key defined here that the host also has shows this
         definition and hides the host's errors on it.
         """
 
     @abstractmethod
     def version(self) -> str:
-        """Return the version of the connector; see ``ConnectPlugin.version``."""
+        """Return the version of the connector; see `ConnectPlugin.version`."""
 
 
 class SourceConnector(Connector):
-    """A connector whose tasks read another system and write to Kafka, follows Kafka's ``SourceConnector``."""
+    """A connector whose tasks read another system and write to Kafka, follows Kafka's `SourceConnector`."""
 
     def exactly_once_support(self, connector_config: Mapping[str, str]) -> ExactlyOnceSupport | None:
         """Say whether this connector delivers exactly once with the proposed configuration (KIP-618).
 
         Called during validation when the worker supports exactly once and the connector requires it, possibly
-        before ``start``. ``None``, the default, means "unknown" and is treated as unsupported.
+        before `start`. `None`, the default, means "unknown" and is treated as unsupported.
         """
         return None
 
@@ -178,8 +178,8 @@ class SourceConnector(Connector):
     ) -> ConnectorTransactionBoundaries:
         """Say whether the tasks place transaction boundaries themselves (KIP-618).
 
-        Called before ``start``, only with ``transaction.boundary=connector`` on a worker that supports
-        exactly once. Must not return ``None``; UNSUPPORTED is the default and fails the validation.
+        Called before `start`, only with `transaction.boundary=connector` on a worker that supports
+        exactly once. Must not return `None`; UNSUPPORTED is the default and fails the validation.
         """
         return ConnectorTransactionBoundaries.UNSUPPORTED
 
@@ -190,19 +190,19 @@ class SourceConnector(Connector):
     ) -> bool:
         """Check or carry out a user's request to alter or reset source offsets (KIP-875).
 
-        Called for ``PATCH`` and ``DELETE /connectors/NAME/offsets`` on a stopped connector, on an
-        instance that is not started, before the host writes the offsets itself. ``offsets`` pairs each
-        source partition with its new offset; ``None`` means reset. It may be empty, and the same request
+        Called for `PATCH` and `DELETE /connectors/NAME/offsets` on a stopped connector, on an
+        instance that is not started, before the host writes the offsets itself. `offsets` pairs each
+        source partition with its new offset; `None` means reset. It may be empty, and the same request
         may come again (the host's write may have failed in between), so make it idempotent. Return true
         when this method is overridden; the default returns false, which tells users that the connector
-        did not check. Raise ``ConnectError`` to refuse the request with its message,
-        ``NotImplementedError`` when offsets of this connector cannot be altered at all.
+        did not check. Raise `ConnectError` to refuse the request with its message,
+        `NotImplementedError` when offsets of this connector cannot be altered at all.
         """
         return False
 
 
 class SinkConnector(Connector):
-    """A connector whose tasks read Kafka and write to another system, follows Kafka's ``SinkConnector``."""
+    """A connector whose tasks read Kafka and write to another system, follows Kafka's `SinkConnector`."""
 
     TOPICS_CONFIG = "topics"
 
@@ -211,7 +211,7 @@ class SinkConnector(Connector):
     ) -> bool:
         """Check or carry out a user's request to alter or reset consumer offsets (KIP-875).
 
-        As ``SourceConnector.alter_offsets``, with Kafka partitions and the offset of the next record to be
-        read; ``None`` means reset.
+        As `SourceConnector.alter_offsets`, with Kafka partitions and the offset of the next record to be
+        read; `None` means reset.
         """
         return False

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class ConverterType(str, Enum):
-    """What a converter instance is used for; the value of its ``converter.type`` setting."""
+    """What a converter instance is used for; the value of its `converter.type` setting."""
 
     KEY = "key"
     VALUE = "value"
@@ -32,11 +32,11 @@ CONVERTER_TYPE_CONFIG = "converter.type"
 
 
 def converter_config_def() -> ConfigDef:
-    """Return a new definition holding the one key all converters share, ``converter.type``.
+    """Return a new definition holding the one key all converters share, `converter.type`.
 
-    For converters to start their own ``config`` from, follows Kafka's ``ConverterConfig``. The key is
+    For converters to start their own `config` from, follows Kafka's `ConverterConfig`. The key is
     required: the host sets it for header converters; for key and value converters the converter adds it
-    in ``configure``.
+    in `configure`.
     """
     return ConfigDef().define(
         CONVERTER_TYPE_CONFIG,
@@ -48,11 +48,11 @@ def converter_config_def() -> ConfigDef:
 
 
 class Converter(ConnectPlugin, ABC):
-    """Converts the key or the value of records, follows Kafka's ``Converter``.
+    """Converts the key or the value of records, follows Kafka's `Converter`.
 
     Each task has its own instances, one for keys and one for values. All calls on one instance come from
     one thread at a time. Converters installed with the host run inside the task runtime, all others in a
-    process of their bundle. A converter that derives from ``BatchConverter`` as well is given whole
+    process of their bundle. A converter that derives from `BatchConverter` as well is given whole
     columns instead of single values.
     """
 
@@ -60,19 +60,19 @@ class Converter(ConnectPlugin, ABC):
     def configure(self, configs: Mapping[str, Any], is_key: bool) -> None:
         """Take the settings; called once per instance, before any conversion.
 
-        ``configs`` are the keys below ``key.converter.`` or ``value.converter.`` without that prefix, as
-        text and not yet parsed. A ``ConfigError`` fails the task (or, during validation, the request).
+        `configs` are the keys below `key.converter.` or `value.converter.` without that prefix, as
+        text and not yet parsed. A `ConfigError` fails the task (or, during validation, the request).
         """
 
     @abstractmethod
     def from_connect_data(
         self, topic: str, schema: Schema | None, value: Any, headers: Headers | None = None
     ) -> bytes | None:
-        """Return the bytes to write for a value; ``None`` writes a null (a tombstone, for values).
+        """Return the bytes to write for a value; `None` writes a null (a tombstone, for values).
 
-        Called in source tasks after the transformations, once per record. ``schema`` is ``None`` for
-        schemaless data; ``headers`` are those of the Kafka record being built, and changes to them are
-        written. Raise ``DataError`` for a value that cannot be converted: ``errors.tolerance`` decides
+        Called in source tasks after the transformations, once per record. `schema` is `None` for
+        schemaless data; `headers` are those of the Kafka record being built, and changes to them are
+        written. Raise `DataError` for a value that cannot be converted: `errors.tolerance` decides
         what happens.
         """
 
@@ -80,10 +80,10 @@ class Converter(ConnectPlugin, ABC):
     def to_connect_data(
         self, topic: str, data: bytes | None, headers: Headers | None = None
     ) -> SchemaAndValue:
-        """Return schema and value for the bytes of a Kafka record; ``data`` is ``None`` for a null.
+        """Return schema and value for the bytes of a Kafka record; `data` is `None` for a null.
 
-        Called in sink tasks before the transformations, once per record; never returns ``None`` itself.
-        Raise ``DataError`` for bytes that cannot be converted. A conversion may be repeated after a
+        Called in sink tasks before the transformations, once per record; never returns `None` itself.
+        Raise `DataError` for bytes that cannot be converted. A conversion may be repeated after a
         retriable failure.
         """
 
@@ -92,7 +92,7 @@ class Converter(ConnectPlugin, ABC):
 
 
 class HeaderConverter(ConnectPlugin, ABC):
-    """Converts the values of record headers, follows Kafka's ``HeaderConverter``.
+    """Converts the values of record headers, follows Kafka's `HeaderConverter`.
 
     Each task has one instance; calls come from one thread at a time.
     """
@@ -101,24 +101,24 @@ class HeaderConverter(ConnectPlugin, ABC):
     def configure(self, configs: Mapping[str, Any]) -> None:
         """Take the settings; called once, before any conversion.
 
-        ``configs`` are the keys below ``header.converter.`` without that prefix, plus ``converter.type``
-        = ``header``.
+        `configs` are the keys below `header.converter.` without that prefix, plus `converter.type`
+        = `header`.
         """
 
     @abstractmethod
     def from_connect_header(
         self, topic: str, header_key: str, schema: Schema | None, value: Any
     ) -> bytes | None:
-        """Return the bytes of one header's value; ``None`` writes a header without a value.
+        """Return the bytes of one header's value; `None` writes a header without a value.
 
-        Called in source tasks once per header. Raise ``DataError`` for a value that cannot be converted.
+        Called in source tasks once per header. Raise `DataError` for a value that cannot be converted.
         """
 
     @abstractmethod
     def to_connect_header(self, topic: str, header_key: str, data: bytes | None) -> SchemaAndValue:
-        """Return schema and value of one header of a Kafka record; ``data`` may be ``None``.
+        """Return schema and value of one header of a Kafka record; `data` may be `None`.
 
-        Called in sink tasks once per header; never returns ``None`` itself.
+        Called in sink tasks once per header; never returns `None` itself.
         """
 
     def close(self) -> None:

@@ -15,30 +15,30 @@ R = TypeVar("R", bound="ConnectRecord")
 
 
 class Transformation(ConnectPlugin, ABC):
-    """Changes one record at a time, follows Kafka's ``Transformation`` (KIP-66).
+    """Changes one record at a time, follows Kafka's `Transformation` (KIP-66).
 
     Each task has its own instance of each step of its chain. A transformation that derives from
-    ``BatchTransformation`` as well is given whole batches instead.
+    `BatchTransformation` as well is given whole batches instead.
     """
 
     @abstractmethod
     def configure(self, configs: Mapping[str, Any]) -> None:
         """Take the settings; called once, before the first record.
 
-        ``configs`` are the keys below ``transforms.ALIAS.`` without that prefix, as text and not yet parsed.
-        A ``ConfigError`` fails the task.
+        `configs` are the keys below `transforms.ALIAS.` without that prefix, as text and not yet parsed.
+        A `ConfigError` fails the task.
         """
 
     @abstractmethod
     def apply(self, record: R) -> R | None:
-        """Return the changed record, the same record, or ``None`` to drop it.
+        """Return the changed record, the same record, or `None` to drop it.
 
         Called once per record in the order of the records, one call at a time, in source tasks before
         and in sink tasks after conversion; a record may come again when a later step is retried. Never
         change the given record or anything reachable from it: build a new one with
-        ``record.new_record(...)``. A dropped record counts as done: its offset is committed. Any
-        exception is handled by ``errors.tolerance``; ``RetriableError`` is repeated within
-        ``errors.retry.timeout``.
+        `record.new_record(...)`. A dropped record counts as done: its offset is committed. Any
+        exception is handled by `errors.tolerance`; `RetriableError` is repeated within
+        `errors.retry.timeout`.
         """
 
     def close(self) -> None:
@@ -46,22 +46,22 @@ class Transformation(ConnectPlugin, ABC):
 
 
 class Predicate(ConnectPlugin, ABC):
-    """Decides for which records a transformation is applied, follows Kafka's ``Predicate`` (KIP-585).
+    """Decides for which records a transformation is applied, follows Kafka's `Predicate` (KIP-585).
 
-    A configuration's ``negate`` is applied by the host. A predicate that derives from ``BatchPredicate`` as
+    A configuration's `negate` is applied by the host. A predicate that derives from `BatchPredicate` as
     well is given whole batches instead.
     """
 
     @abstractmethod
     def configure(self, configs: Mapping[str, Any]) -> None:
-        """Take the settings below ``predicates.ALIAS.``; called once, before the first record."""
+        """Take the settings below `predicates.ALIAS.`; called once, before the first record."""
 
     @abstractmethod
     def test(self, record: ConnectRecord) -> bool:
         """Return whether the record satisfies the predicate.
 
         Called once per record and per transformation that names the predicate, one call at a time; must
-        not change the record. Exceptions are handled like those of ``Transformation.apply``.
+        not change the record. Exceptions are handled like those of `Transformation.apply`.
         """
 
     def close(self) -> None:

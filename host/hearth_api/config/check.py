@@ -1,4 +1,4 @@
-"""Validation of a whole configuration, follows Kafka's ``ConfigDef.validateAll`` message by message.
+"""Validation of a whole configuration, follows Kafka's `ConfigDef.validateAll` message by message.
 
 Kafka walks from every key nobody depends on to its dependents, twice: first parsing and checking, then
 asking the recommenders. A key that several keys lead to is visited once per path, so its messages
@@ -50,7 +50,7 @@ def _descend(keys: Mapping[str, ConfigKey], name: str, path: tuple[str, ...]) ->
 
 
 def _parse(key: ConfigKey, props: Mapping[str, str], outcome: ConfigValue) -> Any:
-    """Return the parsed value, else ``None``, which the validator sees as well; note what is wrong."""
+    """Return the parsed value, else `None`, which the validator sees as well; note what is wrong."""
     value = None
     try:
         if key.name in props:

@@ -12,35 +12,35 @@ from hearth_api.config.parser import ClassResolver, parse_type
 
 
 class _NoDefault:
-    """The type of ``NO_DEFAULT``, so that it prints well."""
+    """The type of `NO_DEFAULT`, so that it prints well."""
 
     def __repr__(self) -> str:
         return "NO_DEFAULT"
 
 
 NO_DEFAULT: Any = _NoDefault()
-"""Stands for "required": ``None`` is a default like any other."""
+"""Stands for "required": `None` is a default like any other."""
 
 
 class Validator(ABC):
-    """Checks the value of one key, follows Kafka's ``ConfigDef.Validator``.
+    """Checks the value of one key, follows Kafka's `ConfigDef.Validator`.
 
-    Must be stateless: one instance serves all validations, from any thread. ``str()`` of it describes what is
+    Must be stateless: one instance serves all validations, from any thread. `str()` of it describes what is
     acceptable and is shown in documentation.
     """
 
     @abstractmethod
     def ensure_valid(self, name: str, value: Any) -> None:
-        """Raise ``ConfigError(name, value, message)`` unless the value is acceptable.
+        """Raise `ConfigError(name, value, message)` unless the value is acceptable.
 
         Called with the parsed value whenever the key is parsed or validated, with the default when the
-        key is defined or left out, and with ``None`` when parsing failed or a required key is missing:
-        say whether ``None`` is wrong. Other exceptions abort the whole validation.
+        key is defined or left out, and with `None` when parsing failed or a required key is missing:
+        say whether `None` is wrong. Other exceptions abort the whole validation.
         """
 
 
 class Recommender(ABC):
-    """Suggests values and decides visibility, follows Kafka's ``ConfigDef.Recommender``.
+    """Suggests values and decides visibility, follows Kafka's `ConfigDef.Recommender`.
 
     Called during validation only, after all values were parsed, once per path of dependents that leads
     to the key.
@@ -50,8 +50,8 @@ class Recommender(ABC):
     def valid_values(self, name: str, parsed_config: Mapping[str, Any]) -> list[Any]:
         """Return suggestions of the key's type; a value outside them is not an error.
 
-        ``parsed_config`` holds every key that was reached, ``None`` where parsing failed. A
-        ``ConfigError`` is added to the key's messages.
+        `parsed_config` holds every key that was reached, `None` where parsing failed. A
+        `ConfigError` is added to the key's messages.
         """
 
     def visible(self, name: str, parsed_config: Mapping[str, Any]) -> bool:
@@ -61,9 +61,9 @@ class Recommender(ABC):
 
 @dataclass(frozen=True)
 class ConfigKey:
-    """All that is declared about one key, follows Kafka's ``ConfigDef.ConfigKey``.
+    """All that is declared about one key, follows Kafka's `ConfigDef.ConfigKey`.
 
-    The default is parsed and validated here, so a wrong one raises ``ConfigError`` when the key is defined.
+    The default is parsed and validated here, so a wrong one raises `ConfigError` when the key is defined.
     """
 
     name: str
@@ -94,10 +94,10 @@ class ConfigKey:
         return self.default is not NO_DEFAULT
 
     def parse(self, value: Any) -> Any:
-        """Return ``value`` as the key's type; ``ConfigError`` when that is not possible."""
+        """Return `value` as the key's type; `ConfigError` when that is not possible."""
         return parse_type(self.name, value, self.type, self.resolver)
 
     def check(self, value: Any) -> None:
-        """Raise ``ConfigError`` when the key's validator objects to a parsed value."""
+        """Raise `ConfigError` when the key's validator objects to a parsed value."""
         if self.validator is not None:
             self.validator.ensure_valid(self.name, value)

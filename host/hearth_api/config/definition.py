@@ -19,10 +19,10 @@ log = logging.getLogger(__name__)
 
 
 class ConfigDef:
-    """The keys a plugin understands, in the order they were defined, follows Kafka's ``ConfigDef``.
+    """The keys a plugin understands, in the order they were defined, follows Kafka's `ConfigDef`.
 
     Build it once, then share it: parsing and validating do not change it and may run on any thread.
-    ``class_resolver`` turns the text of CLASS keys into what they name; plugins leave it out and receive
+    `class_resolver` turns the text of CLASS keys into what they name; plugins leave it out and receive
     the text.
     """
 
@@ -49,9 +49,9 @@ class ConfigDef:
     ) -> ConfigDef:
         """Add a key and return this definition, so that calls can be chained.
 
-        Without ``default`` the key is required; ``default`` may be text or a typed value and is parsed
-        and checked at once. ``dependents`` are the keys whose suggestions and visibility depend on this
-        one. ``display_name`` is the key itself unless given. ``ConfigError`` when the key exists already
+        Without `default` the key is required; `default` may be text or a typed value and is parsed
+        and checked at once. `dependents` are the keys whose suggestions and visibility depend on this
+        one. `display_name` is the key itself unless given. `ConfigError` when the key exists already
         or its default is wrong.
         """
         return self.add(
@@ -62,7 +62,7 @@ class ConfigDef:
         )  # fmt: skip
 
     def add(self, key: ConfigKey) -> ConfigDef:
-        """Add a key as it stands, for definitions put together from others; see ``define``."""
+        """Add a key as it stands, for definitions put together from others; see `define`."""
         if key.name in self._keys:
             raise ConfigError(f"Configuration {key.name} is defined twice.")
         if key.group is not None and key.group not in self._groups:
@@ -91,9 +91,9 @@ class ConfigDef:
         return {key.name: key.default for key in self._keys.values() if key.has_default}
 
     def parse(self, props: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the typed value of every key, or raise ``ConfigError`` for the first that is wrong.
+        """Return the typed value of every key, or raise `ConfigError` for the first that is wrong.
 
-        For ``start`` and ``configure``. Keys that are not defined are ignored. Values may be text or
+        For `start` and `configure`. Keys that are not defined are ignored. Values may be text or
         already typed.
         """
         undefined = self.undefined_dependents()
@@ -105,14 +105,14 @@ class ConfigDef:
         return {name: _parsed(key, props) for name, key in self._keys.items()}
 
     def validate(self, props: Mapping[str, str]) -> list[ConfigValue]:
-        """Return one ``ConfigValue`` per key with all that is wrong with it; raises nothing for wrong values.
+        """Return one `ConfigValue` per key with all that is wrong with it; raises nothing for wrong values.
 
         For answers to users. Keys reached only through a circle of dependents are not looked at, as in Kafka.
         """
         return list(validate_all(self, props).values())
 
     def validate_all(self, props: Mapping[str, str]) -> dict[str, ConfigValue]:
-        """Return the outcome of ``validate`` by name."""
+        """Return the outcome of `validate` by name."""
         return validate_all(self, props)
 
     def undefined_dependents(self) -> list[str]:
@@ -136,9 +136,9 @@ class ConfigDef:
         )
 
     def embed(self, key_prefix: str, group: str, first_order: int, child: ConfigDef) -> None:
-        """Add all keys of ``child`` below a prefix and in a group, numbered from ``first_order``.
+        """Add all keys of `child` below a prefix and in a group, numbered from `first_order`.
 
-        For keys of plugins inside another configuration, such as ``transforms.ALIAS.``. The child's
+        For keys of plugins inside another configuration, such as `transforms.ALIAS.`. The child's
         validators and recommenders go on seeing its own short names, so their messages name these, as
         Kafka's do.
         """

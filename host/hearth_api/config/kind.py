@@ -6,11 +6,11 @@ from enum import Enum
 
 
 class ConfigType(str, Enum):
-    """The type of a key's value, follows Kafka's ``ConfigDef.Type``.
+    """The type of a key's value, follows Kafka's `ConfigDef.Type`.
 
     Python values after parsing: BOOLEAN bool; STRING str; SHORT, INT and LONG int within 16, 32 and 64
     bits; DOUBLE float; LIST list of str; CLASS what the resolver returns, or the text without one;
-    PASSWORD ``Password``.
+    PASSWORD `Password`.
     """
 
     BOOLEAN = "BOOLEAN"

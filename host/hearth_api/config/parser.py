@@ -1,4 +1,4 @@
-"""From the text of a configuration to typed values and back, follows Kafka's ``ConfigDef.parseType``."""
+"""From the text of a configuration to typed values and back, follows Kafka's `ConfigDef.parseType`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hearth_api.errors import ConfigError, NotFoundError
 from hearth_api.text import java_text
 
 ClassResolver = Callable[[str], Any]
-"""Turns the text of a CLASS key into what it names; raises ``LookupError`` or ``NotFoundError``."""
+"""Turns the text of a CLASS key into what it names; raises `LookupError` or `NotFoundError`."""
 
 # What Java's String.trim() removes: everything up to the blank.
 _TRIMMED = "".join(map(chr, range(0x21)))
@@ -42,9 +42,9 @@ _JAVA_CLASSES = {
 
 
 def parse_type(name: str, value: Any, kind: ConfigType, resolver: ClassResolver | None = None) -> Any:
-    """Return the value of key ``name`` as its type; text is trimmed first, ``None`` stays ``None``.
+    """Return the value of key `name` as its type; text is trimmed first, `None` stays `None`.
 
-    Values of the right Python type are taken as they are. Raises ``ConfigError`` with Kafka's wording. A pure
+    Values of the right Python type are taken as they are. Raises `ConfigError` with Kafka's wording. A pure
     function, callable from any thread.
     """
     if value is None:
@@ -57,7 +57,7 @@ def parse_type(name: str, value: Any, kind: ConfigType, resolver: ClassResolver 
 
 
 def convert_to_string(value: Any, kind: ConfigType | None) -> str | None:
-    """Return a parsed value as text; secrets as ``[hidden]``, lists with commas, ``None`` as ``None``."""
+    """Return a parsed value as text; secrets as `[hidden]`, lists with commas, `None` as `None`."""
     if value is None:
         return None
     if kind is ConfigType.LIST:
@@ -68,12 +68,12 @@ def convert_to_string(value: Any, kind: ConfigType | None) -> str | None:
 
 
 def class_text(value: type) -> str:
-    """Return the Python path of a class, as ``module:Name``."""
+    """Return the Python path of a class, as `module:Name`."""
     return f"{value.__module__}:{value.__qualname__}"
 
 
 def trimmed(text: str) -> str:
-    """Return the text without the leading and trailing characters Java's ``trim`` removes."""
+    """Return the text without the leading and trailing characters Java's `trim` removes."""
     return text.strip(_TRIMMED)
 
 

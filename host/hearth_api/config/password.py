@@ -6,9 +6,9 @@ HIDDEN = "[hidden]"
 
 
 class Password:
-    """Wraps a secret so that printing, logging and REST show ``[hidden]``, follows Kafka's ``Password``.
+    """Wraps a secret so that printing, logging and REST show `[hidden]`, follows Kafka's `Password`.
 
-    Equal to another ``Password`` of the same text; pickles with its secret.
+    Equal to another `Password` of the same text; pickles with its secret.
     """
 
     __slots__ = ("_text",)

@@ -58,10 +58,10 @@ def key(
     dependents: Iterable[str] = (),
     recommender: Recommender | None = None,
 ) -> Any:
-    """Declare one key of a ``Settings`` class; the arguments are those of ``ConfigDef.define``.
+    """Declare one key of a `Settings` class; the arguments are those of `ConfigDef.define`.
 
-    The type follows from the annotation (bool, str, int, float, list, ``Password``, each perhaps with
-    ``| None``); give ``type`` for SHORT, LONG and CLASS. ``check`` is the validator.
+    The type follows from the annotation (bool, str, int, float, list, `Password`, each perhaps with
+    `| None`); give `type` for SHORT, LONG and CLASS. `check` is the validator.
     """
     declared = {
         "default": default, "validator": check, "importance": importance, "doc": doc, "group": group,
@@ -80,15 +80,15 @@ class Settings:
             topic: str = key("topic", check=NonEmptyString(), doc="Where lines go.")
             batch_size: int = key("batch.size", default=2000, doc="Most lines per poll.")
 
-    ``definition()`` is what ``config`` of the plugin returns; ``LineSourceSettings(props)`` parses and
-    gives ``settings.batch_size``. A subclass inherits the keys, which come before its own. Instances do
+    `definition()` is what `config` of the plugin returns; `LineSourceSettings(props)` parses and
+    gives `settings.batch_size`. A subclass inherits the keys, which come before its own. Instances do
     not change and may be shared between threads; printing one hides passwords.
     """
 
     _definition: ClassVar[ConfigDef | None] = None
 
     def __init__(self, props: Mapping[str, Any]) -> None:
-        """Parse ``props``; ``ConfigError`` for the first wrong value, undeclared keys are ignored."""
+        """Parse `props`; `ConfigError` for the first wrong value, undeclared keys are ignored."""
         self.originals: Mapping[str, Any] = dict(props)
         self.parsed: Mapping[str, Any] = self.definition().parse(props)
 
@@ -101,7 +101,7 @@ class Settings:
         return cached
 
     def with_prefix(self, prefix: str) -> dict[str, Any]:
-        """Return the unparsed keys below ``prefix``, without it; for settings of inner parts."""
+        """Return the unparsed keys below `prefix`, without it; for settings of inner parts."""
         given = self.originals.items()
         return {name[len(prefix) :]: value for name, value in given if name.startswith(prefix)}
 

@@ -11,7 +11,7 @@ from hearth_api.text import java_text
 
 
 class Range(Validator):
-    """Accepts numbers from ``minimum`` to ``maximum``, both included; ``None`` leaves a side open."""
+    """Accepts numbers from `minimum` to `maximum`, both included; `None` leaves a side open."""
 
     def __init__(self, minimum: float | None = None, maximum: float | None = None) -> None:
         """Keep the bounds."""
@@ -29,7 +29,7 @@ class Range(Validator):
         return cls(minimum, maximum)
 
     def ensure_valid(self, name: str, value: Any) -> None:
-        """Reject ``None`` and numbers outside the range."""
+        """Reject `None` and numbers outside the range."""
         if value is None:
             raise ConfigError(name, None, "Value must be non-null")
         if self.minimum is not None and value < self.minimum:
@@ -44,7 +44,7 @@ class Range(Validator):
 
 
 class ValidString(Validator):
-    """Accepts the given texts only; ``None`` is accepted when it is one of them."""
+    """Accepts the given texts only; `None` is accepted when it is one of them."""
 
     def __init__(self, *valid: str | None) -> None:
         """Keep the texts in the order given, which messages use."""
@@ -61,14 +61,14 @@ class ValidString(Validator):
 
 
 class CaseInsensitiveValidString(Validator):
-    """Accepts the given texts in any case; never ``None``."""
+    """Accepts the given texts in any case; never `None`."""
 
     def __init__(self, *valid: str) -> None:
         """Keep the texts in upper case, in the order given (Kafka's own order is not stable)."""
         self.valid = tuple(dict.fromkeys(text.upper() for text in valid))
 
     def ensure_valid(self, name: str, value: Any) -> None:
-        """Reject ``None`` and every other text."""
+        """Reject `None` and every other text."""
         if value is None or value.upper() not in self.valid:
             raise ConfigError(name, value, f"String must be one of (case insensitive): {_joined(self.valid)}")
 
@@ -78,10 +78,10 @@ class CaseInsensitiveValidString(Validator):
 
 
 class NonNull(Validator):
-    """Accepts everything but ``None``."""
+    """Accepts everything but `None`."""
 
     def ensure_valid(self, name: str, value: Any) -> None:
-        """Reject ``None``."""
+        """Reject `None`."""
         if value is None:
             raise ConfigError(name, None, "entry must be non null")
 
@@ -91,7 +91,7 @@ class NonNull(Validator):
 
 
 class NonEmptyString(Validator):
-    """Accepts ``None`` and every text but the empty one; blanks were trimmed before."""
+    """Accepts `None` and every text but the empty one; blanks were trimmed before."""
 
     def ensure_valid(self, name: str, value: Any) -> None:
         """Reject the empty text."""
@@ -104,7 +104,7 @@ class NonEmptyString(Validator):
 
 
 class NonEmptyStringWithoutControlChars(Validator):
-    """Accepts ``None`` and texts that are neither empty nor hold ISO control characters."""
+    """Accepts `None` and texts that are neither empty nor hold ISO control characters."""
 
     def ensure_valid(self, name: str, value: Any) -> None:
         """Reject the empty text, and name the code points of all control characters."""
@@ -125,12 +125,12 @@ class NonEmptyStringWithoutControlChars(Validator):
 class ValidList(Validator):
     """Accepts lists without duplicates and empty items, of the given texts only if any are given (KIP-1161).
 
-    ``ConfigDef.parse`` drops duplicates of such a key with a warning before it is checked; ``validate``
+    `ConfigDef.parse` drops duplicates of such a key with a warning before it is checked; `validate`
     reports them.
     """
 
     def __init__(self, *valid: str, empty_allowed: bool = True, null_allowed: bool = False) -> None:
-        """Keep the texts and whether an empty list or ``None`` will do."""
+        """Keep the texts and whether an empty list or `None` will do."""
         self.items = ValidString(*valid)
         self.empty_allowed = empty_allowed
         self.null_allowed = null_allowed
@@ -161,7 +161,7 @@ class ValidList(Validator):
 
 
 class ListSize(Validator):
-    """Accepts lists of at most ``maximum`` items, and ``None``."""
+    """Accepts lists of at most `maximum` items, and `None`."""
 
     def __init__(self, maximum: int) -> None:
         """Keep the number."""
@@ -178,10 +178,10 @@ class ListSize(Validator):
 
 
 class Lambda(Validator):
-    """Accepts what a function accepts, follows Kafka's ``LambdaValidator``."""
+    """Accepts what a function accepts, follows Kafka's `LambdaValidator`."""
 
     def __init__(self, ensure_valid: Callable[[str, Any], None], description: str) -> None:
-        """Keep the function, which is ``Validator.ensure_valid``, and the text that describes it."""
+        """Keep the function, which is `Validator.ensure_valid`, and the text that describes it."""
         self._ensure_valid = ensure_valid
         self._description = description
 

@@ -8,10 +8,10 @@ from typing import Any
 
 @dataclass
 class ConfigValue:
-    """One key's value and what is wrong with it, follows Kafka's ``ConfigValue``.
+    """One key's value and what is wrong with it, follows Kafka's `ConfigValue`.
 
-    ``value`` is the parsed value, ``None`` when it could not be parsed. ``recommended_values`` are
-    suggestions for forms and not a restriction. ``visible`` tells forms whether to show the key; hidden
+    `value` is the parsed value, `None` when it could not be parsed. `recommended_values` are
+    suggestions for forms and not a restriction. `visible` tells forms whether to show the key; hidden
     keys are validated as well.
     """
 
@@ -28,12 +28,12 @@ class ConfigValue:
 
 @dataclass(frozen=True)
 class Config:
-    """The outcome of ``Connector.validate``: one ``ConfigValue`` per key, follows Kafka's ``Config``."""
+    """The outcome of `Connector.validate`: one `ConfigValue` per key, follows Kafka's `Config`."""
 
     values: list[ConfigValue]
 
     def __getitem__(self, name: str) -> ConfigValue:
-        """Return the value of one key, for checks across keys; ``KeyError`` when there is none."""
+        """Return the value of one key, for checks across keys; `KeyError` when there is none."""
         for value in self.values:
             if value.name == name:
                 return value
