@@ -1,0 +1,169 @@
+"""Downloads Maven artifacts with the Ivy that comes inside pyspark, so that nobody needs Maven.
+
+The artifacts are asked for one by one and without their POMs: the lock file already is the result of a
+resolution, and leaving the POMs out makes a first start take seconds rather than more than a minute.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TextIO
+from urllib.parse import urlsplit
+from xml.sax.saxutils import quoteattr
+
+from hearth.broker.error import JarsUnavailable
+from hearth.broker.java import find_java
+
+MIRROR_VARIABLE = "HEARTH_MAVEN_MIRROR"
+_LAST_WORDS = 12
+
+
+@dataclass(frozen=True)
+class Coordinates:
+    """What names an artifact in a Maven repository."""
+
+    group: str
+    artifact: str
+    version: str
+
+    @classmethod
+    def parse(cls, text: str) -> Coordinates:
+        """Return the coordinates written as group:artifact:version."""
+        return cls(*text.split(":"))
+
+    @property
+    def file_name(self) -> str:
+        """Return the name of the artifact's jar in a repository."""
+        return f"{self.artifact}-{self.version}.jar"
+
+    def __str__(self) -> str:
+        return f"{self.group}:{self.artifact}:{self.version}"
+
+
+class Progress:
+    """Shows on stderr how far a download has come; on a terminal one line changes."""
+
+    def __init__(self, stream: TextIO | None = None, title: str = "Kafka's jars") -> None:
+        self._stream = sys.stderr if stream is None else stream
+        self._title = title
+        self._live = self._stream.isatty()
+        self._started = self._shown = time.monotonic()
+
+    def start(self, total: int) -> None:
+        """Say what is about to be fetched."""
+        self._write(f"fetching {self._title} ({total} files), once for this user")
+
+    def step(self, done: int, total: int) -> None:
+        """Show that so many files are complete."""
+        if self._live:
+            self._stream.write(f"\r  {done} of {total}")
+            self._stream.flush()
+        elif time.monotonic() - self._shown > 5:
+            self._write(f"  {done} of {total}")
+
+    def finish(self, files: int, size: int, place: Path) -> None:
+        """Say what was fetched and where it went."""
+        end = "\r" if self._live else ""
+        seconds = time.monotonic() - self._started
+        self._write(f"{end}  {files} files, {size / 1e6:.0f} MB in {seconds:.0f} s, kept in {place}")
+
+    def _write(self, line: str) -> None:
+        self._shown = time.monotonic()
+        print(line, file=self._stream, flush=True)
+
+
+def download(wanted: Sequence[Coordinates], folder: Path, progress: Progress) -> dict[Coordinates, Path]:
+    """Download exactly these artifacts into a folder and return where each one lies."""
+    progress.start(len(wanted))
+    run_ivy(wanted, folder, progress, transitive=False)
+    files = {coordinates: _place(folder, coordinates) for coordinates in wanted}
+    absent = [str(coordinates) for coordinates, file in files.items() if not file.is_file()]
+    if absent:
+        raise JarsUnavailable(f"not downloaded: {', '.join(absent)}", hint=_remedy())
+    return files
+
+
+def run_ivy(wanted: Sequence[Coordinates], folder: Path, progress: Progress, transitive: bool) -> None:
+    """Run Ivy once; with `transitive` it also follows what the artifacts' POMs ask for."""
+    (folder / "settings.xml").write_text(_settings(folder, transitive), encoding="utf-8")
+    (folder / "ivy.xml").write_text(_module(wanted, transitive), encoding="utf-8")
+    command = [
+        str(find_java().executable), *proxy_options(os.environ),
+        "-jar", str(ivy_jar()), "-settings", str(folder / "settings.xml"), "-ivy", str(folder / "ivy.xml"),
+        "-retrieve", f"{folder}/lib/[organisation]/[artifact]-[revision].[ext]",
+    ]  # fmt: skip
+    _watch(command, len(wanted), progress)
+
+
+def _watch(command: Sequence[str], total: int, progress: Progress) -> None:
+    """Run a command to its end, count the files it reports, and raise if it went wrong."""
+    lines: list[str] = []
+    done = 0
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            lines = [*lines[1 - _LAST_WORDS :], line.strip()]
+            if "[SUCCESSFUL" in line:
+                done += 1
+                progress.step(done, total)
+    if process.returncode:
+        raise JarsUnavailable("\n".join(["the jars of Kafka cannot be downloaded", *lines]), hint=_remedy())
+
+
+def ivy_jar() -> Path:
+    """Return the Ivy jar among pyspark's own, found without importing pyspark."""
+    spec = importlib.util.find_spec("pyspark")
+    for location in (spec.submodule_search_locations or []) if spec else []:
+        for jar in sorted(Path(location, "jars").glob("ivy-*.jar")):
+            return jar
+    raise JarsUnavailable(
+        "pyspark is not installed beside hearth, or has no Ivy jar", hint="pip install 'pyspark==4.3.0'"
+    )
+
+
+def proxy_options(environ: Mapping[str, str]) -> list[str]:
+    """Return Java's options for the proxy of the environment, which Java does not read itself."""
+    proxy = environ.get("https_proxy") or environ.get("HTTPS_PROXY")
+    if not proxy:
+        return []
+    parts = urlsplit(proxy if "://" in proxy else f"http://{proxy}")
+    return [f"-Dhttps.proxyHost={parts.hostname}", f"-Dhttps.proxyPort={parts.port or 8080}"]
+
+
+def _settings(folder: Path, transitive: bool) -> str:
+    """Return Ivy's settings; the checksums it would fetch are left out, since the lock has better ones."""
+    mirror = os.environ.get(MIRROR_VARIABLE)
+    root = f" root={quoteattr(mirror)}" if mirror else ""
+    poms = "true" if transitive else "false"
+    resolver = f'<ibiblio name="maven" m2compatible="true" usepoms="{poms}"{root}/>'
+    return (
+        '<ivysettings><property name="ivy.checksums" value=""/><settings defaultResolver="maven"/>'
+        f"<caches defaultCacheDir={quoteattr(str(folder / 'cache'))}/>"
+        f"<resolvers>{resolver}</resolvers></ivysettings>"
+    )
+
+
+def _module(wanted: Sequence[Coordinates], transitive: bool) -> str:
+    """Return the Ivy module that asks for these artifacts."""
+    rows = (
+        f"<dependency org={quoteattr(one.group)} name={quoteattr(one.artifact)} rev={quoteattr(one.version)}"
+        f' transitive="{str(transitive).lower()}" conf="*->default"/>'
+        for one in wanted
+    )
+    head = '<ivy-module version="2.0"><info organisation="hearth" module="jars"/>'
+    return f"{head}<dependencies>{''.join(rows)}</dependencies></ivy-module>"
+
+
+def _place(folder: Path, coordinates: Coordinates) -> Path:
+    return folder / "lib" / coordinates.group / coordinates.file_name
+
+
+def _remedy() -> str:
+    return f"check the network and https_proxy, or set {MIRROR_VARIABLE} to the URL of a Maven repository"

@@ -1,0 +1,134 @@
+"""Keeps the jars of Kafka in a cache of this user, so that they are fetched once.
+
+A lock file names every jar by coordinates, size and SHA-256. The cache is one directory of jars that
+several locks share; a jar gets there by a rename after its hash was checked, so whatever lies in the cache
+is whole, an interrupted download leaves nothing behind that could be taken for a jar, and asking again
+costs one `stat` a jar and no Java.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import shutil
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from hearth.broker.error import JarsUnavailable
+from hearth.broker.ivy import Coordinates, Progress, download
+
+BROKER_LOCK = Path(__file__).with_name("jars.txt")
+_FETCH_PREFIX = ".fetch-"
+
+
+@dataclass(frozen=True)
+class LockedJar:
+    """One line of a lock file: a jar, and how to tell that it is the right one."""
+
+    coordinates: Coordinates
+    size: int
+    sha256: str
+
+    @property
+    def file_name(self) -> str:
+        """Return the name of the jar in the cache.
+
+        The group is part of it because two groups may publish the same artifact and version.
+        """
+        return f"{self.coordinates.group}.{self.coordinates.file_name}"
+
+
+def read_lock(path: Path) -> list[LockedJar]:
+    """Return the jars of a lock file, in its order, which is the order of the class path."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    rows = (line.split() for line in lines if line and not line.startswith("#"))
+    return [LockedJar(Coordinates.parse(name), int(size), sha256) for sha256, size, name in rows]
+
+
+def cache_directory() -> Path:
+    """Return where this user's jars are kept: below HEARTH_HOME, else in the XDG cache directory."""
+    home = os.environ.get("HEARTH_HOME")
+    if home:
+        return Path(home) / "jars"
+    cache = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return Path(cache) / "hearth" / "jars"
+
+
+def fetch_jars(
+    lock: Path = BROKER_LOCK, cache: Path | None = None, progress: Progress | None = None
+) -> list[Path]:
+    """Return the paths of all jars of a lock, after fetching those that are not in the cache.
+
+    Safe to call from several processes at once: one fetches, the others wait and then find the jars.
+    """
+    cache = cache_directory() if cache is None else cache
+    jars = read_lock(lock)
+    if missing(jars, cache):
+        with _only_one_process(cache):
+            absent = missing(jars, cache)
+            if absent:
+                _remove_remains(cache)
+                _fetch(absent, cache, progress)
+    return [cache / jar.file_name for jar in jars]
+
+
+def missing(jars: Iterable[LockedJar], cache: Path) -> list[LockedJar]:
+    """Return the jars that the cache does not hold in full size."""
+    return [jar for jar in jars if _size(cache / jar.file_name) != jar.size]
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return -1
+
+
+@contextmanager
+def _only_one_process(cache: Path) -> Iterator[None]:
+    """Hold the cache's lock; the kernel gives it back when this process dies."""
+    try:
+        cache.mkdir(parents=True, exist_ok=True)
+        handle = (cache / ".lock").open("w")
+    except OSError as error:
+        remedy = "set HEARTH_HOME to a directory that can be written"
+        raise JarsUnavailable(f"the jar cache {cache} cannot be used: {error}", hint=remedy) from error
+    with handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+
+
+def _remove_remains(cache: Path) -> None:
+    """Remove what a killed download left; whoever made it is gone, since this process holds the lock."""
+    for folder in cache.glob(f"{_FETCH_PREFIX}*"):
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _fetch(jars: list[LockedJar], cache: Path, progress: Progress | None) -> None:
+    """Download jars next to the cache, check each one, and rename it into the cache."""
+    progress = Progress() if progress is None else progress
+    with TemporaryDirectory(prefix=_FETCH_PREFIX, dir=cache) as folder:
+        files = download([jar.coordinates for jar in jars], Path(folder), progress)
+        for jar in jars:
+            _admit(jar, files[jar.coordinates], cache)
+    progress.finish(len(jars), sum(jar.size for jar in jars), cache)
+
+
+def _admit(jar: LockedJar, file: Path, cache: Path) -> None:
+    """Move a downloaded jar into the cache if it is the one the lock means."""
+    found = digest(file)
+    if found != jar.sha256:
+        fact = f"{jar.coordinates} arrived with SHA-256 {found}, and {jar.sha256} is expected"
+        raise JarsUnavailable(
+            fact, hint="a proxy or mirror may have altered it; try another network or mirror"
+        )
+    os.replace(file, cache / jar.file_name)
+
+
+def digest(file: Path) -> str:
+    """Return the SHA-256 of a file in hexadecimal."""
+    return hashlib.sha256(file.read_bytes()).hexdigest()

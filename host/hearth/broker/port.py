@@ -1,0 +1,35 @@
+"""Finds TCP ports on the loopback interface."""
+
+from __future__ import annotations
+
+import random
+import socket
+
+LOOPBACK = "127.0.0.1"
+# Below the range from which the kernel takes ports for outgoing connections.
+_TEST_PORTS = range(20000, 30000)
+
+
+def is_free(port: int) -> bool:
+    """Return whether a server could listen on this port now."""
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        # Without this a port that a stopped server used a minute ago would count as taken.
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((LOOPBACK, port))
+        except OSError:
+            return False
+    return True
+
+
+def next_free(port: int) -> int:
+    """Return the first free port from `port` upwards."""
+    for candidate in range(port, 65536):
+        if is_free(candidate):
+            return candidate
+    raise OSError(f"no free port from {port} upwards")
+
+
+def random_free() -> int:
+    """Return a free port that a program started at the same moment is unlikely to be given as well."""
+    return next_free(random.choice(_TEST_PORTS))

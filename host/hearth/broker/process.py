@@ -1,0 +1,156 @@
+"""Runs one Java program that ends no later than the process that started it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+from hearth.broker.error import BrokerUnavailable
+
+QUICK_START = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:-UsePerfData")
+_LOG_LIMIT = 5_000_000
+_LAST_WORDS = 20
+# The shim asks the kernel for a signal at the death of its parent and then becomes Java; a preexec_fn would
+# run Python between fork and exec of a process with threads, which may deadlock.
+_SHIM = """
+import ctypes, os, sys
+if sys.platform == "linux":
+    ctypes.CDLL(None).prctl(1, 15)
+    if os.getppid() != int(sys.argv[1]):
+        sys.exit(1)
+os.execv(sys.argv[2], sys.argv[2:])
+"""
+_LOGGING = """\
+handlers=java.util.logging.FileHandler
+.level={level}
+java.util.logging.FileHandler.pattern={pattern}
+java.util.logging.FileHandler.limit={limit}
+java.util.logging.FileHandler.count=2
+java.util.logging.FileHandler.append=true
+java.util.logging.FileHandler.formatter=java.util.logging.SimpleFormatter
+java.util.logging.SimpleFormatter.format=%1$tF %1$tT,%1$tL %4$s %3$s %5$s%6$s%n
+"""
+
+
+@dataclass(frozen=True)
+class JavaProgram:
+    """What to run: `name` also names its files in `folder`, where the program's bounded log is written."""
+
+    name: str
+    java: Path
+    main_class: str
+    arguments: Sequence[str]
+    class_path: Sequence[Path]
+    folder: Path
+    options: Sequence[str] = QUICK_START
+    log_level: str = "INFO"
+    pass_fds: Sequence[int] = field(default=())
+
+    @property
+    def log(self) -> Path:
+        """Return the newest part of the program's log."""
+        return self.folder / f"{self.name}.log.0"
+
+    @property
+    def output(self) -> Path:
+        """Return the file that holds what the program and its JVM printed since the last start."""
+        return self.folder / f"{self.name}.out"
+
+
+class JavaProcess:
+    """A running JavaProgram: to be stopped, killed, waited for."""
+
+    def __init__(self, program: JavaProgram) -> None:
+        """Start the program; it gets SIGTERM when this process ends in any way."""
+        self.program = program
+        self._process = _spawner(os.getpid()).submit(_spawn, program).result()
+
+    @property
+    def pid(self) -> int:
+        """Return the process id of the JVM."""
+        return self._process.pid
+
+    @property
+    def is_running(self) -> bool:
+        """Return whether the program has not ended yet."""
+        return self._process.poll() is None
+
+    def stop(self, grace: float = 20.0) -> None:
+        """Ask the program to end, and kill it when it has not done so after `grace` seconds."""
+        self._process.terminate()
+        try:
+            self._process.wait(grace)
+        except subprocess.TimeoutExpired:
+            self.kill()
+
+    def kill(self) -> None:
+        """End the program at once, as a power cut would."""
+        self._process.send_signal(signal.SIGKILL)
+        self._process.wait()
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Wait for the end of the program and return its exit code."""
+        return self._process.wait(timeout)
+
+    def last_words(self) -> str:
+        """Return the last lines of the output and the log, for a message about an unexpected end."""
+        lines: list[str] = []
+        for path in (self.program.output, self.program.log):
+            if path.is_file():
+                lines += path.read_text(encoding="utf-8", errors="replace").splitlines()[-_LAST_WORDS:]
+        return "\n".join(lines)
+
+
+@cache
+def _spawner(pid: int) -> ThreadPoolExecutor:
+    """Return the one thread that starts all children of this process.
+
+    The kernel sends the death signal when the *thread* that started a child ends, so that thread has to
+    live as long as the process does. The argument keeps a forked child from using its parent's thread,
+    which it does not have.
+    """
+    return ThreadPoolExecutor(max_workers=1, thread_name_prefix="hearth-spawner")
+
+
+def _spawn(program: JavaProgram) -> subprocess.Popen[bytes]:
+    """Start the program in a session of its own, so that a Ctrl-C in the terminal reaches only its owner."""
+    program.folder.mkdir(parents=True, exist_ok=True)
+    environment = {**os.environ, "CLASSPATH": os.pathsep.join(map(str, program.class_path))}
+    command = [
+        sys.executable, "-I", "-S", "-c", _SHIM, str(os.getpid()), str(program.java), *program.options,
+        f"-Djava.util.logging.config.file={_logging(program)}",
+        f"-XX:ErrorFile={program.folder}/{program.name}.crash", program.main_class, *program.arguments,
+    ]  # fmt: skip
+    with program.output.open("wb") as output:
+        return subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, env=environment,
+            pass_fds=program.pass_fds, start_new_session=True,
+        )  # fmt: skip
+
+
+def _logging(program: JavaProgram) -> Path:
+    """Write the configuration of the program's log: two files, each of bounded size."""
+    path = program.folder / f"{program.name}.logging"
+    pattern = str(program.folder / f"{program.name}.log.%g")
+    text = _LOGGING.format(level=program.log_level, pattern=pattern.replace("\\", "/"), limit=_LOG_LIMIT)
+    path.write_text(text, encoding="latin-1", errors="backslashreplace")
+    return path
+
+
+def run_to_end(program: JavaProgram, timeout: float = 60.0) -> None:
+    """Run a program that ends by itself and raise with its last words when it does not end well."""
+    process = JavaProcess(program)
+    try:
+        code = process.wait(timeout)
+    except subprocess.TimeoutExpired as error:
+        process.kill()
+        raise BrokerUnavailable(f"{program.main_class} did not end within {timeout:.0f} s") from error
+    if code:
+        raise BrokerUnavailable(f"{program.main_class} ended with code {code}:\n{process.last_words()}")
