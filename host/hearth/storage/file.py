@@ -1,0 +1,125 @@
+"""Source offsets in one file, replaced as a whole at every write."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from hearth.storage.memory import MemoryOffsetStore, OffsetMap, partition_key
+from hearth_api import ConfigError, RetriableError
+
+KEY = "offset.storage.file.filename"
+FORMAT = 1
+JAVA_SERIALIZATION_MAGIC = b"\xac\xed"
+
+
+class FileOffsetStore(MemoryOffsetStore):
+    """Keeps the offsets of a standalone host in one JSON file.
+
+    A write goes to a second file, is forced to the disk, takes the place of the first and the directory is
+    forced to the disk as well (Invariant 5): whenever the process or the machine stops, the file holds the
+    offsets of before or of after, and what `put` has returned for is there.
+    """
+
+    def __init__(self, path: Path | str) -> None:
+        """Read the file; one that is missing or empty holds no offsets."""
+        self.path = Path(path).absolute()
+        super().__init__(_parse(self.path, _read(self.path)))
+
+    def _write(self, changed: OffsetMap) -> None:
+        text = _format(changed)
+        fresh = self.path.with_name(self.path.name + ".new")
+        with _instructive(self.path):
+            try:
+                _write_through(fresh, text.encode())
+                os.replace(fresh, self.path)
+                _sync_directory(self.path.parent)
+            except OSError:
+                with suppress(OSError):
+                    fresh.unlink()
+                raise
+
+
+def _read(path: Path) -> bytes:
+    if not path.parent.is_dir():
+        raise ConfigError(
+            f"{KEY}={str(path)!r}: the directory {str(path.parent)!r} does not exist",
+            code="offsets.unreadable",
+            hint="create the directory or name a file in one that exists",
+        )
+    if not os.access(path.parent, os.W_OK | os.X_OK):
+        raise ConfigError(
+            f"{KEY}={str(path)!r}: the directory {str(path.parent)!r} is not writable",
+            code="offsets.unwritable",
+            hint="give the host the right to write there or name a file elsewhere",
+        )
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return b""
+    except OSError as error:
+        raise ConfigError(
+            f"{KEY}={str(path)!r} is not readable: {error.strerror}",
+            code="offsets.unreadable",
+            hint="name a regular file the host may read and write",
+        ) from error
+
+
+def _parse(path: Path, data: bytes) -> OffsetMap:
+    if data.startswith(JAVA_SERIALIZATION_MAGIC):
+        raise ConfigError(
+            f"{KEY}={str(path)!r} is an offset file of Kafka Connect for Java, which is not read yet",
+            code="offsets.java",
+            hint="name another file; source connectors then start from the beginning",
+        )
+    if not data.strip():
+        return {}
+    try:
+        document = json.loads(data)
+        if document["format"] != FORMAT:
+            raise ValueError(f"it has format {document['format']!r}, known is {FORMAT}")
+        return {
+            connector: {partition_key(partition): (partition, offset) for partition, offset in rows}
+            for connector, rows in document["offsets"].items()
+        }
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ConfigError(
+            f"{KEY}={str(path)!r} is not an offset file of this program: {error}",
+            code="offsets.invalid",
+            hint="restore the file from a backup, or name another one and start from the beginning",
+        ) from error
+
+
+def _format(stored: OffsetMap) -> str:
+    offsets = {connector: [list(row) for row in rows.values()] for connector, rows in stored.items() if rows}
+    return json.dumps({"format": FORMAT, "offsets": offsets}, indent=1) + "\n"
+
+
+def _write_through(path: Path, data: bytes) -> None:
+    with open(path, "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _sync_directory(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def _instructive(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise RetriableError(
+            f"offsets not written to {str(path)!r} ({KEY}): {error.strerror}; those of before still stand",
+            code="offsets.unwritable",
+            hint="make room on that disk or let the host write there; the next commit tries again",
+        ) from error

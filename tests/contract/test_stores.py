@@ -1,0 +1,297 @@
+"""What every implementation of a store has to do; one suite over all of them."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from hearth.storage import (
+    ConfigListener,
+    ConfigStore,
+    ConnectorStatus,
+    FileOffsetStore,
+    MemoryConfigStore,
+    MemoryOffsetStore,
+    MemoryStatusStore,
+    OffsetStore,
+    RestartRequest,
+    State,
+    StatusStore,
+    TargetState,
+    TaskStatus,
+)
+from hearth_api import NotFoundError
+
+OFFSET_STORES: dict[str, Callable[[Path], OffsetStore]] = {
+    "memory": lambda directory: MemoryOffsetStore(),
+    "file": lambda directory: FileOffsetStore(directory / "connect.offsets"),
+}
+STATUS_STORES: dict[str, Callable[[], StatusStore]] = {"memory": MemoryStatusStore}
+CONFIG_STORES: dict[str, Callable[[], ConfigStore]] = {"memory": MemoryConfigStore}
+
+values = st.one_of(st.none(), st.booleans(), st.integers(), st.text(), st.floats(allow_nan=False))
+maps = st.dictionaries(st.text(), values, max_size=3)
+
+
+@pytest.fixture(params=OFFSET_STORES)
+def offsets(request: pytest.FixtureRequest, tmp_path: Path) -> OffsetStore:
+    """Make a store of each kind in turn."""
+    return OFFSET_STORES[request.param](tmp_path)
+
+
+@pytest.fixture(params=STATUS_STORES)
+def statuses(request: pytest.FixtureRequest) -> StatusStore:
+    """Make a store of each kind in turn."""
+    return STATUS_STORES[request.param]()
+
+
+@pytest.fixture(params=CONFIG_STORES)
+def configs(request: pytest.FixtureRequest) -> ConfigStore:
+    """Make a store of each kind in turn."""
+    return CONFIG_STORES[request.param]()
+
+
+class TestOffsetStore:
+    """Source offsets."""
+
+    def test_a_partition_never_stored_has_no_offset(self, offsets: OffsetStore) -> None:
+        """Absence is None in the place of the partition asked for."""
+        assert offsets.get("c", [{"file": "a"}, {}]) == [None, None]
+        assert offsets.partitions("c") == []
+
+    def test_answers_stand_in_the_order_of_the_question(self, offsets: OffsetStore) -> None:
+        """One answer for each partition, present or not."""
+        offsets.put("c", [({"p": 1}, {"o": 1}), ({"p": 2}, {"o": 2})])
+        assert offsets.get("c", [{"p": 2}, {"p": 3}, {"p": 1}]) == [{"o": 2}, None, {"o": 1}]
+
+    def test_partitions_are_equal_whatever_the_order_of_their_keys(self, offsets: OffsetStore) -> None:
+        """Maps compare as maps."""
+        offsets.put("c", [({"a": 1, "b": 2}, {"o": 1})])
+        offsets.put("c", [({"b": 2, "a": 1}, {"o": 2})])
+        assert offsets.get("c", [{"a": 1, "b": 2}]) == [{"o": 2}]
+        assert len(offsets.partitions("c")) == 1
+
+    def test_connectors_do_not_see_each_other(self, offsets: OffsetStore) -> None:
+        """The connector's name is part of the key."""
+        offsets.put("a", [({"p": 1}, {"o": 1})])
+        assert offsets.get("b", [{"p": 1}]) == [None]
+
+    def test_none_forgets_a_partition(self, offsets: OffsetStore) -> None:
+        """A None offset is Kafka's tombstone."""
+        offsets.put("c", [({"p": 1}, {"o": 1}), ({"p": 2}, {"o": 2})])
+        offsets.put("c", [({"p": 1}, None), ({"p": 9}, None)])
+        assert offsets.get("c", [{"p": 1}]) == [None]
+        assert offsets.partitions("c") == [{"p": 2}]
+
+    def test_an_answer_is_a_copy(self, offsets: OffsetStore) -> None:
+        """A caller that changes what it got does not change the store."""
+        offsets.put("c", [({"p": 1}, {"o": 1})])
+        answer = offsets.get("c", [{"p": 1}])[0]
+        assert answer is not None
+        answer["o"] = 2
+        assert offsets.get("c", [{"p": 1}]) == [{"o": 1}]
+
+    def test_writers_on_many_threads_lose_nothing(self, offsets: OffsetStore) -> None:
+        """Tasks commit at the same time."""
+
+        def write(task: int) -> None:
+            for number in range(10):
+                offsets.put("c", [({"task": task}, {"n": number}), ({"task": task, "n": number}, {})])
+
+        threads = [threading.Thread(target=write, args=(task,)) for task in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert offsets.get("c", [{"task": task} for task in range(4)]) == [{"n": 9}] * 4
+        assert len(offsets.partitions("c")) == 44
+
+    @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+    @given(partition=maps, offset=maps)
+    def test_any_json_map_comes_back_as_it_was(
+        self, offsets: OffsetStore, partition: dict[str, object], offset: dict[str, object]
+    ) -> None:
+        """Keys and values are the connector's own affair."""
+        offsets.put("c", [(partition, offset)])
+        assert offsets.get("c", [partition]) == [offset]
+        assert partition in offsets.partitions("c")
+
+
+class TestStatusStore:
+    """Statuses and topics."""
+
+    def test_a_status_replaces_the_one_before(self, statuses: StatusStore) -> None:
+        """Only the last status counts."""
+        statuses.put_connector(ConnectorStatus("c", State.RUNNING, "w:1", version="1"))
+        statuses.put_connector(ConnectorStatus("c", State.FAILED, "w:1", trace="why", version="1"))
+        assert statuses.connector("c") == ConnectorStatus("c", State.FAILED, "w:1", 0, "why", "1")
+        assert statuses.connector("other") is None
+
+    def test_tasks_come_in_the_order_of_their_numbers(self, statuses: StatusStore) -> None:
+        """REST shows tasks sorted."""
+        for number in (10, 2, 0):
+            statuses.put_task(TaskStatus("c", number, State.RUNNING, "w:1"))
+        assert [status.task for status in statuses.tasks("c")] == [0, 2, 10]
+        assert statuses.task("c", 2) == TaskStatus("c", 2, State.RUNNING, "w:1")
+        assert statuses.task("c", 1) is None
+        assert statuses.tasks("other") == []
+
+    def test_destroyed_removes_a_status(self, statuses: StatusStore) -> None:
+        """A deleted connector answers 404, not DESTROYED."""
+        statuses.put_connector(ConnectorStatus("c", State.RUNNING, "w:1"))
+        statuses.put_task(TaskStatus("c", 0, State.RUNNING, "w:1"))
+        statuses.put_task(TaskStatus("c", 0, State.DESTROYED, "w:1"))
+        statuses.put_connector(ConnectorStatus("c", State.DESTROYED, "w:1"))
+        assert statuses.connector("c") is None
+        assert statuses.tasks("c") == []
+
+    def test_topics_are_remembered_once_until_reset(self, statuses: StatusStore) -> None:
+        """The topics endpoint shows a set."""
+        for topic in ("b", "a", "b"):
+            statuses.add_topic("c", topic)
+        assert statuses.topics("c") == ["b", "a"]
+        statuses.reset_topics("c")
+        assert statuses.topics("c") == []
+
+    def test_topics_go_with_their_connector(self, statuses: StatusStore) -> None:
+        """A connector created anew under the name starts without topics."""
+        statuses.add_topic("c", "a")
+        statuses.put_connector(ConnectorStatus("c", State.DESTROYED, "w:1"))
+        assert statuses.topics("c") == []
+
+
+class Recorder(ConfigListener):
+    """Notes what it hears."""
+
+    def __init__(self) -> None:
+        self.heard: list[tuple[str, object]] = []
+
+    def on_connector(self, connector: str) -> None:
+        """Note it."""
+        self.heard.append(("connector", connector))
+
+    def on_connector_removed(self, connector: str) -> None:
+        """Note it."""
+        self.heard.append(("removed", connector))
+
+    def on_tasks(self, connector: str) -> None:
+        """Note it."""
+        self.heard.append(("tasks", connector))
+
+    def on_target_state(self, connector: str) -> None:
+        """Note it."""
+        self.heard.append(("target", connector))
+
+    def on_restart(self, request: RestartRequest) -> None:
+        """Note it."""
+        self.heard.append(("restart", request))
+
+
+class TestConfigStore:
+    """Configurations, tasks and targets."""
+
+    def test_a_new_connector_is_wanted_started(self, configs: ConfigStore) -> None:
+        """STARTED is the default of a create request."""
+        configs.put_connector("c", {"a": "1"})
+        entry = configs.snapshot().find("c")
+        assert entry is not None
+        assert (entry.config, entry.target, entry.tasks, entry.applied) == (
+            {"a": "1"},
+            TargetState.STARTED,
+            (),
+            None,
+        )
+
+    def test_a_new_configuration_keeps_target_and_tasks(self, configs: ConfigStore) -> None:
+        """Replacing the configuration of a paused connector leaves it paused, with its tasks."""
+        configs.put_connector("c", {"a": "1"}, TargetState.PAUSED)
+        configs.put_tasks("c", [{"t": "1"}])
+        configs.put_connector("c", {"a": "2"})
+        entry = configs.snapshot().find("c")
+        assert entry is not None
+        assert entry.target is TargetState.PAUSED
+        assert entry.tasks == ({"t": "1"},)
+        assert entry.applied == {"a": "1"}
+
+    def test_a_snapshot_does_not_change(self, configs: ConfigStore) -> None:
+        """A reader works on one consistent view."""
+        configs.put_connector("c", {"a": "1"})
+        before = configs.snapshot()
+        configs.remove_connector("c")
+        assert before.connectors() == ["c"]
+        assert configs.snapshot().connectors() == []
+
+    def test_tasks_remember_what_they_were_made_from(self, configs: ConfigStore) -> None:
+        """Equal task configurations of a changed connector still restart."""
+        configs.put_connector("c", {"a": "1"})
+        configs.put_tasks("c", [{"t": "1"}, {"t": "2"}])
+        entry = configs.snapshot().find("c")
+        assert entry is not None
+        assert entry.tasks == ({"t": "1"}, {"t": "2"})
+        assert entry.applied == {"a": "1"}
+        configs.remove_tasks("c")
+        entry = configs.snapshot().find("c")
+        assert entry is not None
+        assert (entry.tasks, entry.applied) == ((), None)
+
+    def test_an_unknown_connector_has_no_tasks_and_no_target(self, configs: ConfigStore) -> None:
+        """Nothing is made up for a name nobody created."""
+        calls: list[Callable[[], None]] = [
+            lambda: configs.put_tasks("c", []),
+            lambda: configs.remove_tasks("c"),
+            lambda: configs.put_target("c", TargetState.PAUSED),
+        ]
+        for call in calls:
+            with pytest.raises(NotFoundError, match="Unknown connector c"):
+                call()
+        assert configs.snapshot().find("c") is None
+
+    def test_connectors_are_listed_as_they_were_created(self, configs: ConfigStore) -> None:
+        """The order is that of creation, whatever is changed later."""
+        for name in ("b", "a", "b"):
+            configs.put_connector(name, {})
+        assert configs.snapshot().connectors() == ["b", "a"]
+
+    def test_the_listener_hears_of_every_change_after_it_is_visible(self, configs: ConfigStore) -> None:
+        """Who decides on a change reads it from the store; a target that stays the same is no change."""
+        recorder = Recorder()
+        configs.subscribe(recorder)
+        configs.put_connector("c", {})
+        configs.put_tasks("c", [{}])
+        configs.put_target("c", TargetState.PAUSED)
+        configs.put_target("c", TargetState.PAUSED)
+        configs.put_restart(RestartRequest("c", include_tasks=True))
+        configs.remove_tasks("c")
+        configs.remove_connector("c")
+        assert recorder.heard == [
+            ("connector", "c"),
+            ("tasks", "c"),
+            ("target", "c"),
+            ("restart", RestartRequest("c", include_tasks=True)),
+            ("tasks", "c"),
+            ("removed", "c"),
+        ]
+
+
+@pytest.mark.parametrize(
+    ("only_failed", "include_tasks", "state", "connector", "task"),
+    [
+        (False, False, State.RUNNING, True, False),
+        (False, True, State.RUNNING, True, True),
+        (True, False, State.RUNNING, False, False),
+        (True, True, State.RUNNING, False, False),
+        (True, True, State.FAILED, True, True),
+        (True, False, State.FAILED, True, False),
+    ],
+)
+def test_a_restart_takes_what_it_asks_for(
+    only_failed: bool, include_tasks: bool, state: State, connector: bool, task: bool
+) -> None:
+    """KIP-745: onlyFailed narrows down, includeTasks widens."""
+    request = RestartRequest("c", only_failed, include_tasks)
+    assert (request.wants_connector(state), request.wants_task(state)) == (connector, task)
