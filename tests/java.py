@@ -1,0 +1,32 @@
+"""A real Java beside the tests: what Hearth reimplements is compared with the class it comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pyspark
+from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
+
+
+@contextmanager
+def java(classpath: Sequence[Path] = ()) -> Iterator[Any]:
+    """Start a Java whose classes are reached as attributes: `jvm.java.util.Properties()`."""
+    jars = Path(pyspark.__file__).parent / "jars"
+    py4j = next(jars.glob("py4j-*.jar"))
+    port, process = launch_gateway(
+        jarpath=str(py4j),
+        classpath=":".join(str(jar) for jar in classpath),
+        die_on_exit=True,
+        return_proc=True,
+        javaopts=["-XX:TieredStopAtLevel=1"],
+    )
+    gateway = JavaGateway(gateway_parameters=GatewayParameters(port=port, auto_convert=True))
+    try:
+        yield gateway.jvm
+    finally:
+        gateway.shutdown()
+        process.stdin.close()
+        process.wait(timeout=20)
