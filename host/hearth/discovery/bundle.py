@@ -1,0 +1,242 @@
+"""Bundles: what is dropped into plugin.path, as it describes itself.
+
+``read_bundle`` finds in any tree, whatever it is stored in, one of three layouts: a packed bundle
+(``hearth-bundle.json`` and wheels), wheels, or a site directory (packages beside their ``.dist-info``
+folders, as ``pip install --target`` leaves them). One folder around everything, which archives often
+have, is stepped through.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import zipfile
+import zlib
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path
+from typing import IO
+
+from hearth.discovery.failure import COPY_AGAIN, BundleError
+from hearth.discovery.manifest import MANIFEST, Manifest
+from hearth.discovery.metadata import Facts, distribution_folders, read_facts
+from hearth.discovery.plugin import Declaration
+from hearth.discovery.tree import Opener, Tree, ZipTree, check_path
+from hearth.discovery.version import version_key
+
+_BLOCK = 1 << 20
+_OTHER_FORMS = {
+    ".jar": ("it holds Java archives", "Hearth runs Python plugins; Java connectors stay with Java Connect"),
+    ".zip": ("it holds archives one level too deep", "name this directory in plugin.path, or move them up"),
+    ".gz": ("it holds archives one level too deep", "name this directory in plugin.path, or move them up"),
+    "pyproject.toml": ("it is the source of a project", "pack it with `hearth bundle pack PROJECT`"),
+    "PKG-INFO": ("it is a source distribution", "unpack it and run `hearth bundle pack PROJECT`"),
+}
+
+
+class Layout(str, Enum):
+    """What a bundle holds: wheels still to be installed, or packages ready to be put on ``sys.path``."""
+
+    WHEELS = "wheels"
+    SITE = "site"
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """A bundle that could be read: its plugins, and how to get at its files."""
+
+    location: Path
+    name: str
+    version: str
+    layout: Layout
+    requires_python: str
+    roots: tuple[str, ...]
+    """Requirements (``name==version``) of the distributions that declare plugins."""
+    declarations: tuple[Declaration, ...] = field(compare=False)
+    faults: tuple[str, ...] = field(compare=False)
+    """What was wrong with some entry points while others are fine."""
+    top: str = field(compare=False, repr=False)
+    """The folder inside the tree in which everything lies, ``""`` for none."""
+    hashes: dict[str, str] | None = field(compare=False, repr=False)
+    """Path to SHA-256 of each file as packed; ``None`` when nobody wrote them down."""
+    opener: Opener = field(compare=False, repr=False)
+
+    @property
+    def site(self) -> Path | None:
+        """Return the directory that can stand on ``sys.path`` as it is, if the bundle is one."""
+        if self.layout is Layout.SITE and self.location.is_dir():
+            return self.location / self.top
+        return None
+
+    def digest(self) -> str:
+        """Return a hash over the content: that of the manifest's hashes, else over the files themselves."""
+        digest = hashlib.sha256()
+        with self.opener() as tree:
+            for path in self._files(tree):
+                relative = path[len(self.top) :].lstrip("/")
+                known = None if self.hashes is None else self.hashes.get(relative)
+                digest.update(f"{relative} {known or _hash(tree, path)}\n".encode())
+        return digest.hexdigest()
+
+    def _files(self, tree: Tree) -> list[str]:
+        """Return the files that make up the environment: the wheels, or everything in a site layout."""
+        return sorted(wheels_of(tree, self.top) if self.layout is Layout.WHEELS else tree.walk(self.top))
+
+    def unpack(self, target: Path) -> None:
+        """Copy the wheels, or the packages of a site layout, into ``target``.
+
+        Raises ``BundleError`` when a file's content is not what the manifest says, or cannot be read whole.
+        """
+        with self.opener() as tree:
+            for path in self._files(tree):
+                relative = path[len(self.top) :].lstrip("/")
+                name = path.rpartition("/")[2] if self.layout is Layout.WHEELS else relative
+                found = _copy(tree, path, target / check_path(name))
+                if self.hashes is not None and self.hashes.get(relative) != found:
+                    raise BundleError(f"{path} is not the file that was packed", hint=COPY_AGAIN)
+
+
+def read_bundle(location: Path, opener: Opener) -> Bundle:
+    """Read the bundle at ``location``; raises ``BundleError`` with the reason when it is none."""
+    with opener() as tree:
+        top = _top(tree)
+        files, _ = tree.children(top)
+        if _join(top, MANIFEST) in files:
+            return _packed(location, opener, tree, top)
+        wheels = list(wheels_of(tree, top)) if not distribution_folders(tree, top) else []
+        if wheels:
+            facts = [fact for wheel in wheels for fact in _wheel_facts(tree, wheel)]
+            return _described(location, opener, top, Layout.WHEELS, facts)
+        facts = [read_facts(tree, folder) for folder in distribution_folders(tree, top)]
+        if not facts:
+            raise _nothing(tree, top)
+        return _described(location, opener, top, Layout.SITE, facts)
+
+
+def wheels_of(tree: Tree, top: str) -> Iterable[str]:
+    """Yield the wheels anywhere below ``top``."""
+    return (path for path in tree.walk(top) if path.endswith(".whl"))
+
+
+def _top(tree: Tree) -> str:
+    """Return the folder to look into: a single folder at the root is an archive's wrapping, not a layout."""
+    files, folders = tree.children()
+    if not files and len(folders) == 1 and not folders[0].endswith(".dist-info"):
+        return folders[0]
+    return ""
+
+
+def _packed(location: Path, opener: Opener, tree: Tree, top: str) -> Bundle:
+    manifest = Manifest.from_text(tree.read_text(_join(top, MANIFEST)))
+    if not manifest.plugins:
+        raise _no_plugins([f"{manifest.name} {manifest.version}"])
+    present = set(tree.walk(top))
+    missing = [file.path for file in manifest.files if _join(top, file.path) not in present]
+    if missing:
+        raise BundleError(f"{missing[0]} is listed in {MANIFEST} but not there", hint=COPY_AGAIN)
+    return Bundle(
+        location,
+        manifest.name,
+        manifest.version,
+        Layout.WHEELS,
+        manifest.requires_python,
+        (f"{manifest.name}=={manifest.version}",),
+        manifest.plugins,
+        (),
+        top,
+        {file.path: file.sha256 for file in manifest.files},
+        opener,
+    )
+
+
+def _described(location: Path, opener: Opener, top: str, layout: Layout, facts: list[Facts]) -> Bundle:
+    """Make a bundle of what the metadata of its distributions says."""
+    faults = [f"{fault} (of {fact.name} {fact.version})" for fact in facts for fault in fact.faults]
+    newest: dict[tuple[str, str], tuple[Declaration, Facts]] = {}
+    for fact in sorted(facts, key=lambda fact: version_key(fact.version)):
+        for declaration in fact.declarations:
+            key = (declaration.type.value, declaration.class_name)
+            if key in newest and newest[key][0] != declaration:
+                older = newest[key][1]
+                faults.append(
+                    f"{declaration.class_name} is declared by {older.name} {older.version} and by "
+                    f"{fact.name} {fact.version}, the latter counts"
+                )
+            newest[key] = declaration, fact
+    if not newest and not faults:
+        raise _no_plugins([f"{fact.name} {fact.version}" for fact in facts])
+    if not newest:
+        raise BundleError("; ".join(faults), hint="correct the entry points of the project and pack it anew")
+    owners = list(dict.fromkeys(fact for _, fact in newest.values()))
+    wanted = sorted({fact.requires_python.replace(" ", "") for fact in owners} - {""})
+    return Bundle(
+        location,
+        owners[0].name,
+        owners[0].version,
+        layout,
+        ",".join(wanted),
+        tuple(sorted(f"{fact.name}=={fact.version}" for fact in owners)),
+        tuple(declaration for declaration, _ in newest.values()),
+        tuple(dict.fromkeys(faults)),
+        top,
+        None,
+        opener,
+    )
+
+
+def _wheel_facts(tree: Tree, wheel: str) -> list[Facts]:
+    try:
+        with tree.open(wheel) as file, ZipTree(file) as inside:
+            folders = distribution_folders(inside)
+            if not folders:
+                raise BundleError("it has no .dist-info folder")
+            return [read_facts(inside, folder) for folder in folders]
+    except BundleError as error:
+        raise BundleError(f"{wheel}: {error}", hint=error.hint) from error
+
+
+def _copy(tree: Tree, path: str, target: Path) -> str:
+    """Copy one file and return its SHA-256."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with target.open("wb") as copy:
+        return _hash(tree, path, copy)
+
+
+def _hash(tree: Tree, path: str, copy: IO[bytes] | None = None) -> str:
+    digest = hashlib.sha256()
+    try:
+        with tree.open(path) as source:
+            for block in iter(lambda: source.read(_BLOCK), b""):
+                digest.update(block)
+                if copy is not None:
+                    copy.write(block)
+    except (zipfile.BadZipFile, zlib.error, EOFError) as error:
+        raise BundleError(f"{path} is damaged ({error})", hint=COPY_AGAIN) from error
+    return digest.hexdigest()
+
+
+def _no_plugins(found: list[str]) -> BundleError:
+    names = ", ".join(found[:5]) + (", …" if len(found) > 5 else "")
+    return BundleError(
+        f"no plugin is declared: {names} has no entry point in a group of Hearth",
+        hint='declare classes in pyproject.toml: [project.entry-points."hearth.source_connectors"]',
+    )
+
+
+def _nothing(tree: Tree, top: str) -> BundleError:
+    """Say what is there instead of a bundle."""
+    files, folders = tree.children(top)
+    if not files and not folders:
+        return BundleError("it is empty", hint="remove it, or put a bundle there")
+    below = [*files, *(path for folder in folders for path in tree.children(folder)[0])]
+    endings = Counter(ending for path in below for ending in _OTHER_FORMS if path.endswith(ending))
+    for ending in _OTHER_FORMS:
+        if endings[ending]:
+            reason, hint = _OTHER_FORMS[ending]
+            return BundleError(f"{reason} and no distribution metadata", hint=hint)
+    return BundleError("it has no metadata: neither a wheel nor a .dist-info folder")
+
+
+def _join(folder: str, name: str) -> str:
+    return f"{folder}/{name}" if folder else name

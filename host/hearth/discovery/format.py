@@ -1,0 +1,95 @@
+"""The built-in bundle formats, each an implementation of the ``hearth_read_bundle`` hook."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+from hearth.discovery.bundle import Bundle, read_bundle
+from hearth.discovery.failure import BundleError
+from hearth.discovery.hook import hookimpl
+from hearth.discovery.tree import DirectoryTree, TarTree, ZipTree
+
+_TAR_ENDINGS = (".tar.gz", ".tgz", ".tar.xz", ".tar.bz2", ".tar")
+
+
+class DirectoryFormat:
+    """A directory: an unpacked bundle, wheels, or packages beside their ``.dist-info`` folders."""
+
+    @hookimpl
+    def hearth_read_bundle(self, location: Path) -> Bundle | None:
+        """Read any directory."""
+        if not location.is_dir():
+            return None
+        return read_bundle(location, partial(DirectoryTree, location))
+
+
+class WheelFormat:
+    """A single wheel."""
+
+    @hookimpl
+    def hearth_read_bundle(self, location: Path) -> Bundle | None:
+        """Read a file whose name ends as a wheel's does."""
+        if not _is_file(location, ".whl"):
+            return None
+        return read_bundle(location, partial(SingleWheelTree, location))
+
+
+class ZipFormat:
+    """A zip file of a bundle, of wheels, or of packages beside their ``.dist-info`` folders."""
+
+    @hookimpl
+    def hearth_read_bundle(self, location: Path) -> Bundle | None:
+        """Read a file whose name ends in ``.zip``."""
+        if not _is_file(location, ".zip"):
+            return None
+        return read_bundle(location, partial(ZipTree, location))
+
+
+class TarFormat:
+    """A compressed tar archive with the same content as a zip file."""
+
+    @hookimpl
+    def hearth_read_bundle(self, location: Path) -> Bundle | None:
+        """Read a file whose name ends as a tar archive's does."""
+        if not _is_file(location, *_TAR_ENDINGS):
+            return None
+        return read_bundle(location, partial(TarTree, location))
+
+
+class JavaArchiveFormat:
+    """A Java archive, which is no bundle: people move a plugin.path over and wonder."""
+
+    @hookimpl
+    def hearth_read_bundle(self, location: Path) -> Bundle | None:
+        """Refuse a file whose name ends in ``.jar``."""
+        if not _is_file(location, ".jar"):
+            return None
+        raise BundleError(
+            "it is a Java archive", hint="Hearth runs Python plugins; Java connectors stay with Java Connect"
+        )
+
+
+class SingleWheelTree(DirectoryTree):
+    """The directory of a wheel, as if nothing but the wheel lay in it."""
+
+    def __init__(self, wheel: Path) -> None:
+        super().__init__(wheel.parent)
+        self._name = wheel.name
+
+    def children(self, folder: str = "") -> tuple[list[str], list[str]]:
+        """Name the wheel alone."""
+        return [self._name], []
+
+
+BUILT_IN = {
+    "directory": DirectoryFormat(),
+    "wheel": WheelFormat(),
+    "zip": ZipFormat(),
+    "tar": TarFormat(),
+    "java": JavaArchiveFormat(),
+}
+
+
+def _is_file(location: Path, *endings: str) -> bool:
+    return location.name.lower().endswith(endings) and not location.is_dir()

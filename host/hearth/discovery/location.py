@@ -1,0 +1,58 @@
+"""The elements of plugin.path, and the candidates for bundles they lead to.
+
+As in Kafka, an element is a bundle itself (an archive), or a directory of which each child is a
+candidate. A directory that holds a bundle's own files (a manifest, ``.dist-info`` folders) is one bundle.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from hearth.discovery.manifest import MANIFEST
+from hearth.discovery.plugin import Rejected
+from hearth.discovery.tree import is_ignored
+
+
+def split_plugin_path(text: str) -> list[Path]:
+    """Return the elements of a ``plugin.path`` value: a comma list, each made absolute."""
+    return [Path(element.strip()).absolute() for element in text.split(",") if element.strip()]
+
+
+def candidates(plugin_path: Sequence[Path]) -> Iterator[Path | Rejected]:
+    """Yield each candidate once, in the order of plugin.path, then by name; an unreadable element says why."""
+    seen: set[Path] = set()
+    for element in plugin_path:
+        try:
+            found = _candidates_of(element.absolute())
+        except OSError as error:
+            yield unreadable(element, error)
+            continue
+        for candidate in found:
+            if candidate not in seen:
+                seen.add(candidate)
+                yield candidate
+
+
+def unreadable(location: Path, error: OSError) -> Rejected:
+    """Word what the operating system said of a location."""
+    if isinstance(error, FileNotFoundError):
+        if location.is_symlink():
+            return Rejected(
+                str(location), f"it links to {os.readlink(location)!r}, which does not exist", "mend the link"
+            )
+        return Rejected(str(location), "it does not exist", "create it, or correct plugin.path")
+    reason = (error.strerror or str(error)).lower()
+    return Rejected(str(location), f"it cannot be read: {reason}", "let the user that runs Hearth read it")
+
+
+def _candidates_of(element: Path) -> list[Path]:
+    if not element.is_dir():
+        element.stat()  # raises what is wrong with it
+        return [element]
+    with os.scandir(element) as entries:
+        children = [(entry.name, entry.is_dir()) for entry in entries if not is_ignored(entry.name)]
+    if any(name == MANIFEST or (name.endswith(".dist-info") and is_dir) for name, is_dir in children):
+        return [element]
+    return [element / name for name, _ in sorted(children)]

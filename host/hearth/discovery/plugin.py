@@ -1,0 +1,104 @@
+"""The words of the catalogue: what a plugin is, what kinds there are, and what was turned away."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from hearth.discovery.bundle import Bundle
+
+CLASSPATH = "classpath"
+"""The location of plugins that are installed with the host, as Kafka's REST API and tools call it."""
+
+
+class PluginType(str, Enum):
+    """A kind of plugin; the values are those of Kafka's REST API."""
+
+    SOURCE = "source"
+    SINK = "sink"
+    CONVERTER = "converter"
+    HEADER_CONVERTER = "header_converter"
+    TRANSFORMATION = "transformation"
+    PREDICATE = "predicate"
+    CONFIG_PROVIDER = "configprovider"
+    REST_EXTENSION = "rest_extension"
+    OVERRIDE_POLICY = "connector_client_config_override_policy"
+
+    def __str__(self) -> str:
+        """Return the REST value, so that messages and tables read as Kafka's."""
+        return self.value
+
+    @property
+    def group(self) -> str:
+        """Return the entry-point group in which distributions declare plugins of this type."""
+        return _GROUPS[self]
+
+    @property
+    def suffix(self) -> str:
+        """Return the end of a class name that an alias may leave out."""
+        return _SUFFIXES[self]
+
+
+_GROUPS = {
+    PluginType.SOURCE: "hearth.source_connectors",
+    PluginType.SINK: "hearth.sink_connectors",
+    PluginType.CONVERTER: "hearth.converters",
+    PluginType.HEADER_CONVERTER: "hearth.header_converters",
+    PluginType.TRANSFORMATION: "hearth.transformations",
+    PluginType.PREDICATE: "hearth.predicates",
+    PluginType.CONFIG_PROVIDER: "hearth.config_providers",
+    PluginType.REST_EXTENSION: "hearth.rest_extensions",
+    PluginType.OVERRIDE_POLICY: "hearth.client_config_override_policies",
+}
+TYPE_OF_GROUP = {group: type_ for type_, group in _GROUPS.items()}
+
+_SUFFIXES = {
+    PluginType.SOURCE: "Connector",
+    PluginType.SINK: "Connector",
+    PluginType.CONVERTER: "Converter",
+    PluginType.HEADER_CONVERTER: "HeaderConverter",
+    PluginType.TRANSFORMATION: "Transformation",
+    PluginType.PREDICATE: "Predicate",
+    PluginType.CONFIG_PROVIDER: "ConfigProvider",
+    PluginType.REST_EXTENSION: "ConnectRestExtension",
+    PluginType.OVERRIDE_POLICY: "ConnectorClientConfigOverridePolicy",
+}
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """A plugin as its distribution declares it: nothing here needed the plugin's code to run."""
+
+    class_name: str
+    type: PluginType
+    version: str
+    python: str
+    definitions: tuple[Mapping[str, Any], ...] | None = field(default=None, compare=False, repr=False)
+    """The configuration definition (``ConfigKeyInfo`` objects) packed with the bundle, if it was."""
+
+
+@dataclass(frozen=True)
+class Plugin:
+    """A class that users may name in a configuration, as the catalogue lists it."""
+
+    class_name: str
+    type: PluginType
+    version: str
+    aliases: tuple[str, ...]
+    location: str
+    python: str
+    bundle: Bundle | None = field(default=None, repr=False)
+    """Where it comes from; ``None`` for a plugin that is installed with the host."""
+    definitions: tuple[Mapping[str, Any], ...] | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class Rejected:
+    """Something on plugin.path that is not in the catalogue: where, why, and what to do about it."""
+
+    location: str
+    reason: str
+    hint: str
