@@ -1,0 +1,65 @@
+"""Starts a child process that cannot outlive this one, however this one ends."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from typing import Any
+
+# The shim asks the kernel for a signal at the death of its parent and then becomes the program; a preexec_fn
+# would run Python between fork and exec of a process with threads, which may deadlock. A parent that died
+# before the kernel was asked is noticed by its process id.
+_SHIM = """
+import ctypes, os, sys
+if sys.platform == "linux":
+    ctypes.CDLL(None).prctl(1, int(sys.argv[2]))
+    if os.getppid() != int(sys.argv[1]):
+        sys.exit(1)
+os.execvp(sys.argv[3], sys.argv[3:])
+"""
+
+
+def start_child(
+    command: Sequence[str], *, death_signal: signal.Signals = signal.SIGTERM, **options: Any
+) -> subprocess.Popen[bytes]:
+    """Start a program that gets `death_signal` when this process ends in any way (on Linux).
+
+    It runs in a session of its own, so a Ctrl-C in the terminal reaches only its owner, who stops it in
+    order. `options` are those of `subprocess.Popen`.
+    """
+    return _starter(os.getpid()).submit(_start, command, death_signal, options).result()
+
+
+def stop_child(child: subprocess.Popen[bytes], grace: float) -> bool:
+    """Ask a program to end, kill it after `grace` seconds, and return whether it ended by itself."""
+    child.terminate()
+    try:
+        child.wait(grace)
+    except subprocess.TimeoutExpired:
+        child.kill()
+        child.wait()
+        return False
+    return True
+
+
+@cache
+def _starter(_pid: int) -> ThreadPoolExecutor:
+    """Return the one thread that starts all children of this process.
+
+    The kernel sends the death signal when the *thread* that started a child ends, so that thread has to live
+    as long as the process does. The argument keeps a forked child from using its parent's thread, which it
+    does not have.
+    """
+    return ThreadPoolExecutor(max_workers=1, thread_name_prefix="hearth-starter")
+
+
+def _start(
+    command: Sequence[str], death_signal: signal.Signals, options: dict[str, Any]
+) -> subprocess.Popen[bytes]:
+    shim = [sys.executable, "-I", "-S", "-c", _SHIM, str(os.getpid()), str(int(death_signal)), *command]
+    return subprocess.Popen(shim, start_new_session=True, **options)

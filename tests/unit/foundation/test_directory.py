@@ -1,0 +1,34 @@
+"""Files go where the user or the system says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hearth.foundation.directory import cache_directory, state_directory
+
+
+def test_hearth_home_holds_everything(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """One variable moves all that Hearth keeps."""
+    monkeypatch.setenv("HEARTH_HOME", str(tmp_path))
+    assert cache_directory("jars") == tmp_path / "jars"
+    assert state_directory("broker") == tmp_path / "broker"
+
+
+def test_xdg_directories_are_the_default(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Without HEARTH_HOME the XDG variables decide, and their defaults below the home directory."""
+    monkeypatch.delenv("HEARTH_HOME", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "c"))
+    monkeypatch.delenv("XDG_STATE_HOME", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert cache_directory("jars") == tmp_path / "c" / "hearth" / "jars"
+    assert state_directory("broker") == tmp_path / ".local" / "state" / "hearth" / "broker"
+
+
+def test_relative_xdg_path_is_ignored(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The XDG rules forbid relative paths; such a value counts as unset."""
+    monkeypatch.delenv("HEARTH_HOME", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", "here")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert cache_directory() == tmp_path / ".cache" / "hearth"
