@@ -1,0 +1,82 @@
+"""A client for Kafka Connect's REST API that judges nothing: it returns status, headers and body as they came."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+_TIMEOUT = 100.0  # Kafka Connect itself gives up after 90 seconds
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the server answered; `json` is None where the body is empty or no JSON."""
+
+    status: int
+    headers: dict[str, str]
+    text: str
+
+    @property
+    def json(self) -> Any:
+        """Return the body as data."""
+        try:
+            return json.loads(self.text) if self.text else None
+        except ValueError:
+            return None
+
+
+class RestClient:
+    """Speaks to one worker on 127.0.0.1."""
+
+    def __init__(self, port: int) -> None:
+        self.port = port
+
+    def call(self, method: str, path: str, body: Any = None) -> Answer:
+        """Send one request; a `str` body goes out as it is, anything else as JSON."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=_TIMEOUT)
+        try:
+            data = body if isinstance(body, str) or body is None else json.dumps(body)
+            headers = {"Content-Type": "application/json"} if data is not None else {}
+            connection.request(method, path, data, headers)
+            answer = connection.getresponse()
+            fields = {name.lower(): value for name, value in answer.getheaders()}
+            return Answer(answer.status, fields, answer.read().decode())
+        finally:
+            connection.close()
+
+    def create(self, config: dict[str, str]) -> Answer:
+        """Post a connector whose configuration holds its name."""
+        return self.call("POST", "/connectors", {"name": config["name"], "config": config})
+
+    def status(self, name: str) -> Any:
+        """Return a connector's status."""
+        return self.call("GET", f"/connectors/{name}/status").json
+
+    def states(self, name: str) -> list[str]:
+        """Return the states of a connector and of its tasks, the connector's first; empty when there is none."""
+        answer = self.call("GET", f"/connectors/{name}/status")
+        if answer.status != 200:
+            return []
+        status = answer.json
+        return [status["connector"]["state"], *(task["state"] for task in status["tasks"])]
+
+    def is_up(self) -> bool:
+        """Return whether the API answers."""
+        try:
+            return self.call("GET", "/connectors").status == 200
+        except (OSError, http.client.HTTPException):
+            return False
+
+
+def eventually(condition: Callable[[], bool], timeout: float, every: float = 0.05) -> bool:
+    """Ask until the answer is yes, and return False when the time is over first."""
+    deadline = time.monotonic() + timeout
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(every)
+    return True

@@ -1,0 +1,131 @@
+"""Topics of the test broker: made, filled, read from end to end, removed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic
+
+_TIMEOUT = 30.0
+
+
+@dataclass(frozen=True)
+class Record:
+    """A Kafka record without its timestamp and offset; headers in order."""
+
+    key: bytes | None
+    value: bytes | None
+    headers: tuple[tuple[str, bytes | None], ...] = ()
+    partition: int = 0
+    timestamp: int | None = None
+
+
+class Topics:
+    """The topics of one broker; one admin client serves for the whole run.
+
+    confluent-kafka may crash when an admin client is collected while its futures are pending.
+    """
+
+    def __init__(self, bootstrap_servers: str) -> None:
+        self.bootstrap_servers = bootstrap_servers
+        self._admin: Any = AdminClient({"bootstrap.servers": bootstrap_servers, "log_level": 2})
+
+    def create(self, name: str, partitions: int = 1) -> None:
+        """Create a topic; one of this name that is being deleted is waited for."""
+        deadline = time.monotonic() + _TIMEOUT
+        while True:
+            try:
+                self._admin.create_topics([NewTopic(name, partitions, 1)])[name].result(_TIMEOUT)
+                return
+            except KafkaException as error:
+                exists = error.args[0].code() == KafkaError.TOPIC_ALREADY_EXISTS
+                if not exists or time.monotonic() > deadline:
+                    raise
+                time.sleep(0.1)
+
+    def delete(self, names: Iterable[str]) -> None:
+        """Delete topics; those that do not exist are left alone."""
+        wanted = [name for name in names if name in self.names()]
+        for future in self._admin.delete_topics(wanted).values() if wanted else []:
+            future.result(_TIMEOUT)
+
+    def delete_groups(self, names: Iterable[str]) -> None:
+        """Delete consumer groups with their offsets; those that do not exist are left alone."""
+        wanted = list(names)
+        for future in self._admin.delete_consumer_groups(wanted).values() if wanted else []:
+            try:
+                future.result(_TIMEOUT)
+            except KafkaException as error:
+                if error.args[0].code() != KafkaError.GROUP_ID_NOT_FOUND:
+                    raise
+
+    def names(self) -> set[str]:
+        """Return the names of all topics."""
+        return set(self._admin.list_topics(timeout=_TIMEOUT).topics)
+
+    def produce(self, topic: str, records: Iterable[Record]) -> None:
+        """Write records in their order and return when the broker has them all."""
+        producer = Producer({"bootstrap.servers": self.bootstrap_servers, "linger.ms": 5, "acks": "all"})
+        for record in records:
+            options = {} if record.timestamp is None else {"timestamp": record.timestamp}
+            headers = list(record.headers)
+            producer.produce(
+                topic, record.value, record.key, headers=headers, partition=record.partition, **options
+            )
+        assert producer.flush(_TIMEOUT) == 0
+
+    def count(self, topic: str) -> int:
+        """Return the number of records ever written to a topic, 0 when there is no such topic."""
+        consumer = self._consumer()
+        try:
+            return sum(high for _, _, high in self._ends(consumer, topic))
+        finally:
+            consumer.close()
+
+    def read(self, topic: str) -> list[Record]:
+        """Return all records of a topic, partition by partition, in order."""
+        consumer = self._consumer()
+        try:
+            ends = self._ends(consumer, topic)
+            consumer.assign([TopicPartition(topic, number, low) for number, low, _ in ends])
+            wanted = sum(high - low for _, low, high in ends)
+            return sorted(_messages(consumer, wanted), key=lambda record: record.partition)
+        finally:
+            consumer.close()
+
+    def _consumer(self) -> Any:
+        return Consumer(
+            {
+                "bootstrap.servers": self.bootstrap_servers,
+                "group.id": "peer-reader",
+                "enable.auto.commit": False,
+                "allow.auto.create.topics": False,
+                "log_level": 2,
+            }
+        )
+
+    def _ends(self, consumer: Any, topic: str) -> Sequence[tuple[int, int, int]]:
+        """Return partition, first offset and end offset of each partition."""
+        if topic not in self.names():
+            return []
+        partitions = consumer.list_topics(topic, timeout=_TIMEOUT).topics[topic].partitions
+        rows = []
+        for number in sorted(partitions):
+            low, high = consumer.get_watermark_offsets(TopicPartition(topic, number), timeout=_TIMEOUT)
+            rows.append((number, low, high))
+        return rows
+
+
+def _messages(consumer: Any, wanted: int) -> Iterable[Record]:
+    """Yield so many records from the partitions assigned."""
+    deadline = time.monotonic() + _TIMEOUT
+    while wanted > 0:
+        assert time.monotonic() < deadline, f"{wanted} records did not come"
+        for message in consumer.consume(min(wanted, 1000), timeout=1.0):
+            assert message.error() is None, message.error()
+            wanted -= 1
+            yield Record(message.key(), message.value(), tuple(message.headers() or ()), message.partition())

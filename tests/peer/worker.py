@@ -1,0 +1,122 @@
+"""What Java Connect and Hearth have in common as processes: a folder, a configuration, a REST port, start and stop."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from hearth.broker.port import random_free
+from hearth.foundation.properties import render
+from tests.peer.rest import RestClient, eventually
+
+_START_TIMEOUT = 90.0
+
+
+class Worker(ABC):
+    """A standalone Connect worker in a process of its own, everything it writes below one folder."""
+
+    side: str
+
+    def __init__(
+        self,
+        folder: Path,
+        bootstrap_servers: str,
+        settings: Mapping[str, str] | None = None,
+        connectors: Sequence[Mapping[str, str]] = (),
+    ) -> None:
+        """Describe a worker with Kafka's own sample settings, changed and extended by `settings`."""
+        self.folder = folder
+        self.port = random_free()
+        self.rest = RestClient(self.port)
+        self._connectors = connectors
+        self._settings = {
+            "bootstrap.servers": bootstrap_servers,
+            "key.converter": "org.apache.kafka.connect.json.JsonConverter",
+            "value.converter": "org.apache.kafka.connect.json.JsonConverter",
+            "key.converter.schemas.enable": "true",
+            "value.converter.schemas.enable": "true",
+            "offset.storage.file.filename": str(folder / "connect.offsets"),
+            "offset.flush.interval.ms": "1000",
+            "listeners": f"http://127.0.0.1:{self.port}",
+            **(settings or {}),
+        }
+
+    def start(self, wait: bool = True) -> None:
+        """Start the worker; with `wait` return when its REST API answers."""
+        files = self._write()
+        self._launch(files)
+        if wait:
+            self.wait_until_up()
+
+    def wait_until_up(self) -> None:
+        """Return when the REST API answers, and raise with the worker's last words when it never does."""
+        eventually(lambda: self.rest.is_up() or not self.is_running, _START_TIMEOUT)
+        if not self.is_running or not self.rest.is_up():
+            raise AssertionError(f"{self.side} Connect did not start:\n{self.last_words()}")
+
+    def run(self, config: Mapping[str, str], timeout: float = 60.0) -> None:
+        """Create a connector and wait until it and its tasks run."""
+        answer = self.rest.create(dict(config))
+        assert answer.status == 201, answer.text
+        self.wait_for_state(config["name"], "RUNNING", timeout)
+
+    def wait_for_state(self, name: str, state: str, timeout: float = 60.0) -> None:
+        """Wait until the connector's tasks, of which there is at least one, are in a state."""
+        reached = eventually(lambda: set(self.rest.states(name)[1:]) == {state}, timeout)
+        assert reached, f"{self.side}: {name} is not {state}: {self.rest.status(name)}\n{self.last_words()}"
+
+    def delete(self, name: str, timeout: float = 30.0) -> None:
+        """Delete a connector; what it had in hand is delivered and committed first."""
+        answer = self.rest.call("DELETE", f"/connectors/{name}")
+        assert answer.status == 204, answer.text
+        eventually(lambda: self.rest.call("GET", f"/connectors/{name}").status == 404, timeout)
+
+    def __enter__(self) -> Worker:
+        self.start()
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.stop()
+
+    @property
+    @abstractmethod
+    def is_running(self) -> bool:
+        """Return whether the process is alive."""
+
+    @property
+    @abstractmethod
+    def pid(self) -> int:
+        """Return the id of the process that was started; the worker's other processes descend from it."""
+
+    @abstractmethod
+    def stop(self) -> None:
+        """Stop the worker in order."""
+
+    @abstractmethod
+    def kill(self) -> None:
+        """End the worker's own process at once."""
+
+    @abstractmethod
+    def last_words(self) -> str:
+        """Return the end of what the worker wrote, for the message of a failure."""
+
+    @abstractmethod
+    def _launch(self, files: Sequence[Path]) -> None:
+        """Start the process with a worker file and connector files."""
+
+    @abstractmethod
+    def _plugin_path(self) -> str:
+        """Return the worker's plugin.path, which holds the file connectors."""
+
+    def _write(self) -> list[Path]:
+        """Write the worker's and the connectors' properties files and return their paths."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        settings = {"plugin.path": self._plugin_path(), **self._settings}
+        texts = {"worker": settings, **{config["name"]: config for config in self._connectors}}
+        files = []
+        for name, entries in texts.items():
+            path = self.folder / f"{name}.properties"
+            path.write_text(render(entries), encoding="latin-1")
+            files.append(path)
+        return files
