@@ -1,4 +1,4 @@
-"""A client for Kafka Connect's REST API that judges nothing: it returns status, headers and body as they came."""
+"""A client for Kafka Connect's REST API that judges nothing: it returns answers as they came."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class RestClient:
         return self.call("GET", f"/connectors/{name}/status").json
 
     def states(self, name: str) -> list[str]:
-        """Return the states of a connector and of its tasks, the connector's first; empty when there is none."""
+        """Return the states of a connector and of its tasks; empty when there is none."""
         answer = self.call("GET", f"/connectors/{name}/status")
         if answer.status != 200:
             return []

@@ -10,6 +10,8 @@ from typing import Any
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
+from tests.peer.rest import eventually
+
 _TIMEOUT = 30.0
 
 
@@ -36,16 +38,12 @@ class Topics:
 
     def create(self, name: str, partitions: int = 1) -> None:
         """Create a topic; one of this name that is being deleted is waited for."""
-        deadline = time.monotonic() + _TIMEOUT
-        while True:
-            try:
-                self._admin.create_topics([NewTopic(name, partitions, 1)])[name].result(_TIMEOUT)
-                return
-            except KafkaException as error:
-                exists = error.args[0].code() == KafkaError.TOPIC_ALREADY_EXISTS
-                if not exists or time.monotonic() > deadline:
-                    raise
-                time.sleep(0.1)
+        made = eventually(lambda: self._create_unless_there(name, partitions), _TIMEOUT)
+        assert made, f"topic {name} still exists"
+
+    def _create_unless_there(self, name: str, partitions: int) -> bool:
+        future = self._admin.create_topics([NewTopic(name, partitions, 1)])[name]
+        return _succeeds(future, KafkaError.TOPIC_ALREADY_EXISTS)
 
     def delete(self, names: Iterable[str]) -> None:
         """Delete topics; those that do not exist are left alone."""
@@ -57,11 +55,7 @@ class Topics:
         """Delete consumer groups with their offsets; those that do not exist are left alone."""
         wanted = list(names)
         for future in self._admin.delete_consumer_groups(wanted).values() if wanted else []:
-            try:
-                future.result(_TIMEOUT)
-            except KafkaException as error:
-                if error.args[0].code() != KafkaError.GROUP_ID_NOT_FOUND:
-                    raise
+            _succeeds(future, KafkaError.GROUP_ID_NOT_FOUND)
 
     def names(self) -> set[str]:
         """Return the names of all topics."""
@@ -118,6 +112,17 @@ class Topics:
             low, high = consumer.get_watermark_offsets(TopicPartition(topic, number), timeout=_TIMEOUT)
             rows.append((number, low, high))
         return rows
+
+
+def _succeeds(future: Any, expected: int) -> bool:
+    """Wait for an answer and return False when it is the expected error; any other one is raised."""
+    try:
+        future.result(_TIMEOUT)
+    except KafkaException as error:
+        if error.args[0].code() != expected:
+            raise
+        return False
+    return True
 
 
 def _messages(consumer: Any, wanted: int) -> Iterable[Record]:

@@ -1,4 +1,4 @@
-"""What Java Connect and Hearth have in common as processes: a folder, a configuration, a REST port, start and stop."""
+"""What Java Connect and Hearth have in common as processes: a folder, settings, a REST port."""
 
 from __future__ import annotations
 
