@@ -22,12 +22,10 @@ from hearth_api.batch_record import (
     records_to_batches,
 )
 from hearth_api.builder import SchemaBuilder
-from hearth_api.cluster import ClusterState, ConnectorHealth, StateInfo
 from hearth_api.column import arrow_type, column_to_values, values_to_column
 from hearth_api.config import (
     NO_DEFAULT,
     CaseInsensitiveValidString,
-    ClassResolver,
     Composite,
     Config,
     ConfigDef,
@@ -53,7 +51,6 @@ from hearth_api.config import (
     config_value_to_json,
     key,
 )
-from hearth_api.config_provider import ConfigData, ConfigProvider
 from hearth_api.connector import (
     Connector,
     ConnectorContext,
@@ -63,6 +60,24 @@ from hearth_api.connector import (
     SinkConnectorContext,
     SourceConnector,
     SourceConnectorContext,
+)
+from hearth_api.conversion import (
+    convert_to,
+    convert_to_boolean,
+    convert_to_date,
+    convert_to_decimal,
+    convert_to_float32,
+    convert_to_float64,
+    convert_to_int8,
+    convert_to_int16,
+    convert_to_int32,
+    convert_to_int64,
+    convert_to_list,
+    convert_to_map,
+    convert_to_string,
+    convert_to_struct,
+    convert_to_time,
+    convert_to_timestamp,
 )
 from hearth_api.converter import (
     CONVERTER_TYPE_CONFIG,
@@ -83,15 +98,10 @@ from hearth_api.errors import (
     SchemaProjectorError,
 )
 from hearth_api.header import Header, Headers
+from hearth_api.inference import infer_schema
 from hearth_api.logical import Date, Decimal, Time, Timestamp
 from hearth_api.physical import from_physical, to_physical
 from hearth_api.plugin import UNDEFINED_VERSION, ConnectPlugin
-from hearth_api.policy import (
-    ClientType,
-    ConnectorClientConfigOverridePolicy,
-    ConnectorClientConfigRequest,
-    ConnectorType,
-)
 from hearth_api.record import (
     ConnectRecord,
     OffsetAndMetadata,
@@ -101,14 +111,6 @@ from hearth_api.record import (
     SourceRecord,
     TimestampType,
     TopicPartition,
-)
-from hearth_api.rest_extension import (
-    RestExtension,
-    RestExtensionContext,
-    RestFilter,
-    RestHandler,
-    RestRequest,
-    RestResponse,
 )
 from hearth_api.schema import (
     BOOLEAN_SCHEMA,
@@ -149,6 +151,7 @@ from hearth_api.task import (
 from hearth_api.text import double_text, float_text, java_text
 from hearth_api.transformation import Predicate, Transformation
 from hearth_api.validation import is_logical, validate_value
+from hearth_api.values import parse_string
 from hearth_api.wire import plain_from_json, plain_to_json, value_from_json, value_to_json
 
 __all__ = [
@@ -162,17 +165,12 @@ __all__ = [
     "BatchTransformation",
     "CONVERTER_TYPE_CONFIG",
     "CaseInsensitiveValidString",
-    "ClassResolver",
-    "ClientType",
-    "ClusterState",
     "ColumnRun",
     "Composite",
     "Config",
-    "ConfigData",
     "ConfigDef",
     "ConfigError",
     "ConfigKey",
-    "ConfigProvider",
     "ConfigType",
     "ConfigValue",
     "ConflictError",
@@ -180,12 +178,8 @@ __all__ = [
     "ConnectPlugin",
     "ConnectRecord",
     "Connector",
-    "ConnectorClientConfigOverridePolicy",
-    "ConnectorClientConfigRequest",
     "ConnectorContext",
-    "ConnectorHealth",
     "ConnectorTransactionBoundaries",
-    "ConnectorType",
     "Converter",
     "ConverterType",
     "DataError",
@@ -228,12 +222,6 @@ __all__ = [
     "Range",
     "Recommender",
     "RecordMetadata",
-    "RestExtension",
-    "RestExtensionContext",
-    "RestFilter",
-    "RestHandler",
-    "RestRequest",
-    "RestResponse",
     "RetriableError",
     "STRING_SCHEMA",
     "Schema",
@@ -252,7 +240,6 @@ __all__ = [
     "SourceRecord",
     "SourceTask",
     "SourceTaskContext",
-    "StateInfo",
     "Struct",
     "Task",
     "Time",
@@ -276,15 +263,33 @@ __all__ = [
     "config_def_to_json",
     "config_key_to_json",
     "config_value_to_json",
+    "convert_to",
+    "convert_to_boolean",
+    "convert_to_date",
+    "convert_to_decimal",
+    "convert_to_float32",
+    "convert_to_float64",
+    "convert_to_int16",
+    "convert_to_int32",
+    "convert_to_int64",
+    "convert_to_int8",
+    "convert_to_list",
+    "convert_to_map",
+    "convert_to_string",
+    "convert_to_struct",
+    "convert_to_time",
+    "convert_to_timestamp",
     "converter_config_def",
     "double_text",
     "float_text",
     "from_physical",
     "headers_to_column",
+    "infer_schema",
     "is_logical",
     "java_text",
     "key",
     "offset_to_json",
+    "parse_string",
     "plain_from_json",
     "plain_to_json",
     "records_to_batches",

@@ -1,8 +1,8 @@
 """What plugins derive from, besides their usual class, to be given batches instead of records.
 
-The host asks by `isinstance`. Both forms must give the same result; the form with records is the plain one to read.
-When a batch method raises, the host repeats the work with batches of one row to find the records that fail, so a plugin
-need not sort them out, and must not leave half of a batch done.
+The host asks by `isinstance`. Both forms must give the same result; the form with records is the plain
+one. When a batch method raises, the host repeats the work with batches of one row to find the records that
+fail, so a plugin need not sort them out, and must not leave half of a batch done.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ class BatchSinkTask(SinkTask):
     def put_batch(self, batches: list[Batch]) -> None:
         """Write the batches, or buffer them until `flush` or `pre_commit`.
 
-        Called in place of `put` and under the same terms, so the list may be empty. Rows keep Kafka's order
-        within a partition; one batch may hold rows of several partitions of its topic.
+        Called in place of `put` and under the same terms, so the list may be empty. Rows keep Kafka's
+        order within a partition; one batch may hold rows of several partitions of its topic.
         """
 
 
@@ -49,8 +49,8 @@ class BatchTransformation(Transformation):
     def apply_batch(self, batch: Batch) -> list[Batch]:
         """Return the changed rows as one batch or several, in order; rows that are left out are dropped.
 
-        Called in place of `apply` and under the same terms. The column `row`, when there is one, goes with its
-        row: it tells the host which records are left.
+        Called in place of `apply` and under the same terms. The column `row`, when there is one, goes with
+        its row: it tells the host which records are left.
         """
 
 
@@ -85,6 +85,6 @@ class BatchConverter(Converter):
     def to_connect_batch(self, topic: str, data: Any) -> list[ColumnRun]:
         """Return the values of a pyarrow binary array, in order, split where the schema changes.
 
-        Called in place of `to_connect_data` and under the same terms. The lengths of the runs add up to that of
-        `data`; every column is of `arrow_type(run.schema)`.
+        Called in place of `to_connect_data` and under the same terms. The lengths of the runs add up to
+        that of `data`; every column is of `arrow_type(run.schema)`.
         """

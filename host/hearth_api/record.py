@@ -177,8 +177,8 @@ class SourceRecord(ConnectRecord):
 class SinkRecord(ConnectRecord):
     """A record read from Kafka, on its way to a sink task.
 
-    Topic and partition may have been changed by transformations; the `original_` ones say where the
-    record was read, which is what offsets are committed by.
+    Topic and partition may have been changed by transformations; the `original_` ones say where the record
+    was read, which is what offsets are committed by.
     """
 
     __slots__ = (

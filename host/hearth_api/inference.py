@@ -1,0 +1,66 @@
+"""Finding the schema of a value that has none."""
+
+from __future__ import annotations
+
+import datetime as dt
+import decimal
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from hearth_api.logical import Date, Decimal, Time, Timestamp
+from hearth_api.schema import (
+    BOOLEAN_SCHEMA,
+    BYTES_SCHEMA,
+    FLOAT64_SCHEMA,
+    INT64_SCHEMA,
+    STRING_SCHEMA,
+    Schema,
+    Type,
+)
+from hearth_api.struct import Struct
+
+_BY_CLASS: tuple[tuple[type | tuple[type, ...], Schema], ...] = (
+    (str, STRING_SCHEMA),
+    (bool, BOOLEAN_SCHEMA),  # before int, of which it is one to Python
+    (int, INT64_SCHEMA),
+    (float, FLOAT64_SCHEMA),
+    ((bytes, bytearray, memoryview), BYTES_SCHEMA),
+    (dt.datetime, Timestamp.SCHEMA),
+    (dt.date, Date.SCHEMA),
+    (dt.time, Time.SCHEMA),
+)
+
+
+def infer_schema(value: Any) -> Schema | None:
+    """Return a schema the value fits, or None when there is none, as for None, empty and mixed containers.
+
+    Whole numbers are INT64 and others FLOAT64, since Python does not tell sizes apart.
+    """
+    for kind, schema in _BY_CLASS:
+        if isinstance(value, kind):
+            return schema
+    if isinstance(value, Struct):
+        return value.schema
+    if isinstance(value, decimal.Decimal):
+        exponent = value.as_tuple().exponent
+        return Decimal.schema(-exponent) if isinstance(exponent, int) else None
+    if isinstance(value, (list, tuple)):
+        element = _common(value)
+        return None if element is None else Schema(Type.ARRAY, value_schema=element)
+    if isinstance(value, Mapping):
+        keys, items = _common(value.keys()), _common(value.values())
+        return (
+            None if keys is None or items is None else Schema(Type.MAP, key_schema=keys, value_schema=items)
+        )
+    return None
+
+
+def _common(values: Iterable[Any]) -> Schema | None:
+    schemas = {infer_schema(value) for value in values if value is not None}
+    if len(schemas) != 1 or None in schemas:
+        return None
+    (schema,) = schemas
+    if schema is not None and any(value is None for value in values):
+        _, (type_, _, *rest) = schema.__reduce__()
+        return Schema(type_, True, *rest)
+    return schema

@@ -1,0 +1,118 @@
+"""Dates, times and timestamps as texts, read as leniently as Java's SimpleDateFormat reads them.
+
+Java reads and prints timestamps in the time zone of the machine, whatever the `Z` at the end says, and so does
+this module. Days and times of day have no zone in Python; they are read and printed as they stand, where Java
+shifts them unless the machine's zone is UTC.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from typing import Any
+
+from hearth_api.logical import Date, Time, Timestamp
+from hearth_api.record import SchemaAndValue
+
+_DAY = 86_400_000
+# Spaces before a number are skipped; a number may be negative and have an exponent.
+_NUMBER = r"[ \t]*(-?\d+(?:E-?\d+)?)"
+_DATE = re.compile("-".join([_NUMBER] * 3))
+_TIME = re.compile(rf"{_NUMBER}:{_NUMBER}:{_NUMBER}\.{_NUMBER}Z")
+_TIMESTAMP = re.compile(f"{_DATE.pattern}T{_TIME.pattern}")
+_CUTOVER_YEAR = 1582
+_CUTOVER = dt.date(1582, 10, 15).toordinal()
+_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc)
+
+
+def parse_temporal(text: str) -> SchemaAndValue | None:
+    """Return the date, time or timestamp a text holds, by its length; None when it holds none.
+
+    What follows inside of the length is not looked at: `2019-8-23x` is a day. Moments outside of the years
+    1 to 9999, which Python cannot hold, are none.
+    """
+    text = text.replace("\\:", ":")
+    length = len(text) + sum(char > "\uffff" for char in text)  # Java counts UTF-16 units
+    try:
+        if length == 13 and (match := _TIME.match(text)):
+            return SchemaAndValue(Time.SCHEMA, _time(match))
+        if length == 24 and (match := _TIMESTAMP.match(text)):
+            return SchemaAndValue(Timestamp.SCHEMA, _timestamp(match))
+        if length == 10 and (match := _DATE.match(text)):
+            return SchemaAndValue(Date.SCHEMA, dt.date.fromordinal(_ordinal(*map(_number, match.groups()))))
+    except (ValueError, OverflowError):
+        return None
+    return None
+
+
+def temporal_text(value: dt.date | dt.time) -> str:
+    """Return Kafka Connect's text: a time when before 1970-01-02, a day when it is midnight in UTC."""
+    if isinstance(value, dt.time):
+        return _time_text(value)
+    millis = _millis(value)
+    if isinstance(value, dt.datetime):
+        value = value.astimezone()
+    if millis < _DAY:
+        return _time_text(value.time() if isinstance(value, dt.datetime) else dt.time())
+    if millis % _DAY == 0:
+        return value.strftime("%Y-%m-%d")
+    return f"{value.strftime('%Y-%m-%dT%H:%M:%S')}.{_fraction(value)}Z"
+
+
+def _millis(value: dt.date) -> int:
+    if isinstance(value, dt.datetime):
+        return Timestamp.from_logical(Timestamp.SCHEMA, value)
+    return Date.from_logical(Date.SCHEMA, value) * _DAY
+
+
+def _time_text(value: dt.time) -> str:
+    return f"{value.strftime('%H:%M:%S')}.{_fraction(value)}Z"
+
+
+def _fraction(value: Any) -> str:
+    return f"{value.microsecond // 1000:03}"
+
+
+def _number(text: str) -> int:
+    digits, _, exponent = text.partition("E")
+    if not exponent:
+        return _int32(int(digits))
+    # Nothing longer than 24 characters gets here, but the exponent may still be huge.
+    power = max(min(int(exponent), 30), -30)
+    return _int32(int(digits) * 10**power if power >= 0 else int(int(digits) / 10**-power))
+
+
+def _int32(number: int) -> int:
+    return (number + (1 << 31)) % (1 << 32) - (1 << 31)
+
+
+def _ordinal(year: int, month: int, day: int) -> int:
+    """Return the day's number; like Java's calendar this one is Julian before 15 October 1582."""
+    year, month = year + (month - 1) // 12, (month - 1) % 12 + 1
+    julian = _julian_ordinal(year, month) + day - 1
+    if year < _CUTOVER_YEAR:
+        return julian
+    gregorian = dt.date(year, month, 1).toordinal() + day - 1
+    return gregorian if gregorian >= _CUTOVER else julian
+
+
+def _julian_ordinal(year: int, month: int) -> int:
+    # Years that begin in March have the leap day last.
+    shifted = year - (month < 3)
+    return shifted * 365 + shifted // 4 + (153 * ((month - 3) % 12) + 2) // 5 - 307 + 1
+
+
+def _clock(hours: str, minutes: str, seconds: str, millis: str) -> dt.timedelta:
+    return dt.timedelta(
+        hours=_number(hours), minutes=_number(minutes), seconds=_number(seconds), milliseconds=_number(millis)
+    )
+
+
+def _time(match: re.Match[str]) -> dt.time:
+    return (_EPOCH + _clock(*match.groups())).time()
+
+
+def _timestamp(match: re.Match[str]) -> dt.datetime:
+    year, month, day, *clock = match.groups()
+    midnight = dt.datetime.fromordinal(_ordinal(_number(year), _number(month), _number(day)))
+    return (midnight + _clock(*clock)).astimezone(dt.timezone.utc)
