@@ -64,8 +64,8 @@ class CaseInsensitiveValidString(Validator):
     """Accepts the given texts in any case; never `None`."""
 
     def __init__(self, *valid: str) -> None:
-        """Keep the texts in upper case, in the order given (Kafka's own order is not stable)."""
-        self.valid = tuple(dict.fromkeys(text.upper() for text in valid))
+        """Keep the texts in upper case, in the order in which Kafka's messages list them."""
+        self.valid = _hash_set_order([text.upper() for text in valid])
 
     def ensure_valid(self, name: str, value: Any) -> None:
         """Reject `None` and every other text."""
@@ -209,6 +209,22 @@ class Composite(Validator):
     def __str__(self) -> str:
         """Return all descriptions."""
         return ", ".join(str(validator) for validator in self.validators)
+
+
+def _hash_set_order(texts: list[str]) -> tuple[str, ...]:
+    """Return the texts in the order Java's HashSet gives them, which is what users see from Kafka."""
+    distinct = list(dict.fromkeys(texts))
+    buckets = 16
+    while len(distinct) > buckets * 3 // 4:
+        buckets *= 2
+    return tuple(sorted(distinct, key=lambda text: _spread(text) % buckets))
+
+
+def _spread(text: str) -> int:
+    code = 0
+    for unit in memoryview(text.encode("utf-16-le")).cast("H"):
+        code = (31 * code + unit) & 0xFFFFFFFF
+    return code ^ (code >> 16)
 
 
 def _joined(texts: tuple[str | None, ...]) -> str:
