@@ -20,6 +20,7 @@ from tempfile import TemporaryDirectory
 
 from hearth.broker.error import JarsUnavailable
 from hearth.broker.ivy import Coordinates, Progress, download
+from hearth.foundation.directory import cache_directory
 
 BROKER_LOCK = Path(__file__).with_name("jars.txt")
 _FETCH_PREFIX = ".fetch-"
@@ -49,15 +50,6 @@ def read_lock(path: Path) -> list[LockedJar]:
     return [LockedJar(Coordinates.parse(name), int(size), sha256) for sha256, size, name in rows]
 
 
-def cache_directory() -> Path:
-    """Return where this user's jars are kept: below HEARTH_HOME, else in the XDG cache directory."""
-    home = os.environ.get("HEARTH_HOME")
-    if home:
-        return Path(home) / "jars"
-    cache = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    return Path(cache) / "hearth" / "jars"
-
-
 def fetch_jars(
     lock: Path = BROKER_LOCK, cache: Path | None = None, progress: Progress | None = None
 ) -> list[Path]:
@@ -65,7 +57,7 @@ def fetch_jars(
 
     Safe to call from several processes at once: one fetches, the others wait and then find the jars.
     """
-    cache = cache_directory() if cache is None else cache
+    cache = cache_directory("jars") if cache is None else cache
     jars = read_lock(lock)
     if missing(jars, cache):
         with _only_one_process(cache):

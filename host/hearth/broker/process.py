@@ -3,30 +3,17 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
-import sys
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 
 from hearth.broker.error import BrokerUnavailable
+from hearth.foundation.child import start_child, stop_child
 
 QUICK_START = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:-UsePerfData")
 _LOG_LIMIT = 5_000_000
 _LAST_WORDS = 20
-# The shim asks the kernel for a signal at the death of its parent and then becomes Java; a preexec_fn would
-# run Python between fork and exec of a process with threads, which may deadlock.
-_SHIM = """
-import ctypes, os, sys
-if sys.platform == "linux":
-    ctypes.CDLL(None).prctl(1, 15)
-    if os.getppid() != int(sys.argv[1]):
-        sys.exit(1)
-os.execv(sys.argv[2], sys.argv[2:])
-"""
 _LOGGING = """\
 handlers=java.util.logging.FileHandler
 .level={level}
@@ -70,7 +57,7 @@ class JavaProcess:
     def __init__(self, program: JavaProgram) -> None:
         """Start the program; it gets SIGTERM when this process ends in any way."""
         self.program = program
-        self._process = _spawner(os.getpid()).submit(_spawn, program).result()
+        self._process = _start(program)
 
     @property
     def pid(self) -> int:
@@ -84,15 +71,11 @@ class JavaProcess:
 
     def stop(self, grace: float = 20.0) -> None:
         """Ask the program to end, and kill it when it has not done so after `grace` seconds."""
-        self._process.terminate()
-        try:
-            self._process.wait(grace)
-        except subprocess.TimeoutExpired:
-            self.kill()
+        stop_child(self._process, grace)
 
     def kill(self) -> None:
         """End the program at once, as a power cut would."""
-        self._process.send_signal(signal.SIGKILL)
+        self._process.kill()
         self._process.wait()
 
     def wait(self, timeout: float | None = None) -> int:
@@ -108,31 +91,26 @@ class JavaProcess:
         return "\n".join(lines)
 
 
-@cache
-def _spawner(pid: int) -> ThreadPoolExecutor:
-    """Return the one thread that starts all children of this process.
-
-    The kernel sends the death signal when the *thread* that started a child ends, so that thread has to
-    live as long as the process does. The argument keeps a forked child from using its parent's thread,
-    which it does not have.
-    """
-    return ThreadPoolExecutor(max_workers=1, thread_name_prefix="hearth-spawner")
-
-
-def _spawn(program: JavaProgram) -> subprocess.Popen[bytes]:
-    """Start the program in a session of its own, so that a Ctrl-C in the terminal reaches only its owner."""
+def _start(program: JavaProgram) -> subprocess.Popen[bytes]:
+    """Start the program with its output in a file that begins anew with each start."""
     program.folder.mkdir(parents=True, exist_ok=True)
-    environment = {**os.environ, "CLASSPATH": os.pathsep.join(map(str, program.class_path))}
     command = [
-        sys.executable, "-I", "-S", "-c", _SHIM, str(os.getpid()), str(program.java), *program.options,
+        str(program.java),
+        *program.options,
         f"-Djava.util.logging.config.file={_logging(program)}",
-        f"-XX:ErrorFile={program.folder}/{program.name}.crash", program.main_class, *program.arguments,
-    ]  # fmt: skip
+        f"-XX:ErrorFile={program.folder}/{program.name}.crash",
+        program.main_class,
+        *program.arguments,
+    ]
     with program.output.open("wb") as output:
-        return subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, env=environment,
-            pass_fds=program.pass_fds, start_new_session=True,
-        )  # fmt: skip
+        return start_child(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            env={**os.environ, "CLASSPATH": os.pathsep.join(map(str, program.class_path))},
+            pass_fds=program.pass_fds,
+        )
 
 
 def _logging(program: JavaProgram) -> Path:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,6 +12,7 @@ import click
 
 from hearth.broker import KafkaBroker
 from hearth.broker.error import BrokerUnavailable
+from hearth.foundation.directory import state_directory
 
 
 @click.command()
@@ -22,7 +22,7 @@ from hearth.broker.error import BrokerUnavailable
 @click.option("--data-dir", type=click.Path(file_okay=False, path_type=Path), help="Directory of the data.")
 def broker(port: int | None, data_dir: Path | None) -> None:
     """Run a Kafka broker of one node on 127.0.0.1 until Ctrl-C."""
-    server = KafkaBroker(data_dir or default_data_dir(), port, report=_say)
+    server = KafkaBroker(data_dir or state_directory("broker"), port, report=_say)
     with _terminate_as_interrupt():
         try:
             server.start()
@@ -35,13 +35,6 @@ def broker(port: int | None, data_dir: Path | None) -> None:
         finally:
             server.stop()
     raise BrokerUnavailable(f"the Kafka broker ended by itself with code {code}", hint=f"see {server.log}")
-
-
-def default_data_dir() -> Path:
-    """Return where the data goes if nobody says: below HEARTH_HOME, else in the XDG state directory."""
-    home = os.environ.get("HEARTH_HOME")
-    state = os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
-    return Path(home or Path(state, "hearth")) / "broker"
 
 
 def _say(sentence: str) -> None:
