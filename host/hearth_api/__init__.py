@@ -22,10 +22,12 @@ from hearth_api.batch_record import (
     records_to_batches,
 )
 from hearth_api.builder import SchemaBuilder
+from hearth_api.cluster import ClusterState, ConnectorHealth, StateInfo
 from hearth_api.column import arrow_type, column_to_values, values_to_column
 from hearth_api.config import (
     NO_DEFAULT,
     CaseInsensitiveValidString,
+    ClassResolver,
     Composite,
     Config,
     ConfigDef,
@@ -51,6 +53,7 @@ from hearth_api.config import (
     config_value_to_json,
     key,
 )
+from hearth_api.config_provider import ConfigData, ConfigProvider
 from hearth_api.connector import (
     Connector,
     ConnectorContext,
@@ -102,6 +105,12 @@ from hearth_api.inference import infer_schema
 from hearth_api.logical import Date, Decimal, Time, Timestamp
 from hearth_api.physical import from_physical, to_physical
 from hearth_api.plugin import UNDEFINED_VERSION, ConnectPlugin
+from hearth_api.policy import (
+    ClientType,
+    ConnectorClientConfigOverridePolicy,
+    ConnectorClientConfigRequest,
+    ConnectorType,
+)
 from hearth_api.record import (
     ConnectRecord,
     OffsetAndMetadata,
@@ -111,6 +120,14 @@ from hearth_api.record import (
     SourceRecord,
     TimestampType,
     TopicPartition,
+)
+from hearth_api.rest_extension import (
+    RestExtension,
+    RestExtensionContext,
+    RestFilter,
+    RestHandler,
+    RestRequest,
+    RestResponse,
 )
 from hearth_api.schema import (
     BOOLEAN_SCHEMA,
@@ -165,12 +182,17 @@ __all__ = [
     "BatchTransformation",
     "CONVERTER_TYPE_CONFIG",
     "CaseInsensitiveValidString",
+    "ClassResolver",
+    "ClientType",
+    "ClusterState",
     "ColumnRun",
     "Composite",
     "Config",
+    "ConfigData",
     "ConfigDef",
     "ConfigError",
     "ConfigKey",
+    "ConfigProvider",
     "ConfigType",
     "ConfigValue",
     "ConflictError",
@@ -178,8 +200,12 @@ __all__ = [
     "ConnectPlugin",
     "ConnectRecord",
     "Connector",
+    "ConnectorClientConfigOverridePolicy",
+    "ConnectorClientConfigRequest",
     "ConnectorContext",
+    "ConnectorHealth",
     "ConnectorTransactionBoundaries",
+    "ConnectorType",
     "Converter",
     "ConverterType",
     "DataError",
@@ -222,6 +248,12 @@ __all__ = [
     "Range",
     "Recommender",
     "RecordMetadata",
+    "RestExtension",
+    "RestExtensionContext",
+    "RestFilter",
+    "RestHandler",
+    "RestRequest",
+    "RestResponse",
     "RetriableError",
     "STRING_SCHEMA",
     "Schema",
@@ -240,6 +272,7 @@ __all__ = [
     "SourceRecord",
     "SourceTask",
     "SourceTaskContext",
+    "StateInfo",
     "Struct",
     "Task",
     "Time",

@@ -177,12 +177,13 @@ class SourceRecord(ConnectRecord):
 class SinkRecord(ConnectRecord):
     """A record read from Kafka, on its way to a sink task.
 
-    Topic and partition may have been changed by transformations; the `original_` ones say where the record
-    was read, which is what offsets are committed by.
+    Topic and partition may have been changed by transformations; the `original_` ones say where the
+    record was read, which is what offsets are committed by.
     """
 
     __slots__ = (
-        "kafka_offset", "original_kafka_offset", "original_kafka_partition", "original_topic", "timestamp_type"
+        "kafka_offset", "original_kafka_offset", "original_kafka_partition", "original_topic",
+        "timestamp_type",
     )  # fmt: skip
 
     def __init__(

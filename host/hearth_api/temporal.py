@@ -1,7 +1,7 @@
 """Dates, times and timestamps as texts, read as leniently as Java's SimpleDateFormat reads them.
 
-Java reads and prints timestamps in the time zone of the machine, whatever the `Z` at the end says, and so does
-this module. Days and times of day have no zone in Python; they are read and printed as they stand, where Java
+Java reads and prints timestamps in the time zone of the machine, whatever the `Z` at the end says, and so
+does this module. Days and times of day have no zone in Python; they are read and printed as they stand, where Java
 shifts them unless the machine's zone is UTC.
 """
 
