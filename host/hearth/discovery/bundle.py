@@ -63,6 +63,11 @@ class Bundle:
     opener: Opener = field(compare=False, repr=False)
 
     @property
+    def is_site(self) -> bool:
+        """Return whether the bundle holds packages ready to be imported."""
+        return self.layout is Layout.SITE
+
+    @property
     def site(self) -> Path | None:
         """Return the directory that can stand on ``sys.path`` as it is, if the bundle is one."""
         if self.layout is Layout.SITE and self.location.is_dir():

@@ -21,7 +21,7 @@ def split_plugin_path(text: str) -> list[Path]:
 
 
 def candidates(plugin_path: Sequence[Path]) -> Iterator[Path | Rejected]:
-    """Yield each candidate once, in the order of plugin.path, then by name; an unreadable element says why."""
+    """Yield each candidate once, in the order of plugin.path, then by name; an unreadable one says why."""
     seen: set[Path] = set()
     for element in plugin_path:
         try:

@@ -14,7 +14,7 @@ from hearth.discovery.plugin import TYPE_OF_GROUP, Declaration
 from hearth.discovery.tree import Tree
 
 VERSION_GROUP = "hearth.plugin_versions"
-"""Entry points ``class name = version`` (``*`` for all) of plugins that differ from their package in version."""
+"""Entry points ``class name = version`` (``*`` for all) where a plugin differs from its package."""
 
 _PYTHON_PATH = re.compile(r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$")
 

@@ -63,7 +63,7 @@ class Tree(ABC):
 
 
 class DirectoryTree(Tree):
-    """A directory: links are followed, a directory reached twice is walked once, broken links are left out."""
+    """A directory: links are followed, broken ones left out, a directory reached twice is walked once."""
 
     def __init__(self, root: Path) -> None:
         self.root = root

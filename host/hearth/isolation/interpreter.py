@@ -1,0 +1,74 @@
+"""Which Python a bundle runs on."""
+
+from __future__ import annotations
+
+import json
+import platform
+import subprocess
+import sys
+import sysconfig
+from dataclasses import dataclass
+from functools import lru_cache
+
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
+
+from hearth.isolation import uv
+from hearth.isolation.failure import InterpreterMissing, UvFailed
+
+_QUESTION = (
+    "import json, platform, sys, sysconfig; print(json.dumps([sys.executable, platform.python_version(),"
+    " sys.implementation.cache_tag, sysconfig.get_platform()]))"
+)
+
+
+@dataclass(frozen=True)
+class Interpreter:
+    """A Python: what runs it, and what decides which wheels it can use."""
+
+    path: str
+    version: str
+    tag: str
+    """Implementation and minor version, ``cpython-311``: compiled packages are made for one of these."""
+    platform: str
+
+    @property
+    def suits_host_packages(self) -> bool:
+        """Return whether compiled packages of the host, the base layer among them, work in it as well."""
+        return self.tag == host().tag and self.platform == host().platform
+
+
+@lru_cache(maxsize=1)
+def host() -> Interpreter:
+    """Return the interpreter that runs the host."""
+    tag = sys.implementation.cache_tag or sys.implementation.name
+    return Interpreter(sys.executable, platform.python_version(), tag, sysconfig.get_platform())
+
+
+def choose(requires_python: str, name: str) -> Interpreter:
+    """Return the host's own interpreter when ``requires_python`` admits it, else another one of this machine.
+
+    Raises ``InterpreterMissing``, with ``name`` for who asks, when there is none.
+    """
+    try:
+        wanted = SpecifierSet(requires_python)
+    except InvalidSpecifier as error:
+        message = f"{name} has Requires-Python {requires_python!r}, which is no version specifier"
+        raise InterpreterMissing(message, hint="correct requires-python in its pyproject.toml") from error
+    if wanted.contains(host().version, prereleases=True):
+        return host()
+    try:
+        return _ask(uv.run("python", "find", "--no-project", requires_python).strip())
+    except UvFailed as error:
+        raise InterpreterMissing(
+            f"{name} needs Python {requires_python}, there is none here (the host runs on {host().version})",
+            hint=f"install one, for example with `uv python install '{requires_python}'`",
+        ) from error
+
+
+@lru_cache(maxsize=16)
+def _ask(path: str) -> Interpreter:
+    """Let an interpreter describe itself."""
+    answer = subprocess.run(
+        [path, "-I", "-S", "-c", _QUESTION], capture_output=True, text=True, check=True, timeout=60
+    )
+    return Interpreter(*json.loads(answer.stdout))

@@ -1,0 +1,141 @@
+"""Locks: exactly which packages an environment holds, each with the hashes its files may have."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from packaging.utils import canonicalize_name, canonicalize_version
+
+from hearth.isolation import uv
+from hearth.isolation.failure import UvFailed
+from hearth.isolation.interpreter import Interpreter
+
+PROVIDED = ("hearth-connect",)
+"""Distributions the host provides to every stage (the author API); never part of an environment."""
+
+_ENTRY = re.compile(
+    r"^(?P<pin>[A-Za-z0-9._-]+==\S+)(?: ;[^\\]*)?(?P<hashes>(?:\s*\\?\s*--hash=\S+)*)", re.MULTILINE
+)
+_HASH = re.compile(r"--hash=(\S+)")
+
+
+@dataclass(frozen=True)
+class Lock:
+    """Pins (``name==version``) with their hashes, in the order of their names."""
+
+    pins: Mapping[str, tuple[str, ...]]
+
+    @property
+    def text(self) -> str:
+        """Return the lock as a requirements file; equal locks give equal text."""
+        return "".join(
+            " \\\n".join([pin, *(f"    --hash={each}" for each in sorted(hashes))]) + "\n"
+            for pin, hashes in sorted(self.pins.items())
+        )
+
+    @classmethod
+    def from_text(cls, text: str) -> Lock:
+        """Read a requirements file with hashes."""
+        return cls({entry["pin"]: tuple(_HASH.findall(entry["hashes"])) for entry in _ENTRY.finditer(text)})
+
+    def is_covered_by(self, wheels: Path) -> bool:
+        """Return whether every pinned package is among a folder's wheels."""
+        own = _hashes_by_pin(wheels)
+        return all(_canonical(pin) in own for pin in self.pins)
+
+    def preferring(self, wheels: Path) -> Lock:
+        """Return the lock with only a folder's own files where it has a pinned package.
+
+        A file of the same name and version in the index is another build, and not the one the bundle was
+        made with.
+        """
+        own = _hashes_by_pin(wheels)
+        return Lock({pin: own.get(_canonical(pin), hashes) for pin, hashes in self.pins.items()})
+
+
+def resolve(
+    requirements: Sequence[str],
+    interpreter: Interpreter,
+    wheels: Path | None = None,
+    offline: bool = False,
+    options: Sequence[str] = (),
+) -> Lock:
+    """Return what ``requirements`` come to, from a folder of wheels and, unless ``offline``, the index.
+
+    Raises ``UvFailed`` with uv's explanation when they cannot be satisfied.
+    """
+    with tempfile.TemporaryDirectory(prefix="hearth-lock-") as folder:
+        wanted, provided = Path(folder, "requirements.in"), Path(folder, "provided.txt")
+        wanted.write_text("".join(f"{line}\n" for line in requirements), encoding="utf-8")
+        provided.write_text("".join(f"{name}\n" for name in PROVIDED), encoding="utf-8")
+        command = ["pip", "compile", str(wanted), "--generate-hashes", "--no-header", "--no-annotate"]
+        command += ["--excludes", str(provided), "--python", interpreter.path, *options]
+        return Lock.from_text(uv.run(*command, *sources(wheels, offline)))
+
+
+def resolve_preferring(wheels: Path, requirements: Sequence[str], interpreter: Interpreter) -> Lock:
+    """Return the lock of a folder of wheels, with only what they lack taken from the index."""
+    try:
+        return resolve(requirements, interpreter, wheels, offline=True)
+    except UvFailed as alone:
+        try:
+            return resolve(requirements, interpreter, wheels).preferring(wheels)
+        except UvFailed as error:
+            raise error from alone
+
+
+def install(lock: Lock, target: Path, interpreter: Interpreter, wheels: Path | None, offline: bool) -> None:
+    """Install exactly what a lock says into a directory; a file with another hash is refused."""
+    with tempfile.TemporaryDirectory(prefix="hearth-lock-") as folder:
+        pinned = Path(folder, "requirements.txt")
+        pinned.write_text(lock.text, encoding="utf-8")
+        command = ["pip", "install", "--target", str(target), "--python", interpreter.path]
+        command += ["--require-hashes", "--no-deps", "--link-mode", "copy", "--compile-bytecode"]
+        uv.run(*command, *sources(wheels, offline), "--requirement", str(pinned))
+
+
+def sources(wheels: Path | None, offline: bool) -> list[str]:
+    """Return the options that say where packages come from."""
+    found = [] if wheels is None else ["--find-links", str(wheels)]
+    # Without uv's cache, a passing folder of wheels leaves nothing behind in it.
+    return [*found, "--offline", "--no-index", "--no-cache"] if offline else found
+
+
+def _hashes_by_pin(wheels: Path) -> dict[str, tuple[str, ...]]:
+    found: dict[str, tuple[str, ...]] = {}
+    for wheel in sorted(wheels.glob("*.whl")):
+        name, version = wheel.name.split("-")[:2]
+        pin = _canonical(f"{name}=={version}")
+        digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
+        found[pin] = (*found.get(pin, ()), f"sha256:{digest}")
+    return found
+
+
+def _canonical(pin: str) -> str:
+    """Return a pin with its name and version spelled in the one normal way."""
+    name, _, version = pin.partition("==")
+    return f"{canonicalize_name(name)}=={canonicalize_version(version)}"
+
+
+def read(path: Path) -> Lock | None:
+    """Return a lock that was written to a file; ``None`` when there is none that makes sense."""
+    try:
+        found = Lock.from_text(path.read_text(encoding="utf-8"))
+    except OSError:
+        return None
+    return found if found.pins else None
+
+
+def write(path: Path, lock: Lock) -> None:
+    """Write a lock to a file, in one step."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(prefix=path.name, dir=path.parent)
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        file.write(lock.text)
+    os.replace(name, path)

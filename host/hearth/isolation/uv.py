@@ -1,0 +1,63 @@
+"""The ``uv`` program, which resolves, installs and builds; it comes with the PyPI package of that name."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+
+from hearth.isolation.failure import UvFailed
+
+SECONDS = 1800
+"""Longest run of one command; a large download over a slow line is all that takes minutes."""
+_LAST_LINES = 12
+
+
+@lru_cache(maxsize=1)
+def program() -> str:
+    """Return the path of the program."""
+    try:
+        from uv import find_uv_bin
+
+        return str(find_uv_bin())
+    except (ImportError, FileNotFoundError):
+        found = shutil.which("uv")
+    if found is None:
+        raise UvFailed("the program uv is not installed", hint="pip install uv")
+    return found
+
+
+def run(*arguments: str, folder: Path | None = None, environment: Mapping[str, str] | None = None) -> str:
+    """Run uv and return its standard output; raises ``UvFailed`` with its last words.
+
+    Without a ``folder`` it runs in an empty one, so that no project file of the current directory has a say.
+    """
+    if folder is None:
+        with tempfile.TemporaryDirectory(prefix="hearth-uv-") as empty:
+            return _run(arguments, Path(empty), environment)
+    return _run(arguments, folder, environment)
+
+
+def _run(arguments: Sequence[str], folder: Path, environment: Mapping[str, str] | None) -> str:
+    settings = {"UV_NO_PROGRESS": "1", "UV_PYTHON_DOWNLOADS": "never", "NO_COLOR": "1"}
+    try:
+        ended = subprocess.run(
+            [program(), *arguments],
+            cwd=folder,
+            env={**os.environ, **settings, **(environment or {})},
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=SECONDS,
+            stdin=subprocess.DEVNULL,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise UvFailed(f"uv {arguments[0]} did not end within {SECONDS} s") from error
+    if ended.returncode != 0:
+        words = [line.rstrip() for line in ended.stderr.splitlines() if line.strip()]
+        raise UvFailed("\n".join(words[-_LAST_LINES:]) or f"uv exited with {ended.returncode}")
+    return ended.stdout

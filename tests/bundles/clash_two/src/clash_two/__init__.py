@@ -1,0 +1,17 @@
+"""Declares a class name that another bundle declares too, and one that shares only its alias."""
+
+from hearth_api import Transformation
+
+
+class Clash(Transformation):
+    """Passes records on."""
+
+    def configure(self, configs):
+        return
+
+    def apply(self, record):
+        return record
+
+
+class Shout(Clash):
+    """Passes records on."""

@@ -1,0 +1,1 @@
+"""Does not hold the class its entry point names."""
