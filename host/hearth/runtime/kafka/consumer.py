@@ -1,0 +1,247 @@
+"""A consumer of columns: many messages leave librdkafka in one call and become Arrow columns."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from itertools import repeat
+from typing import Any
+
+import numpy as np
+
+from hearth_api import TopicPartition
+
+from hearth.runtime.kafka.library import (
+    CONSUMER,
+    ERR_ASSIGN_PARTITIONS,
+    ERR_FATAL,
+    ERR_PARTITION_EOF,
+    KafkaError,
+    RebalanceCallback,
+    check,
+    check_object,
+    library,
+    new_client,
+    new_configuration,
+)
+from hearth.runtime.kafka.memory import gather_nullable, messages
+from hearth.runtime.kafka.partition import first_error, partition_list, read_list
+
+MOST_MESSAGES = 10_000
+"""Most messages of one poll."""
+
+
+@dataclass(frozen=True)
+class Incoming:
+    """Rows of one topic in the order they were read.
+
+    ``key`` and ``value`` are Arrow ``binary`` arrays, ``partition`` int32, ``offset`` and ``timestamp`` int64 numpy
+    arrays; ``timestamp_type`` is librdkafka's (0 none, 1 create time, 2 log append time); ``headers`` maps a row to
+    its headers and holds only rows that have some.
+    """
+
+    topic: str
+    partition: Any
+    offset: Any
+    key: Any
+    value: Any
+    timestamp: Any
+    timestamp_type: int
+    headers: dict[int, list[tuple[str, bytes | None]]]
+
+
+class Consumer:
+    """One librdkafka consumer in a group; used by one thread.
+
+    ``on_assign`` and ``on_revoke`` run on the polling thread inside ``poll`` and ``close``. ``on_revoke`` gets a
+    second argument: whether the partitions are lost, so that nothing may be committed for them. What they raise is
+    raised again by that ``poll``.
+    """
+
+    def __init__(
+        self,
+        config: dict[str, str],
+        on_assign: Callable[[list[TopicPartition]], None],
+        on_revoke: Callable[[list[TopicPartition], bool], None],
+    ) -> None:
+        self._library = library()
+        self._on_assign, self._on_revoke = on_assign, on_revoke
+        self._raised: BaseException | None = None
+        self._callback = RebalanceCallback(self._rebalance)
+        configuration = new_configuration(config)
+        self._library.conf_set_rebalance_cb(configuration, self._callback)
+        self._client: int | None = new_client(CONSUMER, configuration)
+        check(self._library.poll_set_consumer(self._client))
+        self._queue = self._library.queue_get_consumer(self._client)
+        self._pointers = np.empty(MOST_MESSAGES, np.int64)
+        self._names: dict[int, str] = {}
+        self._kind = ctypes.c_int()
+        self._headers = ctypes.c_void_p()
+
+    def subscribe(self, topics: Iterable[str]) -> None:
+        """Join the group for these topics; a name that begins with ``^`` is a regular expression."""
+        with partition_list([TopicPartition(topic, -1) for topic in topics]) as wanted:
+            check(self._library.subscribe(self._client, wanted))
+
+    def poll(self, wait_ms: int, most: int = MOST_MESSAGES) -> list[Incoming]:
+        """Read up to ``most`` messages, waiting at most ``wait_ms`` for the first.
+
+        Raises ``KafkaError`` when the consumer cannot go on, and what a rebalance callback raised.
+        """
+        pointers = self._pointers[: self._fetch(wait_ms, min(most, MOST_MESSAGES))]
+        try:
+            self._reraise()
+            return self._read(pointers) if len(pointers) else []
+        finally:
+            for _ in map(self._library.message_destroy, pointers.tolist()):
+                pass
+
+    def _fetch(self, wait_ms: int, most: int) -> int:
+        # librdkafka waits until all wanted messages are there, so the wait is for one, and the rest comes without.
+        address = self._pointers.ctypes.data
+        if self._library.consume_batch_queue(self._queue, wait_ms, address, 1) < 1:
+            return 0
+        rest = self._library.consume_batch_queue(self._queue, 0, address + 8, most - 1) if most > 1 else 0
+        return 1 + max(int(rest), 0)
+
+    def commit(self, offsets: Mapping[TopicPartition, int], *, wait: bool) -> None:
+        """Commit these offsets; raises ``KafkaError`` when ``wait`` is set and the broker refuses."""
+        with partition_list(offsets) as wanted:
+            check(self._library.commit(self._client, wanted, 0 if wait else 1))
+            if wait:
+                check(first_error(wanted))
+
+    def committed(self, partitions: Iterable[TopicPartition], wait_ms: int = 30_000) -> dict[TopicPartition, int]:
+        """Return the committed offsets; a partition without one is missing."""
+        with partition_list(partitions) as wanted:
+            check(self._library.committed(self._client, wanted, wait_ms))
+            return {partition: offset for partition, offset in read_list(wanted).items() if offset >= 0}
+
+    def seek(self, offsets: Mapping[TopicPartition, int], wait_ms: int = 30_000) -> None:
+        """Read on from these offsets; what was fetched beyond them is forgotten."""
+        with partition_list(offsets) as wanted:
+            check_object(self._library.seek_partitions(self._client, wanted, wait_ms))
+            check(first_error(wanted))
+
+    def pause(self, partitions: Iterable[TopicPartition]) -> None:
+        """Read nothing from these partitions until they are resumed; the membership stays."""
+        with partition_list(partitions) as wanted:
+            check(self._library.pause_partitions(self._client, wanted))
+
+    def resume(self, partitions: Iterable[TopicPartition]) -> None:
+        """Read from these partitions again."""
+        with partition_list(partitions) as wanted:
+            check(self._library.resume_partitions(self._client, wanted))
+
+    def close(self) -> None:
+        """Leave the group, which revokes the partitions, and free the client."""
+        if self._client is None:
+            return
+        self._library.consumer_close(self._client)  # the last revocation runs in here and may still commit
+        client, self._client = self._client, None
+        self._library.queue_destroy(self._queue)
+        self._library.destroy_flags(client, 0)
+        self._reraise()
+
+    def _rebalance(self, client: int, event: int, pointer: Any, _: Any) -> None:
+        partitions = list(read_list(pointer))
+        try:
+            if event == ERR_ASSIGN_PARTITIONS:
+                self._assign(client, pointer)
+                self._on_assign(partitions)
+            else:
+                try:
+                    self._on_revoke(partitions, bool(self._library.assignment_lost(client)))
+                finally:
+                    self._unassign(client, pointer)
+        except BaseException as error:  # an exception cannot pass through C; poll raises it
+            self._raised = self._raised or error
+
+    def _assign(self, client: int, pointer: Any) -> None:
+        if self._is_cooperative(client):
+            check_object(self._library.incremental_assign(client, pointer))
+        else:
+            check(self._library.assign(client, pointer))
+
+    def _unassign(self, client: int, pointer: Any) -> None:
+        if self._is_cooperative(client):
+            check_object(self._library.incremental_unassign(client, pointer))
+        else:
+            check(self._library.assign(client, None))
+
+    def _is_cooperative(self, client: int) -> bool:
+        return bool(self._library.rebalance_protocol(client) == b"COOPERATIVE")
+
+    def _reraise(self) -> None:
+        if self._raised is not None:
+            error, self._raised = self._raised, None
+            raise error
+
+    def _read(self, pointers: Any) -> list[Incoming]:
+        rows = messages(pointers)
+        if rows["error"].any():
+            self._raise_errors(rows, pointers)
+            good = rows["error"] == 0
+            rows, pointers = rows[good], pointers[good]
+        if len(rows) == 0:
+            return []
+        topics = np.unique(rows["topic"])
+        if len(topics) == 1:
+            return [self._incoming(rows, pointers)]
+        parts = [rows["topic"] == topic for topic in topics]
+        return [self._incoming(rows[part], pointers[part]) for part in parts]
+
+    def _incoming(self, rows: Any, pointers: Any) -> Incoming:
+        addresses = pointers.tolist()
+        count = len(addresses)
+        kind = ctypes.addressof(self._kind)
+        stamps = np.fromiter(map(self._library.message_timestamp, addresses, repeat(kind)), np.int64, count)
+        return Incoming(
+            self._name(int(rows["topic"][0])),
+            rows["partition"].astype(np.int32),
+            rows["offset"],
+            gather_nullable(rows["key"], rows["key_size"]),
+            gather_nullable(rows["value"], rows["value_size"]),
+            stamps,
+            self._kind.value,
+            self._read_headers(addresses),
+        )
+
+    def _read_headers(self, addresses: list[int]) -> dict[int, list[tuple[str, bytes | None]]]:
+        where = ctypes.addressof(self._headers)
+        found: dict[int, list[tuple[str, bytes | None]]] = {}
+        for row, error in enumerate(map(self._library.message_headers, addresses, repeat(where))):
+            if not error:
+                found[row] = self._header_list(self._headers.value)
+        return found
+
+    def _header_list(self, headers: int | None) -> list[tuple[str, bytes | None]]:
+        name, value, size = ctypes.c_char_p(), ctypes.c_void_p(), ctypes.c_size_t()
+        result: list[tuple[str, bytes | None]] = []
+        places = (ctypes.byref(name), ctypes.byref(value), ctypes.byref(size))
+        while self._library.header_get_all(headers, len(result), *places) == 0:
+            data = None if value.value is None else ctypes.string_at(value.value, size.value)
+            result.append(((name.value or b"").decode("utf-8", "replace"), data))
+        return result
+
+    def _name(self, topic: int) -> str:
+        name = self._names.get(topic)
+        if name is None:
+            name = self._names[topic] = self._library.topic_name(topic).decode()
+        return name
+
+    def _raise_errors(self, rows: Any, pointers: Any) -> None:
+        for number, pointer in zip(rows["error"].tolist(), pointers.tolist()):
+            if number == ERR_FATAL:
+                text = ctypes.create_string_buffer(512)
+                cause = self._library.fatal_error(self._client, text, len(text))
+                raise KafkaError(cause or number, text.value.decode() or None)
+            if number not in (0, ERR_PARTITION_EOF) and not _is_passing(number):
+                raise KafkaError(number, (self._library.message_errstr(pointer) or b"").decode() or None)
+
+
+def _is_passing(number: int) -> bool:
+    """Return whether librdkafka goes on by itself after this error of a consumer."""
+    unknown_topic, unknown_partition, leader, max_poll = 3, -190, 6, -147
+    return number in (unknown_topic, unknown_partition, leader, max_poll) or -196 <= number <= -180

@@ -1,0 +1,223 @@
+"""librdkafka's C functions, as the record path calls them.
+
+The library is the one that confluent-kafka has loaded, so both speak through the same code and version. Names,
+arguments and structures follow ``rdkafka.h`` of librdkafka 2.x.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+from ctypes import c_char_p, c_int, c_int32, c_int64, c_size_t, c_void_p
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hearth_api import ConfigError, ConnectError
+
+PRODUCER, CONSUMER = 0, 1
+
+EVENT_DELIVERY, EVENT_ERROR = 0x1, 0x8
+
+PARTITION_ANY = -1
+OFFSET_INVALID = -1001
+
+OK = 0
+ERR_ASSIGN_PARTITIONS, ERR_REVOKE_PARTITIONS = -175, -174
+ERR_QUEUE_FULL, ERR_FATAL, ERR_NO_ENTITY = -184, -150, -156
+ERR_PARTITION_EOF = -191
+ERR_ALL_BROKERS_DOWN, ERR_TRANSPORT, ERR_RESOLVE = -187, -195, -193
+
+MESSAGE = np.dtype(
+    [
+        ("error", "i4"),
+        ("_error", "i4"),
+        ("topic", "i8"),
+        ("partition", "i4"),
+        ("_partition", "i4"),
+        ("value", "i8"),
+        ("value_size", "i8"),
+        ("key", "i8"),
+        ("key_size", "i8"),
+        ("offset", "i8"),
+        ("opaque", "i8"),
+    ]
+)
+"""``rd_kafka_message_t`` on a 64-bit platform."""
+
+
+class TopicPartitionStruct(ctypes.Structure):
+    """``rd_kafka_topic_partition_t``."""
+
+    _fields_ = [
+        ("topic", c_char_p),
+        ("partition", c_int32),
+        ("offset", c_int64),
+        ("metadata", c_void_p),
+        ("metadata_size", c_size_t),
+        ("opaque", c_void_p),
+        ("error", c_int),
+        ("private", c_void_p),
+    ]
+
+
+class TopicPartitionListStruct(ctypes.Structure):
+    """``rd_kafka_topic_partition_list_t``."""
+
+    _fields_ = [("count", c_int), ("size", c_int), ("elements", ctypes.POINTER(TopicPartitionStruct))]
+
+
+TopicPartitionList = ctypes.POINTER(TopicPartitionListStruct)
+RebalanceCallback = ctypes.CFUNCTYPE(None, c_void_p, c_int, TopicPartitionList, c_void_p)
+ErrorCallback = ctypes.CFUNCTYPE(None, c_void_p, c_int, c_char_p, c_void_p)
+LogCallback = ctypes.CFUNCTYPE(None, c_void_p, c_int, c_char_p, c_char_p)
+
+_FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
+    "conf_new": (c_void_p, []),
+    "conf_destroy": (None, [c_void_p]),
+    "conf_set": (c_int, [c_void_p, c_char_p, c_char_p, c_char_p, c_size_t]),
+    "conf_set_events": (None, [c_void_p, c_int]),
+    "conf_set_rebalance_cb": (None, [c_void_p, RebalanceCallback]),
+    "conf_set_error_cb": (None, [c_void_p, ErrorCallback]),
+    "conf_set_log_cb": (None, [c_void_p, LogCallback]),
+    "new": (c_void_p, [c_int, c_void_p, c_char_p, c_size_t]),
+    "destroy_flags": (None, [c_void_p, c_int]),
+    "err2str": (c_char_p, [c_int]),
+    "err2name": (c_char_p, [c_int]),
+    "fatal_error": (c_int, [c_void_p, c_char_p, c_size_t]),
+    "last_error": (c_int, []),
+    "topic_new": (c_void_p, [c_void_p, c_char_p, c_void_p]),
+    "topic_destroy": (None, [c_void_p]),
+    "topic_name": (c_char_p, [c_void_p]),
+    "produce_batch": (c_int, [c_void_p, c_int32, c_int, c_void_p, c_int]),
+    "produceva": (c_void_p, [c_void_p, c_void_p, c_size_t]),
+    "error_code": (c_int, [c_void_p]),
+    "error_string": (c_char_p, [c_void_p]),
+    "error_destroy": (None, [c_void_p]),
+    "flush": (c_int, [c_void_p, c_int]),
+    "purge": (c_int, [c_void_p, c_int]),
+    "outq_len": (c_int, [c_void_p]),
+    "queue_get_main": (c_void_p, [c_void_p]),
+    "queue_get_consumer": (c_void_p, [c_void_p]),
+    "queue_destroy": (None, [c_void_p]),
+    "queue_poll": (c_void_p, [c_void_p, c_int]),
+    "event_type": (c_int, [c_void_p]),
+    "event_message_count": (c_size_t, [c_void_p]),
+    "event_message_array": (c_size_t, [c_void_p, c_void_p, c_size_t]),
+    "event_error": (c_int, [c_void_p]),
+    "event_error_string": (c_char_p, [c_void_p]),
+    "event_error_is_fatal": (c_int, [c_void_p]),
+    "event_destroy": (None, [c_void_p]),
+    "poll_set_consumer": (c_int, [c_void_p]),
+    "subscribe": (c_int, [c_void_p, TopicPartitionList]),
+    "assign": (c_int, [c_void_p, TopicPartitionList]),
+    "incremental_assign": (c_void_p, [c_void_p, TopicPartitionList]),
+    "incremental_unassign": (c_void_p, [c_void_p, TopicPartitionList]),
+    "rebalance_protocol": (c_char_p, [c_void_p]),
+    "assignment_lost": (c_int, [c_void_p]),
+    "committed": (c_int, [c_void_p, TopicPartitionList, c_int]),
+    "commit": (c_int, [c_void_p, TopicPartitionList, c_int]),
+    "seek_partitions": (c_void_p, [c_void_p, TopicPartitionList, c_int]),
+    "pause_partitions": (c_int, [c_void_p, TopicPartitionList]),
+    "resume_partitions": (c_int, [c_void_p, TopicPartitionList]),
+    "consumer_close": (c_int, [c_void_p]),
+    "consume_batch_queue": (ctypes.c_ssize_t, [c_void_p, c_int, c_void_p, c_size_t]),
+    "message_destroy": (None, [c_void_p]),
+    "message_errstr": (c_char_p, [c_void_p]),
+    "message_timestamp": (c_int64, [c_void_p, c_void_p]),
+    "message_headers": (c_int, [c_void_p, c_void_p]),
+    "header_get_all": (c_int, [c_void_p, c_size_t, c_void_p, c_void_p, c_void_p]),
+    "topic_partition_list_new": (TopicPartitionList, [c_int]),
+    "topic_partition_list_destroy": (None, [TopicPartitionList]),
+    "topic_partition_list_add": (c_void_p, [TopicPartitionList, c_char_p, c_int32]),
+}
+
+
+class Library:
+    """The functions of librdkafka, without their ``rd_kafka_`` prefix."""
+
+    def __init__(self, path: str) -> None:
+        library = ctypes.CDLL(path)
+        for name, (result, arguments) in _FUNCTIONS.items():
+            function = getattr(library, f"rd_kafka_{name}")
+            function.restype, function.argtypes = result, arguments
+            setattr(self, name, function)
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(f"librdkafka's {name!r} is not declared in {__name__}")
+
+
+@functools.lru_cache(maxsize=1)
+def library() -> Library:
+    """Return the librdkafka that confluent-kafka uses; raises ``ConnectError`` when it cannot be found."""
+    import confluent_kafka  # noqa: F401  -- loads the library
+
+    path = _loaded_path() or _packaged_path()
+    if path is None:
+        raise ConnectError("librdkafka was not found beside confluent-kafka", hint="reinstall confluent-kafka")
+    return Library(path)
+
+
+def _loaded_path() -> str | None:
+    maps = Path("/proc/self/maps")
+    if not maps.exists():
+        return None
+    paths = (line.split(maxsplit=5)[-1].strip() for line in maps.read_text().splitlines() if "librdkafka" in line)
+    return next(paths, None)
+
+
+def _packaged_path() -> str | None:
+    files = metadata.files("confluent-kafka") or []
+    return next((str(file.locate()) for file in files if "librdkafka" in file.name), None)
+
+
+class KafkaError(ConnectError):
+    """librdkafka reported an error; ``number`` is its code, ``name`` its symbol."""
+
+    code = "kafka.client"
+
+    def __init__(self, number: int, reason: str | None = None) -> None:
+        rdkafka = library()
+        self.number = number
+        self.name = rdkafka.err2name(number).decode()
+        super().__init__(reason or rdkafka.err2str(number).decode())
+
+
+def check(number: int) -> None:
+    """Raise ``KafkaError`` unless ``number`` is 0."""
+    if number != OK:
+        raise KafkaError(number)
+
+
+def check_object(error: int | None) -> None:
+    """Raise what an ``rd_kafka_error_t *`` says, and free it; ``NULL`` means that all is well."""
+    if error:
+        rdkafka = library()
+        number, text = rdkafka.error_code(error), rdkafka.error_string(error).decode()
+        rdkafka.error_destroy(error)
+        raise KafkaError(number, text)
+
+
+def new_configuration(config: dict[str, str]) -> int:
+    """Return an ``rd_kafka_conf_t *`` with these keys; raises ``ConfigError`` naming the key librdkafka rejects."""
+    rdkafka = library()
+    configuration = rdkafka.conf_new()
+    text = ctypes.create_string_buffer(512)
+    for key, value in config.items():
+        if rdkafka.conf_set(configuration, key.encode(), str(value).encode(), text, len(text)) != OK:
+            rdkafka.conf_destroy(configuration)
+            raise ConfigError(f"{key}={value!r} is not a setting librdkafka takes: {text.value.decode()}")
+    return int(configuration)
+
+
+def new_client(kind: int, configuration: int) -> int:
+    """Create the ``rd_kafka_t *``; it owns ``configuration`` afterwards."""
+    rdkafka = library()
+    text = ctypes.create_string_buffer(512)
+    client = rdkafka.new(kind, configuration, text, len(text))
+    if not client:
+        rdkafka.conf_destroy(configuration)
+        raise ConfigError(f"librdkafka does not take this client configuration: {text.value.decode()}")
+    return int(client)

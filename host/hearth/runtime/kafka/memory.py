@@ -1,0 +1,65 @@
+"""Addresses into columns: many small pieces of C memory become one Arrow column, without a loop per piece."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from hearth.runtime.kafka.library import MESSAGE
+
+
+def gather(addresses: Any, sizes: Any) -> Any:
+    """Copy the pieces at ``addresses`` into one ``large_binary`` array, in their order.
+
+    A binary array is a buffer and offsets into it. Here the buffer is all memory from the lowest address to the
+    highest, and every second element is one piece; ``take`` copies just those, so what lies between is never read.
+    """
+    count = len(addresses)
+    if count == 0:
+        return pa.array([], pa.large_binary())
+    base = int(addresses.min())
+    span = int((addresses + sizes).max()) - base
+    offsets = np.empty(2 * count + 1, np.int64)
+    offsets[0:-1:2] = addresses - base
+    offsets[1::2] = addresses - base + sizes
+    offsets[-1] = span
+    everything = pa.LargeBinaryArray.from_buffers(
+        pa.large_binary(), 2 * count, [None, pa.py_buffer(offsets), pa.foreign_buffer(base, span)]
+    )
+    return everything.take(pa.array(np.arange(0, 2 * count, 2)))
+
+
+def gather_nullable(addresses: Any, sizes: Any) -> Any:
+    """Copy pieces as ``gather`` does into a ``binary`` array; address 0 becomes null."""
+    present = addresses != 0
+    if present.all():
+        return gather(addresses, sizes).cast(pa.binary())
+    if not present.any():
+        return pa.nulls(len(addresses), pa.binary())
+    where = np.cumsum(present) - 1
+    indices = pa.array(where, mask=~present)
+    return gather(addresses[present], sizes[present]).cast(pa.binary()).take(indices)
+
+
+def messages(pointers: Any) -> Any:
+    """Copy the ``rd_kafka_message_t`` structures at ``pointers`` into one numpy array of ``MESSAGE``."""
+    count = len(pointers)
+    structures = gather(pointers, np.full(count, MESSAGE.itemsize, np.int64))
+    return np.frombuffer(structures.buffers()[2], MESSAGE, count=count)
+
+
+def locate(column: Any) -> tuple[Any, Any]:
+    """Return the address and size of every element of a ``binary`` or ``string`` array; null has address 0."""
+    count, shift = len(column), column.offset
+    _, offsets_buffer, data = column.buffers()
+    offsets = np.frombuffer(offsets_buffer, np.int32, count=count + 1, offset=4 * shift).astype(np.int64)
+    base = data.address if data is not None else offsets_buffer.address
+    addresses = base + offsets[:-1]
+    sizes = np.diff(offsets)
+    if column.null_count:
+        missing = column.is_null().to_numpy(zero_copy_only=False)
+        addresses = np.where(missing, 0, addresses)
+        sizes = np.where(missing, 0, sizes)
+    return addresses, sizes

@@ -1,0 +1,233 @@
+"""A producer of columns: a batch goes to librdkafka in one call, its acknowledgements come back as arrays."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import repeat
+from typing import Any
+
+import numpy as np
+
+from hearth.runtime.kafka.library import (
+    ERR_FATAL,
+    EVENT_DELIVERY,
+    EVENT_ERROR,
+    MESSAGE,
+    PARTITION_ANY,
+    PRODUCER,
+    KafkaError,
+    check_object,
+    library,
+    new_client,
+    new_configuration,
+)
+from hearth.runtime.kafka.memory import locate, messages
+
+MOST_MESSAGES = 100_000
+"""Most records on their way; librdkafka needs about 300 bytes for each."""
+
+DEFAULT_KBYTES = 32_768
+"""Most kilobytes on their way, as Java's ``buffer.memory``."""
+
+_PARTITION_FLAG = 0x8  # RD_KAFKA_MSG_F_PARTITION: the partition stands in each message
+_PURGE_ALL = 0x1 | 0x2 | 0x4
+
+_VU = np.dtype([("kind", "i4"), ("_kind", "i4"), ("a", "i8"), ("b", "i8"), ("c", "i8"), ("_rest", "V40")])
+_TOPIC, _PARTITION, _VALUE, _KEY, _OPAQUE, _TIMESTAMP, _HEADER = 2, 3, 4, 5, 6, 8, 9
+
+Header = tuple[str, "bytes | None"]
+
+
+@dataclass(frozen=True)
+class Outgoing:
+    """Rows for one topic.
+
+    ``value`` and ``key`` are Arrow ``binary`` arrays (null = no value), ``partition`` an int32 array with -1 where the
+    partitioner chooses, ``timestamp`` an int64 array of milliseconds with 0 where the producer's clock counts,
+    ``headers`` one list of headers per row. Everything but ``value`` may be missing.
+    """
+
+    topic: str
+    value: Any
+    key: Any = None
+    partition: Any = None
+    timestamp: Any = None
+    headers: Sequence[Sequence[Header]] | None = None
+
+    @property
+    def size(self) -> int:
+        """Return the bytes of all values and keys."""
+        return int(self.value.nbytes) + (0 if self.key is None else int(self.key.nbytes))
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """What became of rows: numpy arrays of sequence number, error (0 = written), partition and offset."""
+
+    sequence: Any
+    error: Any
+    partition: Any
+    offset: Any
+
+
+class Producer:
+    """One librdkafka producer; used by one thread.
+
+    Order holds per partition when ``max.in.flight`` is 1 or idempotence is on. The memory of a sent row is not
+    copied: the caller keeps its columns until the row's ``Delivery``.
+    """
+
+    def __init__(self, config: dict[str, str]) -> None:
+        config = dict(config)
+        kbytes = int(config.pop("queue.buffering.max.kbytes", DEFAULT_KBYTES))
+        self._most_messages = int(config.pop("queue.buffering.max.messages", MOST_MESSAGES))
+        self._most_bytes = kbytes * 1024
+        # The bounds are kept here: librdkafka refuses single messages of a batch when full, which breaks their order.
+        limits = {"queue.buffering.max.messages": "0", "queue.buffering.max.kbytes": "2097151"}
+        self._library = library()
+        configuration = new_configuration({**config, **limits})
+        self._library.conf_set_events(configuration, EVENT_DELIVERY | EVENT_ERROR)
+        self._client: int | None = new_client(PRODUCER, configuration)
+        self._queue = self._library.queue_get_main(self._client)
+        self._topics: dict[str, int] = {}
+        self._messages = 0
+        self._bytes = 0
+
+    @property
+    def in_flight(self) -> int:
+        """Return the number of rows sent and not yet delivered or failed."""
+        return self._messages
+
+    def has_room(self, outgoing: Outgoing) -> bool:
+        """Return whether the rows fit beside what is on its way; an idle producer takes any batch."""
+        if self._messages == 0:
+            return True
+        fits = self._messages + len(outgoing.value) <= self._most_messages
+        return fits and self._bytes + outgoing.size <= self._most_bytes
+
+    def send(self, outgoing: Outgoing, sequence: Any) -> None:
+        """Hand all rows over; ``sequence`` is a numpy array of their numbers. Does not wait.
+
+        Raises ``KafkaError`` when librdkafka refuses a row for good (too large, unknown partition).
+        """
+        count = len(outgoing.value)
+        if outgoing.headers is None and outgoing.timestamp is None:
+            self._send_batch(outgoing, sequence)
+        else:
+            self._send_rows(outgoing, sequence)
+        self._messages += count
+        self._bytes += outgoing.size
+
+    def poll(self, wait_ms: int) -> list[Delivery]:
+        """Collect what was delivered, waiting up to ``wait_ms`` for the first of it.
+
+        Raises ``KafkaError`` when the producer cannot go on (fenced, authentication refused for good).
+        """
+        deliveries = []
+        while event := self._library.queue_poll(self._queue, wait_ms):
+            try:
+                kind = self._library.event_type(event)
+                if kind == EVENT_DELIVERY:
+                    deliveries.append(self._delivery(event))
+                elif kind == EVENT_ERROR:
+                    self._raise_fatal(event)
+            finally:
+                self._library.event_destroy(event)
+            wait_ms = 0
+        return deliveries
+
+    def close(self) -> None:
+        """Forget what is still on its way and free the client."""
+        client, self._client = self._client, None
+        if client is None:
+            return
+        self._library.purge(client, _PURGE_ALL)
+        while event := self._library.queue_poll(self._queue, 0):
+            self._library.event_destroy(event)
+        for topic in self._topics.values():
+            self._library.topic_destroy(topic)
+        self._library.queue_destroy(self._queue)
+        self._library.destroy_flags(client, 0)
+
+    def _send_batch(self, outgoing: Outgoing, sequence: Any) -> None:
+        count = len(outgoing.value)
+        rows = np.zeros(count, MESSAGE)
+        rows["value"], rows["value_size"] = locate(outgoing.value)
+        if outgoing.key is not None:
+            rows["key"], rows["key_size"] = locate(outgoing.key)
+        rows["opaque"] = sequence
+        flags, partition = 0, PARTITION_ANY
+        if outgoing.partition is not None:
+            rows["partition"], flags = outgoing.partition, _PARTITION_FLAG
+        sent = self._library.produce_batch(self._topic(outgoing.topic), partition, flags, rows.ctypes.data, count)
+        if sent != count:
+            raise KafkaError(int(rows["error"][rows["error"] != 0][0]))
+
+    def _send_rows(self, outgoing: Outgoing, sequence: Any) -> None:
+        units = self._units(outgoing, sequence)
+        count, width = units.shape
+        if outgoing.headers is not None:
+            self._send_with_headers(units, outgoing.headers)
+            return
+        addresses = range(units.ctypes.data, units.ctypes.data + count * width * _VU.itemsize, width * _VU.itemsize)
+        for error in map(self._library.produceva, repeat(self._client), addresses, repeat(width)):
+            if error:
+                check_object(error)
+
+    def _units(self, outgoing: Outgoing, sequence: Any) -> Any:
+        """Return one row of ``rd_kafka_vu_t`` per record."""
+        count = len(outgoing.value)
+        columns: list[tuple[int, Any, Any]] = [
+            (_TOPIC, self._topic(outgoing.topic), 0),
+            (_PARTITION, PARTITION_ANY if outgoing.partition is None else outgoing.partition, 0),
+            (_VALUE, *locate(outgoing.value)),
+            (_OPAQUE, sequence, 0),
+        ]
+        if outgoing.key is not None:
+            columns.append((_KEY, *locate(outgoing.key)))
+        if outgoing.timestamp is not None:
+            columns.append((_TIMESTAMP, outgoing.timestamp, 0))
+        units = np.zeros((count, len(columns)), _VU)
+        for index, (kind, a, b) in enumerate(columns):
+            units["kind"][:, index] = kind
+            units["a"][:, index] = a
+            units["b"][:, index] = b
+        return units
+
+    def _send_with_headers(self, units: Any, headers: Sequence[Sequence[Header]]) -> None:
+        for row, own in zip(units, headers):
+            names = [ctypes.create_string_buffer(key.encode()) for key, _ in own]
+            values = [None if value is None else ctypes.create_string_buffer(value, len(value)) for _, value in own]
+            extra = np.zeros(len(own), _VU)
+            extra["kind"] = _HEADER
+            extra["a"] = [ctypes.addressof(name) for name in names]
+            extra["b"] = [0 if value is None else ctypes.addressof(value) for value in values]
+            extra["c"] = [0 if value is None else len(value) for value in values]
+            whole = np.concatenate([row, extra])
+            check_object(self._library.produceva(self._client, whole.ctypes.data, len(whole)))
+
+    def _topic(self, name: str) -> int:
+        topic = self._topics.get(name)
+        if topic is None:
+            topic = self._topics[name] = self._library.topic_new(self._client, name.encode(), None)
+        return topic
+
+    def _delivery(self, event: int) -> Delivery:
+        count = self._library.event_message_count(event)
+        pointers = np.empty(count, np.int64)
+        self._library.event_message_array(event, pointers.ctypes.data, count)
+        rows = messages(pointers)
+        self._messages -= count
+        self._bytes -= int(rows["value_size"].sum() + rows["key_size"].sum())
+        if self._messages == 0:
+            self._bytes = 0
+        return Delivery(rows["opaque"], rows["error"], rows["partition"], rows["offset"])
+
+    def _raise_fatal(self, event: int) -> None:
+        number = self._library.event_error(event)
+        if number == ERR_FATAL or self._library.event_error_is_fatal(event):
+            text = ctypes.create_string_buffer(512)
+            cause = self._library.fatal_error(self._client, text, len(text))
+            raise KafkaError(cause or number, text.value.decode() or None)

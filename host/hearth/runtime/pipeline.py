@@ -1,0 +1,278 @@
+"""The pipeline: transformations and converters of a task, each run in its place, batch by batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from hearth_api import Batch, ConnectError, TimestampType
+from hearth_stage.failure import Failure
+from hearth_stage.order import number_rows, rows_of
+from hearth_stage.plugins import Outcome, Plugins, Step, without
+
+from hearth.runtime.kafka.consumer import Incoming
+from hearth.runtime.kafka.producer import Outgoing
+from hearth.runtime.place import Place
+from hearth.runtime.spec import PluginSpec, TaskSpec
+
+_TIMESTAMP_TYPES = {
+    0: TimestampType.NO_TIMESTAMP_TYPE,
+    1: TimestampType.CREATE_TIME,
+    2: TimestampType.LOG_APPEND_TIME,
+}
+
+
+@dataclass(frozen=True)
+class _Link:
+    """Steps that run in one place without leaving it, or one step whose predicate lives elsewhere."""
+
+    place: Place
+    steps: list[Step]
+    guard: tuple[Place, str, bool] | None = None
+
+    def apply(self, batch: Batch) -> Outcome:
+        if self.guard is None:
+            return self.place.apply(self.steps, batch)
+        place, role, negate = self.guard
+        mask, failures = place.test(role, batch)
+        if negate:
+            mask = pc.invert(mask)
+        if failures:
+            kept = without(batch, failures)
+            batch, mask = batch.filter(kept), mask.filter(kept)
+        return Plugins.guarded(mask, batch, lambda chosen: self.place.apply(self.steps, chosen), failures)
+
+
+@dataclass
+class Prepared:
+    """What the pipeline made of one polled batch of a source: rows to send, with their row numbers."""
+
+    outgoing: list[tuple[Outgoing, Any]] = field(default_factory=list)
+    failures: list[Failure] = field(default_factory=list)
+
+
+@dataclass
+class Pipeline:
+    """The part of a task's pipeline between its stage process and Kafka (``split`` says which part that is)."""
+
+    places: dict[str | None, Place]
+    spec: TaskSpec
+    links: list[_Link] = field(default_factory=list)
+
+    @classmethod
+    def build(cls, spec: TaskSpec, places: dict[str | None, Place], transformations: list[PluginSpec]) -> Pipeline:
+        """Return the pipeline for these transformations, in order."""
+        pipeline = cls(places, spec)
+        pipeline.links = pipeline._chain(transformations)
+        return pipeline
+
+    def transform(self, batch: Batch) -> Outcome:
+        """Run a batch, its rows numbered, through the chain."""
+        outcome = Outcome([batch])
+        for link in self.links:
+            arrived, outcome.batches = outcome.batches, []
+            for part in arrived:
+                after = link.apply(part)
+                outcome.batches += after.batches
+                outcome.failures += after.failures
+        return outcome
+
+    # Towards Kafka --------------------------------------------------------------------------------------------
+
+    def prepare(self, batch: Batch) -> Prepared:
+        """Transform and serialize a polled batch; a row that failed is named and not among the outgoing."""
+        if batch.column("row") is None:
+            batch = number_rows(batch)
+        outcome = self.transform(batch)
+        prepared = Prepared(failures=outcome.failures)
+        for part in outcome.batches:
+            self._serialize(part, prepared)
+        return prepared
+
+    def _serialize(self, batch: Batch, prepared: Prepared) -> None:
+        topic = batch.topic
+        if topic is None:
+            raise ConnectError("a source record has no topic", hint="the connector must name one for each record")
+        rows = rows_of(batch)
+        failures: list[Failure] = []
+        headers = None
+        if batch.column("headers") is not None:
+            headers, failed = self._place("header.converter").write_headers(topic, batch)
+            failures += failed
+        key, failed = self._serialize_column("key.converter", topic, batch.key_schema, batch.column("key"), rows)
+        failures += failed
+        value, failed = self._serialize_column("value.converter", topic, batch.value_schema, batch.column("value"), rows)
+        failures += failed
+        outgoing = Outgoing(topic, value, key, _partitions(batch), _timestamps(batch), headers)
+        if failures:
+            outgoing, rows = _without(outgoing, rows, failures)
+        prepared.failures += failures
+        prepared.outgoing.append((outgoing, rows))
+
+    def _serialize_column(
+        self, role: str, topic: str, schema: Any, column: Any, rows: Any
+    ) -> tuple[Any, list[Failure]]:
+        if column is None and schema is None:
+            return None, []  # every converter turns a null without schema into null bytes
+        if column is None:
+            column = pa.nulls(len(rows), pa.string()) if schema is None else _nulls(schema, len(rows))
+        data, failures = self._place(role).serialize(role, topic, schema, column, rows)
+        return _binary(data), failures
+
+    # From Kafka -----------------------------------------------------------------------------------------------
+
+    def deserialize(self, incoming: Incoming) -> Outcome:
+        """Turn consumed rows into batches of one schema each, rows numbered as they came."""
+        topic, count = incoming.topic, len(incoming.value)
+        rows = np.arange(count, dtype=np.int32)
+        failures: list[Failure] = []
+        keys, failed = self._deserialize_column("key.converter", topic, incoming.key, rows)
+        failures += failed
+        values, failed = self._deserialize_column("value.converter", topic, incoming.value, rows)
+        failures += failed
+        columns = self._common_columns(incoming, rows)
+        if incoming.headers:
+            columns["headers"], failed = self._place("header.converter").read_headers(topic, incoming.headers, count)
+            failures += failed
+        batches = [
+            _batch(incoming, columns, start, key, value) for start, key, value in _align(keys, values)
+        ]
+        if failures:
+            batches = [batch.filter(without(batch, failures)) for batch in batches]
+        return Outcome([batch for batch in batches if batch.num_rows], failures)
+
+    def _deserialize_column(self, role: str, topic: str, data: Any, rows: Any) -> tuple[list[Any], list[Failure]]:
+        return self._place(role).deserialize(role, topic, data, rows)
+
+    @staticmethod
+    def _common_columns(incoming: Incoming, rows: Any) -> dict[str, Any]:
+        columns = {
+            "partition": pa.array(incoming.partition),
+            "offset": pa.array(incoming.offset),
+            "row": pa.array(rows),
+        }
+        if incoming.timestamp_type:
+            columns["timestamp"] = pa.array(incoming.timestamp)
+        return columns
+
+    def _place(self, role: str) -> Place:
+        return self.places[self.spec.plugin(role).environment]
+
+    def _chain(self, transformations: list[PluginSpec]) -> list[_Link]:
+        links: list[_Link] = []
+        for home, group in groupby(transformations, self._home):
+            if home is _APART:
+                links += [self._guarded(plugin) for plugin in group]
+            else:
+                links.append(_Link(self.places[home], [step_of(plugin) for plugin in group]))
+        return links
+
+    def _home(self, plugin: PluginSpec) -> Any:
+        return plugin.environment if predicate_is_near(self.spec, plugin) else _APART
+
+    def _guarded(self, plugin: PluginSpec) -> _Link:
+        assert plugin.predicate is not None
+        guard = (self._place(plugin.predicate), plugin.predicate, plugin.negate)
+        return _Link(self.places[plugin.environment], [Step(plugin.role)], guard)
+
+
+_APART = object()
+
+
+def step_of(plugin: PluginSpec) -> Step:
+    """Return the step of a transformation."""
+    return Step(plugin.role, plugin.predicate, plugin.negate)
+
+
+def predicate_is_near(spec: TaskSpec, plugin: PluginSpec) -> bool:
+    """Return whether a transformation's predicate lives in its own environment (or there is none)."""
+    return plugin.predicate is None or spec.plugin(plugin.predicate).environment == plugin.environment
+
+
+def split(spec: TaskSpec) -> tuple[list[PluginSpec], list[PluginSpec]]:
+    """Return the transformations of the task's own stage and the others.
+
+    A source's stage takes the first of the chain, a sink's the last, as long as they are of the task's environment.
+    """
+    chain = spec.transformations
+    home = spec.plugin("task").environment
+
+    def is_inside(plugin: PluginSpec) -> bool:
+        return plugin.environment == home and predicate_is_near(spec, plugin)
+
+    ordered = chain if spec.type == "source" else chain[::-1]
+    inside = next((index for index, plugin in enumerate(ordered) if not is_inside(plugin)), len(ordered))
+    if spec.type == "source":
+        return chain[:inside], chain[inside:]
+    return chain[len(chain) - inside :], chain[: len(chain) - inside]
+
+
+def _binary(column: Any) -> Any:
+    return column if column.type == pa.binary() else column.cast(pa.binary())
+
+
+def _nulls(schema: Any, count: int) -> Any:
+    from hearth_api import arrow_type
+
+    return pa.nulls(count, arrow_type(schema))
+
+
+def _partitions(batch: Batch) -> Any:
+    column = batch.column("partition")
+    return None if column is None else column.fill_null(-1).to_numpy(zero_copy_only=False)
+
+
+def _timestamps(batch: Batch) -> Any:
+    column = batch.column("timestamp")
+    return None if column is None else column.fill_null(0).to_numpy(zero_copy_only=False)
+
+
+def _without(outgoing: Outgoing, rows: Any, failures: list[Failure]) -> tuple[Outgoing, Any]:
+    kept = ~np.isin(rows, [failure.row for failure in failures])
+    mask = pa.array(kept)
+    pick: Callable[[Any], Any] = lambda column: None if column is None else column.filter(mask)  # noqa: E731
+    headers = outgoing.headers and [own for own, keep in zip(outgoing.headers, kept) if keep]
+    partition = None if outgoing.partition is None else outgoing.partition[kept]
+    timestamp = None if outgoing.timestamp is None else outgoing.timestamp[kept]
+    left = Outgoing(outgoing.topic, pick(outgoing.value), pick(outgoing.key), partition, timestamp, headers)
+    return left, rows[kept]
+
+
+def _align(keys: list[Any], values: list[Any]) -> list[tuple[int, tuple[Any, Any], tuple[Any, Any]]]:
+    """Cut runs of keys and of values where either begins: (first row, (schema, column) of key, of value)."""
+    starts_of_keys = np.cumsum([0] + [len(run.column) for run in keys])
+    starts_of_values = np.cumsum([0] + [len(run.column) for run in values])
+    bounds = np.union1d(starts_of_keys, starts_of_values).tolist()
+    pieces = []
+    for start, end in zip(bounds, bounds[1:]):
+        pair = [
+            _piece(runs, starts, start, end)
+            for runs, starts in ((keys, starts_of_keys), (values, starts_of_values))
+        ]
+        pieces.append((start, pair[0], pair[1]))
+    return pieces
+
+
+def _piece(runs: list[Any], starts: Any, start: int, end: int) -> tuple[Any, Any]:
+    index = int(np.searchsorted(starts, start, side="right")) - 1
+    run = runs[index]
+    return run.schema, run.column.slice(start - int(starts[index]), end - start)
+
+
+def _batch(
+    incoming: Incoming, columns: dict[str, Any], start: int, key: tuple[Any, Any], value: tuple[Any, Any]
+) -> Batch:
+    count = len(value[1])
+    own = {name: column.slice(start, count) for name, column in columns.items()}
+    own["value"] = value[1]
+    if key[1].null_count < count:
+        own["key"] = key[1]
+    data = pa.RecordBatch.from_arrays(list(own.values()), names=list(own))
+    kind = _TIMESTAMP_TYPES[incoming.timestamp_type]
+    return Batch(incoming.topic, key[0], value[0], data, None, kind, incoming.topic)

@@ -1,0 +1,128 @@
+"""Places: where the plugins of one environment run, seen from the pipeline.
+
+Plugins installed with the host run in a ``LocalPlace``, inside this process. Everything from plugin.path runs in the
+stage process of its environment, behind a ``StagePlace`` (invariant 6).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any, Protocol
+
+from hearth_api import Batch, ColumnRun
+from hearth_stage import conversion
+from hearth_stage.conversion import RawHeaders
+from hearth_stage.failure import Failure
+from hearth_stage.plugins import Outcome, Plugins, Step
+from hearth_stage.retry import Retry
+
+from hearth.isolation.stage import Stage
+from hearth.runtime.spec import PluginSpec
+
+
+class Place(Protocol):
+    """Runs plugins on batches; rows are numbered by the ``row`` column."""
+
+    def load(self, plugins: list[PluginSpec]) -> None:
+        """Create and configure plugins."""
+
+    def apply(self, steps: list[Step], batch: Batch) -> Outcome:
+        """Run consecutive transformation steps."""
+
+    def test(self, role: str, batch: Batch) -> tuple[Any, list[Failure]]:
+        """Ask a predicate about every row."""
+
+    def serialize(self, role: str, topic: str, schema: Any, column: Any, rows: Any) -> tuple[Any, list[Failure]]:
+        """Turn a column of Connect data into bytes."""
+
+    def deserialize(self, role: str, topic: str, data: Any, rows: Any) -> tuple[list[ColumnRun], list[Failure]]:
+        """Turn bytes into runs of Connect data."""
+
+    def write_headers(self, topic: str, batch: Batch) -> tuple[list[RawHeaders], list[Failure]]:
+        """Serialize the headers of every row."""
+
+    def read_headers(
+        self, topic: str, headers: Mapping[int, RawHeaders], count: int
+    ) -> tuple[Any, list[Failure]]:
+        """Deserialize raw headers into a column."""
+
+    def close(self) -> None:
+        """Close the plugins."""
+
+
+class LocalPlace:
+    """Plugins installed with the host, inside this process."""
+
+    def __init__(self, type_: str, retry: Retry) -> None:
+        self._plugins = Plugins(type_, retry)
+        self.apply = self._plugins.apply
+        self.test = self._plugins.test
+        self.serialize = self._plugins.serialize
+        self.deserialize = self._plugins.deserialize
+        self.close = self._plugins.close
+
+    def load(self, plugins: list[PluginSpec]) -> None:
+        """Create and configure plugins."""
+        for plugin in plugins:
+            self._plugins.load(plugin.role, plugin.class_name, plugin.python, plugin.config)
+
+    def write_headers(self, topic: str, batch: Batch) -> tuple[list[RawHeaders], list[Failure]]:
+        """Serialize the headers of every row."""
+        return conversion.write_headers(self._plugins, topic, batch)
+
+    def read_headers(
+        self, topic: str, headers: Mapping[int, RawHeaders], count: int
+    ) -> tuple[Any, list[Failure]]:
+        """Deserialize raw headers into a column."""
+        return conversion.read_headers(self._plugins, topic, headers, count)
+
+
+class StagePlace:
+    """Plugins of a bundle, in the stage process of its environment."""
+
+    def __init__(self, stage: Stage) -> None:
+        self.stage = stage
+
+    def load(self, plugins: list[PluginSpec]) -> None:
+        """Create and configure plugins."""
+        wanted = [
+            {"role": each.role, "class_name": each.class_name, "python": each.python, "config": each.config}
+            for each in plugins
+        ]
+        self.stage.call("load", {"plugins": wanted})
+
+    def apply(self, steps: list[Step], batch: Batch) -> Outcome:
+        """Run consecutive transformation steps."""
+        reply = self.stage.call("apply", {"steps": [asdict(step) for step in steps]}, [batch])
+        return Outcome(reply.batches, [Failure.from_json(each) for each in reply.args["failures"]])
+
+    def test(self, role: str, batch: Batch) -> tuple[Any, list[Failure]]:
+        """Ask a predicate about every row."""
+        import pyarrow as pa
+
+        reply = self.stage.call("test", {"role": role}, [batch])
+        mask = pa.array(reply.args["mask"], pa.bool_())
+        return mask, [Failure.from_json(each) for each in reply.args["failures"]]
+
+    def serialize(self, role: str, topic: str, schema: Any, column: Any, rows: Any) -> tuple[Any, list[Failure]]:
+        """Turn a column of Connect data into bytes."""
+        return conversion.ask_serialize(self.stage, role, topic, schema, column, rows)
+
+    def deserialize(self, role: str, topic: str, data: Any, rows: Any) -> tuple[list[ColumnRun], list[Failure]]:
+        """Turn bytes into runs of Connect data."""
+        return conversion.ask_deserialize(self.stage, role, topic, data, rows)
+
+    def write_headers(self, topic: str, batch: Batch) -> tuple[list[RawHeaders], list[Failure]]:
+        """Serialize the headers of every row."""
+        return conversion.ask_write_headers(self.stage, topic, batch)
+
+    def read_headers(
+        self, topic: str, headers: Mapping[int, RawHeaders], count: int
+    ) -> tuple[Any, list[Failure]]:
+        """Deserialize raw headers into a column."""
+        return conversion.ask_read_headers(self.stage, topic, headers, count)
+
+    def close(self) -> None:
+        """End the stage process."""
+        self.stage.close()

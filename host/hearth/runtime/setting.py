@@ -1,0 +1,44 @@
+"""The settings of a run: what the loops read of worker and connector configuration, in seconds and typed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from hearth.runtime.spec import TaskSpec
+from hearth.runtime.tolerance import Reporter, reporters_of
+
+
+CALL_TIMEOUT_KEY = "plugin.call.timeout.ms"
+"""How long one call of a plugin may take before its task fails as hanging (worker or connector configuration).
+
+Kafka Connect has no such limit; its value is that of the consumer's ``max.poll.interval.ms``, which ends a sink that
+does not come back.
+"""
+
+
+@dataclass(frozen=True)
+class TaskSettings:
+    """Times in seconds: between commits, for one commit, for a stop that drains, and for one call of a plugin."""
+
+    flush_interval: float = 60.0
+    flush_timeout: float = 5.0
+    graceful_timeout: float = 5.0
+    call_timeout: float = 300.0
+    reporters: Sequence[Reporter] = field(default=())
+
+    @classmethod
+    def of(cls, spec: TaskSpec) -> TaskSettings:
+        """Read the settings of a task."""
+        worker = spec.worker
+        return cls(
+            _seconds(worker, "offset.flush.interval.ms", 60_000),
+            _seconds(worker, "offset.flush.timeout.ms", 5_000),
+            _seconds(worker, "task.shutdown.graceful.timeout.ms", 5_000),
+            _seconds({**worker, **spec.config}, CALL_TIMEOUT_KEY, 300_000),
+            reporters_of(spec.name, spec.config),
+        )
+
+
+def _seconds(properties: Mapping[str, str], key: str, default_ms: int) -> float:
+    return int(properties.get(key, default_ms)) / 1000

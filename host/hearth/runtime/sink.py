@@ -1,0 +1,381 @@
+"""The loop of a sink task."""
+
+from __future__ import annotations
+
+import logging
+import queue
+import time
+from collections.abc import Mapping
+from concurrent.futures import Future
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from hearth_api import Batch, ConnectError, TopicPartition
+from hearth_stage.channel import Reply, Request
+from hearth_stage.failure import ErrorInfo, Failure, is_retriable
+
+from hearth.isolation.stage import Stage
+from hearth.runtime.kafka.consumer import MOST_MESSAGES, Consumer, Incoming
+from hearth.runtime.link import TaskLink
+from hearth.runtime.pipeline import Pipeline, step_of
+from hearth.runtime.setting import TaskSettings
+from hearth.runtime.spec import PluginSpec, TaskSpec
+from hearth.runtime.tolerance import Tolerance
+
+log = logging.getLogger(__name__)
+
+IDLE_SECONDS = 0.1
+FIRST_RETRY_SECONDS = 0.1
+MOST_RETRY_SECONDS = 5.0
+JAVA_MAX_POLL_RECORDS = 500
+BEGINNING = -2
+
+Offsets = dict[TopicPartition, int]
+
+
+@dataclass
+class _Delivery:
+    """Records read and converted: what is put next, and the offsets that are done once it is put."""
+
+    batches: list[Batch] = field(default_factory=list)
+    offsets: Offsets = field(default_factory=dict)
+
+    def without(self, partitions: set[TopicPartition]) -> _Delivery:
+        """Return what remains when partitions are taken away (by where the records came from)."""
+        offsets = {partition: offset for partition, offset in self.offsets.items() if partition not in partitions}
+        kept = [batch.filter(_not_from(batch, partitions)) for batch in self.batches]
+        return _Delivery([batch for batch in kept if batch.num_rows], offsets)
+
+
+@dataclass
+class _Wishes:
+    """What the task asked of its context since it was last looked at."""
+
+    timeout: float | None = None
+    rewind: Offsets = field(default_factory=dict)
+    commit: bool = False
+
+
+class SinkLoop:
+    """Runs one sink task between the consumer and its stage process.
+
+    One put is on its way while the next records are read and converted. Rebalances are served inside the consumer's
+    poll, on the same thread. Wishes of the task arrive on the stage's reader thread, through ``inbox``.
+    """
+
+    def __init__(self, spec: TaskSpec, settings: TaskSettings, link: TaskLink, consumer_config: dict[str, str]) -> None:
+        self.inbox: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._spec, self._settings, self._link = spec, settings, link
+        config = dict(consumer_config)
+        self._asked_most = config.pop("max.poll.records", None)
+        self._consumer = Consumer(config, self._on_assign, self._on_revoke)
+        self._tolerance = Tolerance(spec.config, settings.reporters)
+        self._assigned: set[TopicPartition] = set()
+        self._paused_by_task: set[TopicPartition] = set()
+        self._done: Offsets = {}
+        self._committed: Offsets = {}
+        self._putting: tuple[Future[Reply], _Delivery] | None = None
+        self._retried = _Delivery()
+        self._wishes = _Wishes()
+        self._next_commit = time.monotonic() + settings.flush_interval
+        self._is_stopping = False
+        self._is_paused = spec.paused
+
+    def start(self, stage: Stage, pipeline: Pipeline, inside: list[PluginSpec]) -> None:
+        """Start the task in its stage and join the group."""
+        self._stage, self._pipeline = stage, pipeline
+        args = {
+            "python": self._spec.plugin("task").python,
+            "config": self._spec.task_config,
+            "steps": [asdict(step_of(plugin)) for plugin in inside],
+            "reporter": bool(self._settings.reporters),
+        }
+        is_batch = bool(stage.call("sink.start", args).args["is_batch"])
+        default = MOST_MESSAGES if is_batch else JAVA_MAX_POLL_RECORDS
+        self._most = int(self._asked_most) if self._asked_most else default
+        self._consumer.subscribe(_subscription(self._spec.config))
+
+    def answer(self, request: Request) -> None:
+        """Take what the stage sends; runs on the stage's reader thread."""
+        if request.op == "sink.context":
+            self.inbox.put(request.args)
+        elif request.op == "sink.errant":
+            self.inbox.put(request)
+        else:
+            request.fail(LookupError(f"a sink task has no request {request.op!r}"))
+
+    def execute(self) -> None:
+        """Read, convert, put and commit until told to stop.
+
+        An offset is committed only after the put of its record returned and ``pre_commit`` agreed, so a crash on any
+        line repeats records and never loses one (invariants 1 and 2).
+        """
+        try:
+            while not self._is_stopping:
+                self._serve_inbox()
+                self._rewind_when_asked()
+                incoming = self._consumer.poll(int(self._patience() * 1000), self._most)
+                self._put(self._convert(incoming))
+                self._commit_when_due()
+        finally:
+            self._close()
+        self._stage.call("sink.stop", timeout=self._settings.graceful_timeout)
+
+    # Reading --------------------------------------------------------------------------------------------------
+
+    def _patience(self) -> float:
+        wait = min(IDLE_SECONDS, max(0.0, self._next_commit - time.monotonic()))
+        if self._wishes.timeout is not None:
+            wait, self._wishes.timeout = min(wait, self._wishes.timeout), None
+        return wait
+
+    def _convert(self, incoming: list[Incoming]) -> _Delivery:
+        """Deserialize and transform; a failed record is reported, and skipped where that is tolerated."""
+        delivery = _Delivery()
+        for part in incoming:
+            outcome = self._pipeline.deserialize(part)
+            failures = outcome.failures
+            for batch in outcome.batches:
+                after = self._pipeline.transform(batch)
+                delivery.batches += after.batches
+                failures = failures + after.failures
+            self._tolerance.judge(failures, lambda row, part=part: _Consumed(part, row))  # type: ignore[misc]
+            delivery.offsets.update(_next_offsets(part))
+        return delivery
+
+    # Putting --------------------------------------------------------------------------------------------------
+
+    def _put(self, delivery: _Delivery) -> None:
+        """Wait for the put before, then begin the next; an empty put tells the task that nothing came."""
+        self._finish_put()
+        self._putting = (self._begin_put(delivery), delivery)
+        if not delivery.batches:
+            self._finish_put()
+
+    def _begin_put(self, delivery: _Delivery) -> Future[Reply]:
+        return self._stage.begin("sink.put", {"tolerant": self._tolerance.is_all}, delivery.batches)
+
+    def _finish_put(self) -> None:
+        """Wait until what is being put is put, and note its offsets as done."""
+        retry = FIRST_RETRY_SECONDS
+        while self._putting is not None:
+            answer, delivery = self._putting
+            try:
+                reply = self._stage.result(answer, "sink.put")
+            except Exception as error:
+                if not is_retriable(error) or self._is_stopping:
+                    self._putting = None
+                    raise
+                log.warning("%s: put is tried again: %s", self._spec.name, error)
+                self._wait_for_retry(retry)
+                retry = min(retry * 2, MOST_RETRY_SECONDS)
+                continue
+            self._putting = None
+            self._tolerance.judge([Failure.from_json(each) for each in reply.args["failures"]])
+            self._done.update(delivery.offsets)
+            self._serve_inbox()
+
+    def _wait_for_retry(self, seconds: float) -> None:
+        """Wait with all partitions paused, still a member of the group, and put the same records again."""
+        assert self._putting is not None
+        _, delivery = self._putting
+        self._putting = None
+        self._retried = delivery
+        self._serve_inbox()
+        wait = self._wishes.timeout if self._wishes.timeout is not None else seconds
+        self._wishes.timeout = None
+        self._consumer.pause(self._assigned)
+        deadline = time.monotonic() + wait
+        while not self._is_stopping and (left := deadline - time.monotonic()) > 0:
+            self._consumer.poll(int(min(left, IDLE_SECONDS) * 1000) + 1, 1)
+            self._serve_inbox()
+        self._consumer.resume(self._readable())
+        if self._is_stopping:
+            return
+        delivery = self._retried
+        self._putting = (self._begin_put(delivery), delivery)
+
+    # Committing -----------------------------------------------------------------------------------------------
+
+    def _commit_when_due(self) -> None:
+        if self._wishes.commit or time.monotonic() >= self._next_commit:
+            self._wishes.commit = False
+            self._next_commit = time.monotonic() + self._settings.flush_interval
+            self._finish_put()
+            try:
+                self._commit(self._assigned, wait=False)
+            except ConnectError as error:
+                log.error("%s: offsets are not committed, reading on from the last commit: %s", self._spec.name, error)
+                self._rewind_to_committed()
+
+    def _commit(self, partitions: set[TopicPartition], *, wait: bool) -> None:
+        """Commit what is done and what ``pre_commit`` agrees to, and nothing beyond."""
+        done = {partition: offset for partition, offset in self._done.items() if partition in partitions}
+        asked = [[*partition, offset] for partition, offset in done.items()]
+        reply = self._stage.call("sink.pre_commit", {"offsets": asked})
+        agreed = {TopicPartition(topic, number): offset for topic, number, offset in reply.args["offsets"]}
+        wanted = {
+            partition: offset
+            for partition, offset in agreed.items()
+            if offset <= done.get(partition, -1) and self._committed.get(partition) != offset
+        }
+        if wanted:
+            self._consumer.commit(wanted, wait=wait)
+            self._committed.update(wanted)
+
+    def _rewind_to_committed(self) -> None:
+        committed = self._consumer.committed(self._assigned)
+        self._seek({partition: committed.get(partition, BEGINNING) for partition in self._assigned})
+
+    def _rewind_when_asked(self) -> None:
+        if not self._wishes.rewind:
+            return
+        self._finish_put()
+        rewind, self._wishes.rewind = self._wishes.rewind, {}
+        self._seek({partition: offset for partition, offset in rewind.items() if partition in self._assigned})
+
+    def _seek(self, offsets: Offsets) -> None:
+        if offsets:
+            self._consumer.seek(offsets)
+        for partition, offset in offsets.items():
+            self._done.pop(partition, None)
+            if offset >= 0:
+                self._done[partition] = offset
+
+    # Partitions come and go -----------------------------------------------------------------------------------
+
+    def _on_assign(self, partitions: list[TopicPartition]) -> None:
+        self._assigned |= set(partitions)
+        if self._is_paused:
+            self._consumer.pause(partitions)
+        self._stage.call("sink.open", {"partitions": [list(each) for each in partitions]})
+
+    def _on_revoke(self, partitions: list[TopicPartition], lost: bool) -> None:
+        taken = set(partitions)
+        try:
+            self._give_up(taken, lost)
+        finally:
+            self._assigned -= taken
+            self._paused_by_task -= taken
+            for partition in taken:
+                self._done.pop(partition, None)
+                self._committed.pop(partition, None)
+
+    def _give_up(self, partitions: set[TopicPartition], lost: bool) -> None:
+        """Finish, flush, close and commit, in this order; what is lost is closed without a commit."""
+        if not self._stage.is_alive:
+            return
+        if self._putting is None:
+            self._retried = self._retried.without(partitions)
+        else:
+            self._finish_put()
+        try:
+            if not lost and partitions:
+                self._commit(partitions, wait=True)
+        finally:
+            self._stage.call("sink.close", {"partitions": [list(each) for each in partitions]})
+
+    def _close(self) -> None:
+        try:
+            if self._stage.is_alive:
+                self._finish_put()
+        finally:
+            self._consumer.close()
+
+    # What others want -----------------------------------------------------------------------------------------
+
+    def _serve_inbox(self) -> None:
+        while True:
+            try:
+                item = self.inbox.get_nowait()
+            except queue.Empty:
+                return
+            if isinstance(item, BaseException):
+                raise item
+            if isinstance(item, Request):
+                self._report_errant(item)
+            elif isinstance(item, str):
+                self._command(item)
+            else:
+                self._grant(item)
+
+    def _command(self, command: str) -> None:
+        if command == "stop":
+            self._is_stopping = True
+        elif command == "pause" and not self._is_paused:
+            self._is_paused = True
+            self._consumer.pause(self._assigned)
+            self._wishes.commit = True
+            self._link.status("PAUSED")
+        elif command == "resume" and self._is_paused:
+            self._is_paused = False
+            self._consumer.resume(self._readable())
+            self._link.status("RUNNING")
+
+    def _grant(self, wishes: Mapping[str, Any]) -> None:
+        """Do what the task asked of its context."""
+        for topic, partition, offset in wishes.get("rewind", ()):
+            self._wishes.rewind[TopicPartition(topic, partition)] = offset
+        if "timeout" in wishes:
+            self._wishes.timeout = wishes["timeout"] / 1000
+        self._wishes.commit = self._wishes.commit or bool(wishes.get("commit"))
+        if paused := {TopicPartition(*each) for each in wishes.get("pause", ())}:
+            self._paused_by_task |= paused
+            self._consumer.pause(paused & self._assigned)
+        if resumed := {TopicPartition(*each) for each in wishes.get("resume", ())}:
+            self._paused_by_task -= resumed
+            self._consumer.resume(resumed & self._readable())
+
+    def _readable(self) -> set[TopicPartition]:
+        return set() if self._is_paused else self._assigned - self._paused_by_task
+
+    def _report_errant(self, request: Request) -> None:
+        """Report a record the task itself found bad (KIP-610)."""
+        error = ErrorInfo.from_json(request.args["error"])
+        failure = Failure(0, "TASK_PUT", self._spec.connector_class, error)
+        try:
+            self._tolerance.judge([failure], lambda row: None)
+        except ConnectError as exceeded:
+            request.fail(exceeded)
+            raise
+        request.reply()
+
+
+@dataclass(frozen=True)
+class _Consumed:
+    """A record as it was consumed, for a report."""
+
+    incoming: Incoming
+    row: int
+
+    def text(self) -> str:
+        """Describe the record as Kafka Connect's error log does."""
+        part, row = self.incoming, self.row
+        place = f"topic='{part.topic}', partition={part.partition[row]}, offset={part.offset[row]}"
+        kind = {1: "CreateTime", 2: "LogAppendTime"}.get(part.timestamp_type)
+        stamp = f", timestamp={part.timestamp[row]}, timestampType={kind}" if kind else ""
+        return f"consumed record is {{{place}{stamp}}}"
+
+
+def _subscription(config: Mapping[str, str]) -> list[str]:
+    topics = [topic.strip() for topic in config.get("topics", "").split(",") if topic.strip()]
+    # librdkafka takes a name that begins with ^ for a regular expression; Kafka's pattern matches a whole name.
+    return topics or [f"^({config['topics.regex']})$"]
+
+
+def _next_offsets(incoming: Incoming) -> Offsets:
+    result = {}
+    for partition in np.unique(incoming.partition).tolist():
+        last = int(incoming.offset[incoming.partition == partition].max())
+        result[TopicPartition(incoming.topic, partition)] = last + 1
+    return result
+
+
+def _not_from(batch: Batch, partitions: set[TopicPartition]) -> Any:
+    column = batch.column("original_partition")
+    numbers = (column if column is not None else batch.column("partition")).to_pylist()
+    topic = batch.original_topic or batch.topic or ""
+    return pa.array([TopicPartition(topic, number) not in partitions for number in numbers], pa.bool_())

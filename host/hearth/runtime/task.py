@@ -1,0 +1,169 @@
+"""One run of a task: its stages, its loop, its end."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import signal
+import threading
+from typing import Any
+
+from hearth_api import ConnectError
+from hearth_stage.channel import Request
+from hearth_stage.retry import Retry
+
+from hearth.isolation.stage import Stage
+from hearth.runtime.client import consumer_config, producer_config
+from hearth.runtime.kafka.producer import Producer
+from hearth.runtime.link import TaskLink
+from hearth.runtime.pipeline import Pipeline, split
+from hearth.runtime.place import LocalPlace, Place, StagePlace
+from hearth.runtime.setting import TaskSettings
+from hearth.runtime.sink import SinkLoop
+from hearth.runtime.source import SourceLoop
+from hearth.runtime.spec import TaskSpec
+from hearth.runtime.tolerance import trace_of
+
+log = logging.getLogger(__name__)
+
+
+class HostLost(ConnectError):
+    """The link to the host broke, so the task stops: another run of it may have begun elsewhere."""
+
+    code = "task.host_lost"
+
+
+def run_task(spec: TaskSpec) -> None:
+    """Run a task until it is told to stop, fails, or loses its host.
+
+    A failure of the task is reported to the host and ends the run quietly, so that Spark does not try it again:
+    whether a task restarts is the herder's to say.
+    """
+    run = TaskRun(spec)
+    try:
+        run.connect()
+    except (OSError, ConnectError) as error:
+        log.warning("%s: not started, the host does not answer or expect it: %s", spec.name, error)
+        return
+    run.execute()
+
+
+class TaskRun:
+    """A task with everything it needs, from the first call of ``connect`` to the end of ``execute``."""
+
+    def __init__(self, spec: TaskSpec) -> None:
+        self._spec = spec
+        self._settings = TaskSettings.of(spec)
+        self._link = TaskLink(self._on_command, self._on_lost)
+        self._early: list[Any] = []
+        self._loop: SourceLoop | SinkLoop | None = None
+        self._lock = threading.Lock()
+        self._producer: Producer | None = None
+        self._places: dict[str | None, Place] = {}
+
+    def connect(self) -> None:
+        """Join the host."""
+        self._link.connect(self._spec.link, self._spec.connector, self._spec.task)
+
+    def execute(self) -> None:
+        """Start the task, run its loop, and tell the host how it ended."""
+        state, trace = "UNASSIGNED", None
+        try:
+            self._start()
+            self._link.status("PAUSED" if self._spec.paused else "RUNNING")
+            assert self._loop is not None
+            self._loop.execute()
+        except HostLost as error:
+            log.warning("%s: %s", self._spec.name, error)
+        except Exception as error:
+            state, trace = "FAILED", trace_of(error)
+            log.error("%s failed and stays so until it is restarted:\n%s", self._spec.name, trace)
+        finally:
+            self._close()
+        with contextlib.suppress(ConnectError):
+            self._link.status(state, trace)
+        self._link.close()
+
+    def _start(self) -> None:
+        spec = self._spec
+        inside, between = split(spec)
+        self._set_loop(self._new_loop())
+        assert self._loop is not None
+        home = spec.plugin("task").environment
+        assert home is not None, "a task runs in a stage process, never in the runtime (invariant 6)"
+        self._places[None] = LocalPlace(spec.type, Retry.of(spec.config))
+        for environment in dict.fromkeys([home, *(plugin.environment for plugin in spec.plugins)]):
+            if environment is not None:
+                self._places[environment] = self._start_stage(environment, self._loop)
+        self._load()
+        task_place = self._places[home]
+        assert isinstance(task_place, StagePlace)
+        self._loop.start(task_place.stage, Pipeline.build(spec, self._places, between), inside)
+
+    def _new_loop(self) -> SourceLoop | SinkLoop:
+        spec, settings = self._spec, self._settings
+        if spec.type == "sink":
+            translation = consumer_config(spec.worker, spec.config, spec.connector, spec.task)
+            return SinkLoop(spec, settings, self._link, translation.config)
+        translation = producer_config(spec.worker, spec.config, spec.connector, spec.task)
+        self._producer = Producer(translation.config)
+        return SourceLoop(spec, settings, self._link, self._producer)
+
+    def _start_stage(self, environment: str, loop: SourceLoop | SinkLoop) -> StagePlace:
+        stage: Stage
+
+        def answer(request: Request) -> None:
+            loop.answer(request)
+
+        def on_death() -> None:
+            if not self._is_closing:
+                loop.inbox.put(stage.died())
+
+        stage = Stage(self._spec.environments[environment], self._spec.name, answer, on_death, self._settings.call_timeout)
+        stage.await_hello()
+        errors = {key: value for key, value in self._spec.config.items() if key.startswith("errors.")}
+        stage.call("configure", {"type": self._spec.type, "errors": errors})
+        return StagePlace(stage)
+
+    def _load(self) -> None:
+        for environment, place in self._places.items():
+            wanted = [each for each in self._spec.plugins if each.environment == environment and each.role != "task"]
+            place.load(wanted)
+
+    _is_closing = False
+
+    def _close(self) -> None:
+        self._is_closing = True
+        for place in self._places.values():
+            place.close()
+        if self._producer is not None:
+            self._producer.close()
+
+    # From the host --------------------------------------------------------------------------------------------
+
+    def _on_command(self, command: str) -> None:
+        self._post(command)
+
+    def _on_lost(self) -> None:
+        if not self._is_closing:
+            self._post(HostLost("the link to the host is gone"))
+
+    def _post(self, item: Any) -> None:
+        """Hand something to the loop, also when it comes before the loop is there."""
+        with self._lock:
+            if self._loop is None:
+                self._early.append(item)
+                return
+            self._loop.inbox.put(item)
+
+    def _set_loop(self, loop: SourceLoop | SinkLoop) -> None:
+        with self._lock:
+            self._loop = loop
+            for item in self._early:
+                loop.inbox.put(item)
+
+
+def leave_signals_to_spark() -> None:
+    """Let an interrupt of the terminal reach the host only; it tells the tasks to stop."""
+    with contextlib.suppress(ValueError):  # not on the main thread, where signals are not ours to set
+        signal.signal(signal.SIGINT, signal.SIG_IGN)

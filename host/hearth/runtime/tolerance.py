@@ -1,0 +1,81 @@
+"""Tolerance: what becomes of a record that a step could not process (invariant 3)."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+from hearth_api import ConnectError
+from hearth_stage.failure import ErrorInfo, Failure
+
+log = logging.getLogger(__name__)
+
+
+class ToleranceExceeded(ConnectError):
+    """A record failed and ``errors.tolerance`` is ``none``, so the task fails with the record's trace."""
+
+    code = "task.tolerance"
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__("Tolerance exceeded in error handler")
+        self.failure = failure
+        self.trace = (
+            f"ToleranceExceeded: {self}: {failure.stage} with class {failure.class_name}\n"
+            f"caused by:\n{failure.error.trace}"
+        )
+
+
+class Reporter(Protocol):
+    """Takes note of a record that failed, before it is decided whether the task goes on."""
+
+    def report(self, failure: Failure, record: Any) -> None:
+        """Report one failure; ``record`` is what the loop knows of the record (``describe`` of its context)."""
+
+
+class LogReporter:
+    """Writes failures to the log when ``errors.log.enable`` is set, as Kafka Connect words them."""
+
+    def __init__(self, task: str, *, with_record: bool) -> None:
+        self._task = task
+        self._with_record = with_record
+
+    def report(self, failure: Failure, record: Any) -> None:
+        """Log one failure with its trace."""
+        text = (
+            f"Error encountered in task {self._task}. Executing stage '{failure.stage}' "
+            f"with class '{failure.class_name}'"
+        )
+        if self._with_record and record is not None:
+            text += f", where {record.text()}"
+        log.error("%s.\n%s", text, failure.error.trace)
+
+
+class Tolerance:
+    """Reports failures and decides: ``none`` fails the task, ``all`` skips the record."""
+
+    def __init__(self, config: dict[str, str], reporters: Sequence[Reporter] = ()) -> None:
+        self.is_all = config.get("errors.tolerance", "none") == "all"
+        self._reporters = reporters
+
+    def judge(self, failures: Sequence[Failure], record_of: Callable[[int], Any] = lambda row: None) -> None:
+        """Report every failure; raises ``ToleranceExceeded`` for the first where nothing is tolerated."""
+        for failure in failures:
+            for reporter in self._reporters:
+                reporter.report(failure, record_of(failure.row))
+        if failures and not self.is_all:
+            raise ToleranceExceeded(failures[0])
+
+
+def reporters_of(task: str, config: dict[str, str]) -> list[Reporter]:
+    """Return the reporters a connector configuration asks for."""
+    if config.get("errors.log.enable", "false").strip().lower() != "true":
+        return []
+    with_record = config.get("errors.log.include.messages", "false").strip().lower() == "true"
+    return [LogReporter(task, with_record=with_record)]
+
+
+def trace_of(error: BaseException) -> str:
+    """Return the trace to show in a status: that of the plugin where there is one."""
+    own: str | None = getattr(error, "trace", None)
+    return own if own else ErrorInfo.of(error).trace

@@ -1,0 +1,25 @@
+"""What Spark calls in an executor: it runs the one task it is given until that ends."""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+import sys
+from collections.abc import Iterable, Iterator
+
+from hearth.runtime.spec import TaskSpec
+from hearth.runtime.task import leave_signals_to_spark, run_task
+from hearth.spark.shipment import unpacked
+
+
+def run(specs: Iterable[str]) -> Iterator[str]:
+    """Run the tasks of a partition: there is one. Yields nothing, because no record flows through Spark."""
+    logging.basicConfig(
+        stream=sys.stderr, level=logging.WARNING, format="[%(asctime)s] %(levelname)s %(message)s (%(name)s)"
+    )
+    leave_signals_to_spark()
+    for text in specs:
+        spec = TaskSpec.from_json(text)
+        environments = {key: unpacked(environment) for key, environment in spec.environments.items()}
+        run_task(dataclasses.replace(spec, environments=environments))
+    yield from ()

@@ -1,0 +1,187 @@
+"""Conversions as calls: how columns and headers travel to a converter that lives in a stage process.
+
+Each ``answer_*`` function serves a call inside the stage process; the ``ask_*`` function above it makes that call.
+``write_headers`` and ``read_headers`` do the work of header converters wherever those live.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+from hearth_api import (
+    OPTIONAL_BYTES_SCHEMA,
+    Batch,
+    ColumnRun,
+    Header,
+    Headers,
+    SchemaAndValue,
+    column_to_headers,
+    headers_to_column,
+)
+
+from hearth_stage.channel import Reply, Request
+from hearth_stage.failure import ErrorInfo, Failure
+from hearth_stage.order import rows_of
+
+RawHeaders = list[tuple[str, "bytes | None"]]
+
+
+class Caller(Protocol):
+    """Whatever makes calls: a stage."""
+
+    def call(self, op: str, args: dict[str, Any], batches: Sequence[Batch] = ()) -> Reply:
+        """Send a request and wait for its answer."""
+
+
+class Converters(Protocol):
+    """What has loaded the converters: ``hearth_stage.plugins.Plugins``."""
+
+    def serialize(self, role: str, topic: str, schema: Any, column: Any, rows: Any) -> tuple[Any, list[Failure]]:
+        """Turn a column of Connect data into bytes."""
+
+    def deserialize(self, role: str, topic: str, data: Any, rows: Any) -> tuple[list[ColumnRun], list[Failure]]:
+        """Turn bytes into runs of Connect data."""
+
+    def serialize_header(self, topic: str, key: str, schema: Any, value: Any) -> bytes | None:
+        """Turn one header into bytes."""
+
+    def deserialize_header(self, topic: str, key: str, data: bytes | None) -> SchemaAndValue:
+        """Turn the bytes of one header into Connect data."""
+
+    def class_name(self, role: str) -> str:
+        """Return the class name of the plugin of a role."""
+
+
+def ask_serialize(
+    stage: Caller, role: str, topic: str, schema: Any, column: Any, rows: Any
+) -> tuple[Any, list[Failure]]:
+    """Have a column serialized."""
+    reply = stage.call("serialize", {"role": role, "topic": topic}, [_cells(schema, column, rows)])
+    return reply.batches[0].column("value"), _failures(reply)
+
+
+def answer_serialize(converters: Converters, request: Request) -> Reply:
+    """Serialize the ``value`` column of the request."""
+    batch = request.batches[0]
+    args = request.args
+    column, failures = converters.serialize(
+        args["role"], args["topic"], batch.value_schema, batch.column("value"), rows_of(batch)
+    )
+    return _reply(failures, [_cells(OPTIONAL_BYTES_SCHEMA, column)])
+
+
+def ask_deserialize(
+    stage: Caller, role: str, topic: str, data: Any, rows: Any
+) -> tuple[list[ColumnRun], list[Failure]]:
+    """Have bytes turned into Connect data."""
+    reply = stage.call("deserialize", {"role": role, "topic": topic}, [_cells(OPTIONAL_BYTES_SCHEMA, data, rows)])
+    return [ColumnRun(run.value_schema, run.column("value")) for run in reply.batches], _failures(reply)
+
+
+def answer_deserialize(converters: Converters, request: Request) -> Reply:
+    """Deserialize the ``value`` column of the request; one batch per run of a schema."""
+    batch = request.batches[0]
+    args = request.args
+    runs, failures = converters.deserialize(args["role"], args["topic"], batch.column("value"), rows_of(batch))
+    return _reply(failures, [_cells(run.schema, run.column) for run in runs])
+
+
+def ask_write_headers(stage: Caller, topic: str, batch: Batch) -> tuple[list[RawHeaders], list[Failure]]:
+    """Have the headers of a batch serialized."""
+    reply = stage.call("serialize_headers", {"topic": topic}, [batch])
+    return [_from_text(row) for row in reply.args["rows"]], _failures(reply)
+
+
+def answer_write_headers(converters: Converters, request: Request) -> Reply:
+    """Serialize the headers of the request's batch."""
+    rows, failures = write_headers(converters, request.args["topic"], request.batches[0])
+    reply = _reply(failures)
+    reply.args["rows"] = [_to_text(row) for row in rows]
+    return reply
+
+
+def ask_read_headers(
+    stage: Caller, topic: str, headers: Mapping[int, RawHeaders], count: int
+) -> tuple[Any, list[Failure]]:
+    """Have raw headers, by row, turned into a column of ``count`` rows."""
+    rows = {str(row): _to_text(own) for row, own in headers.items()}
+    reply = stage.call("deserialize_headers", {"topic": topic, "rows": rows, "count": count})
+    return reply.batches[0].column("headers"), _failures(reply)
+
+
+def answer_read_headers(converters: Converters, request: Request) -> Reply:
+    """Deserialize the raw headers of the request."""
+    import pyarrow as pa
+
+    args = request.args
+    headers = {int(row): _from_text(own) for row, own in args["rows"].items()}
+    column, failures = read_headers(converters, args["topic"], headers, args["count"])
+    cells = _cells(OPTIONAL_BYTES_SCHEMA, pa.nulls(args["count"], pa.binary()))
+    return _reply(failures, [cells.with_columns(headers=column)])
+
+
+def write_headers(converters: Converters, topic: str, batch: Batch) -> tuple[list[RawHeaders], list[Failure]]:
+    """Serialize the headers of every row; a row that fails has none and is named among the failures."""
+    written: list[RawHeaders] = []
+    failures = []
+    for index, headers in enumerate(column_to_headers(batch.column("headers"))):
+        try:
+            own = [(each.key, _write(converters, topic, each)) for each in headers or ()]
+        except Exception as error:
+            own = []
+            failures.append(_failure(converters, int(rows_of(batch)[index]), error))
+        written.append(own)
+    return written, failures
+
+
+def read_headers(
+    converters: Converters, topic: str, headers: Mapping[int, RawHeaders], count: int
+) -> tuple[Any, list[Failure]]:
+    """Deserialize raw headers, by row, into a column; a row that fails is named among the failures."""
+    read = [Headers() for _ in range(count)]
+    failures = []
+    for row, own in headers.items():
+        try:
+            read[row] = Headers([_read(converters, topic, key, data) for key, data in own])
+        except Exception as error:
+            failures.append(_failure(converters, row, error))
+    return headers_to_column(read), failures
+
+
+def _write(converters: Converters, topic: str, header: Header) -> bytes | None:
+    return converters.serialize_header(topic, header.key, header.schema, header.value)
+
+
+def _read(converters: Converters, topic: str, key: str, data: bytes | None) -> Header:
+    found = converters.deserialize_header(topic, key, data)
+    return Header(key, None, None) if found is None else Header(key, found.schema, found.value)
+
+
+def _failure(converters: Converters, row: int, error: Exception) -> Failure:
+    return Failure(row, "HEADER_CONVERTER", converters.class_name("header.converter"), ErrorInfo.of(error))
+
+
+def _cells(schema: Any, column: Any, rows: Any = None) -> Batch:
+    import pyarrow as pa
+
+    columns = {"value": column} if rows is None else {"value": column, "row": pa.array(rows, pa.int32())}
+    data = pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
+    return Batch(None, None, schema, data)
+
+
+def _to_text(headers: RawHeaders) -> list[list[str | None]]:
+    return [[key, None if data is None else base64.b64encode(data).decode()] for key, data in headers]
+
+
+def _from_text(headers: list[list[Any]]) -> RawHeaders:
+    return [(key, None if data is None else base64.b64decode(data)) for key, data in headers]
+
+
+def _reply(failures: list[Failure], batches: list[Batch] | None = None) -> Reply:
+    return Reply({"failures": [failure.to_json() for failure in failures]}, batches or [])
+
+
+def _failures(reply: Reply) -> list[Failure]:
+    return [Failure.from_json(each) for each in reply.args["failures"]]

@@ -1,0 +1,92 @@
+"""What a plugin raised, as data: it crosses processes as JSON and keeps its trace."""
+
+from __future__ import annotations
+
+import traceback
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from hearth_api import ConfigError, ConnectError, DataError, NotFoundError, PluginError, RetriableError
+
+_KINDS: dict[str, type[ConnectError]] = {
+    "retriable": RetriableError,
+    "data": DataError,
+    "config": ConfigError,
+    "not_found": NotFoundError,
+}
+
+
+@dataclass(frozen=True)
+class ErrorInfo:
+    """An exception without its objects: kind, class name, message and trace.
+
+    ``kind`` says what the caller may do: ``retriable`` (call again), ``data`` (tolerate the record), ``config``,
+    ``not_found`` or ``plugin`` (anything else).
+    """
+
+    kind: str
+    class_name: str
+    message: str
+    trace: str
+
+    @classmethod
+    def of(cls, error: BaseException) -> ErrorInfo:
+        """Describe ``error`` with its whole trace."""
+        if isinstance(error, RemoteError):
+            return error.info
+        kind = next((name for name, known in _KINDS.items() if isinstance(error, known)), "plugin")
+        name = f"{type(error).__module__}.{type(error).__qualname__}".removeprefix("builtins.")
+        trace = "".join(traceback.format_exception(type(error), error, error.__traceback__))
+        return cls(kind, name, str(error), trace)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the members as they stand in an error frame."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, members: dict[str, Any]) -> ErrorInfo:
+        """Read what ``to_json`` wrote."""
+        return cls(**{name: str(members.get(name, "")) for name in ("kind", "class_name", "message", "trace")})
+
+    def to_error(self) -> ConnectError:
+        """Return an exception to raise on this side; its text and trace are those of the other side."""
+        return RemoteError(self)
+
+
+class RemoteError(PluginError):
+    """A plugin raised in another process; ``info`` says what, ``trace`` keeps where."""
+
+    def __init__(self, info: ErrorInfo) -> None:
+        super().__init__(f"{info.class_name}: {info.message}" if info.message else info.class_name)
+        self.info = info
+        self.trace = info.trace
+
+    @property
+    def is_retriable(self) -> bool:
+        """Return whether the same call may be made again."""
+        return self.info.kind == "retriable"
+
+
+def is_retriable(error: BaseException) -> bool:
+    """Return whether ``error`` says that the same call may succeed later, wherever it was raised."""
+    return isinstance(error, RetriableError) or (isinstance(error, RemoteError) and error.is_retriable)
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A record that a step could not process: its row, the stage and class of Kafka Connect's vocabulary, why."""
+
+    row: int
+    stage: str
+    class_name: str
+    error: ErrorInfo
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the members as they stand in a reply."""
+        return {"row": self.row, "stage": self.stage, "class_name": self.class_name, "error": self.error.to_json()}
+
+    @classmethod
+    def from_json(cls, members: dict[str, Any]) -> Failure:
+        """Read what ``to_json`` wrote."""
+        error = ErrorInfo.from_json(members["error"])
+        return cls(int(members["row"]), str(members["stage"]), str(members["class_name"]), error)

@@ -1,0 +1,113 @@
+"""Frames: how messages and record batches travel between a runtime and a stage.
+
+A frame is ``u32 length | u32 header length | header | bodies``, little endian. The header is a JSON object in
+UTF-8; its member ``batches`` lists the byte length of each body, and each body is one Arrow IPC stream that
+holds one record batch. ``PROTOCOL.md`` beside this file is the specification.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from hearth_api import Batch
+
+PROTOCOL_VERSION = 1
+MAX_FRAME = 1 << 31
+BUFFER_BYTES = 4 << 20
+
+_PREFIX = struct.Struct("<II")
+
+
+@dataclass(frozen=True)
+class Frame:
+    """One message: a JSON header and the record batches that belong to it."""
+
+    header: dict[str, Any]
+    bodies: tuple[memoryview, ...] = field(default=())
+
+    @property
+    def batches(self) -> list[Batch]:
+        """Return the record batches, read in place: nothing is copied."""
+        return [_decode(body) for body in self.bodies]
+
+
+def widen(sock: socket.socket) -> None:
+    """Ask the kernel for buffers that hold a whole batch, so that neither side waits for the other."""
+    for option in (socket.SO_SNDBUF, socket.SO_RCVBUF):
+        sock.setsockopt(socket.SOL_SOCKET, option, BUFFER_BYTES)
+
+
+def write_frame(sock: socket.socket, header: dict[str, Any], batches: Sequence[Batch] = ()) -> None:
+    """Write one frame; the caller holds the lock of the socket."""
+    bodies = [_encode(batch) for batch in batches]
+    if bodies:
+        header = {**header, "batches": [len(body) for body in bodies]}
+    text = json.dumps(header, separators=(",", ":")).encode()
+    length = 4 + len(text) + sum(map(len, bodies))
+    if length >= MAX_FRAME:
+        raise ValueError(f"a frame of {length} bytes is longer than the protocol's {MAX_FRAME}")
+    sock.sendall(_PREFIX.pack(length, len(text)) + text)
+    for body in bodies:
+        sock.sendall(body)
+
+
+def read_frame(sock: socket.socket) -> Frame | None:
+    """Read one frame, or ``None`` when the other side closed its end between two frames.
+
+    Raises ``EOFError`` when the stream ends inside a frame, ``ValueError`` when it is no frame.
+    """
+    prefix = _read(sock, _PREFIX.size, first=True)
+    if prefix is None:
+        return None
+    length, header_length = _PREFIX.unpack(prefix)
+    if not 4 <= length < MAX_FRAME or header_length > length - 4:
+        raise ValueError(f"not a frame: length {length}, header length {header_length}")
+    content = _read(sock, length - 4)
+    assert content is not None
+    header = json.loads(bytes(content[:header_length]))
+    if not isinstance(header, dict):
+        raise ValueError(f"not a frame: the header is {type(header).__name__}, not an object")
+    return Frame(header, _bodies(content, header_length, header.pop("batches", ())))
+
+
+def _bodies(content: memoryview, start: int, lengths: Sequence[int]) -> tuple[memoryview, ...]:
+    bodies = []
+    for length in lengths:
+        bodies.append(content[start : start + length])
+        start += length
+    return tuple(bodies)
+
+
+def _read(sock: socket.socket, size: int, *, first: bool = False) -> memoryview | None:
+    view = memoryview(bytearray(size))
+    done = 0
+    while done < size:
+        count = sock.recv_into(view[done:])
+        if count == 0:
+            if first and done == 0:
+                return None
+            raise EOFError("the other side closed the connection inside a frame")
+        done += count
+    return view
+
+
+def _encode(batch: Batch) -> Any:
+    import pyarrow as pa
+
+    data = batch.to_arrow()
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, data.schema) as writer:
+        writer.write_batch(data)
+    return memoryview(sink.getvalue())
+
+
+def _decode(body: memoryview) -> Batch:
+    import pyarrow as pa
+
+    with pa.ipc.open_stream(pa.py_buffer(body)) as reader:
+        return Batch.from_arrow(reader.read_next_batch())

@@ -1,0 +1,51 @@
+"""Order: putting the parts of a batch back into the order of its rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hearth_api import Batch
+
+
+def rows_of(batch: Batch) -> Any:
+    """Return the row numbers of a batch as a numpy array."""
+    return batch.column("row").to_numpy(zero_copy_only=False)
+
+
+def number_rows(batch: Batch) -> Batch:
+    """Return the batch with its rows numbered from 0, as every step expects it."""
+    import numpy as np
+    import pyarrow as pa
+
+    return batch.with_columns(row=pa.array(np.arange(batch.num_rows, dtype=np.int32)))
+
+
+def in_order(parts: list[Batch]) -> list[Batch]:
+    """Return ``parts``, each in order itself, as batches whose rows go up from first to last.
+
+    Parts that do not overlap are only sorted; overlapping ones are cut where another's rows come between.
+    """
+    parts = [part for part in parts if part.num_rows]
+    if len(parts) < 2:
+        return parts
+    parts.sort(key=lambda part: int(rows_of(part)[0]))
+    bounds = [(rows[0], rows[-1]) for rows in map(rows_of, parts)]
+    if all(before[1] < after[0] for before, after in zip(bounds, bounds[1:])):
+        return parts
+    return _interleave(parts)
+
+
+def _interleave(parts: list[Batch]) -> list[Batch]:
+    import numpy as np
+
+    rows = np.concatenate([rows_of(part) for part in parts])
+    owner = np.concatenate([np.full(part.num_rows, index) for index, part in enumerate(parts)])
+    owner = owner[np.argsort(rows, kind="stable")]
+    cuts = np.flatnonzero(np.diff(owner)) + 1
+    taken = [0] * len(parts)
+    result = []
+    for start, end in zip([0, *cuts.tolist()], [*cuts.tolist(), len(owner)]):
+        index = int(owner[start])
+        result.append(parts[index].slice(taken[index], end - start))
+        taken[index] += end - start
+    return result

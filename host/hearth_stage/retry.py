@@ -1,0 +1,62 @@
+"""Retrying one record: Kafka Connect's RetryWithToleranceOperator without the tolerating."""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from hearth_stage.failure import is_retriable
+
+FIRST_DELAY_MS = 300
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Retry:
+    """How often a retriable failure of one operation is tried again.
+
+    The waits are Kafka Connect's: 300 ms, doubled each time; past ``delay_max_ms`` a random part of it; never past
+    the deadline of ``timeout_ms`` after the first attempt (0 = no retry, -1 = for ever). Setting ``stopping`` ends a
+    wait, and the operation counts as failed.
+    """
+
+    timeout_ms: int = 0
+    delay_max_ms: int = 60_000
+    stopping: threading.Event = field(default_factory=threading.Event)
+    clock: Callable[[], float] = time.monotonic
+
+    @classmethod
+    def of(cls, settings: dict[str, Any], stopping: threading.Event | None = None) -> Retry:
+        """Read ``errors.retry.timeout`` and ``errors.retry.delay.max.ms`` of a connector configuration."""
+        return cls(
+            int(settings.get("errors.retry.timeout", 0)),
+            int(settings.get("errors.retry.delay.max.ms", 60_000)),
+            stopping or threading.Event(),
+        )
+
+    def run(self, operation: Callable[[], T]) -> T:
+        """Call ``operation`` until it returns, raises for good, or the time is over."""
+        deadline = self.clock() + self.timeout_ms / 1000
+        attempt = 0
+        while True:
+            try:
+                return operation()
+            except Exception as error:
+                wait = self._wait_ms(attempt, deadline) if is_retriable(error) else None
+                if wait is None or self.stopping.wait(wait / 1000):
+                    raise
+                attempt += 1
+
+    def _wait_ms(self, attempt: int, deadline: float) -> float | None:
+        delay: float = FIRST_DELAY_MS * 2 ** min(attempt, 60)
+        if delay > self.delay_max_ms:
+            delay = random.uniform(0, self.delay_max_ms)
+        if self.timeout_ms < 0:
+            return delay
+        left = (deadline - self.clock()) * 1000
+        return min(delay, left) if left > 0 else None

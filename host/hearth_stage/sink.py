@@ -1,0 +1,173 @@
+"""A sink task inside its stage process: open, put, pre_commit, close, in the order the runtime asks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from concurrent.futures import Future
+from typing import Any
+
+from hearth_api import (
+    Batch,
+    BatchSinkTask,
+    ErrantRecordReporter,
+    OffsetAndMetadata,
+    SinkRecord,
+    SinkTask,
+    SinkTaskContext,
+    TopicPartition,
+    batch_to_sink_records,
+)
+
+from hearth_stage.channel import Channel, Reply, Request
+from hearth_stage.failure import ErrorInfo
+from hearth_stage.load import load_class, version_of
+from hearth_stage.plugins import Plugins, Step
+
+
+class ChannelErrantReporter(ErrantRecordReporter):
+    """Hands bad records to the runtime, which logs and dead-letters them (KIP-610)."""
+
+    def __init__(self, channel: Channel) -> None:
+        self._channel = channel
+
+    def report(self, record: SinkRecord, error: BaseException) -> Future[None]:
+        """Report one record; the future completes when it is written where bad records go."""
+        place = [record.original_topic, record.original_kafka_partition, record.original_kafka_offset]
+        answer = self._channel.begin("sink.errant", {"record": place, "error": ErrorInfo.of(error).to_json()})
+        done: Future[None] = Future()
+        answer.add_done_callback(lambda reply: _finish(done, reply))
+        return done
+
+
+def _finish(done: Future[None], reply: Future[Reply]) -> None:
+    if (error := reply.exception()) is not None:
+        done.set_exception(error)
+    else:
+        done.set_result(None)
+
+
+class StageSinkContext(SinkTaskContext):
+    """What a sink task sees of its runtime; wishes travel as notices ahead of the next answer."""
+
+    def __init__(self, channel: Channel, config: dict[str, str], has_reporter: bool) -> None:
+        self._channel = channel
+        self._config = config
+        self._reporter = ChannelErrantReporter(channel) if has_reporter else None
+        self.partitions: set[TopicPartition] = set()
+
+    def config(self) -> dict[str, str]:
+        """Return the task's configuration."""
+        return dict(self._config)
+
+    def offset(self, partition: TopicPartition | Mapping[TopicPartition, int], offset: int | None = None) -> None:
+        """Read on from these offsets, before the next put."""
+        wanted = partition if isinstance(partition, Mapping) else {partition: offset}
+        self._wish(rewind=[[*key, value] for key, value in wanted.items()])
+
+    def timeout(self, timeout_ms: int) -> None:
+        """Wait at most this long (milliseconds) before the next put."""
+        self._wish(timeout=timeout_ms)
+
+    def assignment(self) -> set[TopicPartition]:
+        """Return the partitions the task has open."""
+        return set(self.partitions)
+
+    def pause(self, *partitions: TopicPartition) -> None:
+        """Read nothing from these partitions until they are resumed."""
+        self._wish(pause=[list(each) for each in partitions])
+
+    def resume(self, *partitions: TopicPartition) -> None:
+        """Read these partitions again."""
+        self._wish(resume=[list(each) for each in partitions])
+
+    def request_commit(self) -> None:
+        """Commit as soon as the current put is done."""
+        self._wish(commit=True)
+
+    def errant_record_reporter(self) -> ErrantRecordReporter | None:
+        """Return the reporter of bad records; ``None`` unless a dead letter topic or error log is set."""
+        return self._reporter
+
+    def _wish(self, **wishes: Any) -> None:
+        self._channel.notify("sink.context", wishes)
+
+
+class StageSink:
+    """Answers the ``sink.*`` calls of the protocol."""
+
+    def __init__(self, channel: Channel, plugins: Plugins) -> None:
+        self._channel = channel
+        self._plugins = plugins
+        self._task: SinkTask | None = None
+        self._context: StageSinkContext | None = None
+        self._steps: list[Step] = []
+
+    def start(self, request: Request) -> Reply:
+        """Create the connector's task and start it."""
+        config: dict[str, str] = request.args["config"]
+        task = load_class(request.args["python"])().task_class()()
+        self._steps = [Step(**step) for step in request.args.get("steps", ())]
+        self._context = StageSinkContext(self._channel, config, bool(request.args.get("reporter")))
+        task.initialize(self._context)
+        self._task = task
+        task.start(config)
+        return Reply({"version": version_of(task), "is_batch": isinstance(task, BatchSinkTask)})
+
+    def open(self, request: Request) -> None:
+        """Open newly assigned partitions."""
+        partitions = [TopicPartition(*each) for each in request.args["partitions"]]
+        task, context = self._parts()
+        context.partitions |= set(partitions)
+        task.open(partitions)
+
+    def put(self, request: Request) -> Reply:
+        """Run the stage's own steps and give the records to the task.
+
+        Where a record fails in a step and ``tolerant`` is not set, nothing is put.
+        """
+        batches: list[Batch] = []
+        failures = []
+        for batch in request.batches:
+            outcome = self._plugins.apply(self._steps, batch)
+            batches += outcome.batches
+            failures += [failure.to_json() for failure in outcome.failures]
+        if not failures or request.args.get("tolerant"):
+            self._put(batches)
+        return Reply({"failures": failures})
+
+    def pre_commit(self, request: Request) -> Reply:
+        """Flush; the answer says up to where the task is done."""
+        asked = _offsets(request.args["offsets"])
+        task, _ = self._parts()
+        agreed = task.pre_commit(asked)
+        return Reply({"offsets": [[*key, value.offset] for key, value in (agreed or {}).items()]})
+
+    def close(self, request: Request) -> None:
+        """Close partitions that are taken away."""
+        partitions = [TopicPartition(*each) for each in request.args["partitions"]]
+        task, context = self._parts()
+        try:
+            task.close(partitions)
+        finally:
+            context.partitions -= set(partitions)
+
+    def stop(self, request: Request) -> None:
+        """Stop the task."""
+        task, self._task = self._task, None
+        if task is not None:
+            task.stop()
+
+    def _put(self, batches: list[Batch]) -> None:
+        task, _ = self._parts()
+        if isinstance(task, BatchSinkTask):
+            task.put_batch(batches)
+        else:
+            task.put([record for batch in batches for record in batch_to_sink_records(batch)])
+
+    def _parts(self) -> tuple[SinkTask, StageSinkContext]:
+        assert self._task is not None and self._context is not None, "the protocol starts a task before it is used"
+        return self._task, self._context
+
+
+def _offsets(rows: list[list[Any]]) -> dict[TopicPartition, OffsetAndMetadata]:
+    return {TopicPartition(topic, partition): OffsetAndMetadata(offset) for topic, partition, offset in rows}

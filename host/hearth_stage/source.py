@@ -1,0 +1,172 @@
+"""A source task inside its stage process: poll while there is credit, hand over, commit on a thread of its own.
+
+Threads are Kafka Connect's: ``start``, ``poll`` and ``stop`` run on the main thread, ``commit`` and
+``commit_record`` on a second one (KIP-61 of the task's point of view: another thread than ``poll``).
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from hearth_api import (
+    Batch,
+    BatchSourceTask,
+    OffsetStorageReader,
+    RecordMetadata,
+    RetriableError,
+    SourceRecord,
+    SourceTask,
+    SourceTaskContext,
+    batch_to_source_records,
+    records_to_batches,
+)
+
+from hearth_stage.channel import Channel, Reply, Request
+from hearth_stage.failure import ErrorInfo
+from hearth_stage.load import load_class, version_of
+from hearth_stage.order import number_rows
+from hearth_stage.plugins import Plugins, Step
+
+
+class ChannelOffsetReader(OffsetStorageReader):
+    """Reads committed source offsets from the store, through the runtime."""
+
+    def __init__(self, channel: Channel) -> None:
+        self._channel = channel
+
+    def offset(self, partition: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Return the committed offset of one source partition, or ``None``."""
+        return self.offsets([partition])[0]
+
+    def offsets(self, partitions: Sequence[Mapping[str, Any]]) -> list[dict[str, Any] | None]:  # type: ignore[override]
+        """Return the committed offsets in the order of ``partitions``, ``None`` where there is none."""
+        reply = self._channel.call("offsets.read", {"partitions": [dict(each) for each in partitions]})
+        return list(reply.args["offsets"])
+
+
+class StageSourceContext(SourceTaskContext):
+    """What a source task sees of its runtime."""
+
+    def __init__(self, channel: Channel, config: dict[str, str]) -> None:
+        self._reader = ChannelOffsetReader(channel)
+        self._config = config
+
+    def config(self) -> dict[str, str]:
+        """Return the task's configuration."""
+        return dict(self._config)
+
+    def offset_storage_reader(self) -> OffsetStorageReader:
+        """Return the reader of committed offsets."""
+        return self._reader
+
+    def transaction_context(self) -> None:
+        """Return ``None``: this task writes without transactions (KIP-618 needs a distributed worker)."""
+        return None
+
+
+class StageSource:
+    """Answers the ``source.*`` calls of the protocol."""
+
+    def __init__(self, channel: Channel, plugins: Plugins) -> None:
+        self._channel = channel
+        self._plugins = plugins
+        self._task: SourceTask | None = None
+        self._steps: list[Step] = []
+        self._credit = 0
+        self._polling = False
+        self._wants_records = False
+        self._numbers = itertools.count()
+        self._pending: dict[int, SourceRecord] = {}
+
+    @property
+    def may_poll(self) -> bool:
+        """Return whether the runtime waits for records and the task can give some."""
+        return self._polling and self._credit > 0
+
+    def start(self, request: Request) -> Reply:
+        """Create the connector's task and start it."""
+        config: dict[str, str] = request.args["config"]
+        task = load_class(request.args["python"])().task_class()()
+        self._steps = [Step(**step) for step in request.args.get("steps", ())]
+        self._wants_records = type(task).commit_record is not SourceTask.commit_record
+        task.initialize(StageSourceContext(self._channel, config))
+        self._task = task
+        task.start(config)
+        self._polling = True
+        return Reply({"version": version_of(task), "wants_records": self._wants_records})
+
+    def credit(self, request: Request) -> None:
+        """Take more credit: one for each hand-over the runtime has room for."""
+        self._credit += int(request.args["count"])
+
+    def hold(self, request: Request) -> None:
+        """Poll no more, because the task is paused or draining; ``source.resume`` takes it back."""
+        self._polling = False
+
+    def resume(self, request: Request) -> None:
+        """Poll again."""
+        self._polling = True
+
+    def poll(self) -> None:
+        """Poll once and hand over what came; a task that raises is reported and not polled again."""
+        try:
+            batches = self._poll()
+            if batches:
+                self._hand_over(batches)
+        except RetriableError:
+            return  # Kafka Connect logs it and polls again
+        except Exception as error:
+            self._polling = False
+            self._channel.notify("source.failed", {"error": ErrorInfo.of(error).to_json()})
+
+    def commit(self, request: Request) -> None:
+        """Tell the task that the offsets so far are stored."""
+        if self._task is not None:
+            self._task.commit()
+
+    def commit_records(self, request: Request) -> None:
+        """Tell the task which records are written (or, without a topic, dropped)."""
+        assert self._task is not None
+        for number, topic, partition, offset, timestamp in request.args["records"]:
+            metadata = None if topic is None else RecordMetadata(topic, partition, offset, timestamp)
+            self._task.commit_record(self._pending.pop(number), metadata)
+
+    def stop(self, request: Request) -> None:
+        """Stop the task; it is not polled afterwards."""
+        self._polling = False
+        task, self._task = self._task, None
+        if task is not None:
+            task.stop()
+
+    def _poll(self) -> list[Batch]:
+        task = self._task
+        if isinstance(task, BatchSourceTask):
+            batches = task.poll_batch() or []
+            if self._wants_records:
+                self._remember(record for batch in batches for record in batch_to_source_records(batch))
+            return [batch for batch in batches if batch.num_rows]
+        assert task is not None
+        records = task.poll() or []
+        if self._wants_records:
+            self._remember(records)
+        return records_to_batches(records)
+
+    def _remember(self, records: Any) -> None:
+        for number, record in zip(self._numbers, records):
+            self._pending[number] = record
+
+    def _hand_over(self, polled: list[Batch]) -> None:
+        self._credit -= 1
+        groups, sent = [], []
+        for batch in polled:
+            if not self._steps:
+                groups.append({"results": 1})
+                sent.append(batch)
+                continue
+            outcome = self._plugins.apply(self._steps, number_rows(batch))
+            failures = [failure.to_json() for failure in outcome.failures]
+            groups.append({"results": len(outcome.batches), "origin": True, "failures": failures})
+            sent += [batch, *outcome.batches]
+        self._channel.notify("source.batches", {"groups": groups}, sent)
