@@ -1,0 +1,103 @@
+"""Hearth as a user starts it: `hearth standalone` with the file bundle on its plugin.path."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections import deque
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from tempfile import mkdtemp
+from threading import Thread
+
+from hearth.foundation.child import start_child, stop_child
+from tests.peer.worker import Worker
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+_KEPT_LINES = 400
+_GRACE = 30.0
+
+
+@cache
+def file_bundle() -> Path:
+    """Return a plugin.path that holds the packed file bundle; it is packed once a run."""
+    folder = Path(mkdtemp(prefix="hearth-peer-plugins-"))
+    run_hearth("bundle", "pack", str(ROOT / "plugins" / "file"), "-o", str(folder))
+    return folder
+
+
+def hearth_environment() -> dict[str, str]:
+    """Return the environment in which `python -m hearth` finds this checkout's host."""
+    plugins = [str(path) for path in sorted(ROOT.glob("plugins/*/src"))]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "host"), *plugins])}
+
+
+def run_hearth(*arguments: str) -> str:
+    """Run one `hearth` command to its end and return what it printed."""
+    command = [sys.executable, "-m", "hearth", *arguments]
+    result = subprocess.run(command, capture_output=True, text=True, env=hearth_environment(), check=False)
+    assert result.returncode == 0, f"{' '.join(arguments)}:\n{result.stdout}{result.stderr}"
+    return result.stdout
+
+
+class HearthConnect(Worker):
+    """`hearth standalone`; what it prints is kept in memory, the newest lines only."""
+
+    side = "hearth"
+    _process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def is_running(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
+    @property
+    def pid(self) -> int:
+        assert self._process is not None
+        return self._process.pid
+
+    def stop(self) -> None:
+        if self._process:
+            stop_child(self._process, _GRACE)
+        self._forget()
+
+    def kill(self) -> None:
+        if self._process:
+            self._process.kill()
+            self._process.wait()
+        self._forget()
+
+    def last_words(self) -> str:
+        return "\n".join(self._lines) if self._process else "it was never started"
+
+    def _plugin_path(self) -> str:
+        return str(file_bundle())
+
+    def _launch(self, files: Sequence[Path]) -> None:
+        self._lines: deque[str] = deque(maxlen=_KEPT_LINES)
+        command = [sys.executable, "-m", "hearth", "standalone", *map(str, files)]
+        self._process = start_child(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            cwd=self.folder,
+            env=hearth_environment(),
+        )
+        self._reader = Thread(target=self._read, args=[self._process], daemon=True)
+        self._reader.start()
+
+    def _read(self, process: subprocess.Popen[bytes]) -> None:
+        """Take in what the worker prints, until it and all that inherited its output have ended."""
+        assert process.stdout is not None
+        for line in process.stdout:
+            self._lines.append(line.decode(errors="replace").rstrip())
+
+    def _forget(self) -> None:
+        """Let go of the process; a grandchild that survives may hold the pipe, so do not wait long."""
+        if self._process and self._process.stdout:
+            self._reader.join(5)
+            if not self._reader.is_alive():
+                self._process.stdout.close()
+        self._process = None
