@@ -14,7 +14,7 @@ from hearth_api.number import narrow, parse_decimal, to_long, wrap
 from hearth_api.schema import Schema, Type
 from hearth_api.struct import Struct
 from hearth_api.temporal import temporal_text
-from hearth_api.text import double_text, float_text
+from hearth_api.text import double_text, number_text
 
 _EPOCH_DAY = dt.date(1970, 1, 1)
 
@@ -179,7 +179,8 @@ def _decimal(schema: Schema, value: Any) -> PythonDecimal:
     if isinstance(value, PythonDecimal):
         return value
     if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return PythonDecimal(double_text(float(value)))
+        # Java has no negative zero among decimals.
+        return PythonDecimal(double_text(float(value) or 0.0))
     if isinstance(value, str) and (number := parse_decimal(value)) is not None:
         return number
     raise _cannot(value, schema)
@@ -229,7 +230,7 @@ def _text(schema: Schema | None, value: Any, embedded: bool) -> str:
     if isinstance(value, str):
         return _quoted(value) if embedded else value
     if isinstance(value, float):
-        return float_text(value) if schema is not None and schema.type is Type.FLOAT32 else double_text(value)
+        return number_text(value, schema)
     if isinstance(value, (int, PythonDecimal)):
         return str(value)
     if isinstance(value, (bytes, bytearray, memoryview)):

@@ -1,8 +1,8 @@
 """Dates, times and timestamps as texts, read as leniently as Java's SimpleDateFormat reads them.
 
 Java reads and prints timestamps in the time zone of the machine, whatever the `Z` at the end says, and so
-does this module. Days and times of day have no zone in Python; they are read and printed as they stand, where Java
-shifts them unless the machine's zone is UTC.
+does this module. Days and times of day have no zone in Python; they are read and printed as they stand, where
+Java shifts them unless the machine's zone is UTC.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any
 
 from hearth_api.logical import Date, Time, Timestamp
 from hearth_api.record import SchemaAndValue
+from hearth_api.schema import STRING_SCHEMA
 
 _DAY = 86_400_000
 # Spaces before a number are skipped; a number may be negative and have an exponent.
@@ -28,10 +29,10 @@ _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc)
 def parse_temporal(text: str) -> SchemaAndValue | None:
     """Return the date, time or timestamp a text holds, by its length; None when it holds none.
 
-    What follows inside of the length is not looked at: `2019-8-23x` is a day. Moments outside of the years
-    1 to 9999, which Python cannot hold, are none.
+    What follows inside of the length is not looked at: `2019-8-23x` is a day. What Python cannot hold (moments
+    outside of the years 1 to 9999, times of day of 24 hours and more) stays a STRING.
     """
-    text = text.replace("\\:", ":")
+    original, text = text, text.replace("\\:", ":")
     length = len(text) + sum(char > "\uffff" for char in text)  # Java counts UTF-16 units
     try:
         if length == 13 and (match := _TIME.match(text)):
@@ -41,7 +42,7 @@ def parse_temporal(text: str) -> SchemaAndValue | None:
         if length == 10 and (match := _DATE.match(text)):
             return SchemaAndValue(Date.SCHEMA, dt.date.fromordinal(_ordinal(*map(_number, match.groups()))))
     except (ValueError, OverflowError):
-        return None
+        return SchemaAndValue(STRING_SCHEMA, original)
     return None
 
 
@@ -99,7 +100,7 @@ def _ordinal(year: int, month: int, day: int) -> int:
 def _julian_ordinal(year: int, month: int) -> int:
     # Years that begin in March have the leap day last.
     shifted = year - (month < 3)
-    return shifted * 365 + shifted // 4 + (153 * ((month - 3) % 12) + 2) // 5 - 307 + 1
+    return shifted * 365 + shifted // 4 + (153 * ((month - 3) % 12) + 2) // 5 - 307
 
 
 def _clock(hours: str, minutes: str, seconds: str, millis: str) -> dt.timedelta:
@@ -109,7 +110,10 @@ def _clock(hours: str, minutes: str, seconds: str, millis: str) -> dt.timedelta:
 
 
 def _time(match: re.Match[str]) -> dt.time:
-    return (_EPOCH + _clock(*match.groups())).time()
+    clock = _clock(*match.groups())
+    if not dt.timedelta() <= clock < dt.timedelta(days=1):
+        raise ValueError(f"not a time of day: {clock}")
+    return (_EPOCH + clock).time()
 
 
 def _timestamp(match: re.Match[str]) -> dt.datetime:

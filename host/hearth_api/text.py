@@ -5,11 +5,11 @@ from __future__ import annotations
 import base64
 import datetime as dt
 import math
-import struct
 from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
+from hearth_api.number import narrow
 from hearth_api.schema import Schema, Type
 
 
@@ -23,16 +23,16 @@ def double_text(value: float) -> str:
 
 def float_text(value: float) -> str:
     """Return a FLOAT32 the way Java prints it: the fewest digits that give the same 32 bits."""
-    if not math.isfinite(value) or value == 0.0:
-        return double_text(value)
-    try:
-        target = struct.pack(">f", value)
-    except OverflowError:
-        return "Infinity" if value > 0 else "-Infinity"
-    narrow = struct.unpack(">f", target)[0]
-    if narrow == 0.0:
-        return repr(narrow)
-    return _java_layout(narrow, _shortest(narrow, target))
+    narrowed = narrow(value)
+    if not math.isfinite(narrowed) or narrowed == 0.0:
+        return double_text(narrowed)
+    return _java_layout(narrowed, _shortest(narrowed))
+
+
+def number_text(value: float, schema: Schema | None) -> str:
+    """Return a float the way Java prints it, as FLOAT32 when the schema says so and the value fits."""
+    is_narrow = schema is not None and schema.type is Type.FLOAT32 and narrow(value) == value
+    return float_text(value) if is_narrow else double_text(value)
 
 
 def java_text(value: Any, schema: Schema | None = None) -> str:
@@ -44,7 +44,7 @@ def java_text(value: Any, schema: Schema | None = None) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float):
-        return float_text(value) if schema is not None and schema.type is Type.FLOAT32 else double_text(value)
+        return number_text(value, schema)
     if isinstance(value, (bytes, bytearray, memoryview)):
         return base64.b64encode(value).decode()
     if isinstance(value, (dt.date, dt.time)):
@@ -76,10 +76,10 @@ def _date_text(value: dt.date | dt.time) -> str:
     return value.astimezone().strftime("%a %b %d %H:%M:%S %Z %Y")
 
 
-def _shortest(value: float, target: bytes) -> str:
-    for digits in range(6, 10):
+def _shortest(value: float) -> str:
+    for digits in range(2, 10):
         text = f"{value:.{digits}g}"
-        if struct.pack(">f", float(text)) == target:
+        if narrow(float(text)) == value:
             return text
     return repr(value)
 
@@ -88,6 +88,9 @@ def _java_layout(value: float, shortest: str) -> str:
     if not math.isfinite(value):
         return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
     sign, digit_tuple, exponent = Decimal(shortest).as_tuple()
+    if len(digit_tuple) == 1:
+        # Java writes two digits anyway and takes the nearest two: 4.9E-324.
+        sign, digit_tuple, exponent = Decimal(f"{value:.1e}").as_tuple()
     digits = "".join(map(str, digit_tuple)).rstrip("0")
     exponent = int(exponent) + len(digit_tuple) - 1
     lead = "-" if sign else ""

@@ -11,7 +11,7 @@ from typing import Any
 
 from hearth_api.conversion import convert_to
 from hearth_api.errors import DataError
-from hearth_api.logical import Decimal
+from hearth_api.logical import Date, Decimal, Time
 from hearth_api.number import decimal_to_float32, parse_decimal
 from hearth_api.record import SchemaAndValue
 from hearth_api.schema import (
@@ -152,7 +152,7 @@ class _Parser:
             found = self._temporal(token)
         if found is None and (starts_with_digit or token[0] in "+-"):
             found = _number(token)
-        if found is not None:
+        if found is not None and (embedded or found.schema is not STRING_SCHEMA):
             return found
         if embedded:
             raise DataError("Failed to parse embedded value")
@@ -211,7 +211,7 @@ def _number(token: str) -> SchemaAndValue | None:
     if number is None:
         return None
     # Java looks for integers only here, so that huge exponents cost nothing.
-    if (number == 0 or 1 <= abs(number) <= 10**19) and number == number.to_integral_value():
+    if (number == 0 or 1 <= number.copy_abs() <= 10**19) and number == number.to_integral_value():
         whole = int(number)
         for schema, limit in _INTEGERS:
             if -limit <= whole < limit:
@@ -267,7 +267,8 @@ def _common_schema(values: list[SchemaAndValue]) -> Schema | None:
 
 def _merged(first: Schema, other: Schema) -> Schema | None:
     if first.type is other.type:
-        return other  # what is inside of arrays and maps is not compared
+        # A day is no time of day. Other than that Kafka Connect lets the last one win, unseen what is inside.
+        return None if {first.name, other.name} == {Date.LOGICAL_NAME, Time.LOGICAL_NAME} else other
     if first.type in _WIDENING and other.type in _WIDENING:
         return max(first, other, key=lambda schema: _WIDENING.index(schema.type))
     return None

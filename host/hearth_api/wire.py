@@ -3,8 +3,8 @@
 Plain JSON holds null, booleans, numbers, strings, arrays and objects with string keys. Whatever else a value
 needs is an object of one member that says what it is: {"@bytes": base64}, {"@decimal": "1.50"},
 {"@timestamp": ms}, {"@date": days}, {"@time": ms}, {"@float": "NaN"}, {"@map": [[key, value], ...]} (keys
-that are not strings, or a single key that looks like one of these) and {"@struct": [schema as JSON text, object of
-physical values]}.
+that are not strings, or a single key that looks like one of these) and {"@struct": [schema as JSON text,
+object of physical values]}.
 """
 
 from __future__ import annotations
