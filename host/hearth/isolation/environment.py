@@ -20,6 +20,7 @@ from typing import Protocol
 
 from filelock import FileLock, Timeout
 
+from hearth.foundation.atomic import replace_text
 from hearth.isolation import interpreter, lock
 from hearth.isolation.failure import EnvironmentRefused, UvFailed
 from hearth.isolation.fingerprint import SITE, census, is_whole, key_of, seal
@@ -113,7 +114,7 @@ class EnvironmentStore:
             if locked is None:
                 wheels = stack.enter_context(_unpacked(bundle))
                 locked = _lock_of(bundle, wheels, python)
-                lock.write(remembered, locked)
+                replace_text(remembered, locked.text)
             key = key_of(locked.text, python=python)
             return key, self._whole(key, bundle.name, _installer(bundle, locked, python, wheels))
 
@@ -140,7 +141,7 @@ class EnvironmentStore:
                     f"Python {python.version} has no base layer ({pinned}): {error}",
                     hint="let this machine reach the package index, or pack for the host's Python",
                 ) from error
-            lock.write(remembered, locked)
+            replace_text(remembered, locked.text)
         return locked
 
     def _whole(self, key: str, name: str, build: Callable[[Path], None]) -> Path:

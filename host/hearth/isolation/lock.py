@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import re
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -46,8 +45,7 @@ class Lock:
 
     def is_covered_by(self, wheels: Path) -> bool:
         """Return whether every pinned package is among a folder's wheels."""
-        own = _hashes_by_pin(wheels)
-        return all(_canonical(pin) in own for pin in self.pins)
+        return all(wheels_of(wheels, pin) for pin in self.pins)
 
     def preferring(self, wheels: Path) -> Lock:
         """Return the lock with only a folder's own files where it has a pinned package.
@@ -55,8 +53,8 @@ class Lock:
         A file of the same name and version in the index is another build, and not the one the bundle was
         made with.
         """
-        own = _hashes_by_pin(wheels)
-        return Lock({pin: own.get(_canonical(pin), hashes) for pin, hashes in self.pins.items()})
+        own = {pin: tuple(map(hash_of, wheels_of(wheels, pin))) for pin in self.pins}
+        return Lock({pin: own[pin] or hashes for pin, hashes in self.pins.items()})
 
 
 def resolve(
@@ -98,6 +96,7 @@ def install(lock: Lock, target: Path, interpreter: Interpreter, wheels: Path | N
         command = ["pip", "install", "--target", str(target), "--python", interpreter.path]
         command += ["--require-hashes", "--no-deps", "--link-mode", "copy", "--compile-bytecode"]
         uv.run(*command, *sources(wheels, offline), "--requirement", str(pinned))
+        (target / ".lock").unlink(missing_ok=True)  # uv's own, which it leaves behind
 
 
 def sources(wheels: Path | None, offline: bool) -> list[str]:
@@ -107,14 +106,23 @@ def sources(wheels: Path | None, offline: bool) -> list[str]:
     return [*found, "--offline", "--no-index", "--no-cache"] if offline else found
 
 
-def _hashes_by_pin(wheels: Path) -> dict[str, tuple[str, ...]]:
-    found: dict[str, tuple[str, ...]] = {}
-    for wheel in sorted(wheels.glob("*.whl")):
-        name, version = wheel.name.split("-")[:2]
-        pin = _canonical(f"{name}=={version}")
-        digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
-        found[pin] = (*found.get(pin, ()), f"sha256:{digest}")
-    return found
+def wheels_of(folder: Path, pin: str) -> list[Path]:
+    """Return the wheels of a pinned package that lie directly in a folder."""
+    return [wheel for wheel in sorted(folder.glob("*.whl")) if _pin_of(wheel) == _canonical(pin)]
+
+
+def hash_of(file: Path) -> str:
+    """Return the hash of a file as locks write it."""
+    digest = hashlib.sha256()
+    with file.open("rb") as source:
+        for block in iter(lambda: source.read(1 << 20), b""):
+            digest.update(block)
+    return f"sha256:{digest.hexdigest()}"
+
+
+def _pin_of(wheel: Path) -> str:
+    name, _, rest = wheel.name.partition("-")
+    return _canonical(f"{name}=={rest.partition('-')[0]}")
 
 
 def _canonical(pin: str) -> str:
@@ -130,12 +138,3 @@ def read(path: Path) -> Lock | None:
     except OSError:
         return None
     return found if found.pins else None
-
-
-def write(path: Path, lock: Lock) -> None:
-    """Write a lock to a file, in one step."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=path.name, dir=path.parent)
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
-        file.write(lock.text)
-    os.replace(name, path)

@@ -74,6 +74,9 @@ class Misbehaviour:
 class Misbehaving:
     """What source and sink connector have in common."""
 
+    def version(self) -> str:
+        return "1.0"
+
     def config(self) -> ConfigDef:
         return definition()
 

@@ -1,0 +1,65 @@
+"""Descriptions: what a plugin says of itself when it is asked, which runs it, in a process of its own."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hearth.discovery.plugin import PluginType
+from hearth.foundation.atomic import replace_text
+from hearth.isolation.environment import Environment
+from hearth.isolation.stage import Stage
+
+SECONDS = 60
+"""Longest time a plugin may take to be imported and described."""
+
+
+@dataclass(frozen=True)
+class Description:
+    """A plugin's version and its configuration keys (``ConfigKeyInfo`` objects), in order."""
+
+    version: str
+    config: tuple[Mapping[str, Any], ...]
+
+
+def describe(environment: Environment, python: str, type_: PluginType, name: str) -> Description:
+    """Describe one plugin in a stage process of its own; raises ``PluginError`` with the plugin's trace."""
+    stage = Stage.start(environment, f"describe {name}")
+    try:
+        return ask(stage, python, type_)
+    finally:
+        stage.close()
+
+
+def ask(stage: Stage, python: str, type_: PluginType) -> Description:
+    """Describe one plugin in a stage that runs already."""
+    answer = stage.call("describe", {"python": python, "type": type_.value}, timeout=SECONDS).args
+    return Description(str(answer["version"]), tuple(answer["config"]))
+
+
+class DescriptionStore:
+    """Descriptions that were asked for before, one file for each environment, plugin and type."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    def of(self, environment: Environment, python: str, type_: PluginType, name: str) -> Description:
+        """Return the remembered description, else ask for it in a process of its own and remember it."""
+        path = self._root / environment.key / f"{type_.value}-{python.replace(':', '-')}.json"
+        found = _read(path)
+        if found is None:
+            found = describe(environment, python, type_, name)
+            replace_text(path, json.dumps({"version": found.version, "config": list(found.config)}))
+        return found
+
+
+def _read(path: Path) -> Description | None:
+    """Return a remembered description; ``None`` when there is none, or it is damaged."""
+    try:
+        members = json.loads(path.read_text(encoding="utf-8"))
+        return Description(members["version"], tuple(members["config"]))
+    except (OSError, ValueError, KeyError, TypeError):
+        return None

@@ -1,0 +1,106 @@
+"""Packing: a project becomes a bundle, one zip file with all it needs and a manifest."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+import zipfile
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from hearth.discovery.bundle import Bundle, read_bundle
+from hearth.discovery.failure import BundleError
+from hearth.discovery.manifest import MANIFEST, Manifest, PackedFile
+from hearth.discovery.plugin import Declaration
+from hearth.discovery.tree import DirectoryTree
+from hearth.foundation.atomic import replacing
+from hearth.isolation.environment import EnvironmentStore
+from hearth.isolation.interpreter import choose
+from hearth.isolation.lock import hash_of
+from hearth.isolation.stage import Stage
+from hearth.packaging.description import ask
+from hearth.packaging.project import build_wheel, gather_wheels
+from hearth_api import UNDEFINED_VERSION, PluginError
+
+_WHEELS = "wheels"
+_EARLIEST = (1980, 1, 1, 0, 0, 0)
+"""The first date a zip file can hold: a bundle tells nothing of when it was packed."""
+
+
+def pack(
+    project: Path,
+    out: Path,
+    environments: EnvironmentStore,
+    find_links: Sequence[Path] = (),
+    offline: bool = False,
+) -> Path:
+    """Make a bundle of a project and return its path: ``out``, or a file in it when it is a directory.
+
+    Equal source and equal dependencies give equal bytes. Raises ``BundleError`` when the project makes no
+    good bundle, ``EnvironmentRefused`` when this machine cannot tell.
+    """
+    with tempfile.TemporaryDirectory(prefix="hearth-pack-") as folder:
+        wheels = Path(folder, _WHEELS)
+        wheels.mkdir()
+        wheel = build_wheel(project, wheels, offline)
+        own = read_bundle(wheel, partial(DirectoryTree, wheels))
+        if own.faults:
+            raise BundleError(
+                "; ".join(own.faults), hint=f"correct the entry points in {project}/pyproject.toml"
+            )
+        gather_wheels(wheel, choose(own.requires_python, own.name), wheels, find_links, offline)
+        bundle = _described(Path(folder), own, environments)
+        target = out / f"{_plain(own.name)}-{own.version}.zip" if out.is_dir() else out
+        _write(target, Path(folder), bundle)
+        return target
+
+
+def _described(folder: Path, own: Bundle, environments: EnvironmentStore) -> Manifest:
+    """Return the manifest, with what each plugin says of itself in the environment it will run in."""
+    bundle = replace(own, location=folder, opener=partial(DirectoryTree, folder))
+    stage = Stage.start(environments.ensure(bundle), f"pack {own.name}")
+    try:
+        plugins = tuple(_describe(stage, declaration) for declaration in own.declarations)
+    finally:
+        stage.close()
+    wheels = sorted((folder / _WHEELS).iterdir())
+    files = tuple(
+        PackedFile(f"{_WHEELS}/{each.name}", hash_of(each)[7:], each.stat().st_size) for each in wheels
+    )
+    return Manifest(own.name, own.version, own.requires_python, files, plugins)
+
+
+def _describe(stage: Stage, declaration: Declaration) -> Declaration:
+    try:
+        found = ask(stage, declaration.python, declaration.type)
+    except PluginError as error:
+        raise BundleError(
+            f"{declaration.class_name} ({declaration.python}) cannot be described: {error.trace or error}",
+            hint="make it importable and let version() and config() work on a new instance",
+        ) from error
+    version = declaration.version if found.version == UNDEFINED_VERSION else found.version
+    return replace(declaration, version=version, definitions=found.config)
+
+
+def _write(target: Path, folder: Path, manifest: Manifest) -> None:
+    """Write the zip file: the manifest, then the wheels by name, and nothing of this machine or day."""
+    with replacing(target) as fresh, zipfile.ZipFile(fresh, "w", zipfile.ZIP_STORED) as archive:
+        archive.writestr(_entry(MANIFEST), manifest.to_text())
+        for file in manifest.files:
+            with (folder / file.path).open("rb") as source, archive.open(_entry(file.path), "w") as packed:
+                for block in iter(lambda: source.read(1 << 20), b""):
+                    packed.write(block)
+
+
+def _entry(name: str) -> zipfile.ZipInfo:
+    entry = zipfile.ZipInfo(name, _EARLIEST)
+    entry.external_attr = 0o644 << 16
+    entry.create_system = 3
+    return entry
+
+
+def _plain(name: str) -> str:
+    """Return a distribution name as file names have it."""
+    return re.sub(r"[-_.]+", "-", name).lower()
