@@ -24,6 +24,7 @@ from hearth_api.config.validator import (
     NonEmptyStringWithoutControlChars,
     NonNull,
     Range,
+    Regex,
     ValidList,
     ValidString,
 )
@@ -49,6 +50,7 @@ __all__ = [
     "Password",
     "Range",
     "Recommender",
+    "Regex",
     "Settings",
     "ValidList",
     "ValidString",

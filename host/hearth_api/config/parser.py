@@ -18,6 +18,7 @@ ClassResolver = Callable[[str], Any]
 _TRIMMED = "".join(map(chr, range(0x21)))
 _COMMA = re.compile(r"\s*,\s*", re.ASCII)
 _WHOLE = re.compile(r"[+-]?\d+")
+_LONGEST = 1000
 _BOOLEANS = {"true": True, "false": False}
 # What Java's Double.parseDouble accepts: also a type suffix and hexadecimal notation, but no underscores.
 _DOUBLE = re.compile(
@@ -99,7 +100,8 @@ def _password(name: str, value: Any) -> Password:
 def _whole(name: str, value: Any, kind: ConfigType) -> int:
     if isinstance(value, str):
         text = trimmed(value)
-        if _WHOLE.fullmatch(text) and _fits(int(text), kind):
+        # A text this long cannot fit, and Python refuses to read very long ones.
+        if _WHOLE.fullmatch(text) and len(text) < _LONGEST and _fits(int(text), kind):
             return int(text)
         raise ConfigError(name, value, f"Not a number of type {kind}")
     if isinstance(value, int) and not isinstance(value, bool) and _fits(value, kind):

@@ -7,6 +7,7 @@ from typing import Any
 
 from hearth_api.config.config_key import Validator
 from hearth_api.errors import ConfigError
+from hearth_api.pattern import PatternError, compile_pattern
 from hearth_api.text import java_text
 
 
@@ -177,6 +178,25 @@ class ListSize(Validator):
         return f"List containing maximum of {self.maximum} elements"
 
 
+class Regex(Validator):
+    """Accepts texts that are regular expressions as Java knows them, follows Kafka's `RegexValidator`."""
+
+    def ensure_valid(self, name: str, value: Any) -> None:
+        """Reject what is no regular expression, and `None`, with Java's message."""
+        if value is None:
+            # What users see from Kafka, word for word.
+            reason = 'Cannot invoke "String.isEmpty()" because "this.pattern" is null'
+            raise ConfigError(name, None, f"Invalid regex: {reason}")
+        try:
+            compile_pattern(value)
+        except PatternError as error:
+            raise ConfigError(name, value, f"Invalid regex: {error}") from error
+
+    def __str__(self) -> str:
+        """Return Kafka's description."""
+        return "valid regex"
+
+
 class Lambda(Validator):
     """Accepts what a function accepts, follows Kafka's `LambdaValidator`."""
 
@@ -222,8 +242,8 @@ def _hash_set_order(texts: list[str]) -> tuple[str, ...]:
 
 def _spread(text: str) -> int:
     code = 0
-    for unit in memoryview(text.encode("utf-16-le")).cast("H"):
-        code = (31 * code + unit) & 0xFFFFFFFF
+    for char in text:
+        code = (31 * code + ord(char)) & 0xFFFFFFFF
     return code ^ (code >> 16)
 
 

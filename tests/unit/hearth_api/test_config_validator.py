@@ -17,6 +17,7 @@ from hearth_api.config import (
     NonEmptyStringWithoutControlChars,
     NonNull,
     Range,
+    Regex,
     Validator,
     ValidList,
     ValidString,
@@ -45,6 +46,7 @@ VALIDATORS: dict[str, Validator] = {
     "ValidList('a', 'b', empty_allowed=False)": ValidList("a", "b", empty_allowed=False),
     "ValidList(empty_allowed=False, null_allowed=True)": ValidList(empty_allowed=False, null_allowed=True),
     "ValidList(empty_allowed=False)": ValidList(empty_allowed=False),
+    "Regex()": Regex(),
     "Composite(NonNull(), NonEmptyString())": Composite(NonNull(), NonEmptyString()),
 }
 
