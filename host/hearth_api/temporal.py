@@ -29,8 +29,8 @@ _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc)
 def parse_temporal(text: str) -> SchemaAndValue | None:
     """Return the date, time or timestamp a text holds, by its length; None when it holds none.
 
-    What follows inside of the length is not looked at: `2019-8-23x` is a day. What Python cannot hold (moments
-    outside of the years 1 to 9999, times of day of 24 hours and more) stays a STRING.
+    What follows inside of the length is not looked at: `2019-8-23x` is a day. What Python cannot hold
+    (moments outside of the years 1 to 9999, times of day of 24 hours and more) stays a STRING.
     """
     original, text = text, text.replace("\\:", ":")
     length = len(text) + sum(char > "\uffff" for char in text)  # Java counts UTF-16 units

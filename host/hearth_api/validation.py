@@ -20,6 +20,14 @@ _PYTHON_TYPES: dict[Type, Any] = {
     Type.ARRAY: (list, tuple),
     Type.MAP: dict,
 }
+# Values of just this class fit, whatever they are; most values of records are such.
+_SIMPLE: dict[Type, type] = {
+    Type.FLOAT32: float,
+    Type.FLOAT64: float,
+    Type.BOOLEAN: bool,
+    Type.STRING: str,
+    Type.BYTES: bytes,
+}
 _LOGICAL_TYPES: dict[str, type] = {
     "org.apache.kafka.connect.data.Decimal": decimal.Decimal,
     "org.apache.kafka.connect.data.Date": dt.date,
@@ -30,6 +38,8 @@ _LOGICAL_TYPES: dict[str, type] = {
 
 def validate_value(schema: Schema, value: Any, field: str | None = None) -> None:
     """Raise a DataError unless the value fits the schema; `field` names the place in the message."""
+    if schema.name is None and type(value) is _SIMPLE.get(schema.type):
+        return
     _validate(schema, value, "value" if field is None else f'field: "{field}"')
 
 

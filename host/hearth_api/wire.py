@@ -47,7 +47,9 @@ def plain_to_json(value: Any) -> str:
 
 def plain_from_json(text: str) -> Any:
     """Return the value that `plain_to_json` made the text from."""
-    return _decode(text)
+    if text[0] == '"' and "\\" not in text:
+        return text[1:-1]
+    return _decode(text) if '"@' in text else _decode_untagged(text)
 
 
 def value_to_json(schema: Schema | None, value: Any) -> str:
@@ -57,7 +59,7 @@ def value_to_json(schema: Schema | None, value: Any) -> str:
 
 def value_from_json(schema: Schema | None, text: str) -> Any:
     """Return the value that `value_to_json` made the text from."""
-    plain = _decode(text)
+    plain = plain_from_json(text)
     return plain if schema is None else from_physical(schema, plain)
 
 
@@ -140,3 +142,4 @@ def _untag(value: dict[str, Any]) -> Any:
 
 
 _decode = json.JSONDecoder(object_hook=_untag).decode
+_decode_untagged = json.JSONDecoder().decode
