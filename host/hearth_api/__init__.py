@@ -43,6 +43,7 @@ from hearth_api.config import (
     Password,
     Range,
     Recommender,
+    Regex,
     Settings,
     Validator,
     ValidList,
@@ -103,6 +104,7 @@ from hearth_api.errors import (
 from hearth_api.header import Header, Headers
 from hearth_api.inference import infer_schema
 from hearth_api.logical import Date, Decimal, Time, Timestamp
+from hearth_api.pattern import PatternError, compile_pattern, compile_replacement
 from hearth_api.physical import from_physical, to_physical
 from hearth_api.plugin import UNDEFINED_VERSION, ConnectPlugin
 from hearth_api.policy import (
@@ -243,11 +245,13 @@ __all__ = [
     "OffsetAndMetadata",
     "OffsetStorageReader",
     "Password",
+    "PatternError",
     "PluginError",
     "Predicate",
     "Range",
     "Recommender",
     "RecordMetadata",
+    "Regex",
     "RestExtension",
     "RestExtensionContext",
     "RestFilter",
@@ -293,6 +297,8 @@ __all__ = [
     "batch_to_source_records",
     "column_to_headers",
     "column_to_values",
+    "compile_pattern",
+    "compile_replacement",
     "config_def_to_json",
     "config_key_to_json",
     "config_value_to_json",

@@ -81,7 +81,7 @@ class Reader:
             return _CHARS[char]
         if char in tuple("0xuc") or (char == "N" and self.peek() == "{"):
             return self.coded(char)
-        if char.isascii() and char.isalpha():
+        if char.isascii() and char.isalnum():
             self.fail("Illegal/unsupported escape sequence", self.at - 1)
         return char
 

@@ -92,7 +92,7 @@ class _Translator(BracketReader):
         if char in tuple("*+?"):
             self.fail(f"Dangling meta character '{char}'")
         if char == "{":
-            self.fail("Illegal repetition", self.at + 1)
+            return self.nothing()
         self.take()
         if char == "(":
             return self.group()
@@ -103,6 +103,12 @@ class _Translator(BracketReader):
         if char == ".":
             return ANY if "s" in self.flags else r"[^\n]" if "d" in self.flags else f"[^{LINE_ENDS}]"
         return char if char in tuple("^$") else re.escape(char)
+
+    def nothing(self) -> str:
+        """Read no atom before a counted repetition, which Java takes as the empty text repeated."""
+        if not _is_digit(self.peek(1)):
+            self.fail("Illegal repetition", self.at + 1)
+        return ""
 
     def group(self) -> str:
         before = self.flags
