@@ -1,0 +1,40 @@
+"""The author API is documented completely, for it is read by people who see nothing else."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import hearth_api
+
+
+def documented() -> Iterator[tuple[str, Any]]:
+    """Yield every exported class and function, and every public method and property of the classes."""
+    for name in hearth_api.__all__:
+        exported = getattr(hearth_api, name)
+        if not inspect.isclass(exported):
+            if inspect.isfunction(exported):
+                yield name, exported
+            continue
+        yield name, exported
+        for member, found in vars(exported).items():
+            plain = getattr(found, "__func__", found)
+            if not member.startswith("_") and (inspect.isfunction(plain) or isinstance(found, property)):
+                yield f"{name}.{member}", plain
+
+
+DOCUMENTED = dict(documented())
+
+
+@pytest.mark.parametrize("name", DOCUMENTED)
+def test_everything_exported_says_what_it_does_in_a_sentence(name: str) -> None:
+    """Each docstring begins with one full sentence; an overriding method may leave it to its base."""
+    thing = DOCUMENTED[name]
+    doc = thing.__doc__ if inspect.isclass(thing) else inspect.getdoc(thing)
+    assert doc
+    first = doc.strip().splitlines()[0]
+    assert first[0].isupper() or first[0] == "`"
+    assert first.endswith((".", ":")), first
