@@ -13,8 +13,8 @@ from hearth_api.policy import ConnectorType
 class StateInfo:
     """The state of one connector or task.
 
-    `state` is `RUNNING`, `PAUSED`, `STOPPED`, `FAILED`, `UNASSIGNED` or `RESTARTING`,
-    `worker_id` the host and port of the worker in charge; `trace` tells why it failed.
+    `state` is `RUNNING`, `PAUSED`, `STOPPED`, `FAILED`, `UNASSIGNED` or `RESTARTING`, `worker_id` the
+    host and port of the worker in charge; `trace` tells why it failed.
     """
 
     state: str

@@ -14,8 +14,8 @@ from hearth_api.plugin import ConnectPlugin
 class ConfigData:
     """What a provider answers, follows Kafka's `ConfigData`.
 
-    `data` holds the values found, a missing key was not found. `ttl` is for how many milliseconds
-    they are valid; `None` means until further notice. When it ends, connectors that use the values are
+    `data` holds the values found, a missing key was not found. `ttl` is for how many milliseconds they
+    are valid; `None` means until further notice. When it ends, connectors that use the values are
     restarted, unless their `config.action.reload` is `none`.
     """
 
@@ -43,9 +43,9 @@ class ConfigProvider(ConnectPlugin, ABC):
         """Return the values of `keys` at `path`, or all values there when `keys` is `None`.
 
         Called whenever a configuration is validated and whenever a connector or task starts, possibly by
-        several threads at once. `path` is the empty text for `${provider:key}`. Keys that are not
-        found are left out: their variables stay as they are. Raise `ConfigError` when the path may not
-        or cannot be read. Answers are not cached by the host.
+        several threads at once. `path` is the empty text for `${provider:key}`. Keys that are not found
+        are left out: their variables stay as they are. Raise `ConfigError` when the path may not or
+        cannot be read. Answers are not cached by the host.
         """
 
     def close(self) -> None:

@@ -33,8 +33,8 @@ class ConnectorTransactionBoundaries(Enum):
 class ConnectorContext(ABC):
     """The way from a running connector back to the host; provided by the host, never implemented by plugins.
 
-    All methods may be called from any thread of the connector between `start` and `stop`.
-    Follows Kafka's `ConnectorContext`.
+    All methods may be called from any thread of the connector between `start` and `stop`. Follows
+    Kafka's `ConnectorContext`.
     """
 
     @abstractmethod
@@ -50,8 +50,9 @@ class ConnectorContext(ABC):
     def raise_error(self, error: BaseException) -> None:
         """Report that the connector cannot go on.
 
-        The connector's state becomes FAILED with the error's trace in its status. Returns at once; nothing is
-        restarted and running tasks continue. The connector should stop its own background work.
+        The connector's state becomes FAILED with the error's trace in its status. Returns at once;
+        nothing is restarted and running tasks continue. The connector should stop its own background
+        work.
         """
 
 
@@ -71,12 +72,12 @@ class Connector(ConnectPlugin, ABC):
     """Plans the work of its tasks; never touches a record.
 
     Derive from `SourceConnector` or `SinkConnector`. Order of calls on one instance: `initialize`,
-    `start`, then `task_configs` any number of times, `reconfigure` when the configuration changed,
-    at last `stop`. `config`, `validate`, `version` and `task_class` may come on an instance
-    that is never started. All calls come one at a time, each with a deadline (a connector that does not
-    return is failed); its own threads are its own business. It runs in the environment of its bundle,
-    apart from the host and from its tasks: nothing kept in memory here reaches a task, only what
-    `task_configs` returns does. Follows Kafka's `Connector`.
+    `start`, then `task_configs` any number of times, `reconfigure` when the configuration changed, at
+    last `stop`. `config`, `validate`, `version` and `task_class` may come on an instance that is never
+    started. All calls come one at a time, each with a deadline (a connector that does not return is
+    failed); its own threads are its own business. It runs in the environment of its bundle, apart from
+    the host and from its tasks: nothing kept in memory here reaches a task, only what `task_configs`
+    returns does. Follows Kafka's `Connector`.
     """
 
     context: ConnectorContext
@@ -98,9 +99,8 @@ class Connector(ConnectPlugin, ABC):
     def reconfigure(self, props: Mapping[str, str]) -> None:
         """Take over a changed configuration; by default stops and starts again.
 
-        Called instead of `stop` and `start` where the host can keep the instance; that it is used
-        for every change is not guaranteed, so override it only to save work, such as keeping a
-        connection.
+        Called instead of `stop` and `start` where the host can keep the instance; that it is used for
+        every change is not guaranteed, so override it only to save work, such as keeping a connection.
         """
         self.stop()
         self.start(props)
@@ -118,10 +118,10 @@ class Connector(ConnectPlugin, ABC):
         """Split the work into at most `max_tasks` task configurations (`tasks.max`, 1 or more).
 
         Called after `start` and after every `request_task_reconfiguration`. Each mapping becomes the
-        `props` of one task, index 0 first; it must hold everything the task needs, usually including
-        the connector's own settings. Fewer than `max_tasks` is fine, an empty list runs no task. More
-        than `max_tasks` fails the connector unless `tasks.max.enforce` is false (KIP-1004). Keep the
-        result stable: a changed list restarts tasks.
+        `props` of one task, index 0 first; it must hold everything the task needs, usually including the
+        connector's own settings. Fewer than `max_tasks` is fine, an empty list runs no task. More than
+        `max_tasks` fails the connector unless `tasks.max.enforce` is false (KIP-1004). Keep the result
+        stable: a changed list restarts tasks.
         """
 
     @abstractmethod
@@ -137,9 +137,9 @@ class Connector(ConnectPlugin, ABC):
 
         Called for `PUT /connector-plugins/NAME/config/validate` and before a connector is created or
         changed, on an instance that is not started, with variables resolved. Report a wrong value as an
-        error message of its `ConfigValue`; raise only when the check itself cannot be made. Override
-        to add checks across keys or checks against the other system, starting from
-        `super().validate(...)`. Must not return `None`.
+        error message of its `ConfigValue`; raise only when the check itself cannot be made. Override to
+        add checks across keys or checks against the other system, starting from `super().validate(...)`.
+        Must not return `None`.
         """
         definition: ConfigDef | None = self.config()
         if definition is None:
@@ -168,8 +168,8 @@ class SourceConnector(Connector):
     def exactly_once_support(self, connector_config: Mapping[str, str]) -> ExactlyOnceSupport | None:
         """Say whether this connector delivers exactly once with the proposed configuration (KIP-618).
 
-        Called during validation when the worker supports exactly once and the connector requires it, possibly
-        before `start`. `None`, the default, means "unknown" and is treated as unsupported.
+        Called during validation when the worker supports exactly once and the connector requires it,
+        possibly before `start`. `None`, the default, means "unknown" and is treated as unsupported.
         """
         return None
 
@@ -190,13 +190,13 @@ class SourceConnector(Connector):
     ) -> bool:
         """Check or carry out a user's request to alter or reset source offsets (KIP-875).
 
-        Called for `PATCH` and `DELETE /connectors/NAME/offsets` on a stopped connector, on an
-        instance that is not started, before the host writes the offsets itself. `offsets` pairs each
-        source partition with its new offset; `None` means reset. It may be empty, and the same request
-        may come again (the host's write may have failed in between), so make it idempotent. Return true
-        when this method is overridden; the default returns false, which tells users that the connector
-        did not check. Raise `ConnectError` to refuse the request with its message,
-        `NotImplementedError` when offsets of this connector cannot be altered at all.
+        Called for `PATCH` and `DELETE /connectors/NAME/offsets` on a stopped connector, on an instance
+        that is not started, before the host writes the offsets itself. `offsets` pairs each source
+        partition with its new offset; `None` means reset. It may be empty, and the same request may come
+        again (the host's write may have failed in between), so make it idempotent. Return true when this
+        method is overridden; the default returns false, which tells users that the connector did not
+        check. Raise `ConnectError` to refuse the request with its message, `NotImplementedError` when
+        offsets of this connector cannot be altered at all.
         """
         return False
 

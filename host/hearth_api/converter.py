@@ -60,8 +60,8 @@ class Converter(ConnectPlugin, ABC):
     def configure(self, configs: Mapping[str, Any], is_key: bool) -> None:
         """Take the settings; called once per instance, before any conversion.
 
-        `configs` are the keys below `key.converter.` or `value.converter.` without that prefix, as
-        text and not yet parsed. A `ConfigError` fails the task (or, during validation, the request).
+        `configs` are the keys below `key.converter.` or `value.converter.` without that prefix, as text
+        and not yet parsed. A `ConfigError` fails the task (or, during validation, the request).
         """
 
     @abstractmethod
@@ -72,8 +72,8 @@ class Converter(ConnectPlugin, ABC):
 
         Called in source tasks after the transformations, once per record. `schema` is `None` for
         schemaless data; `headers` are those of the Kafka record being built, and changes to them are
-        written. Raise `DataError` for a value that cannot be converted: `errors.tolerance` decides
-        what happens.
+        written. Raise `DataError` for a value that cannot be converted: `errors.tolerance` decides what
+        happens.
         """
 
     @abstractmethod
@@ -101,8 +101,8 @@ class HeaderConverter(ConnectPlugin, ABC):
     def configure(self, configs: Mapping[str, Any]) -> None:
         """Take the settings; called once, before any conversion.
 
-        `configs` are the keys below `header.converter.` without that prefix, plus `converter.type`
-        = `header`.
+        `configs` are the keys below `header.converter.` without that prefix, plus `converter.type` =
+        `header`.
         """
 
     @abstractmethod

@@ -39,9 +39,9 @@ class ClientType(str, Enum):
 class ConnectorClientConfigRequest:
     """What a connector wants to override for one client, follows Kafka's class of that name.
 
-    `client_props` are the keys below `producer.override.`, `consumer.override.` or
-    `admin.override.` without that prefix, variables resolved. `connector_class` is the class name
-    from the configuration: the class itself is never imported where a policy runs.
+    `client_props` are the keys below `producer.override.`, `consumer.override.` or `admin.override.`
+    without that prefix, variables resolved. `connector_class` is the class name from the configuration:
+    the class itself is never imported where a policy runs.
     """
 
     connector_name: str

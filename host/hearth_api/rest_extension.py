@@ -42,8 +42,9 @@ RestFilter = Callable[[RestRequest], "RestResponse | None"]
 class RestExtensionContext(ABC):
     """What an extension registers with, follows Kafka's `ConnectRestExtensionContext` (KIP-285).
 
-    Provided by the host; to be used during `register` only, except the cluster state, which stays usable.
-    Plain requests and responses take the place of JAX-RS, so an extension depends on no web framework.
+    Provided by the host; to be used during `register` only, except the cluster state, which stays
+    usable. Plain requests and responses take the place of JAX-RS, so an extension depends on no web
+    framework.
     """
 
     @abstractmethod

@@ -45,16 +45,16 @@ class OffsetStorageReader(ABC):
     def offsets(self, partitions: Sequence[Mapping[str, Any]]) -> list[dict[str, Any] | None]:
         """Return the last committed offset of each partition, in the order asked; `None` for none.
 
-        One round trip however many partitions are asked for. Raises `ConnectError` when the store
-        cannot be read.
+        One round trip however many partitions are asked for. Raises `ConnectError` when the store cannot
+        be read.
         """
 
 
 class TransactionContext(ABC):
     """Lets a source task place transaction boundaries itself, follows KIP-618.
 
-    To be called on the thread that runs `poll`; a request made for a record must name a record of the batch
-    that this `poll` returns. A request on a record takes precedence over one on its batch.
+    To be called on the thread that runs `poll`; a request made for a record must name a record of the
+    batch that this `poll` returns. A request on a record takes precedence over one on its batch.
     """
 
     @abstractmethod
@@ -96,10 +96,10 @@ class ErrantRecordReporter(ABC):
     def report(self, record: SinkRecord, error: BaseException) -> Future[None]:
         """Send a record and its error to the dead-letter topic and the log, as configured.
 
-        To be called from `put` with a record that `put` received. Returns at once; the future ends
-        when the dead letter is stored. The host waits for all of them before it calls `pre_commit`, so
-        a task need not wait. With `errors.tolerance=none` it raises `ConnectError`, and swallowing
-        that error does not help: the task is failed as soon as `put` returns.
+        To be called from `put` with a record that `put` received. Returns at once; the future ends when
+        the dead letter is stored. The host waits for all of them before it calls `pre_commit`, so a task
+        need not wait. With `errors.tolerance=none` it raises `ConnectError`, and swallowing that error
+        does not help: the task is failed as soon as `put` returns.
         """
 
 
@@ -124,9 +124,9 @@ class SinkTaskContext(ABC):
     ) -> None:
         """Move the position in one or several partitions to the offset that is to be read next.
 
-        For sinks that keep the positions in their own system, normally called in `open`. It takes
-        effect before the next batch is fetched and replaces the last committed offset; records already
-        in a batch still arrive.
+        For sinks that keep the positions in their own system, normally called in `open`. It takes effect
+        before the next batch is fetched and replaces the last committed offset; records already in a
+        batch still arrive.
         """
 
     @abstractmethod
@@ -155,8 +155,8 @@ class SinkTaskContext(ABC):
     def errant_record_reporter(self) -> ErrantRecordReporter | None:
         """Return where to report bad records.
 
-        `None` unless a dead-letter topic or `errors.log.enable` is configured: raise the error in
-        that case.
+        `None` unless a dead-letter topic or `errors.log.enable` is configured: raise the error in that
+        case.
         """
         return None
 
@@ -188,11 +188,11 @@ class Task(ABC):
 class SourceTask(Task):
     """Reads another system and returns records for Kafka, follows Kafka's `SourceTask`.
 
-    Order of calls: `initialize`, `start`, then `poll` in a loop with `commit_record` and
-    `commit` in between, `stop`. While the task is paused `poll` is not called. Records count as
-    delivered when Kafka acknowledged them; after a crash the task starts again from the last committed
-    offset and repeats what came after it: at least once. Throughput comes from returning many records
-    per call, or from `BatchSourceTask`.
+    Order of calls: `initialize`, `start`, then `poll` in a loop with `commit_record` and `commit` in
+    between, `stop`. While the task is paused `poll` is not called. Records count as delivered when Kafka
+    acknowledged them; after a crash the task starts again from the last committed offset and repeats
+    what came after it: at least once. Throughput comes from returning many records per call, or from
+    `BatchSourceTask`.
     """
 
     TRANSACTION_BOUNDARY_CONFIG = "transaction.boundary"
@@ -210,18 +210,17 @@ class SourceTask(Task):
         Called in a loop, one call at a time, always on the same thread. It may block for a while when
         there is nothing to read, but must return regularly (a second at most is good), else the task can
         be neither paused nor committed. The order of the records is kept per source partition. The next
-        call does not mean that the last records were delivered. `RetriableError` is logged and counts
-        as `None`; any other exception makes the task FAILED and is not covered by
-        `errors.tolerance`.
+        call does not mean that the last records were delivered. `RetriableError` is logged and counts as
+        `None`; any other exception makes the task FAILED and is not covered by `errors.tolerance`.
         """
 
     def commit(self) -> None:
         """Learn that source offsets were committed; for systems that keep a position of their own.
 
-        Called after each successful offset commit (every `offset.flush.interval.ms`), also when
-        nothing new was committed. The committed offsets need not be the latest ones `poll` returned:
-        follow `commit_record` for that. It may come on another thread than `poll`, even during one.
-        Exceptions are only logged.
+        Called after each successful offset commit (every `offset.flush.interval.ms`), also when nothing
+        new was committed. The committed offsets need not be the latest ones `poll` returned: follow
+        `commit_record` for that. It may come on another thread than `poll`, even during one. Exceptions
+        are only logged.
         """
 
     def commit_record(self, record: SourceRecord, metadata: RecordMetadata | None) -> None:
@@ -230,17 +229,17 @@ class SourceTask(Task):
         Called once per record after Kafka acknowledged it, with the place it was written to; or with
         `None` when a transformation filtered it or `errors.tolerance=all` skipped it. Possibly on
         another thread than `poll` and long after it; calls for different partitions come in no fixed
-        order. `record` is the record as `poll` returned it. The host skips the calls, and their
-        cost, unless a class overrides this method.
+        order. `record` is the record as `poll` returned it. The host skips the calls, and their cost,
+        unless a class overrides this method.
         """
 
     @abstractmethod
     def stop(self) -> None:
         """Make a running `poll` return soon.
 
-        Called once, possibly from another thread while `poll` runs; `poll` is not called again after
-        it, but `commit_record` and `commit` may be. Set a flag or wake a selector; release what only
-        `poll` uses when `poll` has seen the flag.
+        Called once, possibly from another thread while `poll` runs; `poll` is not called again after it,
+        but `commit_record` and `commit` may be. Set a flag or wake a selector; release what only `poll`
+        uses when `poll` has seen the flag.
         """
 
 
@@ -248,11 +247,11 @@ class SinkTask(Task):
     """Takes records from Kafka and writes them to another system, follows Kafka's `SinkTask`.
 
     Order of calls, all on one thread: `initialize`, `start`, `open`, then `put` in a loop with
-    `pre_commit` in between, `close` and `open` whenever partitions move, at the end
-    `pre_commit`, `close`, `stop`. Partitions and offsets are always Kafka's own, as before any
-    transformation: `SinkRecord.original_topic` and its neighbours tell them for a record (KIP-793).
-    Records may come again after a crash: write idempotently, or keep the offsets together with the data
-    and call `context.offset`.
+    `pre_commit` in between, `close` and `open` whenever partitions move, at the end `pre_commit`,
+    `close`, `stop`. Partitions and offsets are always Kafka's own, as before any transformation:
+    `SinkRecord.original_topic` and its neighbours tell them for a record (KIP-793). Records may come
+    again after a crash: write idempotently, or keep the offsets together with the data and call
+    `context.offset`.
     """
 
     TOPICS_CONFIG = "topics"
@@ -277,8 +276,8 @@ class SinkTask(Task):
 
         Called in a loop; the collection is empty when nothing arrived, which is the moment for
         time-driven work. The order is Kafka's per partition. `RetriableError` makes the host pause
-        fetching and call again with the same records after `context.timeout`; any other exception
-        makes the task FAILED and is not covered by `errors.tolerance`: hand single bad records to
+        fetching and call again with the same records after `context.timeout`; any other exception makes
+        the task FAILED and is not covered by `errors.tolerance`: hand single bad records to
         `context.errant_record_reporter()`.
         """
 
@@ -306,8 +305,8 @@ class SinkTask(Task):
     def close(self, partitions: Collection[TopicPartition]) -> None:
         """Close the writers of partitions the task loses.
 
-        Called after a last `pre_commit` when partitions are given up in order, and without one when
-        they were lost (another task may already hold them: do not write then). No records of them arrive
+        Called after a last `pre_commit` when partitions are given up in order, and without one when they
+        were lost (another task may already hold them: do not write then). No records of them arrive
         until the next `open`.
         """
 

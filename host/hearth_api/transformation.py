@@ -36,9 +36,8 @@ class Transformation(ConnectPlugin, ABC):
         Called once per record in the order of the records, one call at a time, in source tasks before
         and in sink tasks after conversion; a record may come again when a later step is retried. Never
         change the given record or anything reachable from it: build a new one with
-        `record.new_record(...)`. A dropped record counts as done: its offset is committed. Any
-        exception is handled by `errors.tolerance`; `RetriableError` is repeated within
-        `errors.retry.timeout`.
+        `record.new_record(...)`. A dropped record counts as done: its offset is committed. Any exception
+        is handled by `errors.tolerance`; `RetriableError` is repeated within `errors.retry.timeout`.
         """
 
     def close(self) -> None:

@@ -25,8 +25,8 @@ NO_DEFAULT: Any = _NoDefault()
 class Validator(ABC):
     """Checks the value of one key, follows Kafka's `ConfigDef.Validator`.
 
-    Must be stateless: one instance serves all validations, from any thread. `str()` of it describes what is
-    acceptable and is shown in documentation.
+    Must be stateless: one instance serves all validations, from any thread. `str()` of it describes what
+    is acceptable and is shown in documentation.
     """
 
     @abstractmethod
@@ -34,8 +34,8 @@ class Validator(ABC):
         """Raise `ConfigError(name, value, message)` unless the value is acceptable.
 
         Called with the parsed value whenever the key is parsed or validated, with the default when the
-        key is defined or left out, and with `None` when parsing failed or a required key is missing:
-        say whether `None` is wrong. Other exceptions abort the whole validation.
+        key is defined or left out, and with `None` when parsing failed or a required key is missing: say
+        whether `None` is wrong. Other exceptions abort the whole validation.
         """
 
 
@@ -50,8 +50,8 @@ class Recommender(ABC):
     def valid_values(self, name: str, parsed_config: Mapping[str, Any]) -> list[Any]:
         """Return suggestions of the key's type; a value outside them is not an error.
 
-        `parsed_config` holds every key that was reached, `None` where parsing failed. A
-        `ConfigError` is added to the key's messages.
+        `parsed_config` holds every key that was reached, `None` where parsing failed. A `ConfigError` is
+        added to the key's messages.
         """
 
     def visible(self, name: str, parsed_config: Mapping[str, Any]) -> bool:
@@ -63,7 +63,8 @@ class Recommender(ABC):
 class ConfigKey:
     """All that is declared about one key, follows Kafka's `ConfigDef.ConfigKey`.
 
-    The default is parsed and validated here, so a wrong one raises `ConfigError` when the key is defined.
+    The default is parsed and validated here, so a wrong one raises `ConfigError` when the key is
+    defined.
     """
 
     name: str

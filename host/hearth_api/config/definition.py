@@ -49,10 +49,10 @@ class ConfigDef:
     ) -> ConfigDef:
         """Add a key and return this definition, so that calls can be chained.
 
-        Without `default` the key is required; `default` may be text or a typed value and is parsed
-        and checked at once. `dependents` are the keys whose suggestions and visibility depend on this
-        one. `display_name` is the key itself unless given. `ConfigError` when the key exists already
-        or its default is wrong.
+        Without `default` the key is required; `default` may be text or a typed value and is parsed and
+        checked at once. `dependents` are the keys whose suggestions and visibility depend on this one.
+        `display_name` is the key itself unless given. `ConfigError` when the key exists already or its
+        default is wrong.
         """
         return self.add(
             ConfigKey(
@@ -93,8 +93,8 @@ class ConfigDef:
     def parse(self, props: Mapping[str, Any]) -> dict[str, Any]:
         """Return the typed value of every key, or raise `ConfigError` for the first that is wrong.
 
-        For `start` and `configure`. Keys that are not defined are ignored. Values may be text or
-        already typed.
+        For `start` and `configure`. Keys that are not defined are ignored. Values may be text or already
+        typed.
         """
         undefined = self.undefined_dependents()
         if undefined:
@@ -107,7 +107,8 @@ class ConfigDef:
     def validate(self, props: Mapping[str, str]) -> list[ConfigValue]:
         """Return one `ConfigValue` per key with all that is wrong with it; raises nothing for wrong values.
 
-        For answers to users. Keys reached only through a circle of dependents are not looked at, as in Kafka.
+        For answers to users. Keys reached only through a circle of dependents are not looked at, as in
+        Kafka.
         """
         return list(validate_all(self, props).values())
 

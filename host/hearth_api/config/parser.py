@@ -45,8 +45,8 @@ _JAVA_CLASSES = {
 def parse_type(name: str, value: Any, kind: ConfigType, resolver: ClassResolver | None = None) -> Any:
     """Return the value of key `name` as its type; text is trimmed first, `None` stays `None`.
 
-    Values of the right Python type are taken as they are. Raises `ConfigError` with Kafka's wording. A pure
-    function, callable from any thread.
+    Values of the right Python type are taken as they are. Raises `ConfigError` with Kafka's wording. A
+    pure function, callable from any thread.
     """
     if value is None:
         return None

@@ -10,9 +10,9 @@ from typing import Any
 class ConfigValue:
     """One key's value and what is wrong with it, follows Kafka's `ConfigValue`.
 
-    `value` is the parsed value, `None` when it could not be parsed. `recommended_values` are
-    suggestions for forms and not a restriction. `visible` tells forms whether to show the key; hidden
-    keys are validated as well.
+    `value` is the parsed value, `None` when it could not be parsed. `recommended_values` are suggestions
+    for forms and not a restriction. `visible` tells forms whether to show the key; hidden keys are
+    validated as well.
     """
 
     name: str

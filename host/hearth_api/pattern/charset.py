@@ -1,6 +1,7 @@
 """Sets of characters as Java's regular expressions name them: `\\p{Alpha}`, `[a-z&&[^b]]`.
 
-A *fragment* is what stands between the brackets of a Python class; an *expression* matches one character.
+A *fragment* is what stands between the brackets of a Python class; an *expression* matches one
+character.
 """
 
 from __future__ import annotations

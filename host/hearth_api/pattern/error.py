@@ -8,7 +8,8 @@ from hearth_api.errors import ConfigError
 class PatternError(ConfigError):
     """A regular expression, or what replaces its matches, is wrong; the message is the one Java gives.
 
-    Made from Java's description and, for expressions, the expression and the index the description is about.
+    Made from Java's description and, for expressions, the expression and the index the description is
+    about.
     """
 
     code = "config.pattern"
