@@ -10,6 +10,8 @@ from typing import Any
 import pyspark
 from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
 
+from hearth.broker.java import find_java
+
 
 @contextmanager
 def java(classpath: Sequence[Path] = ()) -> Iterator[Any]:
@@ -17,6 +19,7 @@ def java(classpath: Sequence[Path] = ()) -> Iterator[Any]:
     jars = Path(pyspark.__file__).parent / "jars"
     py4j = next(jars.glob("py4j-*.jar"))
     port, process = launch_gateway(
+        java_path=str(find_java().executable),
         jarpath=str(py4j),
         classpath=":".join(str(jar) for jar in classpath),
         die_on_exit=True,

@@ -107,9 +107,7 @@ def admin_config(
     parts = ("connector-adminclient", connector, None if task is None else str(task))
     client_id = "-".join(part for part in parts if part) if connector else "hearth-adminclient"
     plain = {key: value for key, value in worker.items() if key in RULES["admin"] and key not in _WORKERS_OWN}
-    return _layered(
-        "admin", _EVERYWHERE | plain | {"client.id": client_id}, worker, connector_config or {}, plain
-    )
+    return _layered("admin", _EVERYWHERE | plain | {"client.id": client_id}, worker, connector_config or {}, plain)
 
 
 def _layered(

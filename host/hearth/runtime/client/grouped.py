@@ -81,9 +81,7 @@ def assignors(request: Request, key: str) -> None:
     for name in names:
         if name not in _EAGER | _COOPERATIVE:
             known = ", ".join(_EAGER | _COOPERATIVE)
-            raise request.refuse(
-                key, f"{name} cannot be honoured, librdkafka has no such assignor", f"use {known}"
-            )
+            raise request.refuse(key, f"{name} cannot be honoured, librdkafka has no such assignor", f"use {known}")
     family = _COOPERATIVE if names and names[0] in _COOPERATIVE else _EAGER
     if any(name not in family for name in names) and names != _JAVAS_DEFAULT:
         request.warn(key, "eager and cooperative assignors cannot be mixed, those like the first are used")

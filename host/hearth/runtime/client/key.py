@@ -109,7 +109,7 @@ TABLE: tuple[Key, ...] = (
     Key(
         "max.block.ms",  # bounds the wait for a topic to appear; room in the buffer is the runtime's affair
         "producer",
-        # librdkafka takes up to 3,600,000 but multiplies in 32 bits: past 2,147,483 a new topic is unknown at once
+        # librdkafka takes up to 3,600,000 but multiplies in 32 bits: past 2,147,483 topics are unknown at once
         Number(0, 2_100_000, ("topic.metadata.propagation.max.ms",), quiet_above=LONG_MAX),
     ),
     Key("max.in.flight.requests.per.connection", "producer", Number(1, 1_000_000)),
@@ -265,7 +265,7 @@ TABLE: tuple[Key, ...] = (
     Key("sasl.oauthbearer.expected.issuer", ALL, Ignored(_TOKEN)),
     Key("sasl.oauthbearer.header.urlencode", ALL, Ignored(_TOKEN, ("false",))),
     Key("sasl.oauthbearer.jwks.endpoint.url", ALL, Ignored(_TOKEN)),
-    Key("sasl.oauthbearer.jwks.endpoint.refresh.ms", ALL, Ignored(_TOKEN, ("2100000",))),
+    Key("sasl.oauthbearer.jwks.endpoint.refresh.ms", ALL, Ignored(_TOKEN, ("3600000",))),
     Key("sasl.oauthbearer.jwks.endpoint.retry.backoff.ms", ALL, Ignored(_TOKEN, ("100",))),
     Key("sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms", ALL, Ignored(_TOKEN, ("10000",))),
     # what Java's clients load or report

@@ -41,9 +41,7 @@ def login(request: Request, key: str) -> None:
     """Translate the mechanism and the credentials of all keys that name them."""
     mechanism = (request.get("sasl.mechanism") or "GSSAPI").upper()
     if mechanism not in _MECHANISMS:
-        raise ConfigError(
-            request.name("sasl.mechanism"), mechanism, f"must be one of {', '.join(_MECHANISMS)}"
-        )
+        raise ConfigError(request.name("sasl.mechanism"), mechanism, f"must be one of {', '.join(_MECHANISMS)}")
     request.set("sasl.mechanism", mechanism)
     if mechanism == "GSSAPI" and request.java.get("security.protocol", "").upper().startswith("SASL"):
         _need_kerberos(request, key)
@@ -151,9 +149,7 @@ def _oauth(request: Request, options: dict[str, str]) -> None:
         request.set("sasl.oauthbearer.config", " ".join(parts))
         options.update({_CLAIM + name: value for name, value in claims.items()})
     elif extensions:
-        request.set(
-            "sasl.oauthbearer.extensions", ",".join(f"{name}={value}" for name, value in extensions.items())
-        )
+        request.set("sasl.oauthbearer.extensions", ",".join(f"{name}={value}" for name, value in extensions.items()))
     if "ssl.truststore.location" in options and options.get("ssl.truststore.type", "").upper() == "PEM":
         request.set("https.ca.location", options.pop("ssl.truststore.location"))
         options.pop("ssl.truststore.type")
@@ -182,9 +178,7 @@ def _take(options: dict[str, str], prefix: str) -> dict[str, str]:
 
 def _left_over(request: Request, options: dict[str, str]) -> None:
     for option in options:
-        request.warn(
-            "sasl.jaas.config", f"the option {option} is not honoured, librdkafka has no such setting"
-        )
+        request.warn("sasl.jaas.config", f"the option {option} is not honoured, librdkafka has no such setting")
 
 
 def _need_kerberos(request: Request, key: str) -> None:

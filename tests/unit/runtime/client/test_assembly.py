@@ -1,0 +1,105 @@
+"""A task's clients get the defaults, then the worker's settings, then the connector's."""
+
+from __future__ import annotations
+
+import confluent_kafka
+import confluent_kafka.admin
+
+from hearth.runtime.client import admin_config, consumer_config, producer_config
+
+WORKER = {
+    "bootstrap.servers": "127.0.0.1:1",
+    "key.converter": "org.apache.kafka.connect.storage.StringConverter",
+    "offset.flush.interval.ms": "10000",
+    "producer.linger.ms": "20",
+    "consumer.fetch.min.bytes": "1000",
+    "security.protocol": "PLAINTEXT",
+}
+
+
+def test_source_producer_has_connects_defaults_and_is_real() -> None:
+    """Nothing is given up and order holds, unless the user says otherwise."""
+    result = producer_config(WORKER, {}, "files", 3)
+    wanted = {
+        "bootstrap.servers": "127.0.0.1:1",
+        "client.id": "connector-producer-files-3",
+        "acks": "all",
+        "enable.idempotence": "false",
+        "max.in.flight.requests.per.connection": "1",
+        "message.timeout.ms": "2147483647",
+        "partitioner": "murmur2_random",
+        "message.max.bytes": "1048576",
+        "batch.size": "1000000",
+        "linger.ms": "20",
+    }
+    assert wanted.items() <= result.config.items()
+    assert result.warnings == []
+    confluent_kafka.Producer({**result.config, "log_level": "0"})
+
+
+def test_connector_overrides_worker() -> None:
+    """`producer.override.` of the connector wins over `producer.` of the worker, which wins over defaults."""
+    result = producer_config(
+        WORKER, {"producer.override.linger.ms": "0", "producer.override.acks": "1"}, "f", 0
+    )
+    assert (result.config["linger.ms"], result.config["acks"]) == ("0", "1")
+
+
+def test_dead_letter_producer_has_its_own_name() -> None:
+    """Kafka Connect names it so that it is told apart in the broker's log."""
+    config = producer_config(WORKER, {}, "files", 0, dead_letters=True).config
+    assert config["client.id"] == "connector-dlq-producer-files-0"
+
+
+def test_sink_consumer_is_a_static_member_of_connects_group_and_is_real() -> None:
+    """The group is Kafka Connect's, so offsets are found again; the member is known by its task."""
+    result = consumer_config(WORKER, {}, "files", 1)
+    wanted = {
+        "group.id": "connect-files",
+        "group.instance.id": "connect-files-1",
+        "client.id": "connector-consumer-files-1",
+        "enable.auto.commit": "false",
+        "enable.auto.offset.store": "false",
+        "auto.offset.reset": "earliest",
+        "isolation.level": "read_uncommitted",
+        "session.timeout.ms": "10000",
+        "fetch.min.bytes": "1000",
+        "fetch.message.max.bytes": "2097152",
+        "queued.min.messages": "50000",
+        "queued.max.messages.kbytes": "32768",
+    }
+    assert wanted.items() <= result.config.items()
+    assert result.warnings == []
+    confluent_kafka.Consumer({**result.config, "log_level": "0"}).close()
+
+
+def test_new_group_protocol_leaves_sessions_to_the_broker() -> None:
+    """Hearth's default session gives way to the protocol, which librdkafka would refuse together."""
+    result = consumer_config(WORKER, {"consumer.override.group.protocol": "consumer"}, "files", 0)
+    assert "session.timeout.ms" not in result.config
+    confluent_kafka.Consumer({**result.config, "log_level": "0"}).close()
+
+
+def test_admin_client_reads_the_workers_plain_keys_too() -> None:
+    """As in Kafka Connect only the admin client reads keys without prefix, and the prefix wins."""
+    worker = {**WORKER, "request.timeout.ms": "20000", "admin.request.timeout.ms": "15000"}
+    result = admin_config(worker, {}, "files", 0)
+    assert result.config["socket.timeout.ms"] == "15000"
+    assert result.config["security.protocol"] == "plaintext"
+    assert result.config["client.id"] == "connector-adminclient-files-0"
+    assert result.warnings == []
+    confluent_kafka.admin.AdminClient({**result.config, "log_level": "0"})
+
+
+def test_producer_does_not_read_the_workers_plain_keys() -> None:
+    """Security settings of tasks need their prefix, as every user of Kafka Connect has learnt."""
+    worker = {**WORKER, "security.protocol": "SSL"}
+    assert "security.protocol" not in producer_config(worker, {}, "f", 0).config
+    assert admin_config(worker).config["security.protocol"] == "ssl"
+
+
+def test_warning_names_the_key_with_its_prefix() -> None:
+    """The user looks for what was written, in the file where it was written."""
+    connector = {"consumer.override.interceptor.classes": "com.example.Audit"}
+    (warning,) = consumer_config(WORKER, connector, "f", 0).warnings
+    assert warning.startswith("consumer.override.interceptor.classes: ")
