@@ -1,0 +1,109 @@
+"""The task that writes records as the lines of a file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from hearth_api import (
+    Batch,
+    BatchSinkTask,
+    ConnectError,
+    SinkRecord,
+    Type,
+    column_to_values,
+    is_logical,
+    java_text,
+)
+from hearth_file import VERSION
+from hearth_file.sink import FileStreamSinkConfig
+
+_STANDARD_OUTPUT = 1
+# Arrow gives these the text that Java gives them.
+_CASTS = (Type.STRING, Type.INT8, Type.INT16, Type.INT32, Type.INT64, Type.BOOLEAN)
+
+
+class FileStreamSinkTask(BatchSinkTask):
+    """Appends one line per record: the text Java has for the value, or `null`.
+
+    Every call of `put` or batch goes to the operating system at once and in one piece, so that the lines of
+    several tasks do not mix, and `flush` has nothing left to do. As with Kafka's task nothing is forced
+    onto the disk.
+    """
+
+    def version(self) -> str:
+        """Return the version of the Kafka Connect class this stands for."""
+        return VERSION
+
+    def start(self, props: Mapping[str, str]) -> None:
+        """Open the file, made when it is missing."""
+        self._descriptor = _STANDARD_OUTPUT
+        self._file = FileStreamSinkConfig(props).file or None
+        if self._file is not None:
+            self._descriptor = _open(self._file)
+
+    def put(self, records: Collection[SinkRecord]) -> None:
+        """Write the records."""
+        lines = [f"{java_text(record.value, record.value_schema)}\n" for record in records]
+        self._write(_encoded("".join(lines)))
+
+    def put_batch(self, batches: list[Batch]) -> None:
+        """Write the batches."""
+        for batch in batches:
+            if batch.num_rows:
+                self._write(*_lines(batch))
+
+    def stop(self) -> None:
+        """Close the file; the standard output stays open."""
+        descriptor, self._descriptor = self._descriptor, _STANDARD_OUTPUT
+        if descriptor != _STANDARD_OUTPUT:
+            os.close(descriptor)
+
+    def _write(self, *parts: Any) -> None:
+        left = [memoryview(part) for part in parts]
+        try:
+            while left:
+                left = _after(left, os.writev(self._descriptor, left))
+        except OSError as error:
+            target = "the standard output" if self._file is None else f"file {self._file!r}"
+            raise ConnectError(f"cannot write to {target}: {error.strerror}") from error
+
+
+def _open(file: str) -> int:
+    try:
+        return os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
+    except OSError as error:
+        raise ConnectError(
+            f"Couldn't find or create file '{file}' for FileStreamSinkTask: {error.strerror}",
+            hint="the path must name a file in a folder that exists and that the worker may write to",
+        ) from error
+
+
+def _lines(batch: Batch) -> tuple[Any, bytes]:
+    """Return the lines of a batch without the end of the last one, and that end."""
+    column, schema = batch.column("value"), batch.value_schema
+    if schema is None or schema.type not in _CASTS or is_logical(schema):
+        texts = [java_text(value, schema) for value in column_to_values(schema, column)]
+        return _encoded("\n".join(texts)), b"\n"
+    column = column.cast(pa.string())
+    whole = pa.array([0, len(column)], pa.int32())
+    joined = pc.binary_join(pa.ListArray.from_arrays(whole, column.fill_null("null")), "\n")
+    _, ends, data = joined.buffers()
+    return memoryview(data)[: np.frombuffer(ends, np.int32)[1]], b"\n"
+
+
+def _encoded(text: str) -> bytes:
+    # Half a surrogate pair has no UTF-8; Java writes a question mark for it as well.
+    return text.encode("utf-8", "replace")
+
+
+def _after(parts: list[memoryview], written: int) -> list[memoryview]:
+    while parts and written >= len(parts[0]):
+        written -= len(parts[0])
+        parts = parts[1:]
+    return [parts[0][written:], *parts[1:]] if parts else []

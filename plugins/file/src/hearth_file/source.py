@@ -1,0 +1,105 @@
+"""The connector that reads the lines of a file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from hearth_api import (
+    ConfigDef,
+    ConnectError,
+    ExactlyOnceSupport,
+    Importance,
+    NonEmptyString,
+    Settings,
+    SourceConnector,
+    Task,
+    key,
+)
+from hearth_file import VERSION
+
+FILENAME = "filename"
+"""The one key of a source partition."""
+POSITION = "position"
+"""The one key of a source offset: the bytes before the next line."""
+
+
+class FileStreamSourceConfig(Settings):
+    """Settings of the file source."""
+
+    file: str | None = key(
+        "file", default=None, importance=Importance.HIGH,
+        doc="Path of the file to read. The standard input is read when there is none.",
+    )  # fmt: skip
+    topic: str = key(
+        "topic", check=NonEmptyString(), importance=Importance.HIGH, doc="Topic the lines are written to."
+    )
+    batch_size: int = key(
+        "batch.size", default=2000, importance=Importance.LOW,
+        doc="Most lines the task hands over at once. Where the key is not set, up to 10000 lines go at a time"
+        " while the file holds so many, since they move as columns.",
+    )  # fmt: skip
+
+
+class FileStreamSourceConnector(SourceConnector):
+    """Reads the lines of one file, or of the standard input, with one task."""
+
+    def version(self) -> str:
+        """Return the version of the Kafka Connect class this stands for."""
+        return VERSION
+
+    def config(self) -> ConfigDef:
+        """Return the definition of the three keys."""
+        return FileStreamSourceConfig.definition()
+
+    def start(self, props: Mapping[str, str]) -> None:
+        """Check the settings; there is nothing to watch."""
+        FileStreamSourceConfig(props)
+        self._props = dict(props)
+
+    def task_class(self) -> type[Task]:
+        """Return the task that reads; imported here, so that describing the connector loads no Arrow."""
+        from hearth_file.source_task import FileStreamSourceTask
+
+        return FileStreamSourceTask
+
+    def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
+        """Return one configuration, because a file has one reader."""
+        return [dict(self._props)]
+
+    def stop(self) -> None:
+        """Do nothing, since `start` began nothing."""
+
+    def exactly_once_support(self, connector_config: Mapping[str, str]) -> ExactlyOnceSupport:
+        """Support it for a file that is only appended to; the standard input cannot be read again."""
+        has_file = bool(FileStreamSourceConfig(connector_config).file)
+        return ExactlyOnceSupport.SUPPORTED if has_file else ExactlyOnceSupport.UNSUPPORTED
+
+    def alter_offsets(
+        self,
+        connector_config: Mapping[str, str],
+        offsets: Sequence[tuple[Mapping[str, Any], Mapping[str, Any] | None]],
+    ) -> bool:
+        """Accept positions that are whole numbers from 0 on, and the removal of anything."""
+        if not FileStreamSourceConfig(connector_config).file:
+            raise ConnectError(
+                "Offsets cannot be modified if the 'file' configuration is unspecified. "
+                "This is because stdin is used for input and offsets are not tracked."
+            )
+        for partition, offset in offsets:
+            if offset is not None:
+                _check_offset(partition, offset)
+        return True
+
+
+def _check_offset(partition: Mapping[str, Any] | None, offset: Mapping[str, Any]) -> None:
+    if POSITION not in offset:
+        raise ConnectError(f"Offset objects should either be null or contain the key '{POSITION}'")
+    if type(offset[POSITION]) is not int:
+        raise ConnectError(f"The value for the '{POSITION}' key in the offset is expected to be a Long value")
+    if offset[POSITION] < 0:
+        raise ConnectError(f"The value for the '{POSITION}' key in the offset should be a non-negative value")
+    if partition is None:
+        raise ConnectError("Partition objects cannot be null")
+    if FILENAME not in partition:
+        raise ConnectError(f"Partition objects should contain the key '{FILENAME}'")
