@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import socket
 import threading
@@ -12,7 +13,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hearth_api import Batch, ConnectError
-
 from hearth_stage.failure import ErrorInfo
 from hearth_stage.frame import Frame, read_frame, write_frame
 
@@ -117,9 +117,7 @@ class Channel:
         except FutureTimeoutError:
             raise CallTimeout(f"no answer to {op!r} within {timeout:g} s") from None
 
-    def begin(
-        self, op: str, args: dict[str, Any] | None = None, batches: Sequence[Batch] = ()
-    ) -> Future[Reply]:
+    def begin(self, op: str, args: dict[str, Any] | None = None, batches: Sequence[Batch] = ()) -> Future[Reply]:
         """Send a request and return the future of its answer."""
         call: Future[Reply] = Future()
         with self._lock:
@@ -144,10 +142,8 @@ class Channel:
 
     def close(self) -> None:
         """Close the connection; calls that wait end with ``ChannelClosed``. May be called from any thread, again."""
-        try:
+        with contextlib.suppress(OSError):  # the other side was quicker, which is what was wanted
             self._socket.shutdown(socket.SHUT_RDWR)
-        except OSError:
-            pass  # the other side was quicker, which is what was wanted
         if self._reader.is_alive() and threading.current_thread() is not self._reader:
             self._reader.join(timeout=5)
 

@@ -13,7 +13,6 @@ from hearth_api import (
     config_def_to_json,
     config_value_to_json,
 )
-
 from hearth_stage.channel import Channel, Reply, Request
 from hearth_stage.failure import ErrorInfo
 from hearth_stage.load import load_class, version_of

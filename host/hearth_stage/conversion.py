@@ -20,7 +20,6 @@ from hearth_api import (
     column_to_headers,
     headers_to_column,
 )
-
 from hearth_stage.channel import Reply, Request
 from hearth_stage.failure import ErrorInfo, Failure
 from hearth_stage.order import rows_of

@@ -27,7 +27,6 @@ from hearth_api import (
     records_to_batches,
     values_to_column,
 )
-
 from hearth_stage.failure import ErrorInfo, Failure
 from hearth_stage.load import load_class, version_of
 from hearth_stage.order import in_order, rows_of
@@ -126,9 +125,7 @@ class Plugins:
         return self.guarded(mask, batch, lambda chosen: self._transform(step.role, chosen), failures)
 
     @staticmethod
-    def guarded(
-        mask: Any, batch: Batch, apply: Callable[[Batch], Outcome], failures: list[Failure]
-    ) -> Outcome:
+    def guarded(mask: Any, batch: Batch, apply: Callable[[Batch], Outcome], failures: list[Failure]) -> Outcome:
         """Apply only the rows that ``mask`` marks and put the others back between them."""
         import pyarrow.compute as pc
 
@@ -205,9 +202,7 @@ class Plugins:
 
     # Converters -----------------------------------------------------------------------------------------------
 
-    def serialize(
-        self, role: str, topic: str, schema: Any, column: Any, rows: Any
-    ) -> tuple[Any, list[Failure]]:
+    def serialize(self, role: str, topic: str, schema: Any, column: Any, rows: Any) -> tuple[Any, list[Failure]]:
         """Turn a column of Connect data into bytes; a row that fails is null and named among the failures."""
         converter: Converter = self._loaded[role]
         if isinstance(converter, BatchConverter):
@@ -234,7 +229,8 @@ class Plugins:
                 return converter.to_connect_batch(topic, data), []
             except Exception as error:
                 return self._narrow_deserialize(role, topic, data, rows, error)
-        cells, failures = [], []
+        cells: list[Any] = []
+        failures = []
         for index, cell in enumerate(data.to_pylist()):
             try:
                 cells.append(self._retry.run(lambda cell=cell: converter.to_connect_data(topic, cell)))  # type: ignore[misc]
@@ -270,9 +266,7 @@ class Plugins:
         second, more = self.serialize(role, topic, schema, column.slice(middle), rows[middle:])
         return pa.concat_arrays([first, second]), failures + more
 
-    def _serialize_one(
-        self, role: str, topic: str, schema: Any, column: Any, rows: Any
-    ) -> tuple[Any, list[Failure]]:
+    def _serialize_one(self, role: str, topic: str, schema: Any, column: Any, rows: Any) -> tuple[Any, list[Failure]]:
         import pyarrow as pa
 
         converter: BatchConverter = self._loaded[role]

@@ -17,7 +17,6 @@ from hearth_api import (
     TopicPartition,
     batch_to_sink_records,
 )
-
 from hearth_stage.channel import Channel, Reply, Request
 from hearth_stage.failure import ErrorInfo
 from hearth_stage.load import load_class, version_of
@@ -165,7 +164,8 @@ class StageSink:
             task.put([record for batch in batches for record in batch_to_sink_records(batch)])
 
     def _parts(self) -> tuple[SinkTask, StageSinkContext]:
-        assert self._task is not None and self._context is not None, "the protocol starts a task before it is used"
+        assert self._task is not None, "the protocol starts a task before it is used"
+        assert self._context is not None
         return self._task, self._context
 
 

@@ -22,7 +22,6 @@ from hearth_api import (
     batch_to_source_records,
     records_to_batches,
 )
-
 from hearth_stage.channel import Channel, Reply, Request
 from hearth_stage.failure import ErrorInfo
 from hearth_stage.load import load_class, version_of
@@ -40,7 +39,7 @@ class ChannelOffsetReader(OffsetStorageReader):
         """Return the committed offset of one source partition, or ``None``."""
         return self.offsets([partition])[0]
 
-    def offsets(self, partitions: Sequence[Mapping[str, Any]]) -> list[dict[str, Any] | None]:  # type: ignore[override]
+    def offsets(self, partitions: Sequence[Mapping[str, Any]]) -> list[dict[str, Any] | None]:
         """Return the committed offsets in the order of ``partitions``, ``None`` where there is none."""
         reply = self._channel.call("offsets.read", {"partitions": [dict(each) for each in partitions]})
         return list(reply.args["offsets"])
@@ -63,7 +62,7 @@ class StageSourceContext(SourceTaskContext):
 
     def transaction_context(self) -> None:
         """Return ``None``: this task writes without transactions (KIP-618 needs a distributed worker)."""
-        return None
+        return
 
 
 class StageSource:
@@ -159,7 +158,8 @@ class StageSource:
 
     def _hand_over(self, polled: list[Batch]) -> None:
         self._credit -= 1
-        groups, sent = [], []
+        groups: list[dict[str, Any]] = []
+        sent: list[Batch] = []
         for batch in polled:
             if not self._steps:
                 groups.append({"results": 1})

@@ -16,12 +16,11 @@ from typing import Any
 
 import hearth_api
 import hearth_stage
+from hearth.isolation.environment import Environment
 from hearth_api import Batch, PluginError
 from hearth_stage.channel import CallTimeout, Channel, ChannelClosed, Reply, Request
 from hearth_stage.failure import RemoteError
 from hearth_stage.frame import PROTOCOL_VERSION, widen
-
-from hearth.isolation.environment import Environment
 
 START_SECONDS = 30
 STACKS_SECONDS = 2
@@ -130,7 +129,11 @@ class Stage:
             raise PluginError(f"the stage process speaks protocol {version}, this host {PROTOCOL_VERSION}")
 
     def call(
-        self, op: str, args: dict[str, Any] | None = None, batches: Sequence[Batch] = (), timeout: float | None = None
+        self,
+        op: str,
+        args: dict[str, Any] | None = None,
+        batches: Sequence[Batch] = (),
+        timeout: float | None = None,
     ) -> Reply:
         """Send a request and wait for its answer.
 

@@ -16,11 +16,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from hearth_api import ConnectError
-from hearth_stage.channel import Channel, ChannelClosed, Reply, Request
-
 from hearth.runtime.spec import LinkAddress
 from hearth.storage.interface import OffsetStore
+from hearth_api import ConnectError
+from hearth_stage.channel import Channel, ChannelClosed, Reply, Request
 
 ADMISSION_SECONDS = 10
 

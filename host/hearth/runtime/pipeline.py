@@ -11,15 +11,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hearth_api import Batch, ConnectError, TimestampType
-from hearth_stage.failure import Failure
-from hearth_stage.order import number_rows, rows_of
-from hearth_stage.plugins import Outcome, Plugins, Step, without
-
 from hearth.runtime.kafka.consumer import Incoming
 from hearth.runtime.kafka.producer import Outgoing
 from hearth.runtime.place import Place
 from hearth.runtime.spec import PluginSpec, TaskSpec
+from hearth_api import Batch, ConnectError, TimestampType
+from hearth_stage.failure import Failure
+from hearth_stage.order import number_rows, rows_of
+from hearth_stage.plugins import Outcome, Plugins, Step, without
 
 _TIMESTAMP_TYPES = {
     0: TimestampType.NO_TIMESTAMP_TYPE,
@@ -107,7 +106,9 @@ class Pipeline:
             failures += failed
         key, failed = self._serialize_column("key.converter", topic, batch.key_schema, batch.column("key"), rows)
         failures += failed
-        value, failed = self._serialize_column("value.converter", topic, batch.value_schema, batch.column("value"), rows)
+        value, failed = self._serialize_column(
+            "value.converter", topic, batch.value_schema, batch.column("value"), rows
+        )
         failures += failed
         outgoing = Outgoing(topic, value, key, _partitions(batch), _timestamps(batch), headers)
         if failures:
@@ -140,9 +141,7 @@ class Pipeline:
         if incoming.headers:
             columns["headers"], failed = self._place("header.converter").read_headers(topic, incoming.headers, count)
             failures += failed
-        batches = [
-            _batch(incoming, columns, start, key, value) for start, key, value in _align(keys, values)
-        ]
+        batches = [_batch(incoming, columns, start, key, value) for start, key, value in _align(keys, values)]
         if failures:
             batches = [batch.filter(without(batch, failures)) for batch in batches]
         return Outcome([batch for batch in batches if batch.num_rows], failures)
@@ -252,8 +251,7 @@ def _align(keys: list[Any], values: list[Any]) -> list[tuple[int, tuple[Any, Any
     pieces = []
     for start, end in zip(bounds, bounds[1:]):
         pair = [
-            _piece(runs, starts, start, end)
-            for runs, starts in ((keys, starts_of_keys), (values, starts_of_values))
+            _piece(runs, starts, start, end) for runs, starts in ((keys, starts_of_keys), (values, starts_of_values))
         ]
         pieces.append((start, pair[0], pair[1]))
     return pieces

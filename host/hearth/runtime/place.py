@@ -10,15 +10,14 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any, Protocol
 
+from hearth.isolation.stage import Stage
+from hearth.runtime.spec import PluginSpec
 from hearth_api import Batch, ColumnRun
 from hearth_stage import conversion
 from hearth_stage.conversion import RawHeaders
 from hearth_stage.failure import Failure
 from hearth_stage.plugins import Outcome, Plugins, Step
 from hearth_stage.retry import Retry
-
-from hearth.isolation.stage import Stage
-from hearth.runtime.spec import PluginSpec
 
 
 class Place(Protocol):
@@ -42,9 +41,7 @@ class Place(Protocol):
     def write_headers(self, topic: str, batch: Batch) -> tuple[list[RawHeaders], list[Failure]]:
         """Serialize the headers of every row."""
 
-    def read_headers(
-        self, topic: str, headers: Mapping[int, RawHeaders], count: int
-    ) -> tuple[Any, list[Failure]]:
+    def read_headers(self, topic: str, headers: Mapping[int, RawHeaders], count: int) -> tuple[Any, list[Failure]]:
         """Deserialize raw headers into a column."""
 
     def close(self) -> None:
@@ -71,9 +68,7 @@ class LocalPlace:
         """Serialize the headers of every row."""
         return conversion.write_headers(self._plugins, topic, batch)
 
-    def read_headers(
-        self, topic: str, headers: Mapping[int, RawHeaders], count: int
-    ) -> tuple[Any, list[Failure]]:
+    def read_headers(self, topic: str, headers: Mapping[int, RawHeaders], count: int) -> tuple[Any, list[Failure]]:
         """Deserialize raw headers into a column."""
         return conversion.read_headers(self._plugins, topic, headers, count)
 
@@ -117,9 +112,7 @@ class StagePlace:
         """Serialize the headers of every row."""
         return conversion.ask_write_headers(self.stage, topic, batch)
 
-    def read_headers(
-        self, topic: str, headers: Mapping[int, RawHeaders], count: int
-    ) -> tuple[Any, list[Failure]]:
+    def read_headers(self, topic: str, headers: Mapping[int, RawHeaders], count: int) -> tuple[Any, list[Failure]]:
         """Deserialize raw headers into a column."""
         return conversion.ask_read_headers(self.stage, topic, headers, count)
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from hearth.runtime.spec import TaskSpec
 from hearth.runtime.tolerance import Reporter, reporters_of
 
-
 CALL_TIMEOUT_KEY = "plugin.call.timeout.ms"
 """How long one call of a plugin may take before its task fails as hanging (worker or connector configuration).
 

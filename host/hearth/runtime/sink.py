@@ -13,10 +13,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from hearth_api import Batch, ConnectError, TopicPartition
-from hearth_stage.channel import Reply, Request
-from hearth_stage.failure import ErrorInfo, Failure, is_retriable
-
 from hearth.isolation.stage import Stage
 from hearth.runtime.kafka.consumer import MOST_MESSAGES, Consumer, Incoming
 from hearth.runtime.link import TaskLink
@@ -24,6 +20,9 @@ from hearth.runtime.pipeline import Pipeline, step_of
 from hearth.runtime.setting import TaskSettings
 from hearth.runtime.spec import PluginSpec, TaskSpec
 from hearth.runtime.tolerance import Tolerance
+from hearth_api import Batch, ConnectError, TopicPartition
+from hearth_stage.channel import Reply, Request
+from hearth_stage.failure import ErrorInfo, Failure, is_retriable
 
 log = logging.getLogger(__name__)
 
@@ -66,7 +65,9 @@ class SinkLoop:
     poll, on the same thread. Wishes of the task arrive on the stage's reader thread, through ``inbox``.
     """
 
-    def __init__(self, spec: TaskSpec, settings: TaskSettings, link: TaskLink, consumer_config: dict[str, str]) -> None:
+    def __init__(
+        self, spec: TaskSpec, settings: TaskSettings, link: TaskLink, consumer_config: dict[str, str]
+    ) -> None:
         self.inbox: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._spec, self._settings, self._link = spec, settings, link
         config = dict(consumer_config)

@@ -12,10 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from hearth_api import Batch, ConnectError
-from hearth_stage.channel import Reply, Request
-from hearth_stage.failure import ErrorInfo, Failure
-
 from hearth.isolation.stage import Stage
 from hearth.runtime.kafka.library import KafkaError
 from hearth.runtime.kafka.producer import Delivery, Outgoing, Producer
@@ -25,6 +21,9 @@ from hearth.runtime.position import SubmittedPositions
 from hearth.runtime.setting import TaskSettings
 from hearth.runtime.spec import PluginSpec, TaskSpec
 from hearth.runtime.tolerance import Tolerance
+from hearth_api import Batch, ConnectError
+from hearth_stage.channel import Reply, Request
+from hearth_stage.failure import ErrorInfo, Failure
 
 log = logging.getLogger(__name__)
 
@@ -202,7 +201,9 @@ class SourceLoop:
             log.error("%s: %d records skipped, the broker did not take them: %s", self._spec.name, count, error)
 
     def _tell_written(self, delivery: Delivery) -> None:
-        rows = zip(delivery.sequence.tolist(), delivery.error.tolist(), delivery.partition.tolist(), delivery.offset.tolist())
+        rows = zip(
+            delivery.sequence.tolist(), delivery.error.tolist(), delivery.partition.tolist(), delivery.offset.tolist()
+        )
         records = [
             [number, None if error else self._topics.pop(number, None), partition, offset, None]
             for number, error, partition, offset in rows

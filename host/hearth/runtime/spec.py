@@ -85,5 +85,4 @@ class TaskSpec:
 
 
 def _environment(members: dict[str, Any]) -> Environment:
-    tuples = {key: tuple(value) if isinstance(value, list) else value for key, value in members.items()}
-    return Environment(**tuples)
+    return Environment(members["key"], members["python"], tuple(members["paths"]))

@@ -8,10 +8,6 @@ import signal
 import threading
 from typing import Any
 
-from hearth_api import ConnectError
-from hearth_stage.channel import Request
-from hearth_stage.retry import Retry
-
 from hearth.isolation.stage import Stage
 from hearth.runtime.client import consumer_config, producer_config
 from hearth.runtime.kafka.producer import Producer
@@ -23,6 +19,9 @@ from hearth.runtime.sink import SinkLoop
 from hearth.runtime.source import SourceLoop
 from hearth.runtime.spec import TaskSpec
 from hearth.runtime.tolerance import trace_of
+from hearth_api import ConnectError
+from hearth_stage.channel import Request
+from hearth_stage.retry import Retry
 
 log = logging.getLogger(__name__)
 
@@ -119,7 +118,9 @@ class TaskRun:
             if not self._is_closing:
                 loop.inbox.put(stage.died())
 
-        stage = Stage(self._spec.environments[environment], self._spec.name, answer, on_death, self._settings.call_timeout)
+        stage = Stage(
+            self._spec.environments[environment], self._spec.name, answer, on_death, self._settings.call_timeout
+        )
         stage.await_hello()
         errors = {key: value for key, value in self._spec.config.items() if key.startswith("errors.")}
         stage.call("configure", {"type": self._spec.type, "errors": errors})

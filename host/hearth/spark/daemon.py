@@ -9,11 +9,10 @@ from __future__ import annotations
 import gc
 
 import confluent_kafka  # noqa: F401
-import numpy  # noqa: F401  # type: ignore[import-untyped]
 import pyarrow.compute  # noqa: F401
 from pyspark.daemon import manager
 
-import hearth.runtime.task  # noqa: F401
+import hearth.runtime.task
 import hearth.spark.executor  # noqa: F401
 
 if __name__ == "__main__":

@@ -12,11 +12,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from hearth_api import ConnectError
-
 from hearth.runtime.launcher import TaskEnd
 from hearth.runtime.spec import TaskSpec
 from hearth.spark.shipment import ship
+from hearth_api import ConnectError
 
 log = logging.getLogger(__name__)
 

@@ -10,8 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from hearth_api import TopicPartition
-
 from hearth.runtime.kafka.library import (
     CONSUMER,
     ERR_ASSIGN_PARTITIONS,
@@ -27,6 +25,7 @@ from hearth.runtime.kafka.library import (
 )
 from hearth.runtime.kafka.memory import gather_nullable, messages
 from hearth.runtime.kafka.partition import first_error, partition_list, read_list
+from hearth_api import TopicPartition
 
 MOST_MESSAGES = 10_000
 """Most messages of one poll."""

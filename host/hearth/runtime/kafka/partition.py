@@ -6,9 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from hearth_api import TopicPartition
-
 from hearth.runtime.kafka.library import OFFSET_INVALID, library
+from hearth_api import TopicPartition
 
 
 @contextmanager
