@@ -6,6 +6,7 @@ Arrow is loaded when the first batch is made, so that plugins which work on reco
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -32,6 +33,9 @@ class Batch:
     - `source_offset` utf8: JSON text of the offset after the record (source)
     - `offset` int64, `original_partition` int32, `original_offset` int64 (sink)
     - `row` int32: belongs to the runtime; whoever changes a batch carries it along
+
+    A source's batch whose timestamp type is CREATE_TIME and that has no `timestamp` column says that its records were
+    made just now: they get the time at which they are sent, or at which a transformation looks (`stamped`).
 
     Batches are immutable; every change gives a new one that shares the columns.
     """
@@ -67,6 +71,15 @@ class Batch:
         present.update(columns)
         kept = {name: column for name, column in present.items() if column is not None}
         return replace(self, data=pa.RecordBatch.from_arrays(list(kept.values()), names=list(kept)))
+
+    def stamped(self) -> Batch:
+        """Return the batch with the present time as `timestamp`, where its records were made just now."""
+        if self.timestamp_type is not TimestampType.CREATE_TIME or self.column("timestamp") is not None:
+            return self
+        import pyarrow as pa
+
+        now = pa.scalar(time.time_ns() // 1_000_000, pa.int64())
+        return self.with_columns(timestamp=pa.repeat(now, self.num_rows))
 
     def replace(self, **changes: Any) -> Batch:
         """Return a batch with some attributes changed."""

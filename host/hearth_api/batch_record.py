@@ -35,6 +35,7 @@ def records_to_batches(records: Sequence[ConnectRecord]) -> list[Batch]:
 
 def batch_to_source_records(batch: Batch) -> list[SourceRecord]:
     """Return the rows of a batch as records of a source."""
+    batch = batch.stamped()
     partition = batch.source_partition
     offsets = _values(batch, "source_offset", STRING_SCHEMA)
     parts = zip(

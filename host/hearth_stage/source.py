@@ -165,7 +165,7 @@ class StageSource:
                 groups.append({"results": 1})
                 sent.append(batch)
                 continue
-            outcome = self._plugins.apply(self._steps, number_rows(batch))
+            outcome = self._plugins.apply(self._steps, number_rows(batch.stamped()))
             failures = [failure.to_json() for failure in outcome.failures]
             groups.append({"results": len(outcome.batches), "origin": True, "failures": failures})
             sent += [batch, *outcome.batches]

@@ -9,10 +9,9 @@ import time
 from collections.abc import Callable, Mapping
 from typing import TypeVar
 
-import numpy as np
 import pyarrow as pa
 
-from hearth_api import STRING_SCHEMA, Batch, BatchSourceTask, ConnectError, SourceRecord
+from hearth_api import STRING_SCHEMA, Batch, BatchSourceTask, ConnectError, SourceRecord, TimestampType
 from hearth_file import VERSION
 from hearth_file.column import ColumnReader, LineColumns, offset_column
 from hearth_file.line import take_lines
@@ -140,13 +139,10 @@ class FileStreamSourceTask(BatchSourceTask):
     def _batch(self, lines: LineColumns) -> Batch:
         count = len(lines.texts)
         offsets = offset_column(lines.positions) if lines.positions is not None else _no_positions(count)
-        columns = {
-            "value": lines.texts,
-            "timestamp": pa.array(np.full(count, _now(), np.int64)),
-            "source_offset": offsets,
-        }
-        data = pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
-        return Batch(self._topic, None, STRING_SCHEMA, data, source_partition={FILENAME: self._file})
+        data = pa.RecordBatch.from_arrays([lines.texts, offsets], names=["value", "source_offset"])
+        partition = {FILENAME: self._file}
+        # Without timestamps of its own a batch of this type was made just now, which is what a line's time is.
+        return Batch(self._topic, None, STRING_SCHEMA, data, partition, TimestampType.CREATE_TIME)
 
 
 def _now() -> int:
