@@ -1,7 +1,8 @@
 """Sample bundles, good and broken, built on the fly from the small projects beside this file.
 
-``wheel(name)`` builds a project's wheel, ``packed(name)`` a whole bundle with ``hearth bundle pack``'s own code; each
-is built once per test session. ``truncated``, ``traversal`` and ``without_metadata`` make bundles that no tool would.
+``wheel(name)`` builds a project's wheel, ``packed(name)`` a whole bundle as ``hearth bundle pack`` does; each is
+built once per test session. ``truncated``, ``traversal`` and ``without_metadata`` make bundles that no tool
+would. ``plain_wheel`` writes a wheel in a millisecond, for tests that only read.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ import shutil
 import tarfile
 import tempfile
 import zipfile
-from functools import lru_cache
+from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 
 from hearth.isolation.environment import EnvironmentStore
@@ -24,7 +26,7 @@ LIBRARIES = ("greeting_1", "greeting_2")
 """Projects that are no bundles but what bundles need."""
 
 
-@lru_cache(maxsize=1)
+@cache
 def scratch() -> Path:
     """Return a directory that lives as long as the test session."""
     folder = Path(tempfile.mkdtemp(prefix="hearth-bundles-"))
@@ -32,13 +34,13 @@ def scratch() -> Path:
     return folder
 
 
-@lru_cache(maxsize=1)
+@cache
 def environments() -> EnvironmentStore:
     """Return the store of environments that all tests of a session share."""
     return EnvironmentStore(scratch() / "environments")
 
 
-@lru_cache(maxsize=None)
+@cache
 def wheel(name: str) -> Path:
     """Return the wheel of a sample project."""
     out = scratch() / "wheels" / name
@@ -48,7 +50,7 @@ def wheel(name: str) -> Path:
     return build_wheel(source, out, offline=True)
 
 
-@lru_cache(maxsize=None)
+@cache
 def packed(name: str) -> Path:
     """Return a sample project as a packed bundle (zip)."""
     out = scratch() / "packed"
@@ -101,3 +103,52 @@ def without_metadata(folder: Path) -> Path:
             if not name.endswith("/METADATA"):
                 copy.writestr(name, source.read(name))
     return target
+
+
+def plain_wheel(
+    folder: Path,
+    name: str,
+    version: str = "1.0",
+    groups: Mapping[str, Mapping[str, str]] | None = None,
+    requires_python: str = ">=3.10",
+    requires: tuple[str, ...] = (),
+    code: str = "",
+) -> Path:
+    """Write a wheel with one module, entry points and metadata."""
+    module, target = name.replace("-", "_"), folder / f"{name.replace('-', '_')}-{version}-py3-none-any.whl"
+    files = {f"{module}.py": code, **dist_info(name, version, groups or {}, requires_python, requires)}
+    record = "".join(f"{path},,\n" for path in files) + f"{module}-{version}.dist-info/RECORD,,\n"
+    with zipfile.ZipFile(target, "w") as archive:
+        for path, text in {**files, f"{module}-{version}.dist-info/RECORD": record}.items():
+            archive.writestr(path, text)
+    return target
+
+
+def site(folder: Path, name: str, version: str = "1.0", groups: Mapping[str, Mapping[str, str]] | None = None) -> Path:
+    """Lay out a package beside its metadata in a directory, as ``pip install --target`` does."""
+    files = {f"{name.replace('-', '_')}.py": "", **dist_info(name, version, groups or {})}
+    for path, text in files.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text, encoding="utf-8")
+    return folder
+
+
+def dist_info(
+    name: str,
+    version: str,
+    groups: Mapping[str, Mapping[str, str]],
+    requires_python: str = ">=3.10",
+    requires: tuple[str, ...] = (),
+) -> dict[str, str]:
+    """Return the files of a ``.dist-info`` folder."""
+    folder = f"{name.replace('-', '_')}-{version}.dist-info"
+    metadata = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\nRequires-Python: {requires_python}\n"
+    points = "".join(
+        f"[{group}]\n" + "".join(f"{key} = {value}\n" for key, value in rows.items()) + "\n"
+        for group, rows in groups.items()
+    )
+    return {
+        f"{folder}/METADATA": metadata + "".join(f"Requires-Dist: {each}\n" for each in requires),
+        f"{folder}/WHEEL": "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+        f"{folder}/entry_points.txt": points,
+    }

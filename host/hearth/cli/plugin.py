@@ -15,6 +15,7 @@ from hearth_api import ConfigError
 if TYPE_CHECKING:
     from hearth.packaging.description import Description
 
+BAD_INPUT = 2
 _TYPES = [type_.value for type_ in PluginType]
 
 _plugin_path = click.option(
@@ -40,26 +41,30 @@ def plugins() -> None:
 @_worker_config
 @_type
 @_json
-@click.option(
-    "--rejected", is_flag=True, help="Only the candidates that were turned away, with their reasons."
-)
+@click.option("--rejected", is_flag=True, help="Only the candidates that were turned away, with their reasons.")
 def list_(
     plugin_path: str | None, worker_config: Path | None, type_: str | None, as_json: bool, rejected: bool
-) -> None:
+) -> int:
     """Print every plugin, and every rejected candidate with its reason.
 
-    With --json standard output is one array of objects with class, type, version, aliases, location,
-    python and bundle; rejected candidates go to standard error as text. With --json --rejected it is an
-    array of objects with location, reason and hint instead. No code of a plugin runs.
+    With --json standard output is one array of objects with class, type, version, aliases, location, python
+    and bundle; rejected candidates go to standard error as text. With --json --rejected it is an array of
+    objects with location, reason and hint instead. No code of a plugin runs.
+
+    Exit code 2 says that an element of the path itself does not exist.
     """
-    catalogue = discover(_elements(plugin_path, worker_config))
-    found = [] if rejected else catalogue.of_type(*([PluginType(type_)] if type_ else []))
-    if as_json:
-        rows = [vars(each) for each in catalogue.rejected] if rejected else [_row(each) for each in found]
-        click.echo(json.dumps(rows, indent=1, ensure_ascii=False))
-    elif not rejected:
+    elements = _elements(plugin_path, worker_config)
+    catalogue = discover(elements)
+    found = catalogue.of_type(*_types(type_))
+    if rejected:
+        _echo_rejected(catalogue.rejected, as_json)
+    elif as_json:
+        _echo_json([_row(each) for each in found])
+        _echo_reasons(catalogue.rejected, to_stderr=True)
+    else:
         _echo_plugins(found)
-    _echo_rejected(catalogue.rejected, to_stderr=as_json, skip=as_json and rejected)
+        _echo_reasons(catalogue.rejected, to_stderr=False)
+    return 0 if all(element.exists() for element in elements) else BAD_INPUT
 
 
 @plugins.command()
@@ -68,20 +73,18 @@ def list_(
 @_worker_config
 @_type
 @_json
-def describe(
-    name: str, plugin_path: str | None, worker_config: Path | None, type_: str | None, as_json: bool
-) -> None:
+def describe(name: str, plugin_path: str | None, worker_config: Path | None, type_: str | None, as_json: bool) -> None:
     """Print one plugin with the configuration keys it understands.
 
     NAME is a class name or an alias. A bundle that was packed carries the keys; the plugin of any other
     is asked, in a process and an environment of its own.
     """
     catalogue = discover(_elements(plugin_path, worker_config))
-    plugin = catalogue.find(name, *([PluginType(type_)] if type_ else []))
+    plugin = catalogue.find(name, *_types(type_))
     description = _describe(plugin)
     if as_json:
         row = {**_row(plugin), "version": description.version, "config": list(description.config)}
-        click.echo(json.dumps(row, indent=1, ensure_ascii=False))
+        _echo_json(row)
     else:
         _echo_plugin(plugin, description)
 
@@ -98,6 +101,10 @@ def _elements(plugin_path: str | None, worker_config: Path | None) -> list[Path]
             raise ConfigError(f"{worker_config} has no plugin.path", hint="add it, or use --plugin-path")
         found += split_plugin_path(value)
     return found
+
+
+def _types(type_: str | None) -> list[PluginType]:
+    return [PluginType(type_)] if type_ else []
 
 
 def _describe(plugin: Plugin) -> Description:
@@ -137,13 +144,20 @@ def _echo_plugins(found: list[Plugin]) -> None:
     click.echo(f"{'' if not rows else chr(10)}{len(rows)} plugin{'s' if len(rows) != 1 else ''}")
 
 
-def _echo_rejected(rejected: tuple[Rejected, ...], to_stderr: bool, skip: bool) -> None:
-    if skip:
-        return
+def _echo_rejected(rejected: tuple[Rejected, ...], as_json: bool) -> None:
+    if as_json:
+        _echo_json([vars(each) for each in rejected])
+    else:
+        _echo_reasons(rejected, to_stderr=False)
+
+
+def _echo_reasons(rejected: tuple[Rejected, ...], to_stderr: bool) -> None:
     for each in rejected:
-        click.echo(
-            f"\nrejected: {each.location}\n  reason: {each.reason}\n  hint:   {each.hint}", err=to_stderr
-        )
+        click.echo(f"\nrejected: {each.location}\n  reason: {each.reason}\n  hint:   {each.hint}", err=to_stderr)
+
+
+def _echo_json(value: object) -> None:
+    click.echo(json.dumps(value, indent=1, ensure_ascii=False))
 
 
 def _echo_plugin(plugin: Plugin, description: Description) -> None:

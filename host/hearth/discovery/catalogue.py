@@ -109,9 +109,7 @@ def read(candidate: Path, is_named: bool = True) -> Bundle | Rejected | None:
     except OSError as error:
         return location.unreadable(candidate, error)
     if bundle is None and is_named:
-        return Rejected(
-            str(candidate), "no bundle format reads it", "name a directory, wheel, .zip or .tar.gz"
-        )
+        return Rejected(str(candidate), "no bundle format reads it", "name a directory, wheel, .zip or .tar.gz")
     return bundle
 
 

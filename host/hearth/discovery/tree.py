@@ -199,9 +199,7 @@ def check_path(name: str) -> str:
     """Return ``name``, or raise when unpacking it could write outside the folder it is unpacked into."""
     plain = name.replace("\\", "/")
     if plain.startswith("/") or _DRIVE.match(plain) or ".." in plain.split("/") or "\0" in plain:
-        raise BundleError(
-            f"it holds the path {name!r}, which leads out of the archive", hint="do not install it"
-        )
+        raise BundleError(f"it holds the path {name!r}, which leads out of the archive", hint="do not install it")
     return name
 
 

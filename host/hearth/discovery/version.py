@@ -38,7 +38,9 @@ def parse(version: str) -> list[Item]:
     for index, word in enumerate(words):
         before = words[index - 1] if index else "."
         after = words[index + 1] if index + 1 < len(words) else ""
-        if word in "-_+" or (word.isdigit() != before.isdigit() and before not in ".-_+" and word != "."):
+        follows = "".join(words[index + 1 : index + 3]).lstrip("-")[:1]
+        may_open = bool(open_lists[-1]) and (not follows or follows.isdigit())
+        if word in "-_+" or _opens(word, before, may_open):
             nested: list[Item] = []
             open_lists[-1].append(nested)
             open_lists.append(nested)
@@ -47,6 +49,19 @@ def parse(version: str) -> list[Item]:
     for opened in reversed(open_lists):
         _trim(opened)
     return root
+
+
+def _opens(word: str, before: str, may_open: bool) -> bool:
+    """Return whether a nested list begins here.
+
+    One does between letters and digits, and at a qualifier after a dot that ends the version or has a
+    number of its own: ``1.0.rc1`` is ``1.0-rc1``.
+    """
+    if word == "." or before in "-_+":
+        return False
+    if before == ".":
+        return may_open and not word.isdigit()
+    return word.isdigit() != before.isdigit()
 
 
 def _qualifier(word: str, after: str) -> str:

@@ -35,7 +35,8 @@ def build_wheel(project: Path, out: Path, offline: bool = False) -> Path:
     try:
         uv.run(*command, str(project.absolute()), environment=_REPRODUCIBLE)
     except UvFailed as error:
-        raise BundleError(f"the wheel of {project} cannot be built: {error}", hint="`uv build --wheel PROJECT` shows all of it") from error
+        hint = f"`uv build --wheel {project}` shows all of it"
+        raise BundleError(f"the wheel of {project} cannot be built: {error}", hint=hint) from error
     return next(out.glob("*.whl"))
 
 

@@ -6,6 +6,7 @@ import time
 from collections.abc import Mapping
 
 import greeting
+
 from hearth_api import (
     STRING_SCHEMA,
     ConfigDef,

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import greeting
+
 from hearth_api import STRING_SCHEMA, ConfigDef, Transformation
 
 

@@ -1,7 +1,8 @@
-"""Plugins that misbehave on request: ``misbehave.how`` says in which way, ``misbehave.where`` in which method.
+"""Plugins that misbehave on request: ``misbehave.how`` says how, ``misbehave.where`` in which method.
 
-How: ``raise``, ``exit`` (``os._exit(3)``), ``kill`` (SIGKILL to itself), ``hang``, ``hog`` (takes memory until there
-is none). Where: the name of a method, ``poll`` unless stated. ``misbehave.after`` calls of that method go well first.
+How: ``raise``, ``exit`` (``os._exit(3)``), ``kill`` (SIGKILL to itself), ``hang``, ``hog`` (takes memory
+until there is none). Where: the name of a method, ``poll`` unless stated. ``misbehave.after`` calls of
+that method go well first.
 """
 
 from __future__ import annotations
@@ -122,7 +123,8 @@ class MisbehavingSourceTask(SourceTask):
         time.sleep(0.01)
         number, self._next = self._next, self._next + 1
         offset = {"next": self._next}
-        return [SourceRecord(self._partition, offset, self._topic, value_schema=STRING_SCHEMA, value=str(number))]
+        text = str(number)
+        return [SourceRecord(self._partition, offset, self._topic, value_schema=STRING_SCHEMA, value=text)]
 
     def commit(self) -> None:
         self._misbehave("commit")
