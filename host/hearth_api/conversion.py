@@ -29,9 +29,7 @@ def convert_to(to_schema: Schema, from_schema: Schema | None, value: Any) -> Any
         return _decimal(to_schema, value)
     if to_schema.type is Type.BYTES:
         return _bytes(to_schema, value)
-    return _CONVERSIONS.get((to_schema.type, to_schema.name), _CONVERSIONS[to_schema.type, None])(
-        from_schema, value
-    )
+    return _CONVERSIONS.get((to_schema.type, to_schema.name), _CONVERSIONS[to_schema.type, None])(from_schema, value)
 
 
 def convert_to_boolean(schema: Schema | None, value: Any) -> bool | None:
@@ -105,9 +103,7 @@ def convert_to_date(schema: Schema | None, value: Any) -> dt.date:
     kind = None if schema is None else schema.name
     if isinstance(value, dt.datetime) and kind in (None, Date.LOGICAL_NAME, Timestamp.LOGICAL_NAME):
         if schema is None or kind is not None:
-            days = int(
-                Timestamp.from_logical(Timestamp.SCHEMA, value) / 86_400_000
-            )  # towards 1970, as in Java
+            days = int(Timestamp.from_logical(Timestamp.SCHEMA, value) / 86_400_000)  # towards 1970, as in Java
             return Date.to_logical(Date.SCHEMA, days)
     elif isinstance(value, dt.date) and (schema is None or kind == Date.LOGICAL_NAME):
         return value
@@ -120,9 +116,7 @@ def convert_to_time(schema: Schema | None, value: Any) -> dt.time:
     """Return the value as Time; of a Timestamp the time of day in UTC, a number counts milliseconds."""
     value = _temporal(value)
     kind = None if schema is None else schema.name
-    if isinstance(value, dt.datetime) and (
-        schema is None or kind in (Time.LOGICAL_NAME, Timestamp.LOGICAL_NAME)
-    ):
+    if isinstance(value, dt.datetime) and (schema is None or kind in (Time.LOGICAL_NAME, Timestamp.LOGICAL_NAME)):
         return value.astimezone(dt.timezone.utc).time()
     if isinstance(value, dt.time) and (schema is None or kind == Time.LOGICAL_NAME):
         return value

@@ -49,9 +49,7 @@ def infer_schema(value: Any) -> Schema | None:
         return None if element is None else Schema(Type.ARRAY, value_schema=element)
     if isinstance(value, Mapping):
         keys, items = _common(value.keys()), _common(value.values())
-        return (
-            None if keys is None or items is None else Schema(Type.MAP, key_schema=keys, value_schema=items)
-        )
+        return None if keys is None or items is None else Schema(Type.MAP, key_schema=keys, value_schema=items)
     return None
 
 

@@ -123,9 +123,7 @@ class Time:
         """Return the time of day so many milliseconds after midnight."""
         _check_name(schema, cls.LOGICAL_NAME, "Date")  # Kafka Connect's message names the wrong type, too
         if not 0 <= physical < _MILLIS_PER_DAY:
-            raise DataError(
-                "Time values must use number of milliseconds greater than 0 and less than 86400000"
-            )
+            raise DataError("Time values must use number of milliseconds greater than 0 and less than 86400000")
         seconds, millis = divmod(physical, 1000)
         return dt.time(seconds // 3600, seconds // 60 % 60, seconds % 60, millis * 1000)
 

@@ -207,9 +207,7 @@ class SinkRecord(ConnectRecord):
         self.kafka_offset = kafka_offset
         self.timestamp_type = timestamp_type
         self.original_topic = topic if original_topic is None else original_topic
-        self.original_kafka_partition = (
-            partition if original_kafka_partition is None else original_kafka_partition
-        )
+        self.original_kafka_partition = partition if original_kafka_partition is None else original_kafka_partition
         self.original_kafka_offset = kafka_offset if original_kafka_offset is None else original_kafka_offset
 
     def new_record(self: _Record, **changes: Any) -> _Record:

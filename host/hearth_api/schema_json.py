@@ -30,7 +30,8 @@ def schema_to_json(schema: Schema) -> dict[str, Any]:
     if schema.parameters is not None:
         form["parameters"] = dict(schema.parameters)
     if schema.default is not None:
-        form["default"] = _default_to_json(schema, to_physical(schema, schema.default))
+        # A default struct has the schema as it was before the default was added.
+        form["default"] = _default_to_json(schema, to_physical(_changed(schema, None), schema.default))
     return form
 
 
@@ -53,7 +54,9 @@ def schema_from_json(form: Mapping[str, Any]) -> Schema:
         _inner(form, "keys") if type_ is Type.MAP else None,
         _inner(form, "values" if type_ is Type.MAP else "items") if not type_.is_primitive else None,
     )
-    return schema if form.get("default") is None else _with_default(schema, form["default"])
+    if form.get("default") is None:
+        return schema
+    return _changed(schema, from_physical(schema, _default_from_json(schema, form["default"])))
 
 
 @lru_cache(maxsize=_CACHED)
@@ -93,9 +96,9 @@ def _inner(form: Mapping[str, Any], name: str) -> Schema | None:
     return None if form.get(name) is None else schema_from_json(form[name])
 
 
-def _with_default(schema: Schema, default: Any) -> Schema:
+def _changed(schema: Schema, default: Any) -> Schema:
     _, (type_, optional, _, *rest) = schema.__reduce__()
-    return Schema(type_, optional, from_physical(schema, _default_from_json(schema, default)), *rest)
+    return Schema(type_, optional, default, *rest)
 
 
 def _default_to_json(schema: Schema, value: Any) -> Any:

@@ -1,0 +1,126 @@
+"""Hypothesis strategies for schemas and values that fit them."""
+
+from __future__ import annotations
+
+import datetime as dt
+import decimal
+from typing import Any
+
+from hypothesis import strategies as st
+
+from hearth_api import Date, Decimal, Schema, SchemaBuilder, Struct, Time, Timestamp, Type
+
+TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
+NAME = st.text("abcxyz_@.é", min_size=1, max_size=4)
+INTEGERS = {
+    type_: st.integers(-(1 << bits), (1 << bits) - 1)
+    for type_, bits in ((Type.INT8, 7), (Type.INT16, 15), (Type.INT32, 31), (Type.INT64, 63))
+}
+FLOATS = {Type.FLOAT32: st.floats(width=32), Type.FLOAT64: st.floats()}
+PRIMITIVES: dict[Type, st.SearchStrategy[Any]] = {
+    **INTEGERS,
+    **FLOATS,
+    Type.BOOLEAN: st.booleans(),
+    Type.STRING: TEXT,
+    Type.BYTES: st.binary(max_size=8),
+}
+MOMENTS = st.datetimes(dt.datetime(1, 1, 2), dt.datetime(9999, 12, 30)).map(
+    lambda moment: moment.replace(microsecond=moment.microsecond // 1000 * 1000, tzinfo=dt.timezone.utc)
+)
+TIMES = st.times().map(lambda time: time.replace(microsecond=time.microsecond // 1000 * 1000))
+UNSCALED = st.integers(-(10**40), 10**40)
+
+
+def decimals(scale: int) -> st.SearchStrategy[decimal.Decimal]:
+    """Return decimals of one scale."""
+    context = decimal.Context(prec=100)
+    return UNSCALED.map(lambda unscaled: decimal.Decimal(unscaled).scaleb(-scale, context))
+
+
+@st.composite
+def schemas(draw: st.DrawFn, depth: int = 2, key: bool = False) -> Schema:
+    """Return schemas of every kind; those for keys of maps hold values Python can hash."""
+    builder = draw(_builders(depth, key))
+    if not key and draw(st.booleans()):
+        builder.optional()
+    if draw(st.booleans()):
+        builder.doc(draw(TEXT)).parameter(draw(NAME), draw(TEXT))
+    logical = builder.build().name is not None
+    if not logical and draw(st.booleans()):
+        builder.name(draw(NAME)).version(draw(st.integers(0, 9)))
+    if draw(st.booleans()):
+        default = draw(values(builder.build()))
+        if default is not None:
+            builder.default(default)
+    return builder.build()
+
+
+@st.composite
+def _builders(draw: st.DrawFn, depth: int, key: bool) -> SchemaBuilder:
+    kinds = ["primitive", "logical", *(["array", "map", "struct"] if depth and not key else [])]
+    kind = draw(st.sampled_from(kinds))
+    if kind == "primitive":
+        return SchemaBuilder.type(draw(st.sampled_from([t for t in PRIMITIVES if not (key and t in FLOATS)])))
+    if kind == "logical":
+        decimal_builder = Decimal.builder(draw(st.integers(-3, 5)))
+        return draw(st.sampled_from([Date.builder(), Time.builder(), Timestamp.builder(), decimal_builder]))
+    if kind == "array":
+        return SchemaBuilder.array(draw(schemas(depth - 1)))
+    if kind == "map":
+        return SchemaBuilder.map(draw(schemas(depth - 1, key=True)), draw(schemas(depth - 1)))
+    builder = SchemaBuilder.struct()
+    for name in draw(st.lists(NAME, max_size=3, unique=True)):
+        builder.field(name, draw(schemas(depth - 1)))
+    return builder
+
+
+def values(schema: Schema) -> st.SearchStrategy[Any]:
+    """Return values that fit a schema."""
+    present = _present(schema)
+    return st.none() | present if schema.optional else present
+
+
+def _present(schema: Schema) -> st.SearchStrategy[Any]:
+    logical: dict[str | None, st.SearchStrategy[Any]] = {
+        Date.LOGICAL_NAME: st.dates(),
+        Time.LOGICAL_NAME: TIMES,
+        Timestamp.LOGICAL_NAME: MOMENTS,
+    }
+    if schema.name == Decimal.LOGICAL_NAME:
+        return decimals(Decimal.scale(schema))
+    if schema.name in logical:
+        return logical[schema.name]
+    if schema.type in PRIMITIVES:
+        return PRIMITIVES[schema.type]
+    if schema.type is Type.STRUCT:
+        return st.tuples(*(values(field.schema) for field in schema.fields)).map(
+            lambda row: Struct.unchecked(schema, row)
+        )
+    inner = schema.value_schema
+    assert inner is not None
+    if schema.type is Type.ARRAY:
+        return st.lists(values(inner), max_size=3)
+    assert schema.key_schema is not None
+    return st.dictionaries(values(schema.key_schema), values(inner), max_size=3)
+
+
+SCHEMALESS: st.SearchStrategy[Any] = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(1 << 70), 1 << 70)
+    | st.floats()
+    | TEXT
+    | st.sampled_from(["@", "@map", '"@', "a\\b", '"'])
+    | st.binary(max_size=5)
+    | decimals(2)
+    | MOMENTS
+    | TIMES
+    | st.dates()
+    | schemas(1).flatmap(values).filter(lambda value: isinstance(value, Struct)),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(TEXT | st.sampled_from(["@map", "@bytes", "@"]), inner, max_size=3)
+        | st.dictionaries(st.integers(), inner, max_size=2)
+    ),
+    max_leaves=6,
+)

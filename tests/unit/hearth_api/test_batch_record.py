@@ -1,0 +1,160 @@
+"""Records become batches and come back in order."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hearth_api import (
+    INT64_SCHEMA,
+    STRING_SCHEMA,
+    Batch,
+    DataError,
+    Header,
+    Schema,
+    SinkRecord,
+    SourceRecord,
+    Timestamp,
+    TimestampType,
+    batch_to_sink_records,
+    batch_to_source_records,
+    offset_to_json,
+    records_to_batches,
+)
+from hearth_api.schema import deep_key
+from tests.unit.hearth_api.strategy import SCHEMALESS, TEXT, schemas, values
+
+SCHEMAS = st.none() | schemas(1)
+MILLIS = st.none() | st.integers(0, 1 << 50)
+OFFSETS = st.none() | st.dictionaries(
+    TEXT, st.none() | TEXT | st.booleans() | st.integers(-(1 << 63), 1 << 62), max_size=2
+)
+
+
+def fitting(schema: Schema | None) -> st.SearchStrategy[Any]:
+    """Return values of a schema, or of none, and null."""
+    return st.none() | (SCHEMALESS if schema is None else values(schema))
+
+
+@st.composite
+def headers(draw: st.DrawFn) -> Header:
+    """Return headers with and without schema."""
+    schema = draw(SCHEMAS)
+    return Header(draw(TEXT), schema, draw(fitting(schema)))
+
+
+@st.composite
+def source_records(draw: st.DrawFn) -> list[SourceRecord]:
+    """Return records of a few topics, schemas and partitions, often alike."""
+    kinds = draw(st.lists(st.tuples(SCHEMAS, SCHEMAS, st.sampled_from("tu"), OFFSETS), min_size=1, max_size=3))
+    records = []
+    for key_schema, value_schema, topic, partition in draw(st.lists(st.sampled_from(kinds), max_size=5)):
+        key, value = draw(fitting(key_schema)), draw(fitting(value_schema))
+        kafka_partition, extra = draw(st.none() | st.integers(0, 9)), draw(st.lists(headers(), max_size=2))
+        records.append(
+            SourceRecord(
+                partition, draw(OFFSETS), topic, kafka_partition,
+                key_schema, key, value_schema, value, draw(MILLIS), extra,
+            )
+        )  # fmt: skip
+    return records
+
+
+@st.composite
+def sink_records(draw: st.DrawFn) -> list[SinkRecord]:
+    """Return records of a few topics and schemas, some of them changed by a transformation."""
+    kinds = draw(st.lists(st.tuples(SCHEMAS, SCHEMAS, st.sampled_from("tu")), min_size=1, max_size=3))
+    records = []
+    for key_schema, value_schema, topic in draw(st.lists(st.sampled_from(kinds), max_size=5)):
+        key, value = draw(fitting(key_schema)), draw(fitting(value_schema))
+        record = SinkRecord(
+            topic, draw(st.integers(0, 9)), key_schema, key, value_schema, value, draw(st.integers(0, 1 << 60)),
+            draw(MILLIS), draw(st.sampled_from(TimestampType)), draw(st.lists(headers(), max_size=2)),
+        )  # fmt: skip
+        records.append(record.new_record(topic="v", partition=3) if draw(st.booleans()) else record)
+    return records
+
+
+def parts(record: SourceRecord | SinkRecord) -> Any:
+    """Return everything in a record, comparable with NaN in it."""
+    extra = [(header.key, header.schema, deep_key(header.value)) for header in record.headers]
+    names = ("source_partition", "source_offset", "kafka_offset", "timestamp_type", "original_topic",
+             "original_kafka_partition", "original_kafka_offset")  # fmt: skip
+    own = [getattr(record, name, None) for name in names]
+    return (
+        record.topic, record.kafka_partition, record.key_schema, deep_key(record.key),
+        record.value_schema, deep_key(record.value), record.timestamp, extra, own,
+    )  # fmt: skip
+
+
+def sent(batches: list[Batch]) -> list[Batch]:
+    """Return the batches as the other end of a pipe sees them."""
+    return [Batch.from_arrow(batch.to_arrow()) for batch in batches]
+
+
+@given(source_records())
+def test_source_records_come_back(records: list[SourceRecord]) -> None:
+    """No record, no part of it and no place in the order is lost."""
+    back = [record for batch in sent(records_to_batches(records)) for record in batch_to_source_records(batch)]
+    assert list(map(parts, back)) == list(map(parts, records))
+
+
+@given(sink_records())
+def test_sink_records_come_back(records: list[SinkRecord]) -> None:
+    """A sink sees the same records, with the place each was read from."""
+    back = [record for batch in sent(records_to_batches(records)) for record in batch_to_sink_records(batch)]
+    assert list(map(parts, back)) == list(map(parts, records))
+
+
+def test_batch_ends_where_something_changes() -> None:
+    """A batch has one topic, one pair of schemas and one source partition."""
+
+    def record(topic: str = "t", partition: int = 0, schema: Schema = STRING_SCHEMA, value: Any = "v") -> SourceRecord:
+        return SourceRecord({"p": partition}, None, topic, value_schema=schema, value=value)
+
+    records = [record(), record(), record("u"), record("u", 1), record("u", 1, INT64_SCHEMA, 5), record()]
+    assert [batch.num_rows for batch in records_to_batches(records)] == [2, 1, 1, 1, 1]
+    assert records_to_batches([]) == []
+
+
+def test_empty_columns_are_left_out() -> None:
+    """Columns that would hold nulls only do not travel."""
+    (source,) = records_to_batches([SourceRecord(None, None, "t", value="x")])
+    assert source.data.schema.names == ["value"]
+    (sink,) = records_to_batches([SinkRecord("t", 0, None, None, None, "x", 5, 6)])
+    assert sink.data.schema.names == ["value", "partition", "timestamp", "offset"]
+
+
+def test_original_place_travels_when_it_differs() -> None:
+    """The commit position of a record that was moved is not lost."""
+    record = SinkRecord("t", 1, None, None, None, "x", 5).new_record(topic="u", partition=2)
+    (batch,) = records_to_batches([record])
+    assert batch.original_topic == "t"
+    assert batch.column("original_partition").to_pylist() == [1]
+    assert batch.column("original_offset") is None
+
+
+@pytest.mark.parametrize(
+    ("offset", "text"),
+    [({"position": 5}, '{"position":5}'), ({"a": "é", "b": None}, '{"a":"é","b":null}'), ({"é": True}, '{"é":true}'),
+     ({'"': 1}, '{"\\"":1}'), ({}, "{}"), ({"b": b"\x00"}, '{"b":"AA=="}')],
+)  # fmt: skip
+def test_offsets_are_json_as_kafka_stores_them(offset: dict[str, Any], text: str) -> None:
+    """No spaces, nothing escaped that need not be, bytes as base64."""
+    assert offset_to_json(offset) == text
+
+
+def test_offsets_hold_primitive_values() -> None:
+    """What Kafka Connect could not read back is refused."""
+    with pytest.raises(DataError, match="not primitive"):
+        offset_to_json({"a": dt.date(2020, 1, 1)})
+
+
+def test_misfit_fails_the_conversion() -> None:
+    """A source that lies about its schema is told so."""
+    with pytest.raises(DataError):
+        records_to_batches([SourceRecord(None, None, "t", value_schema=Timestamp.SCHEMA, value="x")])

@@ -1,0 +1,108 @@
+"""Columns hold the values of records and give them back."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hearth_api import (
+    BOOLEAN_SCHEMA,
+    BYTES_SCHEMA,
+    FLOAT64_SCHEMA,
+    INT8_SCHEMA,
+    INT64_SCHEMA,
+    STRING_SCHEMA,
+    DataError,
+    Decimal,
+    Schema,
+    SchemaBuilder,
+    Struct,
+    Timestamp,
+    Type,
+    arrow_type,
+    column_to_values,
+    values_to_column,
+)
+from hearth_api.schema import deep_key
+from tests.unit.hearth_api.strategy import SCHEMALESS, schemas, values
+
+
+@given(st.data())
+def test_values_come_back(data: st.DataObject) -> None:
+    """Values of any schema survive, nulls included, in slices as well."""
+    schema = data.draw(schemas())
+    rows = data.draw(st.lists(st.none() | values(schema), max_size=5))
+    column = values_to_column(schema, rows)
+    assert column.type == arrow_type(schema)
+    assert deep_key(column_to_values(schema, column)) == deep_key(rows)
+    start = data.draw(st.integers(0, len(rows)))
+    assert deep_key(column_to_values(schema, column.slice(start))) == deep_key(rows[start:])
+
+
+@given(st.lists(SCHEMALESS, max_size=5))
+def test_schemaless_values_come_back(rows: list[Any]) -> None:
+    """Without schema a column holds JSON texts."""
+    column = values_to_column(None, rows)
+    assert column.type == pa.string()
+    assert deep_key(column_to_values(None, column)) == deep_key(rows)
+
+
+def test_logical_types_are_kept_physically() -> None:
+    """Columns hold Connect's own encoding of moments and decimals."""
+    moment = dt.datetime(1970, 1, 1, 0, 0, 1, tzinfo=dt.timezone.utc)
+    assert values_to_column(Timestamp.SCHEMA, [moment, None]).equals(pa.array([1000, None], pa.int64()))
+    assert arrow_type(Decimal.schema(2)) == pa.binary()
+
+
+def test_mixed_arrays_hold_json() -> None:
+    """An array of mixed types is an array of JSON texts."""
+    schema = Schema(Type.ARRAY)
+    column = values_to_column(schema, [[1, "x", None], None, []])
+    assert column.type == pa.list_(pa.string())
+    assert column_to_values(schema, column) == [[1, "x", None], None, []]
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "text"),
+    [
+        (INT8_SCHEMA, 128, "128 is out of range for value, schema type: INT8"),
+        (INT64_SCHEMA, 1 << 63, "9223372036854775808 is out of range"),
+        (INT64_SCHEMA, True, "with type INT64: class bool for value"),
+        (INT64_SCHEMA, 1.0, "with type INT64: class float for value"),
+        (FLOAT64_SCHEMA, 1, "with type FLOAT64: class int for value"),
+        (BOOLEAN_SCHEMA, 1, "with type BOOLEAN: class int for value"),
+        (STRING_SCHEMA, b"x", "with type STRING: class bytes for value"),
+        (STRING_SCHEMA, "\ud800", "cannot be kept in a column"),
+        (BYTES_SCHEMA, "x", "with type BYTES: class str for value"),
+        (Timestamp.SCHEMA, 1, "with type INT64: class int for value"),
+        (SchemaBuilder.array(INT8_SCHEMA).build(), 5, "with type ARRAY: class int for value"),
+        (SchemaBuilder.array(INT8_SCHEMA).build(), ["x"], "with type INT8: class str"),
+        (SchemaBuilder.struct().build(), {}, "with type STRUCT: class dict for value"),
+        (Schema(Type.MAP), {None: 1}, "may not have a null key"),
+    ],
+)
+def test_misfits_are_refused(schema: Schema, value: Any, text: str) -> None:
+    """Arrow would bend some values; a column takes only what the schema says."""
+    with pytest.raises(DataError) as error:
+        values_to_column(schema, [value])
+    assert text in str(error.value)
+
+
+def test_struct_of_another_schema_is_refused() -> None:
+    """The message is that of Kafka's JSON converter."""
+    wanted = SchemaBuilder.struct().field("a", INT8_SCHEMA).build()
+    with pytest.raises(DataError, match=r"Mismatching schema\."):
+        values_to_column(wanted, [Struct(SchemaBuilder.struct().build())])
+
+
+def test_subclasses_are_taken_as_their_base() -> None:
+    """A named integer or text is as good as a plain one."""
+    port, name = type("Port", (int,), {})(5), type("Name", (str,), {})("x")
+    assert values_to_column(INT8_SCHEMA, [port]).to_pylist() == [5]
+    assert values_to_column(STRING_SCHEMA, [name]).to_pylist() == ["x"]
+    assert values_to_column(BYTES_SCHEMA, [bytearray(b"x"), memoryview(b"y")]).to_pylist() == [b"x", b"y"]

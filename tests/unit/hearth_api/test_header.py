@@ -1,0 +1,103 @@
+"""Headers keep their order and may have the same name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from hearth_api import (
+    FLOAT64_SCHEMA,
+    INT32_SCHEMA,
+    INT64_SCHEMA,
+    STRING_SCHEMA,
+    DataError,
+    Header,
+    Headers,
+    SchemaBuilder,
+    Struct,
+)
+
+
+def keys(headers: Headers) -> list[str]:
+    """Return the names in order."""
+    return [header.key for header in headers]
+
+
+@pytest.fixture
+def headers() -> Headers:
+    """Provide three headers, two of one name."""
+    return Headers().add_string("a", "1").add_int("b", 2).add_string("a", "3")
+
+
+def test_names_may_repeat(headers: Headers) -> None:
+    """The newest of a name is found first, all of them in order."""
+    last = headers.last_with_name("a")
+    assert last == Header("a", STRING_SCHEMA, "3")
+    assert [header.value for header in headers.all_with_name("a")] == ["1", "3"]
+    assert headers.last_with_name("x") is None
+    assert len(headers) == 3
+
+
+def test_remove_takes_all_of_a_name(headers: Headers) -> None:
+    """Removing a name leaves the others."""
+    assert keys(headers.remove("a")) == ["b"]
+    assert not headers.clear()
+
+
+def test_retain_latest_keeps_one_per_name(headers: Headers) -> None:
+    """Of each name, or of the given one, only the newest is left, in its place."""
+    assert keys(headers.duplicate().retain_latest()) == ["b", "a"]
+    assert keys(headers.duplicate().retain_latest("b")) == ["a", "b", "a"]
+    assert keys(headers.retain_latest("a")) == ["b", "a"]
+
+
+def test_apply_replaces_or_removes(headers: Headers) -> None:
+    """A function sees every header of a name and may drop it."""
+    headers.apply(lambda header: header.rename("c") if header.value == "1" else None, "a")
+    assert keys(headers) == ["c", "b"]
+
+
+def test_duplicate_is_independent(headers: Headers) -> None:
+    """Changing a copy leaves the original alone."""
+    copy = headers.duplicate().add_boolean("c", True)
+    assert len(headers) == 3
+    assert headers != copy
+
+
+@pytest.mark.parametrize("value", ["x", None, 1 << 31])
+def test_value_must_fit_its_schema(value: Any) -> None:
+    """A header of the wrong type is refused when it is added."""
+    with pytest.raises(DataError):
+        Headers().add("a", INT32_SCHEMA, value)
+
+
+def test_schemaless_values_are_taken_as_they_are() -> None:
+    """Without schema there is nothing to check."""
+    assert Headers().add("a", None, object).last_with_name("a") is not None
+
+
+def test_shortcuts_set_the_schema() -> None:
+    """The short forms know the type."""
+    headers = Headers().add_int("i", 1).add_float("f", 1.5).add_bytes("b", b"x")
+    assert [header.schema for header in headers][:2] == [INT64_SCHEMA, FLOAT64_SCHEMA]
+
+
+def test_struct_brings_its_schema() -> None:
+    """A struct without schema answers with its own."""
+    schema = SchemaBuilder.struct().build()
+    assert Header("a", None, Struct(schema)).schema == schema
+
+
+def test_name_is_required() -> None:
+    """A header without name cannot be written to Kafka."""
+    missing: Any = None
+    with pytest.raises(DataError, match="Null header keys"):
+        Header(missing)
+
+
+def test_equal_headers_have_equal_hashes(headers: Headers) -> None:
+    """Headers can be kept in sets and compared."""
+    assert headers == headers.duplicate()
+    assert hash(headers) == hash(headers.duplicate())
+    assert Header("a", None, 1).with_value(None, 2) == Header("a", None, 2)

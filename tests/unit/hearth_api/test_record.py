@@ -1,0 +1,67 @@
+"""Records are changed by copies."""
+
+from __future__ import annotations
+
+import pytest
+
+from hearth_api import STRING_SCHEMA, Header, SinkRecord, SourceRecord, TimestampType, TopicPartition
+
+
+def source_record() -> SourceRecord:
+    """Return a record with something in every part."""
+    headers = [Header("h", STRING_SCHEMA, "x")]
+    return SourceRecord({"f": 1}, {"p": 2}, "t", 3, STRING_SCHEMA, "k", STRING_SCHEMA, "v", 4, headers)
+
+
+def test_copy_keeps_what_is_not_changed() -> None:
+    """A new record differs in the named parts only."""
+    record = source_record()
+    assert record.new_record() == record
+    changed = record.new_record(topic="u", kafka_partition=None, value=None)
+    assert (changed.topic, changed.kafka_partition, changed.value) == ("u", None, None)
+    assert (changed.source_partition, changed.source_offset, changed.key) == ({"f": 1}, {"p": 2}, "k")
+
+
+def test_copy_has_headers_of_its_own() -> None:
+    """Headers are changed in place, so two records never share them."""
+    record = source_record()
+    record.new_record().headers.clear()
+    assert len(record.headers) == 1
+
+
+def test_unknown_part_is_a_mistake() -> None:
+    """A misspelt part is told, not ignored."""
+    with pytest.raises(TypeError, match="has no 'valeu'"):
+        source_record().new_record(valeu=1)
+
+
+def test_sink_record_remembers_where_it_was_read() -> None:
+    """Offsets are committed by the original topic and partition, whatever became of the record."""
+    record = SinkRecord("t", 1, None, None, None, "v", 7, 8, TimestampType.CREATE_TIME)
+    changed = record.new_record(topic="u", kafka_partition=5)
+    assert (changed.topic, changed.kafka_partition) == ("u", 5)
+    assert (changed.original_topic, changed.original_kafka_partition) == ("t", 1)
+    assert (changed.original_kafka_offset, changed.timestamp_type) == (7, TimestampType.CREATE_TIME)
+
+
+def test_headers_appear_when_asked_for() -> None:
+    """A record without headers costs nothing and still can be given some."""
+    record = SourceRecord(None, None, "t")
+    assert not record.has_headers
+    record.headers.add_string("a", "b")
+    assert record.has_headers
+
+
+def test_equality_covers_every_part() -> None:
+    """Equal records have equal parts and equal hashes; empty headers are no headers."""
+    record, other = source_record(), source_record()
+    assert record == other
+    assert hash(record) == hash(other)
+    assert record != other.new_record(timestamp=5)
+    assert SourceRecord(None, None, "t") == SourceRecord(None, None, "t", headers=[])
+    assert record != SinkRecord("t", 0, None, None, None, None, 0)
+
+
+def test_topic_partition_reads_as_kafkas() -> None:
+    """The text of a partition is Kafka's."""
+    assert str(TopicPartition("a", 3)) == "a-3"

@@ -1,0 +1,108 @@
+"""Structs hold values that fit their schema."""
+
+from __future__ import annotations
+
+import pytest
+
+from hearth_api import (
+    BYTES_SCHEMA,
+    FLOAT32_SCHEMA,
+    INT32_SCHEMA,
+    OPTIONAL_STRING_SCHEMA,
+    STRING_SCHEMA,
+    DataError,
+    Schema,
+    SchemaBuilder,
+    Struct,
+    Type,
+)
+
+SCHEMA = (
+    SchemaBuilder.struct()
+    .field("a", SchemaBuilder.int32().default(4))
+    .field("b", OPTIONAL_STRING_SCHEMA)
+    .field("c", STRING_SCHEMA)
+    .build()
+)
+
+
+def test_defaults_stand_in_only_for_get() -> None:
+    """`get` applies the default of a field, the other getters do not."""
+    struct = Struct(SCHEMA)
+    assert struct.get("a") == 4
+    assert struct.get_without_default("a") is None
+    assert struct.get_int32("a") is None
+
+
+def test_put_checks_the_value() -> None:
+    """A value that does not fit its field never gets in."""
+    with pytest.raises(DataError) as wrong_class:
+        Struct(SCHEMA).put("a", "x")
+    assert str(wrong_class.value) == 'Invalid Python object for schema with type INT32: class str for field: "a"'
+    with pytest.raises(DataError) as null:
+        Struct(SCHEMA).put("c", None)
+    assert str(null.value) == 'Invalid value: null used for required field: "c", schema type: STRING'
+
+
+def test_unknown_fields_are_refused() -> None:
+    """Both reading and writing a field need one of that name."""
+    with pytest.raises(DataError, match="x is not a valid field name"):
+        Struct(SCHEMA).put("x", 1)
+    with pytest.raises(DataError, match="x is not a valid field name"):
+        Struct(SCHEMA).get("x")
+
+
+def test_typed_getters_check_the_type() -> None:
+    """A typed getter is refused on a field of another type."""
+    with pytest.raises(DataError, match="Field 'b' is not of type INT32"):
+        Struct(SCHEMA).get_int32("b")
+
+
+def test_typed_getters_return_what_was_put() -> None:
+    """There is a typed getter for every type."""
+    builder = SchemaBuilder.struct()
+    inner = SchemaBuilder.struct().build()
+    samples = {
+        "int8": 1, "int16": 2, "int32": 3, "int64": 4, "float32": 0.5, "float64": 0.1, "boolean": True,
+        "string": "s", "bytes": b"b", "array": [1], "map": {"k": 1}, "struct": Struct(inner),
+    }  # fmt: skip
+    containers: dict[str, Schema | SchemaBuilder] = {
+        "array": SchemaBuilder.array(INT32_SCHEMA),
+        "map": SchemaBuilder.map(STRING_SCHEMA, INT32_SCHEMA),
+        "struct": inner,
+    }
+    for name in samples:
+        builder.field(name, containers.get(name) or SchemaBuilder(Type(name)))
+    struct = Struct(builder.build())
+    for name, value in samples.items():
+        assert getattr(struct.put(name, value), f"get_{name}")(name) == value
+
+
+def test_validation_asks_for_values_without_default() -> None:
+    """A struct is complete when every field has a value, may be null or has a default."""
+    with pytest.raises(DataError, match='null used for required field: "c"'):
+        Struct(SCHEMA).validate()
+    Struct(SCHEMA).put("c", "x").validate()
+
+
+def test_text_leaves_unset_fields_out() -> None:
+    """The text is Kafka Connect's, floats in Java's layout."""
+    schema = SchemaBuilder.struct().field("f", FLOAT32_SCHEMA).field("s", SCHEMA).field("y", BYTES_SCHEMA).build()
+    struct = Struct(schema).put("f", 1.100000023841858).put("s", Struct(SCHEMA).put("c", "x"))
+    assert str(struct) == "Struct{f=1.1,s=Struct{c=x}}"
+
+
+def test_structs_compare_by_schema_and_values() -> None:
+    """Equal structs have equal hashes, and NaN equals itself."""
+    schema = SchemaBuilder.struct().field("f", FLOAT32_SCHEMA).build()
+    first, second = Struct(schema).put("f", float("nan")), Struct(schema).put("f", float("nan"))
+    assert first == second
+    assert hash(first) == hash(second)
+    assert first != Struct(schema).put("f", 1.0)
+    assert Struct(SCHEMA) != Struct(schema)
+
+
+def test_struct_needs_a_struct_schema() -> None:
+    """Only struct schemas have fields."""
+    with pytest.raises(DataError, match="Not a struct schema"):
+        Struct(INT32_SCHEMA)

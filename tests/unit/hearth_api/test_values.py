@@ -1,0 +1,137 @@
+"""Texts become the values Kafka 4.3.1's Values.parseString makes of them."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hearth_api import (
+    BOOLEAN_SCHEMA,
+    FLOAT32_SCHEMA,
+    INT8_SCHEMA,
+    INT16_SCHEMA,
+    STRING_SCHEMA,
+    Schema,
+    Timestamp,
+    Type,
+    convert_to_string,
+    parse_string,
+)
+
+GOLDEN: list[dict[str, Any]] = json.loads((Path(__file__).parent / "golden" / "parse_string.json").read_text("ascii"))
+
+
+@pytest.fixture(autouse=True)
+def utc(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Read moments in UTC, the zone the golden values were made in."""
+    monkeypatch.setenv("TZ", "UTC")
+    time.tzset()
+
+
+def short(schema: Schema | None) -> str:
+    """Return a schema as the golden file writes it."""
+    if schema is None:
+        return "-"
+    text = str(schema.type)
+    if schema.name is not None:
+        text += "'" + schema.name.rpartition(".")[2]
+    if schema.parameters is not None:
+        text += "{" + ", ".join(f"{name}={value}" for name, value in schema.parameters.items()) + "}"
+    if schema.type is Type.ARRAY:
+        text += f"<{short(schema.value_schema)}>"
+    if schema.type is Type.MAP:
+        text += f"<{short(schema.key_schema)},{short(schema.value_schema)}>"
+    return text
+
+
+@pytest.mark.parametrize("case", GOLDEN, ids=lambda case: ascii(case["text"]))
+def test_text_is_read_as_by_kafka(case: dict[str, Any]) -> None:
+    """Type and value of each text are those that the Java class gave, which printed the value again."""
+    schema, value = parse_string(case["text"])
+    assert short(schema) == case["schema"]
+    assert convert_to_string(schema, value) == case["string"]
+
+
+@pytest.mark.parametrize(
+    ("text", "schema", "value"),
+    [
+        ("null", None, None),
+        ("  true  ", BOOLEAN_SCHEMA, True),
+        ("true}", STRING_SCHEMA, "true}"),
+        ('[1, 2, 300, "four"]', Schema(Type.ARRAY), [1, 2, 300, "four"]),
+        (
+            '{1:1, 2:1, 300:300, 4:"four"}',
+            Schema(Type.MAP, key_schema=INT16_SCHEMA),
+            {1: 1, 2: 1, 300: 300, 4: "four"},
+        ),
+        ("[1, 2, 3,,,]", STRING_SCHEMA, "[1, 2, 3,,,]"),
+        ("[1,]", Schema(Type.ARRAY, value_schema=INT8_SCHEMA), [1]),
+        ("[1] x", Schema(Type.ARRAY, value_schema=INT8_SCHEMA), [1]),
+        ("[1, null]", STRING_SCHEMA, "[1, null]"),
+        ("[null, null]", Schema(Type.ARRAY), [None, None]),
+        ("{}", Schema(Type.MAP), {}),
+        ("1.0", INT8_SCHEMA, 1),
+        ("300.0", INT16_SCHEMA, 300),
+        ("66000.0008", FLOAT32_SCHEMA, 66000.0),
+        ("12:34", INT8_SCHEMA, 12),
+        ('"quoted"', STRING_SCHEMA, '"quoted"'),
+        ("   ", STRING_SCHEMA, "   "),
+        ("", STRING_SCHEMA, ""),
+        (
+            "2019-08-23T14\\:34\\:54.346Z",
+            Timestamp.SCHEMA,
+            dt.datetime(2019, 8, 23, 14, 34, 54, 346000, tzinfo=dt.timezone.utc),
+        ),
+    ],
+)
+def test_cases_other_implementations_get_wrong(text: str, schema: Schema | None, value: Any) -> None:
+    """Kafka's own tests hold these."""
+    assert parse_string(text) == (schema, value)
+
+
+def test_moments_are_read_in_the_machines_zone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The Z at the end is only a letter to Java."""
+    monkeypatch.setenv("TZ", "EST+5")
+    time.tzset()
+    moment = dt.datetime(2019, 8, 23, 19, 34, 54, 346000, tzinfo=dt.timezone.utc)
+    assert parse_string("2019-08-23T14:34:54.346Z").value == moment
+    assert convert_to_string(Timestamp.SCHEMA, moment) == "2019-08-23T14:34:54.346Z"
+
+
+@pytest.mark.parametrize("text", ["0000-00-00", "9999-12-99", "25:00:00.000Z", "[25:00:00.000Z]"])
+def test_what_python_cannot_hold_stays_text(text: str) -> None:
+    """Nothing is bent or lost: such a day or time is kept as it was written."""
+    schema, value = parse_string(text)
+    assert convert_to_string(schema, value) in (text, '["25:00:00.000Z"]')
+
+
+def test_map_as_key_stays_text() -> None:
+    """Python has no hash for a map."""
+    assert parse_string("{{1:2}:3}") == (STRING_SCHEMA, "{{1:2}:3}")
+    assert parse_string("{[1]:3}").value == {(1,): 3}
+
+
+def test_nothing_is_read_from_nothing() -> None:
+    """None has neither schema nor value."""
+    assert parse_string(None) == (None, None)
+
+
+@given(st.text('[]{}:,"\\ \t019a-+.eETZtrunl\u0661é', max_size=30))
+def test_every_text_is_read(text: str) -> None:
+    """No text raises, and what is read can be printed."""
+    schema, value = parse_string(text)
+    assert (convert_to_string(schema, value) is None) == (value is None)
+
+
+@given(st.recursive(st.integers(-(1 << 63), (1 << 63) - 1) | st.text('ab "\\', max_size=4), st.lists, max_leaves=8))
+def test_printed_arrays_of_numbers_read_back(value: Any) -> None:
+    """Arrays of one type of number come back as they were printed."""
+    if isinstance(value, list) and value and all(type(item) is int for item in value):
+        assert parse_string(convert_to_string(None, value)).value == value

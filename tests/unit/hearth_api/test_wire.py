@@ -1,0 +1,107 @@
+"""Values travel as JSON and come back as they were."""
+
+from __future__ import annotations
+
+import datetime as dt
+import decimal
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hearth_api import (
+    INT32_SCHEMA,
+    DataError,
+    Decimal,
+    SchemaBuilder,
+    Struct,
+    Timestamp,
+    plain_from_json,
+    plain_to_json,
+    value_from_json,
+    value_to_json,
+)
+from hearth_api.schema import deep_key
+from tests.unit.hearth_api.strategy import SCHEMALESS, schemas, values
+
+
+def same(first: Any, other: Any) -> bool:
+    """Compare deeply, with NaN equal to itself and types told apart."""
+    return deep_key(first) == deep_key(other) and type(first) is type(other)
+
+
+@given(SCHEMALESS)
+def test_schemaless_values_come_back(value: Any) -> None:
+    """Whatever Python value a record may hold survives, and the text is strict JSON."""
+    text = plain_to_json(value)
+    json.loads(text, parse_constant=pytest.fail)
+    assert same(plain_from_json(text), value)
+
+
+@given(st.data())
+def test_values_with_schema_come_back(data: st.DataObject) -> None:
+    """The physical form and the schema together give the value."""
+    schema = data.draw(schemas())
+    value = data.draw(values(schema))
+    assert same(value_from_json(schema, value_to_json(schema, value)), value)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ({"a": [1, "é", None]}, '{"a":[1,"é",null]}'),
+        (b"\x00", '{"@bytes":"AA=="}'),
+        (decimal.Decimal("1.50"), '{"@decimal":"1.50"}'),
+        (dt.datetime(1970, 1, 1, 0, 0, 1, tzinfo=dt.timezone.utc), '{"@timestamp":1000}'),
+        (dt.date(1970, 1, 2), '{"@date":1}'),
+        (dt.time(0, 0, 1), '{"@time":1000}'),
+        (float("-inf"), '{"@float":"-Infinity"}'),
+        ({1: 2}, '{"@map":[[1,2]]}'),
+        ({"@bytes": "x"}, '{"@map":[["@bytes","x"]]}'),
+        ({"@a": 1, "b": 2}, '{"@a":1,"b":2}'),
+    ],
+)
+def test_what_json_lacks_is_tagged(value: Any, text: str) -> None:
+    """These texts cross between releases of host and bundles, so they stay as they are."""
+    assert plain_to_json(value) == text
+    assert same(plain_from_json(text), value)
+
+
+def test_struct_brings_its_schema() -> None:
+    """A struct without schema beside it is tagged with its own."""
+    struct = Struct(SchemaBuilder.struct().field("a", INT32_SCHEMA).build()).put("a", 1)
+    schema = '{"type":"struct","fields":[{"type":"int32","optional":false,"field":"a"}],"optional":false}'
+    assert plain_to_json(struct) == json.dumps({"@struct": [schema, {"a": 1}]}, separators=(",", ":"))
+
+
+def test_physical_forms_are_numbers_and_bytes() -> None:
+    """With a schema moments are numbers, decimals bytes and structs objects."""
+    schema = SchemaBuilder.struct().field("t", Timestamp.SCHEMA).field("d", Decimal.schema(1)).build()
+    struct = Struct(schema).put("t", dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc)).put("d", decimal.Decimal("1.5"))
+    assert value_to_json(schema, struct) == '{"t":0,"d":{"@bytes":"Dw=="}}'
+
+
+def test_unknown_tag_is_refused() -> None:
+    """A tag of a later release must not pass as data."""
+    with pytest.raises(DataError, match="unknown kind of value in JSON: '@new'"):
+        plain_from_json('{"@new":1}')
+
+
+def test_foreign_objects_are_refused() -> None:
+    """Only values of the record API travel."""
+    with pytest.raises(DataError, match="class object does not have corresponding schema type"):
+        plain_to_json([object()])
+
+
+def test_subclasses_travel_as_their_base() -> None:
+    """A tuple is a list and a named integer a number."""
+    assert plain_to_json((1, type("Port", (int,), {})(2))) == "[1,2]"
+
+
+@pytest.mark.parametrize("value", [1.5, "x", Struct(SchemaBuilder.struct().build())])
+def test_misfits_are_refused(value: Any) -> None:
+    """A value that does not fit its schema is told before it travels."""
+    with pytest.raises(DataError):
+        value_to_json(SchemaBuilder.struct().field("a", INT32_SCHEMA).build(), value)
