@@ -1,0 +1,105 @@
+"""A host of one's own: `hearth standalone` as a child process, spoken to over its REST API."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from hearth.foundation.child import start_child, stop_child
+from hearth.foundation.properties import render
+from hearth_api.errors import ConnectError, NotFoundError
+
+_START_TIMEOUT = 60.0
+_REQUEST_TIMEOUT = 100.0
+"""A little more than the 90 s after which the host itself gives up on a request."""
+_STOP_GRACE = 30.0
+_POLL = 0.1
+_LAST_WORDS = 15
+
+
+class LocalHost:
+    """A host that keeps its files in one folder and ends with the process that started it."""
+
+    def __init__(self, folder: Path, port: int, settings: Mapping[str, str]) -> None:
+        """Describe a host that will listen on `port`; nothing is started yet."""
+        self.folder = folder
+        self.url = f"http://localhost:{port}"
+        self._settings = {**settings, "listeners": f"http://127.0.0.1:{port}"}
+        self._child: subprocess.Popen[bytes] | None = None
+
+    @property
+    def log(self) -> Path:
+        """Return the file that holds what the host prints."""
+        return self.folder / "host.log"
+
+    @property
+    def is_running(self) -> bool:
+        """Return whether the process is alive."""
+        return self._child is not None and self._child.poll() is None
+
+    def start(self) -> None:
+        """Start the host and return when it answers; relative paths of connectors begin in its folder."""
+        worker = self.folder / "worker.properties"
+        worker.write_text(render(self._settings), encoding="ascii")
+        command = [sys.executable, "-m", "hearth", "standalone", str(worker)]
+        with self.log.open("wb") as log:
+            self._child = start_child(
+                command, cwd=self.folder, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT
+            )
+        deadline = time.monotonic() + _START_TIMEOUT
+        while not self._answers():
+            if not self.is_running:
+                raise self.failure(f"ended with code {self._child.wait()}")
+            if time.monotonic() > deadline:
+                raise self.failure(f"did not answer on {self.url} within {_START_TIMEOUT:.0f} s")
+            time.sleep(_POLL)
+
+    def request(self, method: str, path: str, body: object = None) -> Any:
+        """Send a request and return the JSON of the answer; the host's own message becomes the error."""
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(  # noqa: S310  the URL is our own
+            self.url + path, data, {"Content-Type": "application/json"}, method=method
+        )
+        try:
+            with urllib.request.urlopen(request, timeout=_REQUEST_TIMEOUT) as answer:  # noqa: S310
+                return json.loads(answer.read() or b"null")
+        except urllib.error.HTTPError as error:
+            with error:
+                raise _as_error(error.code, error.read()) from error
+        except OSError as error:
+            raise ConnectError(f"{method} {self.url}{path}: {error}", code="host.unreachable") from error
+
+    def stop(self) -> None:
+        """Stop the host in order: its tasks drain; kill it when that takes too long."""
+        if self._child is not None:
+            stop_child(self._child, _STOP_GRACE)
+
+    def failure(self, fact: str) -> ConnectError:
+        """Return the error that tells a fact about the host together with its last words."""
+        lines = self.log.read_text(encoding="utf-8", errors="replace").splitlines()[-_LAST_WORDS:]
+        return ConnectError(
+            "\n".join((f"the host {fact}; its last words:", *lines)), code="host.start", hint=f"see {self.log}"
+        )
+
+    def _answers(self) -> bool:
+        try:
+            self.request("GET", "/")
+        except ConnectError:
+            return False
+        return True
+
+
+def _as_error(status: int, body: bytes) -> ConnectError:
+    try:
+        message = json.loads(body)["message"]
+    except (ValueError, KeyError, TypeError):
+        message = body.decode(errors="replace")
+    kind = NotFoundError if status == 404 else ConnectError
+    return kind(f"HTTP {status}: {message}", code="host.answer")

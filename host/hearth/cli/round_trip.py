@@ -1,0 +1,86 @@
+"""Lines go into one file and come out of another: what was sent, what arrived, and whether that is the same."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from hearth_api.errors import ConnectError
+
+_TIMEOUT = 90.0
+_POLL = 0.1
+_ASK_EVERY = 2.0
+
+
+class RoundTrip:
+    """Numbered lines that are sent through a source's file and looked for in a sink's file.
+
+    Numbers go on where the source's file ends, so each line is known from all that were ever sent. What
+    earlier runs sent may arrive now and does not count.
+    """
+
+    def __init__(self, source: Path, sink: Path) -> None:
+        """Look at both files as they are now; either may be missing."""
+        self.source = source
+        self.sink = sink
+        self._sent: list[str] = []
+        self._begin = self._seen = sink.stat().st_size if sink.exists() else 0
+
+    def send(self, count: int) -> None:
+        """Append so many lines to the source's file."""
+        lines_before = self.source.read_bytes().count(b"\n") if self.source.exists() else 0
+        self._sent = [f"Hello from Hearth, line {lines_before + each}" for each in range(1, count + 1)]
+        with self.source.open("a", encoding="utf-8") as file:
+            file.write("".join(f"{line}\n" for line in self._sent))
+            file.flush()
+            os.fsync(file.fileno())
+
+    def wait(self) -> Iterator[int]:
+        """Wait until every line has arrived; yield now and then how many are missing.
+
+        Raises `ConnectError` when some are missing after a long time.
+        """
+        deadline = time.monotonic() + _TIMEOUT
+        asked = time.monotonic()
+        while missing := len(set(self._sent) - set(self.arrived())):
+            if time.monotonic() > deadline:
+                raise ConnectError(
+                    f"{missing} of {len(self._sent)} lines did not arrive in {self.sink} within {_TIMEOUT:.0f} s"
+                )
+            if time.monotonic() - asked > _ASK_EVERY:
+                yield missing
+                asked = time.monotonic()
+            time.sleep(_POLL)
+
+    def arrived(self) -> list[str]:
+        """Return the lines of this trip that the sink has written, in its order."""
+        sent = set(self._sent)
+        return [line for line in self._read(self._begin)[0] if line in sent]
+
+    def newly_arrived(self) -> list[str]:
+        """Return the whole lines, whoever sent them, that the sink has written since the last call."""
+        lines, self._seen = self._read(self._seen)
+        return lines
+
+    def verify(self) -> None:
+        """Raise unless every line that was sent arrived exactly once and in order."""
+        arrived = self.arrived()
+        if arrived == self._sent:
+            return
+        lost = len(set(self._sent) - set(arrived))
+        twice = len(arrived) - len(set(arrived))
+        fact = f"{lost} lost, {twice} more than once" if lost or twice else "not in order"
+        raise ConnectError(f"of {len(self._sent)} lines {fact}: compare {self.source} and {self.sink}")
+
+    def _read(self, begin: int) -> tuple[list[str], int]:
+        """Return the whole lines from a position on, and the position behind them."""
+        if not self.sink.exists():
+            return [], begin
+        with self.sink.open("rb") as file:
+            file.seek(begin)
+            data = file.read()
+        whole = data[: data.rfind(b"\n") + 1]
+        lines = [line.decode(errors="replace") for line in whole.split(b"\n")[:-1]]
+        return lines, begin + len(whole)

@@ -1,0 +1,63 @@
+"""What a person sees while something takes its time: steps, their results, colour where a terminal shows it."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TextIO
+
+_GREEN, _RED, _DIM, _BOLD = "32", "31", "2", "1"
+_ERASE_LINE = "\r\x1b[K"
+
+
+class Terminal:
+    """Writes lines; on a terminal with colour, and with one line that changes while a step is under way."""
+
+    def __init__(self, stream: TextIO | None = None) -> None:
+        """Write to `stream`, else to standard output."""
+        self._stream = stream or sys.stdout
+        self._is_live = self._stream.isatty() and os.environ.get("TERM") != "dumb"
+        self._has_colour = self._is_live and not os.environ.get("NO_COLOR")
+
+    def say(self, text: str = "") -> None:
+        """Write a line."""
+        self._write(f"{text}\n")
+
+    def title(self, text: str) -> None:
+        """Write a line that stands out."""
+        self.say(self._paint(text, _BOLD))
+
+    def note(self, text: str) -> None:
+        """Write a line of less weight."""
+        self.say(self._paint(f"  {text}", _DIM))
+
+    @contextmanager
+    def step(self, name: str) -> Iterator[Callable[[str], None]]:
+        """Show that something is under way, then how it ended and how long it took.
+
+        Yields a function that is told the result in words; without them the name stands alone.
+        """
+        started, result = time.monotonic(), [""]
+        if self._is_live:
+            self._write(f"… {name}")
+        try:
+            yield lambda words: result.__setitem__(0, words)
+        except BaseException:
+            self._end_step(self._paint("✗", _RED), name, started)
+            raise
+        self._end_step(self._paint("✓", _GREEN), f"{name}  {result[0]}".rstrip(), started)
+
+    def _end_step(self, sign: str, text: str, started: float) -> None:
+        seconds = self._paint(f"({time.monotonic() - started:.1f} s)", _DIM)
+        self.say(f"{_ERASE_LINE if self._is_live else ''}{sign} {text}  {seconds}")
+
+    def _paint(self, text: str, colour: str) -> str:
+        return f"\x1b[{colour}m{text}\x1b[0m" if self._has_colour else text
+
+    def _write(self, text: str) -> None:
+        encoding = self._stream.encoding or "ascii"
+        self._stream.write(text.encode(encoding, "replace").decode(encoding))
+        self._stream.flush()

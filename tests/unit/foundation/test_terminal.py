@@ -1,0 +1,68 @@
+"""People see colour and moving lines on a terminal, plain lines anywhere else."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+
+from hearth.foundation.terminal import Terminal
+
+
+class Screen(io.StringIO):
+    """A stream that says it is a terminal."""
+
+    encoding = "utf-8"
+
+    def isatty(self) -> bool:
+        """Say so."""
+        return True
+
+
+class Pipe(io.StringIO):
+    """A stream that is none, of an old encoding."""
+
+    encoding = "ascii"
+
+
+def test_pipe_gets_plain_lines() -> None:
+    """A log file holds no control characters, and a character it cannot show is no crash."""
+    stream = Pipe()
+    terminal = Terminal(stream)
+    with terminal.step("Kafka") as done:
+        done("on port 9092")
+    terminal.note("more")
+    assert "\x1b" not in stream.getvalue()
+    assert stream.getvalue().startswith("? Kafka  on port 9092  (0.")
+    assert stream.getvalue().endswith("  more\n")
+
+
+def test_terminal_gets_colour_and_a_line_that_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """While a step runs its name is shown; its result replaces it."""
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    stream = Screen()
+    with Terminal(stream).step("Kafka"):
+        assert stream.getvalue() == "… Kafka"
+    assert "\r\x1b[K\x1b[32m✓\x1b[0m Kafka" in stream.getvalue()
+
+
+def test_no_color_is_respected(monkeypatch: pytest.MonkeyPatch) -> None:
+    """NO_COLOR is a promise to people who set it."""
+    monkeypatch.setenv("NO_COLOR", "1")
+    stream = Screen()
+    Terminal(stream).title("Hearth")
+    assert stream.getvalue() == "Hearth\n"
+
+
+def test_step_that_fails_says_so_and_raises() -> None:
+    """The error itself is told by whoever catches it."""
+    stream = Screen()
+
+    def fail() -> None:
+        with Terminal(stream).step("Kafka"):
+            raise ValueError("no")
+
+    with pytest.raises(ValueError, match="no"):
+        fail()
+    assert "✗" in stream.getvalue()
