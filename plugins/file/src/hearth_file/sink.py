@@ -47,8 +47,6 @@ class FileStreamSinkConnector(SinkConnector):
     def stop(self) -> None:
         """Do nothing, since `start` began nothing."""
 
-    def alter_offsets(
-        self, connector_config: Mapping[str, str], offsets: Mapping[TopicPartition, int | None]
-    ) -> bool:
+    def alter_offsets(self, connector_config: Mapping[str, str], offsets: Mapping[TopicPartition, int | None]) -> bool:
         """Accept every change, since the file knows nothing of offsets."""
         return True
