@@ -84,9 +84,7 @@ class Case:
 def converter(role: Literal["key", "value", "header"], kind: str, **settings: object) -> dict[str, str]:
     """Return the keys that set a converter; settings are written with underscores for dots."""
     rows = {f"{role}.converter": _CONVERTERS[kind]}
-    rows.update(
-        {f"{role}.converter.{name.replace('_', '.')}": _text(value) for name, value in settings.items()}
-    )
+    rows.update({f"{role}.converter.{name.replace('_', '.')}": _text(value) for name, value in settings.items()})
     return rows
 
 

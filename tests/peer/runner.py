@@ -43,9 +43,7 @@ class Runner:
         states = {case.name: self._states(worker, case) for case in accepted}
         for case in accepted:
             self._delete(worker, case)
-        outcomes = {
-            case.name: self._outcome(case, states.get(case.name, []), refused[case.name]) for case in cases
-        }
+        outcomes = {case.name: self._outcome(case, states.get(case.name, []), refused[case.name]) for case in cases}
         self._clean(cases)
         return outcomes
 

@@ -48,9 +48,7 @@ def _selected(items: Sequence[pytest.Item]) -> list[Case]:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_outcome_is_the_same_on_both_sides(
-    case: Case, outcomes: Mapping[str, tuple[Outcome, Outcome]]
-) -> None:
+def test_outcome_is_the_same_on_both_sides(case: Case, outcomes: Mapping[str, tuple[Outcome, Outcome]]) -> None:
     """A configuration written for Kafka Connect means the same on Hearth: topics, files and task states."""
     java, hearth = outcomes[case.name]
     _assert_complete(case, java)

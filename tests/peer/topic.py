@@ -67,9 +67,7 @@ class Topics:
         for record in records:
             options = {} if record.timestamp is None else {"timestamp": record.timestamp}
             headers = list(record.headers)
-            producer.produce(
-                topic, record.value, record.key, headers=headers, partition=record.partition, **options
-            )
+            producer.produce(topic, record.value, record.key, headers=headers, partition=record.partition, **options)
         assert producer.flush(_TIMEOUT) == 0
 
     def count(self, topic: str) -> int:

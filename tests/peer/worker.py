@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from urllib.parse import quote
 
 from hearth.broker.port import random_free
 from hearth.foundation.properties import render
@@ -68,9 +69,9 @@ class Worker(ABC):
 
     def delete(self, name: str, timeout: float = 30.0) -> None:
         """Delete a connector; what it had in hand is delivered and committed first."""
-        answer = self.rest.call("DELETE", f"/connectors/{name}")
+        answer = self.rest.call("DELETE", f"/connectors/{quote(name, safe='')}")
         assert answer.status == 204, answer.text
-        eventually(lambda: self.rest.call("GET", f"/connectors/{name}").status == 404, timeout)
+        eventually(lambda: name not in self.rest.call("GET", "/connectors").json, timeout)
 
     def __enter__(self) -> Worker:
         self.start()

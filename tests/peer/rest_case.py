@@ -1,0 +1,87 @@
+"""What one comparison of the two REST APIs is made of; `rest_cases.py` holds the rows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+from urllib.parse import urlsplit
+
+from tests.peer.rest import Answer, eventually
+from tests.peer.worker import Worker
+
+_DEADLINE = 60.0
+_WORDS = {"worker_id": "a worker", "trace": "a trace"}
+
+
+@dataclass(frozen=True)
+class Step:
+    """One request, and how much of its answer has to be equal.
+
+    With `state` the request is sent once all tasks of connector `of` are in that state, and there is at least
+    one; "NONE" waits until it has no task. Where the text of the answer comes from Java itself (a class list, a
+    parser's message), `same` is "status".
+    """
+
+    method: str
+    path: str
+    body: Any = None
+    state: str | None = None
+    of: str = "c"
+    same: Literal["all", "status"] = "all"
+
+
+@dataclass(frozen=True)
+class RestCase:
+    """A sequence of requests to a worker without connectors; those it leaves behind are deleted."""
+
+    name: str
+    steps: tuple[Step, ...]
+
+
+def play(case: RestCase, worker: Worker) -> list[dict[str, Any]]:
+    """Send a case's requests and return the comparable part of every answer."""
+    try:
+        return [_play(step, worker) for step in case.steps]
+    finally:
+        for name in worker.rest.call("GET", "/connectors").json:
+            worker.delete(name)
+
+
+def _play(step: Step, worker: Worker) -> dict[str, Any]:
+    if step.state:
+        wanted = set() if step.state == "NONE" else {step.state}
+        reached = eventually(lambda: set(worker.rest.states(step.of)[1:]) == wanted, _DEADLINE)
+        assert reached, f"{worker.side}: not {step.state}: {worker.rest.status(step.of)}\n{worker.last_words()}"
+    answer = worker.rest.call(step.method, step.path, step.body)
+    request = {"request": f"{step.method} {step.path}", "status": answer.status}
+    return request if step.same == "status" else {**request, **_comparable(answer)}
+
+
+def _comparable(answer: Answer) -> dict[str, Any]:
+    """Return an answer without what names the worker or its language."""
+    # Java leaves the type away where its web server, not Connect, answers; being more exact is no difference.
+    fields = {} if answer.status >= 400 else {"content-type": answer.headers.get("content-type")}
+    if "location" in answer.headers:
+        fields["location"] = urlsplit(answer.headers["location"]).path
+    # The order of fields is part of what clients see, so the text is compared, not the data.
+    body = json.dumps(_neutral(answer.json)) if answer.json is not None else answer.text
+    return {**fields, "body": body}
+
+
+def _neutral(value: Any) -> Any:
+    """Return JSON with worker ids and stack traces replaced by a word, and configurations, maps, sorted."""
+    if isinstance(value, list):
+        return [_neutral(item) for item in value]
+    if isinstance(value, Mapping):
+        return {key: _neutral_field(key, item) for key, item in value.items()}
+    return value
+
+
+def _neutral_field(key: str, value: Any) -> Any:
+    if key in _WORDS:
+        return _WORDS[key]
+    if key == "config" and isinstance(value, Mapping):
+        return dict(sorted(value.items()))
+    return _neutral(value)

@@ -1,0 +1,177 @@
+"""The comparisons of the REST APIs, as data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.peer.rest_case import RestCase, Step
+
+_SOURCE = {"connector.class": "FileStreamSource", "file": "/nonexistent/in.txt", "topic": "rest-topic"}
+_SINK = {"connector.class": "FileStreamSink", "file": "/dev/null", "topics": "rest-topic"}
+_GET = (
+    Step("GET", "/connectors/c"),
+    Step("GET", "/connectors/c/config"),
+    Step("GET", "/connectors/c/tasks"),
+    Step("GET", "/connectors/c/status"),
+)
+
+
+def _create(config: dict[str, Any], name: str | None = "c", **more: Any) -> Step:
+    return Step("POST", "/connectors", {"name": name, "config": config, **more})
+
+
+def _refused(name: str, change: dict[str, Any], base: dict[str, Any] = _SOURCE) -> RestCase:
+    """Return a case in which a configuration is refused; None in the change removes a key."""
+    config = {key: value for key, value in {**base, **change}.items() if value is not None}
+    return RestCase(name, (_create(config), Step("GET", "/connectors")))
+
+
+REST_CASES = (
+    RestCase("root", (Step("GET", "/"),)),
+    RestCase("no-connectors", (Step("GET", "/connectors"), Step("GET", "/connectors?expand=status"))),
+    RestCase(
+        "source-life",
+        (
+            _create(_SOURCE),
+            Step("GET", "/connectors/c/status", state="RUNNING"),
+            *_GET,
+            Step("GET", "/connectors/c/tasks/0/status"),
+            Step("GET", "/connectors/c/tasks/1/status"),
+            Step("GET", "/connectors"),
+            Step("GET", "/connectors?expand=status"),
+            Step("GET", "/connectors?expand=info"),
+            Step("GET", "/connectors?expand=info&expand=status"),
+            Step("DELETE", "/connectors/c"),
+            Step("GET", "/connectors/c"),
+            Step("GET", "/connectors/c/status"),
+            Step("GET", "/connectors"),
+        ),
+    ),
+    RestCase(
+        "sink-life",
+        (_create({**_SINK, "tasks.max": "2"}), Step("GET", "/connectors/c", state="RUNNING"), *_GET),
+    ),
+    RestCase("created-twice", (_create(_SOURCE), _create(_SOURCE))),
+    RestCase("name-only-outside", (_create(_SOURCE), Step("GET", "/connectors/c/config"))),
+    RestCase("name-differs", (_create({**_SOURCE, "name": "d"}),)),
+    RestCase("name-with-spaces", (_create(_SOURCE, name=" c "), Step("GET", "/connectors"))),
+    RestCase("name-missing", (_create(_SOURCE, name=None),)),
+    RestCase("name-blank", (_create(_SOURCE, name="  "),)),
+    RestCase("name-to-encode", (_create(_SOURCE, name="a b ü+"), Step("GET", "/connectors"))),
+    RestCase("values-of-json-types", (_create({**_SOURCE, "tasks.max": 1, "batch.size": 5}), *_GET[:2])),
+    RestCase("config-missing", (Step("POST", "/connectors", {"name": "c"}, same="status"),)),
+    RestCase("body-is-no-json", (Step("POST", "/connectors", "{", same="status"),)),
+    RestCase("body-has-unknown-field", (Step("POST", "/connectors", {"name": "c", "zz": 1}, same="status"),)),
+    RestCase(
+        "paused-and-resumed",
+        (
+            _create(_SOURCE),
+            Step("PUT", "/connectors/c/pause", state="RUNNING"),
+            Step("GET", "/connectors/c/status", state="PAUSED"),
+            Step("PUT", "/connectors/c/pause"),
+            Step("PUT", "/connectors/c/resume"),
+            Step("GET", "/connectors/c/status", state="RUNNING"),
+        ),
+    ),
+    RestCase(
+        "stopped-and-resumed",
+        (
+            _create(_SOURCE),
+            Step("PUT", "/connectors/c/stop", state="RUNNING"),
+            Step("GET", "/connectors/c/status", state="NONE"),
+            Step("GET", "/connectors/c"),
+            Step("GET", "/connectors/c/tasks"),
+            Step("PUT", "/connectors/c/resume"),
+            Step("GET", "/connectors/c/status", state="RUNNING"),
+        ),
+    ),
+    RestCase(
+        "initially-paused",
+        (
+            _create(_SOURCE, initial_state="PAUSED"),
+            Step("GET", "/connectors/c"),
+            Step("PUT", "/connectors/c/resume", state="NONE"),
+            Step("GET", "/connectors/c/status", state="RUNNING"),
+        ),
+    ),
+    RestCase(
+        "initially-stopped",
+        (_create(_SOURCE, initial_state="STOPPED"), Step("GET", "/connectors/c"), *_GET[1:3]),
+    ),
+    RestCase(
+        "restarted",
+        (
+            _create(_SOURCE),
+            Step("POST", "/connectors/c/restart", state="RUNNING"),
+            Step("POST", "/connectors/c/tasks/0/restart", state="RUNNING"),
+            Step("POST", "/connectors/c/restart?includeTasks=true", state="RUNNING"),
+            Step("POST", "/connectors/c/restart?onlyFailed=true", state="RUNNING"),
+            Step("POST", "/connectors/c/restart?includeTasks=true&onlyFailed=true", state="RUNNING"),
+            Step("GET", "/connectors/c/status", state="RUNNING"),
+        ),
+    ),
+    RestCase(
+        "put-config",
+        (
+            Step("PUT", "/connectors/c/config", _SOURCE),
+            Step("GET", "/connectors/c/status", state="RUNNING"),
+            Step("PUT", "/connectors/c/config", {**_SOURCE, "batch.size": "10"}),
+            *_GET[:2],
+            Step("PUT", "/connectors/c/config", {**_SOURCE, "name": "d"}),
+            Step("PUT", "/connectors/c/config", {**_SOURCE, "topic": ""}),
+            Step("GET", "/connectors/c/config"),
+        ),
+    ),
+    RestCase(
+        "failed-task",
+        (
+            _create({**_SINK, "file": "/nonexistent/out.txt"}),
+            Step("GET", "/connectors/c/status", state="FAILED"),
+            Step("GET", "/connectors/c/tasks/0/status"),
+            Step("POST", "/connectors/c/tasks/0/restart"),
+        ),
+    ),
+    RestCase(
+        "unknown-connector",
+        (
+            *_GET,
+            Step("GET", "/connectors/c/tasks/0/status"),
+            Step("PUT", "/connectors/c/pause"),
+            Step("PUT", "/connectors/c/resume"),
+            # Stop, and restart without its tasks, of an unknown connector make Java fall over (500).
+            Step("POST", "/connectors/c/restart?includeTasks=true"),
+            Step("DELETE", "/connectors/c"),
+        ),
+    ),
+    RestCase(
+        "unknown-paths",
+        (Step("GET", "/nowhere"), Step("GET", "/connectors/c/nowhere"), Step("DELETE", "/connectors")),
+    ),
+    RestCase("unknown-class", (Step("POST", "/connectors", {"name": "c", "config": {
+        **_SOURCE, "connector.class": "FileStreamSauce"}}, same="status"),)),
+    RestCase("class-is-no-connector", (Step("POST", "/connectors", {"name": "c", "config": {
+        **_SOURCE, "connector.class": "org.apache.kafka.connect.json.JsonConverter"}}, same="status"),)),
+    RestCase("class-missing", (Step("POST", "/connectors", {"name": "c", "config": {}}, same="status"),)),
+    _refused("source-topic-missing", {"topic": None}),
+    _refused("source-topic-blank", {"topic": ""}),
+    _refused("batch-size-no-number", {"batch.size": "many"}),
+    _refused("two-errors", {"batch.size": "many", "tasks.max": "0"}),
+    _refused("tasks-max-no-number", {"tasks.max": "x"}),
+    _refused("tasks-max-zero", {"tasks.max": "0"}),
+    _refused("sink-topics-missing", {"topics": None}, _SINK),
+    _refused("sink-topics-and-regex", {"topics.regex": "a.*"}, _SINK),
+    RestCase("sink-regex-broken", (Step("POST", "/connectors", {"name": "c", "config": {
+        "connector.class": "FileStreamSink", "topics.regex": "a("}}, same="status"),)),
+    _refused("tolerance-unknown", {"errors.tolerance": "some"}),
+    _refused("dead-letters-are-input", {"errors.deadletterqueue.topic.name": "rest-topic"}, _SINK),
+    _refused("transform-without-type", {"transforms": "t"}),
+    _refused("transform-twice", {
+        "transforms": "t,t", "transforms.t.type": "org.apache.kafka.connect.transforms.HoistField$Value",
+        "transforms.t.field": "f"}),
+    _refused("transform-unknown", {"transforms": "t", "transforms.t.type": "HoistFeild$Value"}),
+    _refused("converter-unknown", {"value.converter": "org.example.Converter"}),
+    _refused("transform-field-missing", {
+        "transforms": "t", "transforms.t.type": "org.apache.kafka.connect.transforms.HoistField$Value"}),
+    _refused("predicate-without-type", {"predicates": "p"}),
+    RestCase("name-with-control-character", (_create(_SOURCE, name="c\x01d"),)),
+)  # fmt: skip
