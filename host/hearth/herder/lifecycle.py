@@ -1,0 +1,224 @@
+"""What a connector goes through: created, changed, restarted, paused, stopped, deleted."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+from hearth.discovery import PluginType
+from hearth.herder.connector import ConnectorRun
+from hearth.herder.crew import Crew
+from hearth.herder.pipeline import Planner
+from hearth.herder.plugin import PluginDirectory
+from hearth.herder.result import complaint
+from hearth.herder.stage import StagePool, trace_of
+from hearth.herder.status import StatusBoard, StatusView
+from hearth.herder.validation import Validator
+from hearth.runtime.config import WorkerConfig, topic_groups
+from hearth.storage import (
+    ConfigStore,
+    ConfiguredConnector,
+    OffsetStore,
+    RestartRequest,
+    State,
+    TargetState,
+)
+from hearth_api import ConfigError, ConflictError, ConnectError, NotFoundError
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Created:
+    """The outcome of putting a configuration: whether the connector is new, and what REST shows of it."""
+
+    is_new: bool
+    info: dict[str, Any]
+
+
+class Lifecycle:
+    """Carries out what is to happen to connectors.
+
+    Every method works on one connector and is called on that connector's lane; `post` puts what a plugin asks
+    for by itself on that lane too.
+    """
+
+    def __init__(
+        self,
+        worker: WorkerConfig,
+        directory: PluginDirectory,
+        configs: ConfigStore,
+        offsets: OffsetStore,
+        board: StatusBoard,
+        crew: Crew,
+        validator: Validator,
+        pool: StagePool,
+        post: Callable[[str, Callable[[], None]], None],
+    ) -> None:
+        self._worker = worker
+        self._directory = directory
+        self._configs = configs
+        self._offsets = offsets
+        self._board = board
+        self._crew = crew
+        self._validator = validator
+        self._pool = pool
+        self._post = post
+        self._view = StatusView(configs, board.store, directory)
+        self._planner = Planner(directory, worker)
+        self._runs: dict[str, ConnectorRun] = {}
+
+    def put(self, name: str, config: Mapping[str, str], target: TargetState | None, replace: bool) -> Created:
+        """Create a connector or replace its configuration, once the configuration is found valid."""
+        if message := complaint(self._validator.validate(config)):
+            raise ConfigError(message, code="connector.invalid")
+        is_new = self._configs.snapshot().find(name) is None
+        if not is_new and not replace:
+            raise ConflictError(f"Connector {name} already exists", code="connector.exists")
+        self._end_run(name)
+        self._configs.put_connector(name, config, target)
+        self._start_run(name)
+        self.update_tasks(name)
+        return Created(is_new, self._view.info(name))
+
+    def patch(self, name: str, changes: Mapping[str, str | None]) -> Created:
+        """Change single keys of a configuration; None removes a key."""
+        merged = {**self._entry(name).config, **changes}
+        return self.put(name, {key: value for key, value in merged.items() if value is not None}, None, True)
+
+    def delete(self, name: str) -> None:
+        """Stop a connector and forget it."""
+        self._entry(name)
+        self._crew.stop(name)
+        self._end_run(name)
+        self._configs.remove_connector(name)
+        self._board.forget(name)
+
+    def restart_connector(self, name: str) -> None:
+        """Make the instance of a connector anew."""
+        self._entry(name)
+        self._end_run(name)
+        self._start_run(name)
+        self.update_tasks(name)
+
+    def restart_task(self, name: str, task: int) -> None:
+        """Launch a task anew."""
+        if task >= len(self._entry(name).tasks):
+            raise NotFoundError(f"Task {name}-{task} not found", code="task.unknown")
+        self._restart_tasks(name, [task])
+
+    def restart(self, request: RestartRequest) -> dict[str, Any]:
+        """Restart what a request asks for; returns what REST shows of that plan."""
+        name = request.connector
+        if self._configs.snapshot().find(name) is None:
+            raise NotFoundError(f"Unknown connector: {name}", code="connector.unknown")
+        status = self._board.store.connector(name)
+        if status is None:
+            raise NotFoundError(f"Status for connector {name} not found", code="status.unknown")
+        plan = self._view.connector(name, request)
+        tasks = [task.task for task in self._board.store.tasks(name) if request.wants_task(task.state)]
+        if request.wants_connector(status.state):
+            self._end_run(name)
+            self._board.connector(name, State.RESTARTING)
+            try:
+                self._start_run(name)
+            except ConnectError as error:
+                log.warning("connector %r did not restart: %s", name, error)
+        self._restart_tasks(name, tasks)
+        return plan
+
+    def follow_target(self, name: str) -> None:
+        """Bring a connector and its tasks to the state that is wanted."""
+        entry, run = self._configs.snapshot().find(name), self._runs.get(name)
+        if entry is None or run is None:
+            return
+        if entry.target is TargetState.STOPPED:
+            self._remove_tasks(name)
+        else:
+            self._crew.pause(name, entry.target is TargetState.PAUSED)
+        try:
+            run.transition(entry.target)
+        except ConnectError as error:
+            log.warning("%s", error)
+        self.update_tasks(name)
+
+    def update_tasks(self, name: str) -> None:
+        """Ask the connector for task configurations and, where they are new, replace its tasks.
+
+        A connector that fails to say is FAILED, and what runs goes on as it was.
+        """
+        run, entry = self._runs.get(name), self._configs.snapshot().find(name)
+        if run is None or entry is None or not run.is_running or entry.target is not TargetState.STARTED:
+            return
+        try:
+            configs = run.task_configs()
+        except ConnectError as error:
+            run.fail(trace_of(error))
+            return
+        if list(entry.tasks) == configs and entry.applied == entry.config:
+            return
+        self._remove_tasks(name)
+        self._configs.put_tasks(name, configs)
+        self._start_tasks(name, range(len(configs)))
+
+    def shut_down(self) -> None:
+        """End the instances of all connectors, side by side."""
+        if not self._runs:
+            return
+        with ThreadPoolExecutor(len(self._runs), thread_name_prefix="shut-down") as threads:
+            for run in self._runs.values():
+                threads.submit(run.shut_down)
+
+    def _start_run(self, name: str) -> None:
+        """Make the instance of a connector and bring it to the state that is wanted."""
+        entry = self._entry(name)
+        plugin = self._directory.connector(entry.config)
+        run = self._runs[name] = ConnectorRun(
+            name,
+            entry.config,
+            plugin,
+            lambda: self._pool.take(plugin, self._directory.environment(plugin)),
+            self._offsets,
+            self._board,
+            on_reconfiguration=lambda: self._post(name, lambda: self.update_tasks(name)),
+            on_failure=lambda trace: self._post(name, lambda: run.fail(trace)),
+        )
+        if self._worker.topic_creation_enable and plugin.type is PluginType.SOURCE:
+            run.refuse_unless(lambda: topic_groups(entry.config))
+        run.transition(entry.target)
+
+    def _end_run(self, name: str) -> None:
+        run = self._runs.pop(name, None)
+        if run is not None:
+            run.shut_down()
+
+    def _restart_tasks(self, name: str, numbers: Sequence[int]) -> None:
+        self._crew.stop(name, numbers)
+        for number in numbers:
+            self._board.task(name, number, State.RESTARTING, version=self._runs[name].version)
+        self._start_tasks(name, numbers)
+
+    def _remove_tasks(self, name: str) -> None:
+        self._crew.stop(name)
+        self._configs.remove_tasks(name)
+        self._board.forget_tasks(name)
+
+    def _start_tasks(self, name: str, numbers: Sequence[int]) -> None:
+        """Launch tasks; where their plugins cannot be resolved, all of them are FAILED with the reason."""
+        entry, run = self._entry(name), self._runs[name]
+        try:
+            plans = self._planner.plan(run.plugin, run.version, entry.config, entry.tasks)
+        except ConnectError as error:
+            for number in numbers:
+                self._board.task(name, number, State.FAILED, trace_of(error), run.version)
+            return
+        self._crew.start([plans[number] for number in numbers], entry.target is TargetState.PAUSED)
+
+    def _entry(self, name: str) -> ConfiguredConnector:
+        entry = self._configs.snapshot().find(name)
+        if entry is None:
+            raise NotFoundError(f"Connector {name} not found", code="connector.unknown")
+        return entry

@@ -1,0 +1,112 @@
+"""What is said of connectors and tasks: written to the status store, read as Kafka Connect's JSON."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hearth.herder.plugin import PluginDirectory
+from hearth.storage import (
+    ConfigStore,
+    ConnectorStatus,
+    RestartRequest,
+    State,
+    StatusStore,
+    TaskStatus,
+)
+from hearth_api import NotFoundError
+from hearth_api.plugin import UNDEFINED_VERSION
+
+
+class StatusBoard:
+    """Writes statuses in the name of this worker."""
+
+    def __init__(self, store: StatusStore, worker_id: str) -> None:
+        self.store = store
+        self.worker_id = worker_id
+
+    def connector(self, connector: str, state: State, trace: str | None = None, version: str | None = None) -> None:
+        """Note the state of a connector; without a version the one noted before stays."""
+        known = self.store.connector(connector)
+        version = version if version is not None or known is None else known.version
+        self.store.put_connector(ConnectorStatus(connector, state, self.worker_id, 0, trace, version))
+
+    def task(
+        self, connector: str, task: int, state: State, trace: str | None = None, version: str | None = None
+    ) -> None:
+        """Note the state of a task."""
+        self.store.put_task(TaskStatus(connector, task, state, self.worker_id, 0, trace, version))
+
+    def forget_tasks(self, connector: str) -> None:
+        """Forget all tasks of a connector."""
+        for status in self.store.tasks(connector):
+            self.task(connector, status.task, State.DESTROYED)
+
+    def forget(self, connector: str) -> None:
+        """Forget a connector and its tasks."""
+        self.forget_tasks(connector)
+        self.connector(connector, State.DESTROYED)
+
+
+class StatusView:
+    """Reads configurations and statuses in the form of the REST API."""
+
+    def __init__(self, configs: ConfigStore, statuses: StatusStore, directory: PluginDirectory) -> None:
+        self._configs = configs
+        self._statuses = statuses
+        self._directory = directory
+
+    def info(self, connector: str) -> dict[str, Any]:
+        """Return a ConnectorInfo."""
+        entry = self._configs.snapshot().find(connector)
+        if entry is None:
+            raise NotFoundError(f"Connector {connector} not found", code="connector.unknown")
+        return {
+            "name": connector,
+            "config": dict(entry.config),
+            "tasks": [{"connector": connector, "task": task} for task in range(len(entry.tasks))],
+            "type": self._directory.connector_type(entry.config),
+        }
+
+    def tasks(self, connector: str) -> list[dict[str, Any]]:
+        """Return a list of TaskInfo."""
+        entry = self._configs.snapshot().find(connector)
+        if entry is None:
+            raise NotFoundError(f"Connector {connector} not found", code="connector.unknown")
+        return [
+            {"id": {"connector": connector, "task": task}, "config": dict(config)}
+            for task, config in enumerate(entry.tasks)
+        ]
+
+    def connector(self, connector: str, restart: RestartRequest | None = None) -> dict[str, Any]:
+        """Return a ConnectorStateInfo; what a restart is about to take shows as RESTARTING."""
+        status = self._statuses.connector(connector)
+        if status is None:
+            raise NotFoundError(f"No status found for connector {connector}", code="status.unknown")
+        entry = self._configs.snapshot().find(connector)
+        mine = _state(status, restart is not None and restart.wants_connector(status.state))
+        tasks = [
+            {"id": task.task, **_state(task, restart is not None and restart.wants_task(task.state))}
+            for task in self._statuses.tasks(connector)
+        ]
+        kind = self._directory.connector_type(entry.config if entry else None)
+        return {"name": connector, "connector": mine, "tasks": tasks, "type": kind}
+
+    def task(self, connector: str, task: int) -> dict[str, Any]:
+        """Return a TaskState."""
+        status = self._statuses.task(connector, task)
+        if status is None:
+            raise NotFoundError(f"No status found for task {connector}-{task}", code="status.unknown")
+        return {"id": task, **_state(status)}
+
+
+def _state(status: ConnectorStatus | TaskStatus, is_restarting: bool = False) -> dict[str, Any]:
+    """Return the members that connectors and tasks share; an undefined version and an empty trace are left out."""
+    shown: dict[str, Any] = {
+        "state": str(State.RESTARTING if is_restarting else status.state),
+        "worker_id": status.worker_id,
+    }
+    if status.version != UNDEFINED_VERSION:
+        shown["version"] = status.version
+    if status.trace:
+        shown["trace"] = status.trace
+    return shown

@@ -1,0 +1,167 @@
+"""One task on Spark, as its herder sees it."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Protocol
+
+from hearth.herder.pipeline import TaskPlan
+from hearth.herder.status import StatusBoard
+from hearth.runtime.launcher import Launcher, TaskEnd
+from hearth.runtime.spec import LinkAddress
+from hearth.storage import State
+
+LOSSES = 10
+"""How often in a row a run may be lost before the task counts as failed."""
+SETTLED_SECONDS = 10.0
+"""A run that lasted this long was not lost by its own doing: counting starts anew."""
+CANCEL_SECONDS = 5.0
+
+
+class CommandLine(Protocol):
+    """The host's way to its tasks; `TaskLinkServer` is one."""
+
+    def expect(self, connector: str, task: int, generation: int) -> LinkAddress:
+        """Admit this generation and no older one."""
+
+    def command(self, connector: str, task: int, command: str) -> None:
+        """Send a command now, or when the task links."""
+
+    def forget(self, connector: str, task: int) -> None:
+        """Admit no generation any more."""
+
+
+class TaskRun:
+    """A task from its first launch until it is stopped.
+
+    A run that ends although nobody stopped it and nothing failed was lost with its executor: the task is
+    launched again at once, under a new generation, so that the old run can neither report nor commit any more
+    should it still be there. A failure that the task reported stays until a user restarts it.
+    """
+
+    def __init__(
+        self,
+        plan: TaskPlan,
+        launcher: Launcher,
+        link: CommandLine,
+        board: StatusBoard,
+        generations: Iterator[int],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.plan = plan
+        self._launcher = launcher
+        self._link = link
+        self._board = board
+        self._generations = generations
+        self._clock = clock
+        self._lock = threading.RLock()
+        self._ended = threading.Event()
+        self._generation = -1
+        self._is_paused = False
+        self._is_linked = False
+        self._is_stopping = False
+        self._has_failed = False
+        self._launched_at = 0.0
+        self._losses = 0
+
+    @property
+    def number(self) -> int:
+        """Return the task's number."""
+        return self.plan.task
+
+    def start(self, paused: bool) -> None:
+        """Launch the first run."""
+        with self._lock:
+            self._is_paused = paused
+            self._launch()
+
+    def pause(self, paused: bool) -> None:
+        """Tell the task to rest or to go on; one that does not run yet hears of it when it does."""
+        with self._lock:
+            self._is_paused = paused
+            if not self._ended.is_set():
+                self._link.command(self.plan.connector, self.number, "pause" if paused else "resume")
+
+    def begin_stop(self) -> None:
+        """Tell the task to drain and end; a run that has not begun is called off."""
+        with self._lock:
+            self._is_stopping = True
+            if self._ended.is_set():
+                return
+            if self._is_linked:
+                self._link.command(self.plan.connector, self.number, "stop")
+            else:
+                self._call_off()
+                self._ended.set()
+
+    def await_stop(self, deadline: float) -> bool:
+        """Wait for the end until a moment of the monotonic clock, then end the run by force.
+
+        Returns whether the task came to its end by itself.
+        """
+        in_time = self._ended.wait(max(0.0, deadline - time.monotonic()))
+        if not in_time:
+            self._call_off()
+            self._ended.wait(CANCEL_SECONDS)
+        self._link.forget(self.plan.connector, self.number)
+        return in_time
+
+    def on_status(self, generation: int, state: State, trace: str | None) -> None:
+        """Take note of what the present run reports; older runs are not heard."""
+        with self._lock:
+            if generation != self._generation or self._is_over:
+                return
+            self._is_linked = True
+            self._has_failed = state is State.FAILED
+            self._report(state, trace)
+            if state in (State.RUNNING, State.PAUSED) and (state is State.PAUSED) is not self._is_paused:
+                # It was told before it could hear.
+                self.pause(self._is_paused)
+
+    def on_lost_link(self, generation: int) -> None:
+        """Show that the present run is out of reach; it comes back, or its end is reported."""
+        with self._lock:
+            if generation == self._generation and not self._is_over and not self._has_failed:
+                self._is_linked = False
+                self._report(State.UNASSIGNED)
+
+    def on_end(self, end: TaskEnd) -> None:
+        """Take note of the end of the present run, and launch another when it was lost."""
+        with self._lock:
+            if end.generation != self._generation or self._ended.is_set():
+                return
+            if self._is_stopping or self._has_failed:
+                self._ended.set()
+                return
+            self._losses = 1 if self._clock() - self._launched_at >= SETTLED_SECONDS else self._losses + 1
+            if self._losses > LOSSES:
+                self._give_up(end.error)
+            else:
+                self._launch()
+
+    @property
+    def _is_over(self) -> bool:
+        return self._ended.is_set() or self._is_stopping
+
+    def _launch(self) -> None:
+        self._generation = next(self._generations)
+        self._is_linked = self._has_failed = False
+        self._launched_at = self._clock()
+        self._report(State.UNASSIGNED)
+        address = self._link.expect(self.plan.connector, self.number, self._generation)
+        self._launcher.launch(self.plan.spec(self._generation, address, self._is_paused), self.on_end)
+
+    def _call_off(self) -> None:
+        self._link.forget(self.plan.connector, self.number)
+        self._launcher.cancel(self.plan.connector, self.number)
+
+    def _give_up(self, error: str | None) -> None:
+        self._has_failed = True
+        self._ended.set()
+        reason = error or "its executor ended it without a word"
+        self._report(State.FAILED, f"the task was lost {self._losses} times in a row right after its start: {reason}")
+
+    def _report(self, state: State, trace: str | None = None) -> None:
+        self._board.task(self.plan.connector, self.number, state, trace, self.plan.version)

@@ -1,0 +1,175 @@
+"""Validation of a connector's configuration, in the order and with the messages of Kafka Connect."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from hearth.discovery import Plugin, PluginType
+from hearth.herder.definition import DefinitionMaker
+from hearth.herder.description import Describer
+from hearth.herder.enrichment import Enrichment
+from hearth.herder.override import OverridePolicy
+from hearth.herder.plugin import CONNECTOR_TYPES, PluginDirectory, VersionNotFound
+from hearth.herder.result import Section, connector_section, merge, prefixed_section
+from hearth.herder.stage import StagePool
+from hearth.runtime.config import WorkerConfig
+from hearth.runtime.config.connector import CONNECTOR_CLASS, CONNECTOR_VERSION
+from hearth.runtime.config.sink import DEAD_LETTER_TOPIC, check_topics
+from hearth.runtime.config.topic import PREFIX as TOPIC_CREATION
+from hearth_api import (
+    ConfigDef,
+    ConfigError,
+    ConfigValue,
+    ConnectError,
+    NotFoundError,
+    PluginError,
+    config_def_to_json,
+    config_key_to_json,
+)
+
+Config = Mapping[str, Any]
+"""A connector's configuration as users send it: texts, and now and then a null."""
+
+CONVERTER_WORDS = {"header.converter": "header", "key.converter": "key", "value.converter": "value"}
+"""The converters in the order in which their sections are shown, and what each is told of its use."""
+DESCRIBED_TYPES = (
+    *CONNECTOR_TYPES,
+    PluginType.CONVERTER,
+    PluginType.HEADER_CONVERTER,
+    PluginType.TRANSFORMATION,
+    PluginType.PREDICATE,
+)
+
+
+class Validator:
+    """Checks configurations; one instance serves all threads."""
+
+    def __init__(self, directory: PluginDirectory, worker: WorkerConfig, pool: StagePool) -> None:
+        self._directory = directory
+        self._pool = pool
+        self._policy = OverridePolicy(worker)
+        self._describer = Describer(directory)
+        self._maker = DefinitionMaker(directory, worker)
+        self._plain = DefinitionMaker(directory, None)
+        self._enrichment = Enrichment(directory, self._maker, self._describer)
+
+    def validate(self, config: Config) -> dict[str, Any]:
+        """Return a ConfigInfos; raises ConfigError when the connector itself is not named or not there."""
+        class_name = config.get(CONNECTOR_CLASS)
+        if class_name is None:
+            shown = ", ".join(f"{name}={'null' if value is None else value}" for name, value in config.items())
+            raise ConfigError(f"Connector config {{{shown}}} contains no connector type", code="connector.class")
+        try:
+            plugin = self._directory.connector(config)
+        except VersionNotFound as error:
+            return merge(class_name, [self._without_version(config, str(error))])
+        definition = self._maker.definition(plugin.type, config)
+        self._enrichment.add_to(definition, config)
+        values = _framework_values(plugin, definition, config)
+        self._maker.check_versions(config, values)
+        converters = self._converters(config, values)  # may find fault with the keys that name them
+        connector = self._connector(plugin, config, definition, values)
+        return merge(class_name, [connector, *self._overrides(plugin, config), *converters])
+
+    def plugin_keys(self, name: str, version: str | None) -> list[dict[str, Any]]:
+        """Return a plugin's own key definitions and, for a connector, the framework's after them."""
+        plugin = self._described_plugin(name, version)
+        if plugin.type not in CONNECTOR_TYPES:
+            return config_def_to_json(self._describer.definition(plugin))
+        stage = self._pool.take(plugin, self._directory.environment(plugin))
+        own = stage.definitions()
+        self._pool.give(stage)
+        mine = {key["name"] for key in own}
+        framework = self._plain.definition(plugin.type, {CONNECTOR_CLASS: plugin.class_name})
+        return own + [config_key_to_json(key) for key in framework.keys.values() if key.name not in mine]
+
+    def _described_plugin(self, name: str, version: str | None) -> Plugin:
+        try:
+            plugin = self._directory.catalogue.find(name)
+        except NotFoundError as error:
+            raise NotFoundError(f"Unknown plugin {name}.", code="plugin.unknown", hint=error.hint) from error
+        if plugin.type not in DESCRIBED_TYPES:
+            raise ConfigError(
+                f"Invalid plugin class {name}. Valid types are sink, source, converter, header_converter, "
+                "transformation, predicate.",
+                code="plugin.type",
+            )
+        try:
+            return self._directory.plugin(name, version)
+        except VersionNotFound:
+            raise
+        except ConfigError as error:
+            raise ConfigError(f"Invalid version specification: {version}", code="version.range") from error
+
+    def _without_version(self, config: Config, message: str) -> Section:
+        """Return the section for a version that is not there: nothing of the connector can be asked."""
+        definition = self._plain.definition(None, config)
+        values = definition.validate_all(config)
+        for name in (CONNECTOR_CLASS, CONNECTOR_VERSION):
+            values[name].add_error_message(message)
+        return connector_section(definition, values, [], [])
+
+    def _connector(
+        self, plugin: Plugin, config: Config, definition: ConfigDef, values: Mapping[str, ConfigValue]
+    ) -> Section:
+        stage = self._pool.take(plugin, self._directory.environment(plugin))
+        try:
+            keys, own_values = stage.validate(config)
+        except PluginError:
+            stage.close()
+            raise
+        self._pool.give(stage)
+        if keys is None:
+            raise ConfigError(f"{plugin.class_name}.config() must return a ConfigDef that is not null.")
+        if own_values is None:
+            raise ConfigError(f"{plugin.class_name}.validate() must return a Config that is not null.")
+        return connector_section(definition, values, keys, own_values)
+
+    def _overrides(self, plugin: Plugin, config: Config) -> list[Section]:
+        """Return the sections of the clients that the connector's tasks use."""
+        is_source = plugin.type is PluginType.SOURCE
+        has_dead_letters = bool((config.get(DEAD_LETTER_TOPIC) or "").strip()) and not is_source
+        creates_topics = is_source and any(name.startswith(TOPIC_CREATION) for name in config)
+        used = {
+            "producer": is_source or has_dead_letters,
+            "consumer": not is_source,
+            "admin": has_dead_letters or creates_topics,
+        }
+        return [
+            prefixed_section(prefix, ConfigDef(), self._policy.validate(_below(config, prefix)))
+            for prefix in (f"{client}.override." for client, is_used in used.items() if is_used)
+        ]
+
+    def _converters(self, config: Config, values: Mapping[str, ConfigValue]) -> list[Section]:
+        """Return the sections of the converters the connector has of its own, those with errors left out."""
+        sections = []
+        for role, use in CONVERTER_WORDS.items():
+            if config.get(role) is None or values[role].error_messages:
+                continue
+            try:
+                plugin = self._directory.plugin(values[role].value, config.get(f"{role}.plugin.version"))
+                definition = self._describer.definition(plugin)
+            except ConnectError as error:
+                message = f"Failed to load ConfigDef from {role.replace('.', ' ')}: {error}"
+                values[role].add_error_message(message)
+                continue
+            settings = {"converter.type": use, **_below(config, f"{role}.")}
+            sections.append(prefixed_section(f"{role}.", definition, definition.validate(settings)))
+        return sections
+
+
+def _framework_values(plugin: Plugin, definition: ConfigDef, config: Config) -> dict[str, ConfigValue]:
+    """Return the values of the framework's keys with what is wrong with each and between them."""
+    values = definition.validate_all(config)
+    if plugin.type is PluginType.SINK:
+        check_topics(config, values)
+    for name, value in config.items():
+        if value is None:
+            nothing = "Null value can not be supplied as the configuration value."
+            values.setdefault(name, ConfigValue(name)).add_error_message(nothing)
+    return values
+
+
+def _below(config: Config, prefix: str) -> dict[str, Any]:
+    return {name[len(prefix) :]: value for name, value in config.items() if name.startswith(prefix)}

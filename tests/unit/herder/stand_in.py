@@ -1,0 +1,255 @@
+"""Plugins with the keys of Kafka's own, for tests of the herder that need plugins but not what they do."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from hearth_api import (
+    CaseInsensitiveValidString,
+    ConfigDef,
+    ConfigError,
+    ConfigType,
+    Importance,
+    Lambda,
+    NonEmptyString,
+    SinkConnector,
+    SinkTask,
+    SourceConnector,
+    SourceTask,
+    Task,
+    ValidString,
+    Width,
+)
+
+STRING, INT, BOOLEAN = ConfigType.STRING, ConfigType.INT, ConfigType.BOOLEAN
+HIGH, MEDIUM, LOW = Importance.HIGH, Importance.MEDIUM, Importance.LOW
+
+
+class NoTask(SourceTask):
+    """Is named by connectors, never run."""
+
+    def version(self) -> str:
+        """Return a version."""
+        return "4.3.1"
+
+    def start(self, props: Mapping[str, str]) -> None:
+        """Do nothing."""
+
+    def poll(self) -> None:
+        """Have nothing."""
+
+    def stop(self) -> None:
+        """Do nothing."""
+
+
+class NoSinkTask(SinkTask):
+    """Is named by connectors, never run."""
+
+    def version(self) -> str:
+        """Return a version."""
+        return "4.3.1"
+
+    def start(self, props: Mapping[str, str]) -> None:
+        """Do nothing."""
+
+    def put(self, records: Any) -> None:
+        """Do nothing."""
+
+    def stop(self) -> None:
+        """Do nothing."""
+
+
+class Source(SourceConnector):
+    """A source connector that does what its configuration tells it.
+
+    `do.start`, `do.task_configs`, `do.stop` and `do.validate` may be `raise`, `hang` or `exit`; `tasks` is how many
+    tasks it wants, `ask` makes it ask for a reconfiguration at once, `complain` makes it raise an error.
+    """
+
+    def version(self) -> str:
+        """Return Kafka's version."""
+        return "4.3.1"
+
+    def config(self) -> ConfigDef:
+        """Return the keys of Kafka's FileStreamSource."""
+        definition = ConfigDef().define("file", STRING, None, importance=HIGH)
+        definition.define("topic", STRING, validator=NonEmptyString(), importance=HIGH)
+        return definition.define("batch.size", INT, 2000, importance=LOW)
+
+    def validate(self, connector_configs: Mapping[str, str]) -> Any:
+        """Check the keys."""
+        _do("validate", connector_configs)
+        return super().validate(connector_configs)
+
+    def start(self, props: Mapping[str, str]) -> None:
+        """Keep the configuration."""
+        _do("start", props)
+        self._props = dict(props)
+        self._calls = 0
+        if "ask" in props:
+            self.context.request_task_reconfiguration()
+        if "complain" in props:
+            self.context.raise_error(RuntimeError(props["complain"]))
+
+    def task_class(self) -> type[Task]:
+        """Return a class."""
+        return NoTask
+
+    def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
+        """Return as many configurations as were wanted, with the number of the call where it was asked for."""
+        _do("task_configs", self._props)
+        self._calls += 1
+        call = {"call": str(self._calls)} if "ask" in self._props else {}
+        return [{**self._props, "number": str(number), **call} for number in range(int(self._props.get("tasks", "1")))]
+
+    def stop(self) -> None:
+        """Leave a trace where one was asked for."""
+        _do("stop", self._props)
+        if "stopped.file" in self._props:
+            with open(self._props["stopped.file"], "a") as file:
+                file.write("stopped\n")
+
+
+class Sink(SinkConnector):
+    """A sink connector with the key of Kafka's FileStreamSink."""
+
+    def version(self) -> str:
+        """Return Kafka's version."""
+        return "4.3.1"
+
+    def config(self) -> ConfigDef:
+        """Return the key of Kafka's FileStreamSink."""
+        return ConfigDef().define("file", STRING, None, importance=HIGH)
+
+    def start(self, props: Mapping[str, str]) -> None:
+        """Keep the configuration."""
+        self._props = dict(props)
+
+    def task_class(self) -> type[Task]:
+        """Return a class."""
+        return NoSinkTask
+
+    def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
+        """Return the configuration once for each task."""
+        return [{"file": self._props.get("file", "")}] * max_tasks
+
+    def stop(self) -> None:
+        """Do nothing."""
+
+
+def _do(call: str, props: Mapping[str, str]) -> None:
+    deed = props.get(f"do.{call}")
+    if deed == "raise":
+        raise RuntimeError(f"{call} does not work today")
+    if deed == "hang":
+        time.sleep(3600)
+    if deed == "exit":
+        os._exit(7)
+
+
+def _regex(name: str, value: Any) -> None:
+    if value is None:
+        raise ConfigError(name, None, "Invalid regex: there is none")
+    try:
+        re.compile(value)
+    except re.error as error:
+        raise ConfigError(name, value, f"Invalid regex: {error}") from error
+
+
+class Plain:
+    """A plugin without keys."""
+
+    def config(self) -> ConfigDef:
+        """Return no keys."""
+        return ConfigDef()
+
+
+class RegexRouter(Plain):
+    """The keys of Kafka's RegexRouter."""
+
+    def config(self) -> ConfigDef:
+        """Return the keys."""
+        definition = ConfigDef().define("regex", STRING, validator=Lambda(_regex, "valid regex"), importance=HIGH)
+        return definition.define("replacement", STRING, importance=HIGH)
+
+
+class HoistField(Plain):
+    """The keys of Kafka's HoistField."""
+
+    def config(self) -> ConfigDef:
+        """Return the keys."""
+        return ConfigDef().define("field", STRING, importance=MEDIUM)
+
+
+class InsertField(Plain):
+    """The keys of Kafka's InsertField."""
+
+    def config(self) -> ConfigDef:
+        """Return the keys."""
+        definition = ConfigDef()
+        for name in ("topic", "partition", "offset", "timestamp"):
+            definition.define(f"{name}.field", STRING, None, importance=MEDIUM)
+        for name in ("static.field", "static.value"):
+            definition.define(name, STRING, None, importance=MEDIUM)
+        return definition.define("replace.null.with.default", BOOLEAN, True, importance=MEDIUM)
+
+
+class TopicNameMatches(Plain):
+    """The keys of Kafka's TopicNameMatches."""
+
+    def config(self) -> ConfigDef:
+        """Return the keys."""
+        return ConfigDef().define("pattern", STRING, validator=Lambda(_regex, "valid regex"), importance=MEDIUM)
+
+
+def _converter() -> ConfigDef:
+    uses = ValidString("key", "value", "header")
+    return ConfigDef().define("converter.type", STRING, validator=uses, importance=LOW)
+
+
+class StringConverter(Plain):
+    """The keys of Kafka's StringConverter."""
+
+    def config(self) -> ConfigDef:
+        """Return the keys."""
+        return _converter().define(
+            "converter.encoding", STRING, "UTF-8", importance=HIGH, width=Width.MEDIUM, display_name="Encoding"
+        )
+
+
+class SimpleHeaderConverter(Plain):
+    """The keys of Kafka's SimpleHeaderConverter: none."""
+
+
+class JsonConverter(Plain):
+    """The keys of Kafka's JsonConverter."""
+
+    def config(self) -> ConfigDef:
+        """Return the keys."""
+        definition = _converter()
+        for order, (name, type_, default, title) in enumerate(
+            [
+                ("schemas.enable", BOOLEAN, True, "Enable Schemas"),
+                ("schemas.cache.size", INT, 1000, "Schema Cache Size"),
+                ("schema.content", STRING, None, "Schema Content"),
+            ]
+        ):
+            definition.define(name, type_, default, None, HIGH, "", "Schemas", order, Width.MEDIUM, title)
+        for order, (name, type_, default, check, title) in enumerate(
+            [
+                (
+                    "decimal.format",
+                    STRING,
+                    "BASE64",
+                    CaseInsensitiveValidString("NUMERIC", "BASE64"),
+                    "Decimal Format",
+                ),
+                ("replace.null.with.default", BOOLEAN, True, None, "Replace null with default"),
+            ]
+        ):
+            definition.define(name, type_, default, check, LOW, "", "Serialization", order, Width.MEDIUM, title)
+        return definition
