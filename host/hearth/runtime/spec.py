@@ -14,7 +14,7 @@ class PluginSpec:
     """One plugin of a pipeline.
 
     ``role`` is ``task`` (``python`` names the connector, which is asked for its task class), ``key.converter``,
-    ``value.converter``, ``header.converter``, ``transforms.ALIAS`` or ``predicates.ALIAS``. ``environment`` is a key of
+    ``value.converter``, ``header.converter``, ``transforms.ALIAS`` or ``predicates.ALIAS``. ``environment`` keys
     ``TaskSpec.environments``, or ``None`` for a plugin installed with the host. ``config`` holds the plugin's own
     settings without their prefix. ``predicate`` is the role of the predicate that guards a transformation.
     """

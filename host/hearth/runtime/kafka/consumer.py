@@ -194,8 +194,8 @@ class Consumer:
     def _incoming(self, rows: Any, pointers: Any) -> Incoming:
         addresses = pointers.tolist()
         count = len(addresses)
-        kind = ctypes.addressof(self._kind)
-        stamps = np.fromiter(map(self._library.message_timestamp, addresses, repeat(kind)), np.int64, count)
+        self._library.message_timestamp(addresses[0], ctypes.addressof(self._kind))  # a topic has one kind
+        stamps = np.fromiter(map(self._library.message_timestamp, addresses, repeat(None)), np.int64, count)
         return Incoming(
             self._name(int(rows["topic"][0])),
             rows["partition"].astype(np.int32),

@@ -135,13 +135,20 @@ _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
 }
 
 
+_PER_MESSAGE = frozenset({"message_timestamp", "message_headers", "message_destroy", "produceva"})
+
+
 class Library:
-    """The functions of librdkafka, without their ``rd_kafka_`` prefix."""
+    """The functions of librdkafka, without their ``rd_kafka_`` prefix.
+
+    Those called once per message never wait, so they keep the interpreter's lock: giving it away and taking it back
+    costs more than they do.
+    """
 
     def __init__(self, path: str) -> None:
-        library = ctypes.CDLL(path)
+        waiting, quick = ctypes.CDLL(path), ctypes.PyDLL(path)
         for name, (result, arguments) in _FUNCTIONS.items():
-            function = getattr(library, f"rd_kafka_{name}")
+            function = getattr(quick if name in _PER_MESSAGE else waiting, f"rd_kafka_{name}")
             function.restype, function.argtypes = result, arguments
             setattr(self, name, function)
 
