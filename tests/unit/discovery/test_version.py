@@ -68,7 +68,8 @@ def test_spellings_of_one_version_are_equal(left: str, right: str) -> None:
 
 def test_latest_is_last_when_sorted() -> None:
     """The sort key puts the latest version last, whatever the order before."""
-    assert sorted(ASCENDING[::-1], key=version_key) == ASCENDING
+    newest_first = ASCENDING[::-1]
+    assert sorted(newest_first, key=version_key) == ASCENDING
 
 
 @given(_VERSIONS, _VERSIONS, _VERSIONS)

@@ -1,0 +1,57 @@
+"""Requires-Python picks the interpreter of a bundle."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+
+from hearth.isolation import interpreter
+from hearth.isolation.failure import InterpreterMissing
+
+OTHER = "import json, sys; sys.stdout.write(json.dumps(['/opt/python3.99', '3.99.1', 'cpython-399', 'linux-x86_64']))"
+
+
+def test_host_interpreter_is_used_where_it_suits() -> None:
+    """No other Python is looked for when the host's own will do."""
+    assert interpreter.choose("", "demo") is interpreter.host()
+    assert interpreter.choose(">=3.10", "demo").path == sys.executable
+    assert interpreter.host().suits_host_packages
+
+
+def test_bundle_for_a_python_that_is_not_here_is_refused() -> None:
+    """The error names the bundle, what it needs and what there is; the hint says how to get it."""
+    with pytest.raises(InterpreterMissing, match=r"demo needs Python >=3.99, there is none here") as raised:
+        interpreter.choose(">=3.99", "demo")
+    assert raised.value.code == "environment.interpreter"
+    assert raised.value.hint is not None
+    assert "uv python install '>=3.99'" in raised.value.hint
+
+
+def test_requires_python_that_is_no_specifier_is_refused() -> None:
+    """Metadata may hold anything; nonsense is named."""
+    with pytest.raises(InterpreterMissing, match="demo has Requires-Python 'three'"):
+        interpreter.choose("three", "demo")
+
+
+def test_other_interpreter_describes_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another interpreter is asked for its version and platform, which decide which wheels it can use."""
+    found = interpreter._ask(sys.executable)
+    assert found == replace(interpreter.host(), path=found.path)
+    monkeypatch.setattr("hearth.isolation.uv.run", lambda *_: f"{sys.executable}\n")
+    monkeypatch.setattr(interpreter, "_QUESTION", OTHER)
+    interpreter._ask.cache_clear()
+    try:
+        other = interpreter.choose(">=3.99", "demo")
+    finally:
+        interpreter._ask.cache_clear()
+    assert other.version == "3.99.1"
+    assert not other.suits_host_packages
+
+
+def test_interpreter_runs_without_site_packages() -> None:
+    """The question is answered by a bare interpreter: a broken site-packages does not matter."""
+    answer = subprocess.run([sys.executable, "-I", "-S", "-c", interpreter._QUESTION], check=True, capture_output=True)
+    assert sys.implementation.cache_tag.encode() in answer.stdout

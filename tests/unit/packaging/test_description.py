@@ -1,0 +1,62 @@
+"""What a plugin says of itself is asked once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hearth.discovery import PluginType, discover
+from hearth.isolation.environment import Environment
+from hearth.packaging import Description, DescriptionStore
+from hearth_api import PluginError
+from tests.bundles import build
+
+SOURCE = PluginType.SOURCE
+
+
+@pytest.fixture(scope="module")
+def environment() -> Environment:
+    """The environment of a bundle with one source connector."""
+    bundle = discover([build.packed("greeting_source")], include_host=False).plugins[0].bundle
+    assert bundle is not None
+    return build.environments().ensure(bundle)
+
+
+PYTHON = "greeting_source.connector:GreetingSourceConnector"
+
+
+def test_plugin_is_asked_in_its_own_environment(environment: Environment, tmp_path: Path) -> None:
+    """Version and keys come from the plugin, in a process that sees the bundle's packages."""
+    found = DescriptionStore(tmp_path).of(environment, PYTHON, SOURCE, "greeting")
+    assert found.version == "1.1"
+    assert [key["name"] for key in found.config] == ["topic", "count"]
+
+
+def test_answer_is_remembered(tmp_path: Path) -> None:
+    """A second question starts no process: an interpreter that does not exist is not missed."""
+    nowhere = Environment("key", "/nowhere/python", ())
+    known = DescriptionStore(tmp_path)
+    (tmp_path / "key").mkdir()
+    (tmp_path / "key" / "source-a-B.json").write_text('{"version": "7", "config": [{"name": "x"}]}')
+    assert known.of(nowhere, "a:B", SOURCE, "b") == Description("7", ({"name": "x"},))
+
+
+@pytest.mark.parametrize("damage", ["", "{", "[]", '{"version": "1"}'])
+def test_damaged_memory_is_asked_for_anew(damage: str, environment: Environment, tmp_path: Path) -> None:
+    """A file that makes no sense counts as none and is replaced."""
+    remembered = DescriptionStore(tmp_path)
+    found = remembered.of(environment, PYTHON, SOURCE, "greeting")
+    (file,) = tmp_path.rglob("*.json")
+    file.write_text(damage)
+    assert remembered.of(environment, PYTHON, SOURCE, "greeting") == found
+    assert remembered.of(environment, PYTHON, SOURCE, "greeting") == found
+
+
+def test_plugin_that_cannot_be_imported_raises(environment: Environment, tmp_path: Path) -> None:
+    """The error carries the trace of the other process; nothing is remembered."""
+    with pytest.raises(PluginError, match="No module named 'nowhere'") as raised:
+        DescriptionStore(tmp_path).of(environment, "nowhere:X", SOURCE, "x")
+    assert raised.value.trace is not None
+    assert "Traceback" in raised.value.trace
+    assert not list(tmp_path.rglob("*.json"))
