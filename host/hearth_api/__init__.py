@@ -18,7 +18,6 @@ from hearth_api.batch_record import (
     batch_to_source_records,
     column_to_headers,
     headers_to_column,
-    offset_to_json,
     records_to_batches,
 )
 from hearth_api.builder import SchemaBuilder
@@ -104,6 +103,7 @@ from hearth_api.errors import (
 from hearth_api.header import Header, Headers
 from hearth_api.inference import infer_schema
 from hearth_api.logical import Date, Decimal, Time, Timestamp
+from hearth_api.offset_json import offset_to_json
 from hearth_api.pattern import PatternError, compile_pattern, compile_replacement
 from hearth_api.physical import from_physical, to_physical
 from hearth_api.plugin import UNDEFINED_VERSION, ConnectPlugin
@@ -113,6 +113,7 @@ from hearth_api.policy import (
     ConnectorClientConfigRequest,
     ConnectorType,
 )
+from hearth_api.projector import project
 from hearth_api.record import (
     ConnectRecord,
     OffsetAndMetadata,
@@ -332,6 +333,7 @@ __all__ = [
     "plain_from_json",
     "plain_to_json",
     "records_to_batches",
+    "project",
     "schema_from_json",
     "schema_from_text",
     "schema_to_json",

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
+from hearth_api.offset_json import offset_to_json
 from hearth_api.record import TimestampType
 from hearth_api.schema import Schema
 from hearth_api.schema_json import schema_from_text, schema_to_text
@@ -72,6 +73,10 @@ class Batch:
         kept = {name: column for name, column in present.items() if column is not None}
         return replace(self, data=pa.RecordBatch.from_arrays(list(kept.values()), names=list(kept)))
 
+    def select(self, names: Collection[str]) -> Batch:
+        """Return the batch with only these of its columns."""
+        return replace(self, data=self.data.select([name for name in self.data.schema.names if name in names]))
+
     def stamped(self) -> Batch:
         """Return the batch with the present time as `timestamp`, where its records were made just now."""
         if self.timestamp_type is not TimestampType.CREATE_TIME or self.column("timestamp") is not None:
@@ -112,11 +117,12 @@ class Batch:
         return cls(topic, key_schema, value_schema, data, source_partition, timestamp_type, original_topic)
 
     def _metadata(self) -> str:
+        partition = self.source_partition
         attributes = {
             "topic": self.topic,
             "key_schema": None if self.key_schema is None else schema_to_text(self.key_schema),
             "value_schema": None if self.value_schema is None else schema_to_text(self.value_schema),
-            "source_partition": None if self.source_partition is None else dict(self.source_partition),
+            "source_partition": None if partition is None else offset_to_json(partition),
             "timestamp_type": self.timestamp_type.value,
             "original_topic": self.original_topic,
         }
@@ -136,7 +142,7 @@ def _attributes(metadata: bytes) -> _Attributes:
         form["topic"],
         None if form["key_schema"] is None else schema_from_text(form["key_schema"]),
         None if form["value_schema"] is None else schema_from_text(form["value_schema"]),
-        form["source_partition"],
+        None if form["source_partition"] is None else json.loads(form["source_partition"]),
         TimestampType(form["timestamp_type"]),
         form["original_topic"],
     )

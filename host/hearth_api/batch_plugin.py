@@ -33,6 +33,9 @@ class BatchSourceTask(SourceTask):
 class BatchSinkTask(SinkTask):
     """A sink task that writes whole batches."""
 
+    columns: frozenset[str] | None = None
+    """The columns the task reads; None for all. What it does not read need not be fetched, converted or carried."""
+
     @abstractmethod
     def put_batch(self, batches: list[Batch]) -> None:
         """Write the batches, or buffer them until `flush` or `pre_commit`.

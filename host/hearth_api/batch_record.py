@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import base64
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
 from itertools import repeat
 from typing import Any
 
 from hearth_api.batch import Batch
 from hearth_api.column import column_to_values, values_to_column
-from hearth_api.errors import DataError
 from hearth_api.header import Header, Headers
+from hearth_api.offset_json import offset_to_json
 from hearth_api.record import ConnectRecord, SinkRecord, SourceRecord
 from hearth_api.schema import INT32_SCHEMA, INT64_SCHEMA, STRING_SCHEMA, Schema
 from hearth_api.schema_json import schema_from_text, schema_to_text
@@ -145,29 +143,6 @@ def _add_sink(columns: dict[str, Any], records: Sequence[SinkRecord]) -> None:
 def _values(batch: Batch, name: str, schema: Schema | None) -> Any:
     column = batch.column(name)
     return repeat(None) if column is None else column_to_values(schema, column)
-
-
-def _base64(value: object) -> str:
-    if isinstance(value, (bytes, bytearray, memoryview)):
-        return base64.b64encode(value).decode()
-    raise DataError(f"offset holds a value that is not primitive: {value!r}")
-
-
-_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=_base64).encode
-
-
-def offset_to_json(offset: Mapping[str, Any]) -> str:
-    """Return a source offset or source partition as JSON text; bytes become base64, as in Kafka Connect."""
-    if len(offset) == 1:
-        ((name, position),) = offset.items()
-        if type(position) is int:
-            return f"{_opening(name)}{position}}}"  # what nearly every source has, once per record
-    return _encode(offset if type(offset) is dict else dict(offset))
-
-
-@lru_cache(maxsize=100)
-def _opening(name: str) -> str:
-    return f"{{{_encode(name)}:"
 
 
 def headers_to_column(headers: Sequence[Headers]) -> Any:
