@@ -1,0 +1,75 @@
+"""`hearth bundle` packs and verifies, and its exit code tells how it went."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from hearth.cli.main import run
+from tests.bundles import build
+
+
+@pytest.fixture(autouse=True)
+def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep environments out of the user's directories, and uv from the network."""
+    monkeypatch.setenv("HEARTH_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("UV_OFFLINE", "1")
+
+
+def test_pack_prints_the_path_of_the_bundle(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The bundle is what packing by code makes, and the path is all that is printed."""
+    links = [option for name in build.LIBRARIES for option in ("--find-links", str(build.wheel(name).parent))]
+    project = str(build.SOURCES / "greeting_source")
+    assert run(["bundle", "pack", project, "-o", str(tmp_path), *links, "--offline"]) == 0
+    bundle = Path(capsys.readouterr().out.strip())
+    assert bundle == tmp_path / "greeting-source-1.1.zip"
+    assert bundle.read_bytes() == build.packed("greeting_source").read_bytes()
+
+
+def test_pack_of_a_bad_project_is_bad_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The plugin's trace is shown and the exit code is 2."""
+    assert run(["bundle", "pack", str(build.SOURCES / "raises_on_import"), "-o", str(tmp_path), "--offline"]) == 2
+    assert "RuntimeError: this bundle cannot be imported" in capsys.readouterr().err
+
+
+def test_verify_of_a_good_bundle_ends_with_0(capsys: pytest.CaptureFixture[str]) -> None:
+    """The table has one line for each check."""
+    assert run(["bundle", "verify", str(build.packed("greeting_source"))]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[:2] for line in lines] == [
+        ["CHECK", "RESULT"],
+        ["structure", "ok"],
+        ["hashes", "ok"],
+        ["environment", "ok"],
+        ["import", "ok"],
+        ["configuration", "ok"],
+    ]
+
+
+def test_verify_of_a_bad_bundle_ends_with_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The failed check is in the table, the remedy on standard error."""
+    assert run(["bundle", "verify", str(build.traversal(tmp_path))]) == 2
+    caught = capsys.readouterr()
+    assert "structure  FAILED" in caught.out
+    assert "hint: do not install it" in caught.err
+
+
+def test_verify_on_the_wrong_machine_ends_with_3(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A bundle for a Python that is not here is not a bad bundle."""
+    points = {"hearth.predicates": {"a.Demo": "demo:Demo"}}
+    location = build.plain_wheel(tmp_path, "demo", groups=points, requires_python=">=3.99")
+    assert run(["bundle", "verify", str(location)]) == 3
+    assert "environment  FAILED" in capsys.readouterr().out
+
+
+def test_verify_prints_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Scripts read whether all is well, and each check."""
+    broken = build.truncated(tmp_path)
+    assert run(["bundle", "verify", str(broken), "--json"]) == 2
+    found = json.loads(capsys.readouterr().out)
+    assert (found["bundle"], found["ok"]) == (str(broken), False)
+    (check,) = found["checks"]
+    assert set(check) == {"check", "subject", "ok", "detail", "hint"}
+    assert (check["check"], check["ok"]) == ("structure", False)
