@@ -110,7 +110,14 @@ class StageSink:
         task.initialize(self._context)
         self._task = task
         task.start(config)
-        return Reply({"version": version_of(task), "is_batch": isinstance(task, BatchSinkTask)})
+        columns = task.columns if isinstance(task, BatchSinkTask) and not self._steps else None
+        return Reply(
+            {
+                "version": version_of(task),
+                "is_batch": isinstance(task, BatchSinkTask),
+                "columns": None if columns is None else sorted(columns),
+            }
+        )
 
     def open(self, request: Request) -> None:
         """Open newly assigned partitions."""

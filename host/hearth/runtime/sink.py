@@ -40,13 +40,17 @@ class _Delivery:
     """Records read and converted: what is put next, and the offsets that are done once it is put."""
 
     batches: list[Batch] = field(default_factory=list)
+    starts: Offsets = field(default_factory=dict)
     offsets: Offsets = field(default_factory=dict)
 
     def without(self, partitions: set[TopicPartition]) -> _Delivery:
         """Return what remains when partitions are taken away (by where the records came from)."""
-        offsets = {partition: offset for partition, offset in self.offsets.items() if partition not in partitions}
         kept = [batch.filter(_not_from(batch, partitions)) for batch in self.batches]
-        return _Delivery([batch for batch in kept if batch.num_rows], offsets)
+        starts, offsets = (
+            {partition: offset for partition, offset in each.items() if partition not in partitions}
+            for each in (self.starts, self.offsets)
+        )
+        return _Delivery([batch for batch in kept if batch.num_rows], starts, offsets)
 
 
 @dataclass
@@ -74,6 +78,7 @@ class SinkLoop:
         self._asked_most = config.pop("max.poll.records", None)
         self._consumer = Consumer(config, self._on_assign, self._on_revoke)
         self._tolerance = Tolerance(spec.config, settings.reporters)
+        self._columns: list[str] | None = None
         self._assigned: set[TopicPartition] = set()
         self._paused_by_task: set[TopicPartition] = set()
         self._done: Offsets = {}
@@ -82,6 +87,7 @@ class SinkLoop:
         self._retried = _Delivery()
         self._wishes = _Wishes()
         self._next_commit = time.monotonic() + settings.flush_interval
+        self._is_retrying = False
         self._is_stopping = False
         self._is_paused = spec.paused
 
@@ -94,8 +100,11 @@ class SinkLoop:
             "steps": [asdict(step_of(plugin)) for plugin in inside],
             "reporter": bool(self._settings.reporters),
         }
-        is_batch = bool(stage.call("sink.start", args).args["is_batch"])
-        default = MOST_MESSAGES if is_batch else JAVA_MAX_POLL_RECORDS
+        answer = stage.call("sink.start", args).args
+        self._columns = answer["columns"]
+        # Transformations may look at any column, so only a task right behind the converters does without some.
+        self._consumer.wants_timestamps = self._columns is None or "timestamp" in self._columns or bool(pipeline.links)
+        default = MOST_MESSAGES if answer["is_batch"] else JAVA_MAX_POLL_RECORDS
         self._most = int(self._asked_most) if self._asked_most else default
         self._consumer.subscribe(_subscription(self._spec.config))
 
@@ -144,7 +153,9 @@ class SinkLoop:
                 delivery.batches += after.batches
                 failures = failures + after.failures
             self._tolerance.judge(failures, lambda row, part=part: _Consumed(part, row))  # type: ignore[misc]
-            delivery.offsets.update(_next_offsets(part))
+            starts, ends = _bounds(part)
+            delivery.starts.update(starts)
+            delivery.offsets.update(ends)
         return delivery
 
     # Putting --------------------------------------------------------------------------------------------------
@@ -152,12 +163,24 @@ class SinkLoop:
     def _put(self, delivery: _Delivery) -> None:
         """Wait for the put before, then begin the next; an empty put tells the task that nothing came."""
         self._finish_put()
+        delivery = self._withdraw(delivery)
         self._putting = (self._begin_put(delivery), delivery)
         if not delivery.batches:
             self._finish_put()
 
+    def _withdraw(self, delivery: _Delivery) -> _Delivery:
+        """Take back what was read ahead of a put in which the task asked to read elsewhere, or to pause."""
+        unwanted = {*self._wishes.rewind, *self._paused_by_task} & delivery.starts.keys()
+        if unwanted:
+            self._seek({partition: delivery.starts[partition] for partition in unwanted})
+            self._rewind_when_asked()
+        return delivery.without(unwanted) if unwanted else delivery
+
     def _begin_put(self, delivery: _Delivery) -> Future[Reply]:
-        return self._stage.begin("sink.put", {"tolerant": self._tolerance.is_all}, delivery.batches)
+        batches = delivery.batches
+        if self._columns is not None:
+            batches = [batch.select(self._columns) for batch in batches]
+        return self._stage.begin("sink.put", {"tolerant": self._tolerance.is_all}, batches)
 
     def _finish_put(self) -> None:
         """Wait until what is being put is put, and note its offsets as done."""
@@ -189,10 +212,12 @@ class SinkLoop:
         wait = self._wishes.timeout if self._wishes.timeout is not None else seconds
         self._wishes.timeout = None
         self._consumer.pause(self._assigned)
+        self._is_retrying = True
         deadline = time.monotonic() + wait
         while not self._is_stopping and (left := deadline - time.monotonic()) > 0:
-            self._consumer.poll(int(min(left, IDLE_SECONDS) * 1000) + 1, 1)
+            self._consumer.poll(int(min(left, IDLE_SECONDS) * 1000) + 1, 1)  # returns nothing: all is paused
             self._serve_inbox()
+        self._is_retrying = False
         self._consumer.resume(self._readable())
         if self._is_stopping:
             return
@@ -250,7 +275,7 @@ class SinkLoop:
 
     def _on_assign(self, partitions: list[TopicPartition]) -> None:
         self._assigned |= set(partitions)
-        if self._is_paused:
+        if self._is_paused or self._is_retrying:
             self._consumer.pause(partitions)
         self._stage.call("sink.open", {"partitions": [list(each) for each in partitions]})
 
@@ -367,12 +392,14 @@ def _subscription(config: Mapping[str, str]) -> list[str]:
     return topics or [f"^({config['topics.regex']})$"]
 
 
-def _next_offsets(incoming: Incoming) -> Offsets:
-    result = {}
+def _bounds(incoming: Incoming) -> tuple[Offsets, Offsets]:
+    """Return the first offset of each partition, and the one after its last."""
+    starts, ends = {}, {}
     for partition in np.unique(incoming.partition).tolist():
-        last = int(incoming.offset[incoming.partition == partition].max())
-        result[TopicPartition(incoming.topic, partition)] = last + 1
-    return result
+        offsets = incoming.offset[incoming.partition == partition]
+        place = TopicPartition(incoming.topic, partition)
+        starts[place], ends[place] = int(offsets.min()), int(offsets.max()) + 1
+    return starts, ends
 
 
 def _not_from(batch: Batch, partitions: set[TopicPartition]) -> Any:

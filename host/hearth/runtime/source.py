@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from hearth.isolation.stage import Stage
+from hearth.isolation.stage import Stage, StageTimeout
 from hearth.runtime.kafka.library import KafkaError
 from hearth.runtime.kafka.producer import Delivery, Outgoing, Producer
 from hearth.runtime.link import TaskLink
@@ -180,16 +180,21 @@ class SourceLoop:
             self._commit_when_due()
         if self._wants_records:
             self._topics.update(dict.fromkeys(sequence.tolist(), outgoing.topic))
-        self._producer.send(outgoing, sequence)
+        refused = self._producer.send(outgoing, sequence)
+        if refused is not None:
+            self._settle(refused)
 
     def _collect(self, wait_ms: int) -> None:
         """Take in acknowledgements."""
         for delivery in self._producer.poll(wait_ms):
-            if delivery.error.any():
-                self._judge(delivery)
-            self._positions.acknowledge(delivery.sequence)
-            if self._wants_records:
-                self._tell_written(delivery)
+            self._settle(delivery)
+
+    def _settle(self, delivery: Delivery) -> None:
+        if delivery.error.any():
+            self._judge(delivery)
+        self._positions.acknowledge(delivery.sequence)
+        if self._wants_records:
+            self._tell_written(delivery)
 
     def _judge(self, delivery: Delivery) -> None:
         """Decide about records the broker did not take (KIP-779)."""
@@ -237,9 +242,17 @@ class SourceLoop:
             self._stage.notify("source.commit")
 
     def _drain(self) -> None:
-        """Send what was polled, wait for its acknowledgement, commit, and stop the task (invariant 8)."""
+        """Send what was polled, wait for its acknowledgement, commit, and stop the task (invariant 8).
+
+        A task that does not come back from its poll in time is cut off: what it would have returned was never taken.
+        """
         deadline = time.monotonic() + self._settings.graceful_timeout
-        self._stage.call("source.hold", timeout=self._settings.graceful_timeout)
+        try:
+            self._stage.call("source.hold", timeout=self._settings.graceful_timeout)
+        except StageTimeout as error:
+            log.warning("%s: cut off: %s", self._spec.name, error)
+            self._commit()
+            return
         while not self.inbox.empty():
             self._take(0)
         while self._producer.in_flight and time.monotonic() < deadline:

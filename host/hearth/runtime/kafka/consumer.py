@@ -36,8 +36,8 @@ class Incoming:
     """Rows of one topic in the order they were read.
 
     ``key`` and ``value`` are Arrow ``binary`` arrays, ``partition`` int32, ``offset`` and ``timestamp`` int64 numpy
-    arrays; ``timestamp_type`` is librdkafka's (0 none, 1 create time, 2 log append time); ``headers`` maps a row to
-    its headers and holds only rows that have some.
+    arrays; ``timestamp_type`` is librdkafka's (0 none, then there is no ``timestamp``; 1 create time, 2 log append
+    time); ``headers`` maps a row to its headers and holds only rows that have some.
     """
 
     topic: str
@@ -55,8 +55,10 @@ class Consumer:
 
     ``on_assign`` and ``on_revoke`` run on the polling thread inside ``poll`` and ``close``. ``on_revoke`` gets a
     second argument: whether the partitions are lost, so that nothing may be committed for them. What they raise is
-    raised again by that ``poll``.
+    raised again by that ``poll``. ``wants_timestamps`` may be unset where nobody reads them: each costs a call.
     """
+
+    wants_timestamps = True
 
     def __init__(
         self,
@@ -193,26 +195,30 @@ class Consumer:
 
     def _incoming(self, rows: Any, pointers: Any) -> Incoming:
         addresses = pointers.tolist()
-        count = len(addresses)
-        self._library.message_timestamp(addresses[0], ctypes.addressof(self._kind))  # a topic has one kind
-        stamps = np.fromiter(map(self._library.message_timestamp, addresses, repeat(None)), np.int64, count)
         return Incoming(
             self._name(int(rows["topic"][0])),
             rows["partition"].astype(np.int32),
             rows["offset"],
             gather_nullable(rows["key"], rows["key_size"]),
             gather_nullable(rows["value"], rows["value_size"]),
-            stamps,
-            self._kind.value,
+            *self._read_timestamps(addresses),
             self._read_headers(addresses),
         )
 
+    def _read_timestamps(self, addresses: list[int]) -> tuple[Any, int]:
+        if not self.wants_timestamps:
+            return None, 0
+        self._library.message_timestamp(addresses[0], ctypes.addressof(self._kind))  # a topic has one kind
+        stamps = map(self._library.message_timestamp, addresses, repeat(None))
+        return np.fromiter(stamps, np.int64, len(addresses)), self._kind.value
+
     def _read_headers(self, addresses: list[int]) -> dict[int, list[tuple[str, bytes | None]]]:
         where = ctypes.addressof(self._headers)
-        found: dict[int, list[tuple[str, bytes | None]]] = {}
-        for row, error in enumerate(map(self._library.message_headers, addresses, repeat(where))):
-            if not error:
-                found[row] = self._header_list(self._headers.value)
+        errors = map(self._library.message_headers, addresses, repeat(where))
+        found = {}
+        for row in np.flatnonzero(np.fromiter(errors, np.int32, len(addresses)) == 0).tolist():
+            self._library.message_headers(addresses[row], where)
+            found[row] = self._header_list(self._headers.value)
         return found
 
     def _header_list(self, headers: int | None) -> list[tuple[str, bytes | None]]:

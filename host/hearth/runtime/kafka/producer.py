@@ -18,7 +18,6 @@ from hearth.runtime.kafka.library import (
     PARTITION_ANY,
     PRODUCER,
     KafkaError,
-    check_object,
     library,
     new_client,
     new_configuration,
@@ -107,18 +106,23 @@ class Producer:
         fits = self._messages + len(outgoing.value) <= self._most_messages
         return fits and self._bytes + outgoing.size <= self._most_bytes
 
-    def send(self, outgoing: Outgoing, sequence: Any) -> None:
+    def send(self, outgoing: Outgoing, sequence: Any) -> Delivery | None:
         """Hand all rows over; ``sequence`` is a numpy array of their numbers. Does not wait.
 
-        Raises ``KafkaError`` when librdkafka refuses a row for good (too large, unknown partition).
+        Returns the rows that librdkafka refuses for good (too large, no such partition); they are not on their way.
         """
-        count = len(outgoing.value)
         if outgoing.headers is None and outgoing.timestamp is None:
-            self._send_batch(outgoing, sequence)
+            errors = self._send_batch(outgoing, sequence)
         else:
-            self._send_rows(outgoing, sequence)
-        self._messages += count
+            errors = self._send_rows(outgoing, sequence)
+        self._messages += len(outgoing.value)
         self._bytes += outgoing.size
+        refused = np.flatnonzero(errors) if errors is not None else ()
+        if len(refused) == 0:
+            return None
+        self._messages -= len(refused)
+        nowhere = np.full(len(refused), PARTITION_ANY)
+        return Delivery(sequence[refused], errors[refused], nowhere, nowhere)
 
     def poll(self, wait_ms: int) -> list[Delivery]:
         """Collect what was delivered, waiting up to ``wait_ms`` for the first of it.
@@ -151,7 +155,7 @@ class Producer:
         self._library.queue_destroy(self._queue)
         self._library.destroy_flags(client, 0)
 
-    def _send_batch(self, outgoing: Outgoing, sequence: Any) -> None:
+    def _send_batch(self, outgoing: Outgoing, sequence: Any) -> Any:
         count = len(outgoing.value)
         rows = np.zeros(count, MESSAGE)
         rows["value"], rows["value_size"] = locate(outgoing.value)
@@ -162,19 +166,16 @@ class Producer:
         if outgoing.partition is not None:
             rows["partition"], flags = outgoing.partition, _PARTITION_FLAG
         sent = self._library.produce_batch(self._topic(outgoing.topic), partition, flags, rows.ctypes.data, count)
-        if sent != count:
-            raise KafkaError(int(rows["error"][rows["error"] != 0][0]))
+        return None if sent == count else rows["error"]
 
-    def _send_rows(self, outgoing: Outgoing, sequence: Any) -> None:
+    def _send_rows(self, outgoing: Outgoing, sequence: Any) -> Any:
         units = self._units(outgoing, sequence)
         count, width = units.shape
         if outgoing.headers is not None:
-            self._send_with_headers(units, outgoing.headers)
-            return
+            return self._send_with_headers(units, outgoing.headers)
         addresses = range(units.ctypes.data, units.ctypes.data + count * width * _VU.itemsize, width * _VU.itemsize)
-        for error in map(self._library.produceva, repeat(self._client), addresses, repeat(width)):
-            if error:
-                check_object(error)
+        errors = map(self._library.produceva, repeat(self._client), addresses, repeat(width))
+        return _numbers(np.array([error or 0 for error in errors]))
 
     def _units(self, outgoing: Outgoing, sequence: Any) -> Any:
         """Return one row of ``rd_kafka_vu_t`` per record."""
@@ -196,7 +197,8 @@ class Producer:
             units["b"][:, index] = b
         return units
 
-    def _send_with_headers(self, units: Any, headers: Sequence[Sequence[Header]]) -> None:
+    def _send_with_headers(self, units: Any, headers: Sequence[Sequence[Header]]) -> Any:
+        errors = []
         for row, own in zip(units, headers):
             names = [ctypes.create_string_buffer(key.encode()) for key, _ in own]
             values = [None if value is None else ctypes.create_string_buffer(value, len(value)) for _, value in own]
@@ -206,7 +208,8 @@ class Producer:
             extra["b"] = [0 if value is None else ctypes.addressof(value) for value in values]
             extra["c"] = [0 if value is None else len(value) for value in values]
             whole = np.concatenate([row, extra])
-            check_object(self._library.produceva(self._client, whole.ctypes.data, len(whole)))
+            errors.append(self._library.produceva(self._client, whole.ctypes.data, len(whole)) or 0)
+        return _numbers(np.array(errors))
 
     def _topic(self, name: str) -> int:
         topic = self._topics.get(name)
@@ -231,3 +234,15 @@ class Producer:
             text = ctypes.create_string_buffer(512)
             cause = self._library.fatal_error(self._client, text, len(text))
             raise KafkaError(cause or number, text.value.decode() or None)
+
+
+def _numbers(errors: Any) -> Any:
+    """Turn ``rd_kafka_error_t *`` addresses into error numbers, and free them; ``None`` when there is no error."""
+    if not errors.any():
+        return None
+    rdkafka = library()
+    numbers = np.zeros(len(errors), np.int64)
+    for row in np.flatnonzero(errors).tolist():
+        numbers[row] = rdkafka.error_code(int(errors[row]))
+        rdkafka.error_destroy(int(errors[row]))
+    return numbers

@@ -36,6 +36,8 @@ class FileStreamSinkTask(BatchSinkTask):
     onto the disk.
     """
 
+    columns = frozenset({"value"})
+
     def version(self) -> str:
         """Return the version of the Kafka Connect class this stands for."""
         return VERSION
