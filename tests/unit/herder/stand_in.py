@@ -66,7 +66,7 @@ class NoSinkTask(SinkTask):
 class Source(SourceConnector):
     """A source connector that does what its configuration tells it.
 
-    `do.start`, `do.task_configs`, `do.stop` and `do.validate` may be `raise`, `hang` or `exit`; `tasks` is how many
+    `do.start`, `do.task.configs`, `do.stop` and `do.validate` may be `raise`, `hang` or `exit`; `tasks` is how many
     tasks it wants, `ask` makes it ask for a reconfiguration at once, `complain` makes it raise an error.
     """
 
@@ -142,7 +142,7 @@ class Sink(SinkConnector):
 
 
 def _do(call: str, props: Mapping[str, str]) -> None:
-    deed = props.get(f"do.{call}")
+    deed = props.get(f"do.{call.replace('_', '.')}")
     if deed == "raise":
         raise RuntimeError(f"{call} does not work today")
     if deed == "hang":
@@ -231,25 +231,18 @@ class JsonConverter(Plain):
     def config(self) -> ConfigDef:
         """Return the keys."""
         definition = _converter()
-        for order, (name, type_, default, title) in enumerate(
-            [
-                ("schemas.enable", BOOLEAN, True, "Enable Schemas"),
-                ("schemas.cache.size", INT, 1000, "Schema Cache Size"),
-                ("schema.content", STRING, None, "Schema Content"),
-            ]
-        ):
+        schemas: list[tuple[str, ConfigType, Any, str]] = [
+            ("schemas.enable", BOOLEAN, True, "Enable Schemas"),
+            ("schemas.cache.size", INT, 1000, "Schema Cache Size"),
+            ("schema.content", STRING, None, "Schema Content"),
+        ]
+        for order, (name, type_, default, title) in enumerate(schemas):
             definition.define(name, type_, default, None, HIGH, "", "Schemas", order, Width.MEDIUM, title)
-        for order, (name, type_, default, check, title) in enumerate(
-            [
-                (
-                    "decimal.format",
-                    STRING,
-                    "BASE64",
-                    CaseInsensitiveValidString("NUMERIC", "BASE64"),
-                    "Decimal Format",
-                ),
-                ("replace.null.with.default", BOOLEAN, True, None, "Replace null with default"),
-            ]
-        ):
-            definition.define(name, type_, default, check, LOW, "", "Serialization", order, Width.MEDIUM, title)
-        return definition
+        formats, serialization, title = (
+            CaseInsensitiveValidString("NUMERIC", "BASE64"),
+            "Serialization",
+            "Decimal Format",
+        )
+        definition.define("decimal.format", STRING, "BASE64", formats, LOW, "", serialization, 0, Width.MEDIUM, title)
+        key, title = "replace.null.with.default", "Replace null with default"
+        return definition.define(key, BOOLEAN, True, None, LOW, "", serialization, 1, Width.MEDIUM, title)

@@ -1,0 +1,162 @@
+"""A launcher and a link that record what they are told, and let a test end tasks."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from hearth.discovery import Plugin
+from hearth.herder.crew import Crew
+from hearth.herder.herder import Herder
+from hearth.herder.status import StatusBoard
+from hearth.runtime.config import WorkerConfig
+from hearth.runtime.launcher import TaskEnd
+from hearth.runtime.link import TaskEvent
+from hearth.runtime.spec import LinkAddress, TaskSpec
+from hearth.storage import MemoryConfigStore, MemoryOffsetStore, MemoryStatusStore, State
+from tests.unit.herder.catalogue import WORKER, directory
+
+
+class FakeSpark:
+    """A launcher and a link in one: a task that is told to stop ends at once, unless it is deaf."""
+
+    def __init__(self) -> None:
+        self.specs: list[TaskSpec] = []
+        self.commands: list[tuple[str, int, str]] = []
+        self.cancelled: list[tuple[str, int]] = []
+        self.forgotten: list[tuple[str, int]] = []
+        self.is_deaf = False
+        self.starts_at_once = True
+        self.on_event: Callable[[TaskEvent], None] = lambda event: None
+        self._ends: dict[tuple[str, int, int], Callable[[TaskEnd], None]] = {}
+        self._lock = threading.RLock()
+
+    def start(self) -> None:
+        """Nothing to warm up."""
+
+    def stop(self) -> None:
+        """Nothing to free."""
+
+    def launch(self, spec: TaskSpec, on_end: Callable[[TaskEnd], None]) -> None:
+        """Record the task; it reports from a thread of its own, as real ones do."""
+        with self._lock:
+            self.specs.append(spec)
+            self._ends[spec.connector, spec.task, spec.generation] = on_end
+        if self.starts_at_once:
+            self._later(lambda: self.report(spec, State.PAUSED if spec.paused else State.RUNNING))
+
+    def cancel(self, connector: str, task: int) -> None:
+        """Record it, and end the run."""
+        self.cancelled.append((connector, task))
+        self._later(lambda: self.end(self.newest(connector, task), "cancelled"))
+
+    def expect(self, connector: str, task: int, generation: int) -> LinkAddress:
+        """Return an address."""
+        return LinkAddress("127.0.0.1", 1, f"token-{generation}")
+
+    def command(self, connector: str, task: int, command: str) -> None:
+        """Record the command and carry it out."""
+        self.commands.append((connector, task, command))
+        if self.is_deaf:
+            return
+        spec = self.newest(connector, task)
+        if command == "stop":
+            self._later(lambda: self.end(spec))
+        else:
+            self._later(lambda: self.report(spec, State.PAUSED if command == "pause" else State.RUNNING))
+
+    def forget(self, connector: str, task: int) -> None:
+        """Record it."""
+        self.forgotten.append((connector, task))
+
+    def newest(self, connector: str, task: int) -> TaskSpec:
+        """Return the last launched run of a task."""
+        with self._lock:
+            return next(spec for spec in reversed(self.specs) if (spec.connector, spec.task) == (connector, task))
+
+    def report(self, spec: TaskSpec, state: State, trace: str | None = None) -> None:
+        """Report a state in the name of a run."""
+        self.on_event(TaskEvent(spec.connector, spec.task, spec.generation, "status", str(state), trace))
+
+    def lose_link(self, spec: TaskSpec) -> None:
+        """Break the link of a run."""
+        self.on_event(TaskEvent(spec.connector, spec.task, spec.generation, "lost"))
+
+    def end(self, spec: TaskSpec, error: str | None = None) -> None:
+        """End a run."""
+        with self._lock:
+            on_end = self._ends.pop((spec.connector, spec.task, spec.generation), None)
+        if on_end is not None:
+            on_end(TaskEnd(spec.connector, spec.task, spec.generation, error))
+
+    @staticmethod
+    def _later(job: Callable[[], None]) -> None:
+        threading.Thread(target=job, daemon=True).start()
+
+
+class Bench:
+    """A herder over stand-in plugins and a fake Spark."""
+
+    def __init__(self, root: Path, worker: dict[str, str] | None = None, *plugins: Plugin) -> None:
+        self.spark = FakeSpark()
+        self.configs = MemoryConfigStore()
+        self.statuses = StatusWatch()
+        self.offsets = MemoryOffsetStore()
+        settings = WorkerConfig({**WORKER, "task.shutdown.graceful.timeout.ms": "300", **(worker or {})})
+        board = StatusBoard(self.statuses, "127.0.0.1:8083")
+        self.crew = Crew(self.spark, self.spark, board, settings.task_shutdown_graceful_timeout_ms / 1000)
+        self.spark.on_event = self.crew.on_event
+        known = directory(root / "environments", *plugins)
+        self.herder = Herder(settings, known, self.configs, self.offsets, board, self.crew)
+
+    def put(self, name: str, **changes: str) -> dict[str, Any]:
+        """Create or replace a source connector; underscores in keys stand for dots."""
+        config = {"name": name, "connector.class": "FileStreamSource", "topic": "t"}
+        config.update({key.replace("_", "."): value for key, value in changes.items()})
+        return self.herder.put(name, config).result(30).info
+
+    def connector(self, name: str) -> dict[str, Any]:
+        """Return what REST shows of a connector's state."""
+        state: dict[str, Any] = self.herder.view.connector(name)
+        return state
+
+    def await_task(self, name: str, state: State, task: int = 0) -> None:
+        """Wait until a task has a state."""
+        self.statuses.wait(lambda: (found := self.statuses.task(name, task)) is not None and found.state is state)
+
+    def await_connector(self, name: str, state: State) -> None:
+        """Wait until a connector has a state."""
+        self.statuses.wait(lambda: (found := self.statuses.connector(name)) is not None and found.state is state)
+
+    def settle(self, name: str) -> None:
+        """Wait until everything that was asked of a connector has happened."""
+        self.herder._lanes.submit(name, lambda: None).result(30)
+
+
+class StatusWatch(MemoryStatusStore):
+    """Statuses a test can wait for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._changed = threading.Condition()
+
+    def put_connector(self, status: Any) -> None:
+        """Put, and wake who waits."""
+        super().put_connector(status)
+        self._wake()
+
+    def put_task(self, status: Any) -> None:
+        """Put, and wake who waits."""
+        super().put_task(status)
+        self._wake()
+
+    def wait(self, predicate: Callable[[], bool]) -> None:
+        """Wait until something is true of the statuses."""
+        with self._changed:
+            assert self._changed.wait_for(predicate, 20), "the statuses never came to be as expected"
+
+    def _wake(self) -> None:
+        with self._changed:
+            self._changed.notify_all()

@@ -1,0 +1,95 @@
+"""Connectors that do what they should not: each fails by itself, and its neighbours go on."""
+
+from __future__ import annotations
+
+import pytest
+
+from hearth.herder import stage as stage_module
+from hearth.storage import State, TargetState
+from hearth_api import ConnectError
+from tests.unit.herder.fake import Bench
+
+
+@pytest.mark.parametrize(("deed", "says"), [("raise", "start does not work today"), ("exit", "exited with 7")])
+def test_a_connector_that_fails_to_start_is_failed_with_a_trace(bench: Bench, deed: str, says: str) -> None:
+    """It is stored, so that it can be mended and restarted."""
+    with pytest.raises(ConnectError, match="Failed to transition connector c to state STARTED"):
+        bench.put("c", do_start=deed)
+    state = bench.connector("c")["connector"]
+    assert state["state"] == "FAILED"
+    assert says in state["trace"]
+    assert bench.put("c")["tasks"] == [{"connector": "c", "task": 0}]
+    assert bench.connector("c")["connector"]["state"] == "RUNNING"
+
+
+def test_a_connector_that_hangs_holds_up_nobody_else(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its call has a deadline, its neighbour's lane is another."""
+    monkeypatch.setattr(stage_module.ConnectorStage._call, "__defaults__", (1.0,))
+    config = {"name": "c", "connector.class": "FileStreamSource", "topic": "t", "do.start": "hang"}
+    hanging = bench.herder.put("c", config)
+    bench.put("d")
+    assert not hanging.done()
+    with pytest.raises(ConnectError, match="Failed to transition"):
+        hanging.result(30)
+    assert "did not answer 'connector.start' within 1 s" in bench.connector("c")["connector"]["trace"]
+
+
+def test_a_connector_that_wants_too_many_tasks_is_failed(bench: Bench) -> None:
+    """The sentence names both numbers (KIP-1004)."""
+    bench.put("c", tasks="3", tasks_max="2")
+    state = bench.connector("c")
+    assert state["connector"]["state"] == "FAILED"
+    assert "has generated 3 tasks, which is greater than 2" in state["connector"]["trace"]
+    assert state["tasks"] == []
+
+
+def test_too_many_tasks_may_be_allowed(bench: Bench) -> None:
+    """The old, deprecated way."""
+    bench.put("c", tasks="3", tasks_max="2", tasks_max_enforce="false")
+    assert len(bench.connector("c")["tasks"]) == 3
+
+
+def test_task_configurations_that_cannot_be_had_fail_the_connector(bench: Bench) -> None:
+    """There is nothing to run."""
+    bench.put("c", do_task_configs="raise")
+    bench.await_connector("c", State.FAILED)
+
+
+def test_a_connector_may_say_that_it_cannot_go_on(bench: Bench) -> None:
+    """Its tasks go on."""
+    bench.put("c", complain="the database is gone")
+    bench.await_connector("c", State.FAILED)
+    assert "the database is gone" in bench.connector("c")["connector"]["trace"]
+
+
+def test_a_connector_process_that_ends_fails_its_connector(bench: Bench) -> None:
+    """The trace says how it ended."""
+    bench.put("c")
+    run = bench.herder._lifecycle._runs["c"]
+    assert run._stage is not None
+    run._stage._stage.kill()
+    bench.await_connector("c", State.FAILED)
+    assert "killed by signal 9" in bench.connector("c")["connector"]["trace"]
+    bench.herder.restart_connector("c").result(30)
+    assert bench.connector("c")["connector"]["state"] == "RUNNING"
+
+
+def test_a_failed_connector_is_not_resumed_but_may_be_stopped(bench: Bench) -> None:
+    """As in Kafka: only stop and restart leave FAILED."""
+    bench.put("c", complain="x")
+    bench.await_connector("c", State.FAILED)
+    bench.herder.want("c", TargetState.PAUSED).result(30)
+    assert bench.connector("c")["connector"]["state"] == "FAILED"
+    bench.herder.want("c", TargetState.STOPPED).result(30)
+    assert bench.connector("c")["connector"]["state"] == "STOPPED"
+
+
+def test_an_undefined_predicate_fails_the_tasks(bench: Bench) -> None:
+    """Validation lets it pass, as Kafka's does."""
+    bench.put(
+        "c", transforms="a", transforms_a_type="RegexRouter", transforms_a_regex="x",
+        transforms_a_replacement="y", transforms_a_predicate="p",
+    )  # fmt: skip
+    task = bench.connector("c")["tasks"][0]
+    assert task["state"] == "FAILED"
+    assert "transforms.a.predicate" in task["trace"]

@@ -1,0 +1,289 @@
+"""What users ask of the herder, with real connector processes and a fake Spark."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+
+from hearth.storage import RestartRequest, State, TargetState
+from hearth_api import ConfigError, ConflictError, NotFoundError
+from tests.unit.herder.fake import Bench
+
+
+class TestCreation:
+    """Connectors come to be."""
+
+    def test_a_new_connector_is_started_with_its_tasks(self, bench: Bench) -> None:
+        """REST shows what Kafka shows: the tasks are there when the answer comes."""
+        info = bench.put("c", tasks="2", tasks_max="2")
+        assert info == {
+            "name": "c",
+            "config": {
+                "name": "c",
+                "connector.class": "FileStreamSource",
+                "topic": "t",
+                "tasks": "2",
+                "tasks.max": "2",
+            },
+            "tasks": [{"connector": "c", "task": 0}, {"connector": "c", "task": 1}],
+            "type": "source",
+        }
+        bench.await_task("c", State.RUNNING, 1)
+        bench.await_task("c", State.RUNNING, 0)
+        worker = "127.0.0.1:8083"
+        assert bench.connector("c") == {
+            "name": "c",
+            "connector": {"state": "RUNNING", "worker_id": worker, "version": "4.3.1"},
+            "tasks": [
+                {"id": 0, "state": "RUNNING", "worker_id": worker, "version": "4.3.1"},
+                {"id": 1, "state": "RUNNING", "worker_id": worker, "version": "4.3.1"},
+            ],
+            "type": "source",
+        }
+
+    def test_a_task_waits_unassigned_for_its_place_on_spark(self, bench: Bench) -> None:
+        """Launched is not running."""
+        bench.spark.starts_at_once = False
+        bench.put("c")
+        assert bench.herder.view.task("c", 0)["state"] == "UNASSIGNED"
+
+    def test_a_task_is_told_everything_it_needs(self, bench: Bench) -> None:
+        """Plugins with their own settings, converters of the worker, an environment for the connector."""
+        bench.put(
+            "c",
+            transforms="a",
+            transforms_a_type="RegexRouter",
+            transforms_a_regex="x",
+            transforms_a_replacement="y",
+            transforms_a_predicate="p",
+            transforms_a_negate="true",
+            predicates="p",
+            predicates_p_type="TopicNameMatches",
+            predicates_p_pattern="z",
+            key_converter="StringConverter",
+            key_converter_encoding="UTF-16",
+        )
+        spec = bench.spark.specs[0]
+        assert (spec.name, spec.type, spec.connector_version, spec.paused) == ("c-0", "source", "4.3.1", False)
+        assert spec.task_config["task.class"] == "tests.unit.herder.stand_in.NoTask"
+        assert [plugin.role for plugin in spec.plugins] == [
+            "task", "key.converter", "value.converter", "header.converter", "predicates.p", "transforms.a"
+        ]  # fmt: skip
+        assert spec.plugin("task").environment in spec.environments
+        assert spec.plugin("key.converter").class_name == "org.apache.kafka.connect.storage.StringConverter"
+        assert spec.plugin("key.converter").config == {"encoding": "UTF-16"}
+        assert spec.plugin("value.converter").config == {"schemas.enable": "false"}
+        transform = spec.plugin("transforms.a")
+        assert (transform.config, transform.environment) == ({"regex": "x", "replacement": "y"}, None)
+        assert (transform.predicate, transform.negate) == ("predicates.p", True)
+        assert spec.plugin("predicates.p").config == {"pattern": "z"}
+        assert spec.worker["bootstrap.servers"] == "127.0.0.1:9092"
+
+    def test_a_sink_task_is_told_its_topics(self, bench: Bench) -> None:
+        """Kafka adds them to what the connector returns."""
+        config = {"name": "s", "connector.class": "FileStreamSink", "topics": "a,b", "tasks.max": "3"}
+        bench.herder.put("s", config).result(30)
+        assert [task["config"] for task in bench.herder.view.tasks("s")] == [
+            {"file": "", "task.class": "tests.unit.herder.stand_in.NoSinkTask", "topics": "a,b"}
+        ] * 3
+
+    def test_an_invalid_configuration_creates_nothing(self, bench: Bench) -> None:
+        """It is checked before anything is stored."""
+        with pytest.raises(ConfigError, match="contains the following 1 error"):
+            bench.put("c", topic="")
+        assert bench.herder.connectors() == []
+        with pytest.raises(NotFoundError, match="No status found for connector c"):
+            bench.connector("c")
+
+    def test_creating_does_not_replace(self, bench: Bench) -> None:
+        """Two users who create one name: the second hears of it."""
+        bench.put("c")
+        config = {"name": "c", "connector.class": "FileStreamSource", "topic": "other"}
+        with pytest.raises(ConflictError, match="Connector c already exists"):
+            bench.herder.put("c", config, replace=False).result(30)
+        assert bench.herder.view.info("c")["config"]["topic"] == "t"
+
+    @pytest.mark.parametrize("target", [TargetState.PAUSED, TargetState.STOPPED])
+    def test_a_connector_may_be_created_at_rest(self, bench: Bench, target: TargetState) -> None:
+        """No process and no task exist until it is resumed (KIP-980)."""
+        config = {"name": "c", "connector.class": "FileStreamSource", "topic": "t"}
+        assert bench.herder.put("c", config, target).result(30).info["tasks"] == []
+        assert bench.connector("c")["connector"]["state"] == str(target)
+        bench.herder.want("c", TargetState.STARTED).result(30)
+        bench.await_task("c", State.RUNNING)
+        assert bench.connector("c")["connector"]["state"] == "RUNNING"
+
+    def test_topics_to_create_are_checked_before_the_start(self, bench: Bench) -> None:
+        """Kafka fails such a connector too, because validation does not look at these keys."""
+        with pytest.raises(ConfigError, match=r"topic\.creation\.default"):
+            bench.put("c", topic_creation_groups="g")
+        assert bench.connector("c")["connector"]["state"] == "FAILED"
+
+
+class TestChange:
+    """Configurations change."""
+
+    def test_a_changed_configuration_replaces_the_tasks(self, bench: Bench) -> None:
+        """The old run is told to stop before the new one begins."""
+        bench.put("c")
+        bench.await_task("c", State.RUNNING)
+        bench.put("c", topic="u")
+        assert bench.spark.commands == [("c", 0, "stop")]
+        assert [spec.task_config["topic"] for spec in bench.spark.specs] == ["t", "u"]
+        assert bench.spark.specs[1].generation > bench.spark.specs[0].generation
+
+    def test_the_same_configuration_leaves_the_tasks_alone(self, bench: Bench) -> None:
+        """Only the connector's instance is made anew."""
+        bench.put("c")
+        bench.put("c")
+        assert len(bench.spark.specs) == 1
+
+    def test_fewer_tasks_leave_no_status_behind(self, bench: Bench) -> None:
+        """A task that is no more is not shown."""
+        bench.put("c", tasks="3", tasks_max="3")
+        bench.put("c", tasks="1", tasks_max="3")
+        assert [task["id"] for task in bench.connector("c")["tasks"]] == [0]
+
+    def test_a_patch_changes_single_keys(self, bench: Bench) -> None:
+        """None removes a key."""
+        bench.put("c", file="a")
+        info = bench.herder.patch("c", {"file": None, "topic": "u"}).result(30).info
+        assert info["config"] == {"name": "c", "connector.class": "FileStreamSource", "topic": "u"}
+        with pytest.raises(NotFoundError, match="Connector d not found"):
+            bench.herder.patch("d", {}).result(30)
+
+    def test_a_connector_may_ask_for_a_reconfiguration(self, bench: Bench) -> None:
+        """It is asked again, and what it then wants takes the place of what ran."""
+        bench.put("c", ask="1")
+        bench.settle("c")
+        assert bench.herder.view.tasks("c")[0]["config"]["call"] == "2"
+        assert [spec.task_config["call"] for spec in bench.spark.specs] == ["1", "2"]
+
+    def test_a_deleted_connector_is_gone_with_its_tasks(self, bench: Bench, tmp_path: Path) -> None:
+        """Its offsets are none of the herder's business."""
+        trace = tmp_path / "stopped"
+        bench.put("c", stopped_file=str(trace))
+        bench.offsets.put("c", [({"p": 1}, {"o": 1})])
+        bench.herder.delete("c").result(30)
+        assert bench.herder.connectors() == []
+        assert bench.statuses.tasks("c") == []
+        assert trace.read_text() == "stopped\n"
+        assert bench.offsets.get("c", [{"p": 1}]) == [{"o": 1}]
+        with pytest.raises(NotFoundError, match="Connector c not found"):
+            bench.herder.delete("c").result(30)
+
+
+class TestRest:
+    """Connectors pause, stop and go on."""
+
+    def test_pause_and_resume_reach_connector_and_tasks(self, bench: Bench) -> None:
+        """The tasks stay where they are."""
+        bench.put("c")
+        bench.await_task("c", State.RUNNING)
+        bench.herder.want("c", TargetState.PAUSED).result(30)
+        bench.await_task("c", State.PAUSED)
+        assert bench.connector("c")["connector"]["state"] == "PAUSED"
+        bench.herder.want("c", TargetState.STARTED).result(30)
+        bench.await_task("c", State.RUNNING)
+        assert bench.connector("c")["connector"]["state"] == "RUNNING"
+        assert len(bench.spark.specs) == 1
+
+    def test_a_task_launched_while_paused_begins_paused(self, bench: Bench) -> None:
+        """A changed configuration does not wake a connector that rests: its tasks are made when it goes on."""
+        bench.put("c")
+        bench.herder.want("c", TargetState.PAUSED).result(30)
+        bench.herder.restart_task("c", 0).result(30)
+        assert bench.spark.specs[-1].paused
+        bench.await_task("c", State.PAUSED)
+
+    def test_a_stopped_connector_has_no_tasks(self, bench: Bench) -> None:
+        """It stays listed and can be resumed."""
+        bench.put("c")
+        bench.herder.want("c", TargetState.STOPPED).result(30)
+        state = bench.connector("c")
+        assert (state["connector"]["state"], state["tasks"]) == ("STOPPED", [])
+        assert bench.herder.view.tasks("c") == []
+        bench.herder.want("c", TargetState.STARTED).result(30)
+        bench.await_task("c", State.RUNNING)
+
+    def test_an_unknown_connector_cannot_be_paused(self, bench: Bench) -> None:
+        """The answer comes at once."""
+        with pytest.raises(NotFoundError, match="Unknown connector c"):
+            bench.herder.want("c", TargetState.PAUSED)
+
+
+class TestRestart:
+    """Users restart what failed."""
+
+    def test_restarting_the_connector_leaves_its_tasks(self, bench: Bench, tmp_path: Path) -> None:
+        """Kafka's plain restart."""
+        trace = tmp_path / "stopped"
+        bench.put("c", stopped_file=str(trace))
+        bench.herder.restart_connector("c").result(30)
+        assert trace.read_text() == "stopped\n"
+        assert len(bench.spark.specs) == 1
+
+    def test_restarting_a_task_launches_it_anew(self, bench: Bench) -> None:
+        """The others go on."""
+        bench.put("c", tasks="2", tasks_max="2")
+        bench.await_task("c", State.RUNNING, 1)
+        bench.herder.restart_task("c", 1).result(30)
+        assert bench.spark.commands == [("c", 1, "stop")]
+        assert [spec.task for spec in bench.spark.specs] == [0, 1, 1]
+
+    def test_only_failed_tasks_are_restarted_when_asked_so(self, bench: Bench) -> None:
+        """The plan shows what is about to be restarted (KIP-745)."""
+        bench.put("c", tasks="2", tasks_max="2")
+        bench.await_task("c", State.RUNNING, 0)
+        bench.await_task("c", State.RUNNING, 1)
+        failed = bench.spark.newest("c", 1)
+        bench.spark.report(failed, State.FAILED, "why")
+        bench.spark.end(failed)
+        plan = bench.herder.restart(RestartRequest("c", only_failed=True, include_tasks=True)).result(30)
+        assert plan["connector"]["state"] == "RUNNING"
+        assert [task["state"] for task in plan["tasks"]] == ["RUNNING", "RESTARTING"]
+        bench.await_task("c", State.RUNNING, 1)
+        assert [spec.task for spec in bench.spark.specs] == [0, 1, 1]
+
+    def test_everything_is_restarted_when_asked_so(self, bench: Bench) -> None:
+        """Connector and tasks."""
+        bench.put("c")
+        bench.await_task("c", State.RUNNING)
+        plan = bench.herder.restart(RestartRequest("c", include_tasks=True)).result(30)
+        assert (plan["connector"]["state"], plan["tasks"][0]["state"]) == ("RESTARTING", "RESTARTING")
+        bench.await_task("c", State.RUNNING)
+        assert bench.connector("c")["connector"]["state"] == "RUNNING"
+
+    def test_what_is_not_there_cannot_be_restarted(self, bench: Bench) -> None:
+        """Kafka's sentences."""
+        bench.put("c")
+        with pytest.raises(NotFoundError, match="Connector d not found"):
+            bench.herder.restart_connector("d").result(30)
+        with pytest.raises(NotFoundError, match="Unknown connector: d"):
+            bench.herder.restart(RestartRequest("d")).result(30)
+        with pytest.raises(NotFoundError, match="Task c-7 not found"):
+            bench.herder.restart_task("c", 7).result(30)
+
+
+class TestEnd:
+    """The host stops."""
+
+    def test_shutting_down_stops_tasks_and_connectors(self, tmp_path: Path) -> None:
+        """Invariant 8: tasks drain, and no process is left."""
+        bench = Bench(tmp_path)
+        for name in ("c", "d"):
+            bench.put(name, stopped_file=str(tmp_path / name))
+            bench.await_task(name, State.RUNNING)
+        bench.herder.shut_down()
+        assert sorted(bench.spark.commands) == [("c", 0, "stop"), ("d", 0, "stop")]
+        assert bench.spark.cancelled == []
+        assert [(tmp_path / name).read_text() for name in ("c", "d")] == ["stopped\n"] * 2
+
+    def test_nothing_begins_after_the_end(self, tmp_path: Path) -> None:
+        """What was asked for too late is cancelled."""
+        bench = Bench(tmp_path)
+        bench.herder.shut_down()
+        assert bench.herder.put("c", {"name": "c"}).cancelled()
+        assert threading.active_count() < 50

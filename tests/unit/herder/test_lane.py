@@ -1,0 +1,73 @@
+"""Lanes: order within, none between."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from concurrent.futures import CancelledError
+
+import pytest
+
+from hearth.herder.lane import Lanes
+
+
+def test_jobs_of_one_lane_happen_in_order() -> None:
+    """Whatever thread does them."""
+    lanes, done = Lanes(), []
+    futures = [lanes.submit("a", lambda number=number: done.append(number)) for number in range(200)]  # type: ignore[misc]
+    for future in futures:
+        future.result(10)
+    assert done == list(range(200))
+
+
+def test_a_lane_that_is_held_up_holds_up_no_other() -> None:
+    """A plugin may hang."""
+    lanes, gate = Lanes(), threading.Event()
+    held = lanes.submit("a", lambda: gate.wait(10))
+    assert lanes.submit("b", lambda: 1).result(10) == 1
+    gate.set()
+    assert held.result(10)
+
+
+def test_an_error_reaches_who_waits_and_the_lane_goes_on() -> None:
+    """One failed wish is not the end of a connector."""
+    lanes = Lanes()
+
+    def fail() -> None:
+        raise ValueError("no")
+
+    with pytest.raises(ValueError, match="no"):
+        lanes.submit("a", fail).result(10)
+    assert lanes.submit("a", lambda: 2).result(10) == 2
+
+
+def test_an_error_nobody_waits_for_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    """It would be lost otherwise."""
+    lanes = Lanes()
+
+    def fail() -> None:
+        raise ValueError("unheard")
+
+    with caplog.at_level(logging.ERROR):
+        lanes.post("a", fail)
+        lanes.submit("a", lambda: None).result(10)
+    assert "unheard" in caplog.text
+
+
+def test_what_waits_when_lanes_close_is_cancelled() -> None:
+    """What has begun may finish."""
+    lanes, gate, begun = Lanes(), threading.Event(), threading.Event()
+
+    def work() -> str:
+        begun.set()
+        gate.wait(10)
+        return "done"
+
+    running, waiting = lanes.submit("a", work), lanes.submit("a", lambda: "never")
+    begun.wait(10)
+    lanes.close()
+    gate.set()
+    assert running.result(10) == "done"
+    with pytest.raises(CancelledError):
+        waiting.result(10)
+    assert lanes.submit("a", lambda: None).cancelled()

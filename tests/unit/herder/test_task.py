@@ -1,0 +1,172 @@
+"""One task's life: lost, found, failed, stopped."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from pathlib import Path
+
+import pytest
+
+from hearth.herder.pipeline import TaskPlan
+from hearth.herder.status import StatusBoard
+from hearth.herder.task import LOSSES, TaskRun
+from hearth.storage import State
+from tests.unit.herder.catalogue import SOURCE, directory
+from tests.unit.herder.fake import FakeSpark, StatusWatch
+
+
+class Stand:
+    """A task over a fake Spark and a clock that a test turns."""
+
+    def __init__(self, root: Path) -> None:
+        self.now = 0.0
+        self.spark = FakeSpark()
+        self.spark.starts_at_once = False
+        self.statuses = StatusWatch()
+        plugin = directory(root).catalogue.find(SOURCE)
+        plan = TaskPlan("c", 0, plugin, "1", {}, {}, {}, (), {})
+        board = StatusBoard(self.statuses, "w:1")
+        self.run = TaskRun(plan, self.spark, self.spark, board, itertools.count(), lambda: self.now)
+        self.run.start(paused=False)
+
+    def state(self) -> State:
+        """Return what the status says."""
+        status = self.statuses.task("c", 0)
+        assert status is not None
+        return status.state
+
+    @property
+    def trace(self) -> str:
+        """Return the trace of the status."""
+        status = self.statuses.task("c", 0)
+        assert status is not None
+        return status.trace or ""
+
+    def report(self, state: State, trace: str | None = None) -> None:
+        """Report in the name of the present run."""
+        self.run.on_status(self.spark.specs[-1].generation, state, trace)
+
+    def stop(self, seconds: float = 0.2) -> bool:
+        """Stop the task; returns whether it ended in time."""
+        self.run.begin_stop()
+        return self.run.await_stop(time.monotonic() + seconds)
+
+
+@pytest.fixture
+def stand(tmp_path: Path) -> Stand:
+    """Make a task that is launched and has not reported yet."""
+    return Stand(tmp_path)
+
+
+def test_a_lost_run_is_launched_again_at_once_under_a_new_generation(stand: Stand) -> None:
+    """A killed executor is nobody's failure."""
+    stand.report(State.RUNNING)
+    stand.spark.end(stand.spark.specs[0], "executor 3 exited")
+    assert [spec.generation for spec in stand.spark.specs] == [0, 1]
+    assert stand.spark.specs[1].link.token == "token-1"
+    assert stand.state() is State.UNASSIGNED
+
+
+def test_an_end_without_a_word_is_a_loss_too(stand: Stand) -> None:
+    """A task that lost its host stops itself and reports nothing."""
+    stand.report(State.RUNNING)
+    stand.spark.end(stand.spark.specs[0])
+    assert len(stand.spark.specs) == 2
+
+
+def test_a_failure_the_task_reported_stays(stand: Stand) -> None:
+    """It is the plugin's, and a user's to look at."""
+    stand.report(State.FAILED, "why")
+    stand.run.on_lost_link(0)
+    stand.spark.end(stand.spark.specs[0], "whatever")
+    assert len(stand.spark.specs) == 1
+    assert (stand.state(), stand.trace) == (State.FAILED, "why")
+
+
+def test_an_older_run_is_not_heard(stand: Stand) -> None:
+    """Only the present generation speaks for the task."""
+    stand.report(State.RUNNING)
+    stand.spark.end(stand.spark.specs[0], "lost")
+    stand.run.on_status(0, State.FAILED, "too late")
+    stand.run.on_lost_link(0)
+    stand.spark.end(stand.spark.specs[0], "again")
+    assert stand.state() is State.UNASSIGNED
+    assert len(stand.spark.specs) == 2
+
+
+def test_a_task_that_is_lost_again_and_again_is_failed(stand: Stand) -> None:
+    """Launching has a bound; the trace has the last reason."""
+    for _ in range(LOSSES + 1):
+        stand.spark.end(stand.spark.specs[-1], "no module named hearth")
+    assert len(stand.spark.specs) == LOSSES + 1
+    assert stand.state() is State.FAILED
+    assert "no module named hearth" in stand.trace
+    assert stand.stop()
+
+
+def test_runs_that_last_are_lost_without_a_bound(stand: Stand) -> None:
+    """A machine may reboot every night."""
+    for _ in range(3 * LOSSES):
+        stand.now += 60
+        stand.spark.end(stand.spark.specs[-1], "executor lost")
+    assert stand.state() is State.UNASSIGNED
+
+
+def test_a_run_out_of_reach_is_unassigned_until_it_is_back(stand: Stand) -> None:
+    """Spark may try a task again by itself, under the same generation."""
+    stand.report(State.RUNNING)
+    stand.run.on_lost_link(0)
+    assert stand.state() is State.UNASSIGNED
+    stand.report(State.RUNNING)
+    assert stand.state() is State.RUNNING
+    assert len(stand.spark.specs) == 1
+
+
+def test_a_task_that_could_not_hear_is_told_again(stand: Stand) -> None:
+    """It was paused while it was on its way."""
+    stand.spark.is_deaf = True
+    stand.run.pause(True)
+    stand.report(State.RUNNING)
+    assert stand.spark.commands == [("c", 0, "pause"), ("c", 0, "pause")]
+    stand.report(State.PAUSED)
+    assert len(stand.spark.commands) == 2
+
+
+def test_a_task_drains_before_it_ends(stand: Stand) -> None:
+    """Invariant 8: it is told to stop and not cut off."""
+    stand.report(State.RUNNING)
+    assert stand.stop(5)
+    assert stand.spark.commands == [("c", 0, "stop")]
+    assert stand.spark.cancelled == []
+    assert stand.spark.forgotten == [("c", 0)]
+
+
+def test_a_task_that_does_not_drain_is_cut_off(stand: Stand) -> None:
+    """The host does not wait for ever."""
+    stand.spark.is_deaf = True
+    stand.report(State.RUNNING)
+    assert not stand.stop()
+    assert stand.spark.cancelled == [("c", 0)]
+
+
+def test_a_task_still_waiting_for_its_place_is_called_off(stand: Stand) -> None:
+    """There is nothing to drain, so nobody waits."""
+    began = time.monotonic()
+    assert stand.stop(5)
+    assert time.monotonic() - began < 1
+    assert stand.spark.commands == []
+    assert stand.spark.cancelled == [("c", 0)]
+    assert ("c", 0) in stand.spark.forgotten
+
+
+def test_a_run_that_ends_while_it_is_stopped_is_not_launched_again(stand: Stand) -> None:
+    """Nor does anything it says then count."""
+    stand.report(State.RUNNING)
+    stand.spark.is_deaf = True
+    stand.run.begin_stop()
+    stand.report(State.FAILED, "the last flush failed")
+    stand.spark.end(stand.spark.specs[0], "killed")
+    assert stand.run.await_stop(time.monotonic() + 5)
+    assert len(stand.spark.specs) == 1
+    assert stand.state() is State.RUNNING

@@ -1,0 +1,54 @@
+"""Maven's version ranges."""
+
+from __future__ import annotations
+
+import pytest
+
+from hearth.herder.version import VersionRange
+from hearth_api import ConfigError
+
+VERSIONS = ["0.9", "1.0", "1.1", "1.2", "2.0-rc1", "2.0", "2.1"]
+
+
+@pytest.mark.parametrize("text", [None, "latest", " LATEST "])
+def test_no_range_means_the_newest(text: str | None) -> None:
+    """Whatever that is."""
+    assert VersionRange.parse(text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "newest", "shown"),
+    [
+        ("1.0", "1.0", "[1.0,1.0]"),
+        ("1.0.0", "1.0", "[1.0.0,1.0.0]"),
+        ("[1.0]", "1.0", "[1.0,1.0]"),
+        ("[1.0,2.0)", "2.0-rc1", "[1.0,2.0)"),
+        ("(1.0,1.2]", "1.2", "(1.0,1.2]"),
+        ("(,1.0],[1.2,)", "2.1", "(,1.0],[1.2,)"),
+        ("(,1.0)", "0.9", "(,1.0)"),
+        ("9.9", None, "[9.9,9.9]"),
+        ("", "2.1", "[,]"),
+    ],
+)
+def test_the_newest_version_in_a_range_is_taken(text: str, newest: str | None, shown: str) -> None:
+    """A bare version is that version and no other."""
+    wanted = VersionRange.parse(text)
+    assert wanted is not None
+    assert wanted.newest(VERSIONS) == newest
+    assert str(wanted) == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("[1,", "Unbounded range: [1,"),
+        ("[1.0,2.0) and more", "Unbounded range"),
+        ("(1.0)", "Single version must be surrounded by []"),
+        ("[2.0,1.0]", "Range defies version ordering"),
+    ],
+)
+def test_a_bad_range_is_refused_in_mavens_words(text: str, says: str) -> None:
+    """Kafka passes them on."""
+    with pytest.raises(ConfigError) as caught:
+        VersionRange.parse(text)
+    assert says in str(caught.value)
