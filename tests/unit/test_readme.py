@@ -1,0 +1,125 @@
+"""The README tells the truth: its commands, options, keys, files and its connector exist."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import types
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+from hearth.cli.main import COMMANDS, hearth
+from hearth.runtime.client.key import RULES
+from hearth.runtime.config import ConnectorConfig, SinkConnectorConfig, SourceConnectorConfig, StandaloneConfig
+from hearth_api import SourceTaskContext
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+BLOCKS: list[tuple[str, str]] = re.findall(r"^```(\w*)\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+
+
+def block(language: str, words: str) -> str:
+    """Return the code block of that language that holds the words."""
+    return next(text for kind, text in BLOCKS if kind == language and words in text)
+
+
+def commands() -> Iterator[list[str]]:
+    """Yield the `hearth` command lines of all blocks, without their comments."""
+    for _, text in BLOCKS:
+        for line in text.splitlines():
+            if line.startswith("hearth "):
+                yield shlex.split(line, comments=True)[1:]
+
+
+@pytest.mark.parametrize("words", list(commands()), ids=" ".join)
+def test_commands_and_their_options_exist(words: list[str]) -> None:
+    """Each command line resolves to a command that has the options it uses."""
+    command: click.Command = hearth
+    context = click.Context(hearth)
+    while isinstance(command, click.Group):
+        found = command.get_command(context, words.pop(0))
+        assert found is not None
+        command = found
+    options = {option for parameter in command.params for option in parameter.opts}
+    assert {word for word in words if word.startswith("-")} <= options
+
+
+def test_every_command_is_told() -> None:
+    """A command that the README does not know is a command nobody finds."""
+    assert {words[0] for words in commands()} | {"quickstart"} == set(COMMANDS)
+
+
+def test_options_of_the_quickstart_are_told() -> None:
+    """All of its options are in the text."""
+    from hearth.cli.quickstart import quickstart
+
+    for parameter in quickstart.params:
+        assert f"`{parameter.opts[0]}`" in README or f"quickstart {parameter.opts[0]}`" in README
+
+
+def test_keys_exist() -> None:
+    """Every name in Kafka's form of a key is one, of a worker, a connector, or a client."""
+    known = {
+        name
+        for settings in (StandaloneConfig, ConnectorConfig, SourceConnectorConfig, SinkConnectorConfig)
+        for name in settings.definition().names
+    }
+    known |= {key for rules in RULES.values() for key in rules} | {"spark.master", "plugin.path", "listeners"}
+    found = set(re.findall(r"`([a-z]+(?:\.[a-z]+)+)`", README))
+    files = {name for name in found if name.endswith((".properties", ".json", ".py"))}
+    assert found - files <= known
+
+
+def test_files_and_folders_exist() -> None:
+    """Paths of the checkout are where the README says."""
+    paths = re.findall(r"`((?:host|plugins|plugin_path|tools|tests)/[\w./]*)`", README)
+    assert len(paths) > 8
+    for path in paths:
+        assert (ROOT / path).exists() or "-0.1.0" in path, path
+
+
+def test_connector_has_twenty_lines_and_counts() -> None:
+    """The connector is as short as its heading says, and goes on where its offset says."""
+    source = block("python", "CounterConnector")
+    code = [line for line in source.splitlines() if line.strip()]
+    assert len(code) == 20
+    module = types.ModuleType("counter")
+    exec(compile(source, "README.md", "exec"), module.__dict__)
+    connector = module.CounterConnector()
+    connector.start({"topic": "numbers"})
+    (config,) = connector.task_configs(1)
+    task = connector.task_class()()
+    task.initialize(_Context(config, {"number": 41}))
+    task.start(config)
+    (record,) = task.poll()
+    assert (record.topic, record.value, record.source_offset) == ("numbers", 42, {"number": 42})
+
+
+class _Reader:
+    def __init__(self, offset: dict[str, Any]) -> None:
+        self._offset = offset
+
+    def offset(self, partition: dict[str, Any]) -> dict[str, Any]:
+        return self._offset
+
+
+class _Context(SourceTaskContext):
+    """What a task is given, with an offset from an earlier run."""
+
+    def __init__(self, config: dict[str, str], offset: dict[str, Any]) -> None:
+        self._config, self._offset = config, offset
+
+    def config(self) -> dict[str, str]:
+        """Return the task's configuration."""
+        return self._config
+
+    def offset_storage_reader(self) -> Any:
+        """Return a reader that knows one offset."""
+        return _Reader(self._offset)
+
+    def transaction_context(self) -> None:
+        """Return none: the task writes without transactions."""
