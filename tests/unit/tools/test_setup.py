@@ -1,0 +1,123 @@
+"""The set-up makes .venv once, rebuilds what changed, and says what the machine lacks."""
+
+from __future__ import annotations
+
+import subprocess
+import types
+from importlib.machinery import SourceFileLoader
+from importlib.util import module_from_spec, spec_from_loader
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture
+def setup(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Load tools/setup over an empty checkout; commands are recorded instead of run."""
+    loader = SourceFileLoader("hearth_setup", str(ROOT / "tools" / "setup"))
+    spec = spec_from_loader("hearth_setup", loader)
+    assert spec is not None
+    module: Any = module_from_spec(spec)
+    monkeypatch.setattr("sys.dont_write_bytecode", True)
+    loader.exec_module(module)
+    for project in module.PROJECTS:
+        (tmp_path / project).mkdir(parents=True, exist_ok=True)
+        (tmp_path / project / "pyproject.toml").write_text(f"name = {project!r}")
+    (tmp_path / "requirements.lock").write_text("one==1")
+    monkeypatch.setattr(module, "ROOT", str(tmp_path))
+    monkeypatch.setattr(module, "VENV", str(tmp_path / ".venv"))
+    monkeypatch.setattr(module, "LOCK", str(tmp_path / "requirements.lock"))
+    module.ran = []
+
+    def run(command: list[str], **_: Any) -> Any:
+        module.ran.append(next(word for word in command if word in ("venv", "--requirement", "--editable")))
+        Path(module.python()).parent.mkdir(parents=True, exist_ok=True)
+        Path(module.python()).touch()
+        return types.SimpleNamespace(returncode=0)
+
+    monkeypatch.setattr(module, "subprocess", types.SimpleNamespace(run=run))
+    return module
+
+
+def test_first_run_makes_everything_and_second_nothing(setup: Any) -> None:
+    """The fingerprints say that nothing changed."""
+    setup.main()
+    assert setup.ran == ["venv", "--requirement", "--editable"]
+    setup.main()
+    assert len(setup.ran) == 3
+
+
+def test_new_lock_rebuilds_the_environment(setup: Any) -> None:
+    """An environment of another lock is thrown away, not patched."""
+    setup.main()
+    left_over = Path(setup.VENV, "left over")
+    left_over.touch()
+    Path(setup.LOCK).write_text("one==2")
+    setup.main()
+    assert setup.ran[3:] == ["venv", "--requirement", "--editable"]
+    assert not left_over.exists()
+
+
+def test_changed_project_is_installed_again_alone(setup: Any) -> None:
+    """New entry points need no new packages."""
+    setup.main()
+    Path(setup.ROOT, "plugins/json/pyproject.toml").write_text("changed")
+    setup.main()
+    assert setup.ran[3:] == ["--editable"]
+
+
+def test_python_without_ensurepip_is_told_what_to_install(
+    setup: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Debian's python3 comes without; the message has the package, the half-made environment goes."""
+    words = "The virtual environment was not created successfully because ensurepip is not\navailable."
+    failed = types.SimpleNamespace(returncode=1, stdout=words, stderr="")
+    monkeypatch.setattr(setup, "subprocess", types.SimpleNamespace(run=lambda *_, **__: failed))
+    with pytest.raises(SystemExit) as caught:
+        setup.main()
+    assert caught.value.code == 3
+    message = capsys.readouterr().err
+    assert "because ensurepip is not" in message
+    assert "apt install python3-venv" in message
+    assert not Path(setup.VENV).exists()
+
+
+def test_failed_download_leaves_no_fingerprint(setup: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The next run begins again."""
+    setup.make_environment()
+    failed = types.SimpleNamespace(returncode=1, stdout="", stderr="")
+    monkeypatch.setattr(setup, "subprocess", types.SimpleNamespace(run=lambda *_, **__: failed))
+    with pytest.raises(SystemExit):
+        setup.pip("something", "install", "something")
+    assert setup.recorded("packages") is None
+
+
+def test_lock_is_complete_and_names_no_index() -> None:
+    """Every requirement has hashes, no first-party project is in it, no host of an index either."""
+    lock = (ROOT / "tools" / "requirements.lock").read_text()
+    pins = [line for line in lock.splitlines() if line and not line.startswith((" ", "#"))]
+    assert len(pins) > 30
+    assert all(line.endswith("\\") for line in pins)
+    assert not [line for line in pins if line.startswith("hearth")]
+    assert "://" not in lock
+
+
+def test_lock_holds_every_dependency_of_the_project() -> None:
+    """A dependency added without locking anew would be missing on a fresh machine."""
+    lock = (ROOT / "tools" / "requirements.lock").read_text()
+    project = (ROOT / "pyproject.toml").read_text()
+    lists = project[project.index("dependencies = [") : project.index("[tool.hatch")]
+    names = [line.split('"')[1] for line in lists.splitlines() if line.startswith('    "')]
+    names = [name.split(" ")[0].split("=")[0] for name in names]
+    assert len(names) > 20
+    assert [name for name in names if not name.startswith("hearth-") and f"\n{name}==" not in lock] == []
+
+
+def test_scripts_are_sound_shell() -> None:
+    """The entry scripts parse, and the one for CI is the one for developers."""
+    for script in ("tools/quickstart", "tools/test", ".ci/run"):
+        subprocess.run(["sh", "-n", str(ROOT / script)], check=True)
+    assert "tools/test" in (ROOT / ".ci" / "run").read_text()
