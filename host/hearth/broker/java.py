@@ -43,7 +43,7 @@ def find_java(environ: Mapping[str, str] | None = None, minimum: int = MINIMUM_V
     that one, and Spark would trip over it next.
     """
     environ = os.environ if environ is None else environ
-    executable = _executable(environ)
+    executable = java_executable(environ)
     version = _version(executable)
     if version < minimum:
         raise JavaMissing(
@@ -52,7 +52,7 @@ def find_java(environ: Mapping[str, str] | None = None, minimum: int = MINIMUM_V
     return Java(executable, version)
 
 
-def _executable(environ: Mapping[str, str]) -> Path:
+def java_executable(environ: Mapping[str, str]) -> Path:
     """Return the path of the Java to use, without looking at its version."""
     home = environ.get("JAVA_HOME")
     if home:

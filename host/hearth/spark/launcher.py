@@ -14,6 +14,7 @@ from typing import Any
 
 from hearth.runtime.launcher import TaskEnd
 from hearth.runtime.spec import TaskSpec
+from hearth.spark.archive import archive_options
 from hearth.spark.shipment import ship
 from hearth_api import ConnectError
 
@@ -100,8 +101,12 @@ class SparkLauncher:
             with contextlib.suppress(Exception):  # a context that is going away has cancelled it already
                 self._context.cancelJobGroup(_group(connector, task))
 
-    def stop(self) -> None:
-        """Stop Spark and its JVM; every task's process ends with it."""
+    def rehearse(self, function: Callable[[Any], Any]) -> None:
+        """Run a function over one empty partition, so that all a task needs has been loaded once."""
+        self._context.parallelize([0], 1).mapPartitions(function).collect()
+
+    def stop(self, grace: float = 5) -> None:
+        """Stop Spark and its JVM, which has ``grace`` seconds to end; every task's process ends with it."""
         with self._lock:
             self._stopping = True
             context, self._context = self._context, None
@@ -110,7 +115,7 @@ class SparkLauncher:
                 context.cancelAllJobs()
             with contextlib.suppress(Exception):
                 context.stop()
-        self._end_jvm()
+        self._end_jvm(grace)
 
     def _start(self) -> None:
         try:
@@ -125,7 +130,7 @@ class SparkLauncher:
                 self._context = context
         if self._context is None:
             context.stop()
-            self._end_jvm()
+            self._end_jvm(grace=5)
         self._ready.set()
 
     def _new_context(self) -> Any:
@@ -135,7 +140,9 @@ class SparkLauncher:
         os.environ["PYTHONPATH"] = os.pathsep.join(_import_path())
         from pyspark import SparkConf, SparkContext
 
-        context = SparkContext(conf=SparkConf().setAll(list(self._settings.items())))
+        options = f"{self._settings['spark.driver.extraJavaOptions']} {archive_options()}"
+        settings = {**self._settings, "spark.driver.extraJavaOptions": options.strip()}
+        context = SparkContext(conf=SparkConf().setAll(list(settings.items())))
         self._jvm = getattr(SparkContext._gateway, "proc", None)
         return context
 
@@ -167,7 +174,7 @@ class SparkLauncher:
                     ship(context, environment)
                     self._shipped.add(key)
 
-    def _end_jvm(self) -> None:
+    def _end_jvm(self, grace: float) -> None:
         jvm = self._jvm
         if jvm is None:
             return
@@ -181,7 +188,7 @@ class SparkLauncher:
             with contextlib.suppress(OSError):
                 jvm.stdin.close()  # the JVM ends with its input
         try:
-            jvm.wait(5)
+            jvm.wait(grace)
         except subprocess.TimeoutExpired:
             jvm.kill()
             jvm.wait()
