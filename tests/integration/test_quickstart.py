@@ -1,0 +1,182 @@
+"""The main job in one command: real Kafka, real Spark, real bundles; nothing is left behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import select
+import signal
+import socket
+import subprocess
+import sys
+import urllib.request
+import uuid
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.timeout(300)
+
+MARK = "HEARTH_TEST_RUN"
+"""A variable by which every descendant of a run is found, whoever its parent is by now."""
+
+
+class Quickstart:
+    """One run of the command in a directory of its own."""
+
+    def __init__(self, directory: Path, *options: str, environment: dict[str, str] | None = None) -> None:
+        self.directory = directory
+        self.mark = uuid.uuid4().hex
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "hearth", "quickstart", "--directory", str(directory), *options],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            env={**os.environ, **(environment or {}), MARK: self.mark},
+            start_new_session=True,
+        )
+        self.shown = ""
+
+    def read_until(self, words: str) -> str:
+        """Read what it prints until the words appear, and return all of it."""
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            self.shown += line
+            if words in line:
+                return self.shown
+        pytest.fail(f"{words!r} was not printed:\n{self.shown}")
+
+    def signal(self, number: signal.Signals) -> None:
+        """Send a signal to the command alone, as a terminal's Ctrl-C reaches no one else in its session."""
+        self._process.send_signal(number)
+
+    def end(self) -> int:
+        """Read the rest and return the exit code."""
+        assert self._process.stdout is not None
+        self.shown += self._process.stdout.read()
+        return self._process.wait()
+
+    def processes(self) -> list[int]:
+        """Return the processes of this run that are alive."""
+        return [int(each.name) for each in Path("/proc").iterdir() if each.name.isdigit() and self._is_ours(each)]
+
+    def close(self) -> None:
+        """End whatever a failed test left."""
+        for process in self.processes():
+            os.kill(process, signal.SIGKILL)
+        assert self._process.stdout is not None
+        self._process.stdout.close()
+        self._process.wait()
+
+    def _is_ours(self, process: Path) -> bool:
+        try:
+            state = (process / "stat").read_text().rpartition(")")[2].split()[0]
+            return state != "Z" and f"{MARK}={self.mark}".encode() in (process / "environ").read_bytes()
+        except OSError:
+            return False
+
+
+@contextmanager
+def running(directory: Path, *options: str, environment: dict[str, str] | None = None) -> Iterator[Quickstart]:
+    """Start the command; whatever happens, nothing of it outlives the test."""
+    with closing(Quickstart(directory, *options, environment=environment)) as run:
+        yield run
+
+
+def ends(process: int, within: float) -> bool:
+    """Wait for the end of a process that is none of our children, and return whether it came in time."""
+    try:
+        descriptor = os.pidfd_open(process)
+    except ProcessLookupError:
+        return True
+    try:
+        return bool(select.select([descriptor], [], [], within)[0])
+    finally:
+        os.close(descriptor)
+
+
+def lines(path: Path) -> list[str]:
+    """Return the lines of a file."""
+    return path.read_text(encoding="utf-8").splitlines()
+
+
+def test_once_verifies_a_round_trip_and_the_next_run_goes_on(tmp_path: Path) -> None:
+    """Every line arrives exactly once and in order, over a stop and a start; no process stays."""
+    for round_trip in (1, 2):
+        with running(tmp_path, "--once", "--lines", "500") as run:
+            assert run.end() == 0, run.shown
+            assert "500 lines arrived, in order, exactly once" in run.shown
+            assert run.processes() == []
+        sent = lines(tmp_path / "test.txt")
+        assert len(sent) == 500 * round_trip
+        assert lines(tmp_path / "test.sink.txt") == sent
+
+
+def test_stays_until_interrupted_and_leaves_nothing(tmp_path: Path) -> None:
+    """What it says works: the URLs answer, a line that is appended arrives, Ctrl-C ends everything in order."""
+    with socket.socket() as taken, running(tmp_path) as run:
+        taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            taken.bind(("127.0.0.1", 8083))
+            taken.listen()
+        except OSError:
+            pass  # somebody else has it, which is as good
+        shown = run.read_until("Ctrl-C stops everything")
+        assert "8083 is taken" in shown
+        (url,) = re.findall(r"curl (http://\S+)/connector-plugins", shown)
+        with urllib.request.urlopen(f"{url}/connectors") as answer:
+            assert sorted(json.load(answer)) == ["local-file-sink", "local-file-source"]
+        with (tmp_path / "test.txt").open("a") as file:
+            file.write("a line of my own\n")
+        run.read_until("test.sink.txt: a line of my own")
+        run.signal(signal.SIGINT)
+        assert run.end() == 0
+        assert run.processes() == []
+
+
+def test_killed_command_takes_its_processes_along(tmp_path: Path) -> None:
+    """SIGKILL leaves no time to clean up: broker, host, Spark and stages notice by themselves."""
+    with running(tmp_path) as run:
+        run.read_until("Ctrl-C stops everything")
+        assert len(run.processes()) > 3
+        run.signal(signal.SIGKILL)
+        for process in run.processes():
+            assert ends(process, within=60), _command(process)
+        assert run.processes() == []
+
+
+def test_second_command_in_one_directory_is_refused(tmp_path: Path) -> None:
+    """Two would write into each other's files."""
+    with running(tmp_path) as first:
+        first.read_until("the Kafka broker")
+        with running(tmp_path, "--once") as second:
+            assert second.end() == 1
+            assert f"error: another quickstart uses {tmp_path}" in second.shown
+            assert "hint: stop it with Ctrl-C" in second.shown
+
+
+def test_part_that_does_not_come_up_is_named(tmp_path: Path) -> None:
+    """Without Java the first part fails, and the exit code says that the machine lacks something."""
+    bare = {"PATH": str(tmp_path), "JAVA_HOME": str(tmp_path / "no-java")}
+    with running(tmp_path / "state", "--once", environment=bare) as run:
+        assert run.end() == 3
+        assert "error: Java did not come up: " in run.shown
+        assert "hint: " in run.shown
+
+
+def test_host_that_ends_is_told_with_its_last_words(tmp_path: Path) -> None:
+    """A host that dies while lines are on their way ends the command with an error that names it."""
+    with running(tmp_path) as run:
+        run.read_until("Ctrl-C stops everything")
+        (host,) = [each for each in run.processes() if "standalone" in _command(each)]
+        os.kill(host, signal.SIGKILL)
+        assert run.end() == 1
+        assert "error: the host ended by itself" in run.shown
+        assert run.processes() == []
+
+
+def _command(process: int) -> list[str]:
+    return Path(f"/proc/{process}/cmdline").read_text().split("\0")
