@@ -16,11 +16,11 @@ from hearth_api import (
     ColumnRun,
     Header,
     Headers,
-    SchemaAndValue,
     column_to_headers,
     headers_to_column,
 )
 from hearth_stage.channel import Reply, Request
+from hearth_stage.converter import Converters
 from hearth_stage.failure import ErrorInfo, Failure
 from hearth_stage.order import rows_of
 
@@ -32,25 +32,6 @@ class Caller(Protocol):
 
     def call(self, op: str, args: dict[str, Any], batches: Sequence[Batch] = ()) -> Reply:
         """Send a request and wait for its answer."""
-
-
-class Converters(Protocol):
-    """What has loaded the converters: ``hearth_stage.plugins.Plugins``."""
-
-    def serialize(self, role: str, topic: str, schema: Any, column: Any, rows: Any) -> tuple[Any, list[Failure]]:
-        """Turn a column of Connect data into bytes."""
-
-    def deserialize(self, role: str, topic: str, data: Any, rows: Any) -> tuple[list[ColumnRun], list[Failure]]:
-        """Turn bytes into runs of Connect data."""
-
-    def serialize_header(self, topic: str, key: str, schema: Any, value: Any) -> bytes | None:
-        """Turn one header into bytes."""
-
-    def deserialize_header(self, topic: str, key: str, data: bytes | None) -> SchemaAndValue:
-        """Turn the bytes of one header into Connect data."""
-
-    def class_name(self, role: str) -> str:
-        """Return the class name of the plugin of a role."""
 
 
 def ask_serialize(
@@ -155,7 +136,7 @@ def _write(converters: Converters, topic: str, header: Header) -> bytes | None:
 
 def _read(converters: Converters, topic: str, key: str, data: bytes | None) -> Header:
     found = converters.deserialize_header(topic, key, data)
-    return Header(key, None, None) if found is None else Header(key, found.schema, found.value)
+    return Header(key, found.schema, found.value)
 
 
 def _failure(converters: Converters, row: int, error: Exception) -> Failure:

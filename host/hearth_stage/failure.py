@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import traceback
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -90,3 +91,11 @@ class Failure:
         """Read what ``to_json`` wrote."""
         error = ErrorInfo.from_json(members["error"])
         return cls(int(members["row"]), str(members["stage"]), str(members["class_name"]), error)
+
+
+def first_of_each_row(failures: Iterable[Failure]) -> list[Failure]:
+    """Return one failure per row, the first: a record that failed goes through no further stage."""
+    found: dict[int, Failure] = {}
+    for failure in failures:
+        found.setdefault(failure.row, failure)
+    return list(found.values())

@@ -13,11 +13,13 @@ from collections.abc import Callable
 from hearth_stage import conversion
 from hearth_stage.channel import Channel, Reply, Request
 from hearth_stage.connector import StageConnector
+from hearth_stage.converter import Converters
 from hearth_stage.frame import PROTOCOL_VERSION
-from hearth_stage.plugins import Plugins, Step
+from hearth_stage.plugins import Plugins
 from hearth_stage.retry import Retry
 from hearth_stage.sink import StageSink
 from hearth_stage.source import StageSource
+from hearth_stage.transformation import Step, Transformations
 
 Handler = Callable[[Request], "Reply | None"]
 
@@ -50,8 +52,10 @@ class Program:
 
     def _configure(self, type_: str, retry: Retry) -> None:
         self._plugins = Plugins(type_, retry)
-        self._source = StageSource(self.channel, self._plugins)
-        self._sink = StageSink(self.channel, self._plugins)
+        self._transformations = Transformations(self._plugins)
+        self._converters = Converters(self._plugins)
+        self._source = StageSource(self.channel, self._transformations)
+        self._sink = StageSink(self.channel, self._transformations)
         self._connector = StageConnector(self.channel)
         self._handlers = self._table()
 
@@ -63,10 +67,10 @@ class Program:
             "load": self._on_load,
             "apply": self._on_apply,
             "test": self._on_test,
-            "serialize": lambda request: conversion.answer_serialize(self._plugins, request),
-            "deserialize": lambda request: conversion.answer_deserialize(self._plugins, request),
-            "serialize_headers": lambda request: conversion.answer_write_headers(self._plugins, request),
-            "deserialize_headers": lambda request: conversion.answer_read_headers(self._plugins, request),
+            "serialize": lambda request: conversion.answer_serialize(self._converters, request),
+            "deserialize": lambda request: conversion.answer_deserialize(self._converters, request),
+            "serialize_headers": lambda request: conversion.answer_write_headers(self._converters, request),
+            "deserialize_headers": lambda request: conversion.answer_read_headers(self._converters, request),
             "source.start": source.start,
             "source.credit": source.credit,
             "source.hold": source.hold,
@@ -119,11 +123,11 @@ class Program:
 
     def _on_apply(self, request: Request) -> Reply:
         steps = [Step(**step) for step in request.args["steps"]]
-        outcome = self._plugins.apply(steps, request.batches[0])
+        outcome = self._transformations.apply(steps, request.batches[0])
         return Reply({"failures": [failure.to_json() for failure in outcome.failures]}, outcome.batches)
 
     def _on_test(self, request: Request) -> Reply:
-        mask, failures = self._plugins.test(request.args["role"], request.batches[0])
+        mask, failures = self._transformations.test(request.args["role"], request.batches[0])
         return Reply({"mask": mask.to_pylist(), "failures": [failure.to_json() for failure in failures]})
 
 

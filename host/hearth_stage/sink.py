@@ -20,7 +20,7 @@ from hearth_api import (
 from hearth_stage.channel import Channel, Reply, Request
 from hearth_stage.failure import ErrorInfo
 from hearth_stage.load import load_class, version_of
-from hearth_stage.plugins import Plugins, Step
+from hearth_stage.transformation import Step, Transformations
 
 
 class ChannelErrantReporter(ErrantRecordReporter):
@@ -94,9 +94,9 @@ class StageSinkContext(SinkTaskContext):
 class StageSink:
     """Answers the ``sink.*`` calls of the protocol."""
 
-    def __init__(self, channel: Channel, plugins: Plugins) -> None:
+    def __init__(self, channel: Channel, transformations: Transformations) -> None:
         self._channel = channel
-        self._plugins = plugins
+        self._transformations = transformations
         self._task: SinkTask | None = None
         self._context: StageSinkContext | None = None
         self._steps: list[Step] = []
@@ -134,7 +134,7 @@ class StageSink:
         batches: list[Batch] = []
         failures = []
         for batch in request.batches:
-            outcome = self._plugins.apply(self._steps, batch)
+            outcome = self._transformations.apply(self._steps, batch)
             batches += outcome.batches
             failures += [failure.to_json() for failure in outcome.failures]
         if not failures or request.args.get("tolerant"):

@@ -26,7 +26,7 @@ from hearth_stage.channel import Channel, Reply, Request
 from hearth_stage.failure import ErrorInfo
 from hearth_stage.load import load_class, version_of
 from hearth_stage.order import number_rows
-from hearth_stage.plugins import Plugins, Step
+from hearth_stage.transformation import Step, Transformations
 
 
 class ChannelOffsetReader(OffsetStorageReader):
@@ -68,9 +68,9 @@ class StageSourceContext(SourceTaskContext):
 class StageSource:
     """Answers the ``source.*`` calls of the protocol."""
 
-    def __init__(self, channel: Channel, plugins: Plugins) -> None:
+    def __init__(self, channel: Channel, transformations: Transformations) -> None:
         self._channel = channel
-        self._plugins = plugins
+        self._transformations = transformations
         self._task: SourceTask | None = None
         self._steps: list[Step] = []
         self._credit = 0
@@ -165,7 +165,7 @@ class StageSource:
                 groups.append({"results": 1})
                 sent.append(batch)
                 continue
-            outcome = self._plugins.apply(self._steps, number_rows(batch.stamped()))
+            outcome = self._transformations.apply(self._steps, number_rows(batch.stamped()))
             failures = [failure.to_json() for failure in outcome.failures]
             groups.append({"results": len(outcome.batches), "origin": True, "failures": failures})
             sent += [batch, *outcome.batches]

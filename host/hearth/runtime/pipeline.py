@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import groupby
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from hearth.runtime.kafka.consumer import Incoming
 from hearth.runtime.kafka.producer import Outgoing
 from hearth.runtime.place import Place
 from hearth.runtime.spec import PluginSpec, TaskSpec
 from hearth_api import Batch, ConnectError, TimestampType
-from hearth_stage.failure import Failure
+from hearth_stage.failure import Failure, first_of_each_row
 from hearth_stage.order import number_rows, rows_of
-from hearth_stage.plugins import Outcome, Plugins, Step, without
+from hearth_stage.transformation import Guard, Outcome, Step, chain, without
 
 _TIMESTAMP_TYPES = {
     0: TimestampType.NO_TIMESTAMP_TYPE,
@@ -33,19 +33,11 @@ class _Link:
 
     place: Place
     steps: list[Step]
-    guard: tuple[Place, str, bool] | None = None
+    guard: Guard | None = None
 
     def apply(self, batch: Batch) -> Outcome:
-        if self.guard is None:
-            return self.place.apply(self.steps, batch)
-        place, role, negate = self.guard
-        mask, failures = place.test(role, batch)
-        if negate:
-            mask = pc.invert(mask)
-        if failures:
-            kept = without(batch, failures)
-            batch, mask = batch.filter(kept), mask.filter(kept)
-        return Plugins.guarded(mask, batch, lambda chosen: self.place.apply(self.steps, chosen), failures)
+        transform = partial(self.place.apply, self.steps)
+        return transform(batch) if self.guard is None else self.guard.apply(batch, transform)
 
 
 @dataclass
@@ -73,14 +65,7 @@ class Pipeline:
 
     def transform(self, batch: Batch) -> Outcome:
         """Run a batch, its rows numbered, through the chain."""
-        outcome = Outcome([batch])
-        for link in self.links:
-            arrived, outcome.batches = outcome.batches, []
-            for part in arrived:
-                after = link.apply(part)
-                outcome.batches += after.batches
-                outcome.failures += after.failures
-        return outcome
+        return chain(batch, [link.apply for link in self.links])
 
     # Towards Kafka --------------------------------------------------------------------------------------------
 
@@ -111,7 +96,7 @@ class Pipeline:
         value, failed = self._serialize_column(
             "value.converter", topic, batch.value_schema, batch.column("value"), rows
         )
-        failures += failed
+        failures = first_of_each_row(failures + failed)
         outgoing = Outgoing(topic, value, key, _partitions(batch), _timestamps(batch), headers)
         if failures:
             outgoing, rows = _without(outgoing, rows, failures)
@@ -126,7 +111,7 @@ class Pipeline:
         if column is None:
             column = pa.nulls(len(rows), pa.string()) if schema is None else _nulls(schema, len(rows))
         data, failures = self._place(role).serialize(role, topic, schema, column, rows)
-        return _binary(data), failures
+        return data, failures
 
     # From Kafka -----------------------------------------------------------------------------------------------
 
@@ -145,6 +130,7 @@ class Pipeline:
             failures += failed
         batches = [_batch(incoming, columns, start, key, value) for start, key, value in _align(keys, values)]
         if failures:
+            failures = first_of_each_row(failures)
             batches = [batch.filter(without(batch, failures)) for batch in batches]
         return Outcome([batch for batch in batches if batch.num_rows], failures)
 
@@ -179,7 +165,8 @@ class Pipeline:
 
     def _guarded(self, plugin: PluginSpec) -> _Link:
         assert plugin.predicate is not None
-        guard = (self._place(plugin.predicate), plugin.predicate, plugin.negate)
+        test = partial(self._place(plugin.predicate).test, plugin.predicate)
+        guard = Guard(test, plugin.negate, plugin.class_name)
         return _Link(self.places[plugin.environment], [Step(plugin.role)], guard)
 
 
@@ -212,10 +199,6 @@ def split(spec: TaskSpec) -> tuple[list[PluginSpec], list[PluginSpec]]:
     if spec.type == "source":
         return chain[:inside], chain[inside:]
     return chain[len(chain) - inside :], chain[: len(chain) - inside]
-
-
-def _binary(column: Any) -> Any:
-    return column if column.type == pa.binary() else column.cast(pa.binary())
 
 
 def _nulls(schema: Any, count: int) -> Any:

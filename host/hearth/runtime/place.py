@@ -15,9 +15,11 @@ from hearth.runtime.spec import PluginSpec
 from hearth_api import Batch, ColumnRun
 from hearth_stage import conversion
 from hearth_stage.conversion import RawHeaders
+from hearth_stage.converter import Converters
 from hearth_stage.failure import Failure
-from hearth_stage.plugins import Outcome, Plugins, Step
+from hearth_stage.plugins import Plugins
 from hearth_stage.retry import Retry
+from hearth_stage.transformation import Outcome, Step, Transformations
 
 
 class Place(Protocol):
@@ -53,10 +55,12 @@ class LocalPlace:
 
     def __init__(self, type_: str, retry: Retry) -> None:
         self._plugins = Plugins(type_, retry)
-        self.apply = self._plugins.apply
-        self.test = self._plugins.test
-        self.serialize = self._plugins.serialize
-        self.deserialize = self._plugins.deserialize
+        self._converters = Converters(self._plugins)
+        transformations = Transformations(self._plugins)
+        self.apply = transformations.apply
+        self.test = transformations.test
+        self.serialize = self._converters.serialize
+        self.deserialize = self._converters.deserialize
         self.close = self._plugins.close
 
     def load(self, plugins: list[PluginSpec]) -> None:
@@ -66,11 +70,11 @@ class LocalPlace:
 
     def write_headers(self, topic: str, batch: Batch) -> tuple[list[RawHeaders], list[Failure]]:
         """Serialize the headers of every row."""
-        return conversion.write_headers(self._plugins, topic, batch)
+        return conversion.write_headers(self._converters, topic, batch)
 
     def read_headers(self, topic: str, headers: Mapping[int, RawHeaders], count: int) -> tuple[Any, list[Failure]]:
         """Deserialize raw headers into a column."""
-        return conversion.read_headers(self._plugins, topic, headers, count)
+        return conversion.read_headers(self._converters, topic, headers, count)
 
 
 class StagePlace:

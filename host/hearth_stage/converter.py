@@ -1,0 +1,127 @@
+"""Converters, run on columns.
+
+Each is called in its batch form where it has one and value by value otherwise. A failed row leaves a null behind,
+which the pipeline takes out, and is named among the failures.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import chain
+from typing import Any
+
+from hearth_api import (
+    BatchConverter,
+    ColumnRun,
+    Converter,
+    HeaderConverter,
+    PluginError,
+    SchemaAndValue,
+    column_to_values,
+    values_to_column,
+)
+from hearth_stage.attempt import Attempts, joined
+from hearth_stage.failure import Failure
+from hearth_stage.plugins import Plugins
+
+_NULL = SchemaAndValue(None, None)
+
+
+class Converters:
+    """Runs the converters among loaded plugins."""
+
+    def __init__(self, plugins: Plugins) -> None:
+        self._plugins = plugins
+
+    def serialize(self, role: str, topic: str, schema: Any, column: Any, rows: Any) -> tuple[Any, list[Failure]]:
+        """Turn a column of Connect data into bytes."""
+        attempts = self._plugins.attempts(role)
+        converter: Converter = self._plugins[role]
+        if isinstance(converter, BatchConverter):
+            return _serialize_column(converter, attempts, topic, schema, column, rows), attempts.failures
+        return _serialize_values(converter, attempts, topic, schema, column, rows), attempts.failures
+
+    def deserialize(self, role: str, topic: str, data: Any, rows: Any) -> tuple[list[ColumnRun], list[Failure]]:
+        """Turn bytes into runs of Connect data."""
+        attempts = self._plugins.attempts(role)
+        converter: Converter = self._plugins[role]
+        if isinstance(converter, BatchConverter):
+            return _deserialize_column(converter, attempts, topic, data, rows), attempts.failures
+        return _deserialize_values(converter, attempts, topic, data, rows), attempts.failures
+
+    def serialize_header(self, topic: str, key: str, schema: Any, value: Any) -> bytes | None:
+        """Turn one header into bytes with the header converter."""
+        converter: HeaderConverter = self._plugins["header.converter"]
+        return self._plugins.retry.run(lambda: converter.from_connect_header(topic, key, schema, value))
+
+    def deserialize_header(self, topic: str, key: str, data: bytes | None) -> SchemaAndValue:
+        """Turn the bytes of one header into Connect data with the header converter."""
+        converter: HeaderConverter = self._plugins["header.converter"]
+        return self._plugins.retry.run(lambda: converter.to_connect_header(topic, key, data))
+
+    def class_name(self, role: str) -> str:
+        """Return the class name of the plugin of a role."""
+        return self._plugins.class_name(role)
+
+
+def _serialize_column(
+    converter: BatchConverter, attempts: Attempts, topic: str, schema: Any, column: Any, rows: Any
+) -> Any:
+    import pyarrow as pa
+
+    def run(start: int, size: int) -> Any:
+        cells = converter.from_connect_batch(topic, schema, column.slice(start, size))
+        _check_length("from_connect_batch", len(cells), size)
+        return cells if cells.type == pa.binary() else cells.cast(pa.binary())
+
+    return joined(attempts.in_halves(rows, run, pa.nulls(1, pa.binary())))
+
+
+def _serialize_values(
+    converter: Converter, attempts: Attempts, topic: str, schema: Any, column: Any, rows: Any
+) -> Any:
+    import pyarrow as pa
+
+    def read(start: int, size: int) -> list[Any]:
+        return column_to_values(schema, column.slice(start, size))
+
+    values = chain.from_iterable(attempts.in_halves(rows, read, [None]))
+    convert = partial(converter.from_connect_data, topic, schema)
+    return pa.array(attempts.one_by_one(rows, convert, values, None), pa.binary())
+
+
+def _deserialize_column(
+    converter: BatchConverter, attempts: Attempts, topic: str, data: Any, rows: Any
+) -> list[ColumnRun]:
+    def run(start: int, size: int) -> list[ColumnRun]:
+        runs = converter.to_connect_batch(topic, data.slice(start, size))
+        _check_length("to_connect_batch", sum(len(each.column) for each in runs), size)
+        return runs
+
+    return list(chain.from_iterable(attempts.in_halves(rows, run, _runs([_NULL]))))
+
+
+def _deserialize_values(converter: Converter, attempts: Attempts, topic: str, data: Any, rows: Any) -> list[ColumnRun]:
+    cells = attempts.one_by_one(rows, partial(converter.to_connect_data, topic), data.to_pylist(), _NULL)
+
+    def collect(start: int, size: int) -> list[ColumnRun]:
+        return _runs(cells[start : start + size])
+
+    return list(chain.from_iterable(attempts.in_halves(rows, collect, _runs([_NULL]))))
+
+
+def _runs(cells: list[SchemaAndValue]) -> list[ColumnRun]:
+    """Group converted values into runs of one schema."""
+    runs: list[tuple[Any, list[Any]]] = []
+    for cell in cells:
+        if runs and (runs[-1][0] is cell.schema or runs[-1][0] == cell.schema):
+            runs[-1][1].append(cell.value)
+        else:
+            runs.append((cell.schema, [cell.value]))
+    return [ColumnRun(schema, values_to_column(schema, values)) for schema, values in runs]
+
+
+def _check_length(method: str, found: int, wanted: int) -> None:
+    """Raise unless there is one result per row: a shorter column would lose records (invariant 3)."""
+    if found != wanted:
+        raise PluginError(f"{method} returned {found} values for {wanted} rows")

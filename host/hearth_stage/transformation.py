@@ -1,0 +1,202 @@
+"""Transformations and predicates, run on batches whose rows are numbered.
+
+Each is called in its batch form where it has one and record by record otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+from hearth_api import (
+    Batch,
+    BatchPredicate,
+    BatchTransformation,
+    PluginError,
+    Predicate,
+    Transformation,
+    records_to_batches,
+)
+from hearth_stage.attempt import Attempts, joined
+from hearth_stage.failure import Failure
+from hearth_stage.order import in_order, rows_of
+from hearth_stage.plugins import Plugins
+
+
+@dataclass(frozen=True)
+class Step:
+    """One link of the transformation chain: a transformation and the predicate that guards it."""
+
+    role: str
+    predicate: str | None = None
+    negate: bool = False
+
+
+@dataclass
+class Outcome:
+    """What a chain made of a batch: the batches that go on and the rows that failed; other rows were dropped."""
+
+    batches: list[Batch] = field(default_factory=list)
+    failures: list[Failure] = field(default_factory=list)
+
+
+def chain(batch: Batch, steps: Iterable[Callable[[Batch], Outcome]]) -> Outcome:
+    """Run a batch through steps, each of which is given what the one before it left."""
+    outcome = Outcome([batch])
+    for step in steps:
+        arrived, outcome.batches = outcome.batches, []
+        for part in arrived:
+            after = step(part)
+            outcome.batches += [each for each in after.batches if each.num_rows]
+            outcome.failures += after.failures
+    return outcome
+
+
+@dataclass(frozen=True)
+class Guard:
+    """A predicate before a transformation, wherever the two run."""
+
+    test: Callable[[Batch], tuple[Any, list[Failure]]]
+    negate: bool
+    class_name: str
+    """Class of the transformation: Kafka Connect names it for a failure of its predicate, too."""
+
+    def apply(self, batch: Batch, transform: Callable[[Batch], Outcome]) -> Outcome:
+        """Transform only the rows that the predicate chooses, and put the others back between them."""
+        import pyarrow.compute as pc
+
+        mask, failures = self.test(batch)
+        if self.negate:
+            mask = pc.invert(mask)
+        if failures:
+            kept = without(batch, failures)
+            batch, mask = batch.filter(kept), mask.filter(kept)
+        outcome = _transform_chosen(batch, mask, transform)
+        failed = [replace(failure, class_name=self.class_name) for failure in failures]
+        return Outcome(outcome.batches, failed + outcome.failures)
+
+
+class Transformations:
+    """Runs the transformations and predicates among loaded plugins."""
+
+    def __init__(self, plugins: Plugins) -> None:
+        self._plugins = plugins
+
+    def apply(self, steps: list[Step], batch: Batch) -> Outcome:
+        """Run a batch through consecutive steps."""
+        return chain(batch, [partial(self._apply_step, step) for step in steps])
+
+    def test(self, role: str, batch: Batch) -> tuple[Any, list[Failure]]:
+        """Ask a predicate about every row: a boolean array, and the rows it failed on (``False`` there)."""
+        attempts = self._plugins.attempts(role)
+        predicate: Predicate = self._plugins[role]
+        if isinstance(predicate, BatchPredicate):
+            mask = self._test_batch(predicate, attempts, batch)
+        else:
+            mask = self._test_records(predicate, attempts, batch)
+        return mask, attempts.failures
+
+    def _apply_step(self, step: Step, batch: Batch) -> Outcome:
+        transform = partial(self._transform, step.role)
+        if step.predicate is None:
+            return transform(batch)
+        guard = Guard(partial(self.test, step.predicate), step.negate, self._plugins.class_name(step.role))
+        return guard.apply(batch, transform)
+
+    def _transform(self, role: str, batch: Batch) -> Outcome:
+        attempts = self._plugins.attempts(role)
+        transformation: Transformation = self._plugins[role]
+        if isinstance(transformation, BatchTransformation):
+            batches = self._transform_batch(transformation, attempts, batch)
+        else:
+            batches = self._transform_records(transformation, attempts, batch)
+        return Outcome(batches, attempts.failures)
+
+    @staticmethod
+    def _transform_batch(transformation: BatchTransformation, attempts: Attempts, batch: Batch) -> list[Batch]:
+        def run(start: int, size: int) -> list[Batch]:
+            batches = transformation.apply_batch(batch.slice(start, size))
+            if any(each.column("row") is None for each in batches):
+                raise PluginError("apply_batch returned a batch without the column 'row' it was given")
+            return batches
+
+        return _flat(attempts.in_halves(rows_of(batch), run, []))
+
+    def _transform_records(self, transformation: Transformation, attempts: Attempts, batch: Batch) -> list[Batch]:
+        rows, records = self._records(attempts, batch)
+        after = attempts.one_by_one(rows, transformation.apply, records, None)
+        rows = [row for row, record in zip(rows, after) if record is not None]
+        records = [record for record in after if record is not None]
+
+        def collect(start: int, size: int) -> list[Batch]:
+            return _numbered(records_to_batches(records[start : start + size]), rows[start : start + size])
+
+        return _flat(attempts.in_halves(rows, collect, []))
+
+    @staticmethod
+    def _test_batch(predicate: BatchPredicate, attempts: Attempts, batch: Batch) -> Any:
+        import pyarrow as pa
+
+        def run(start: int, size: int) -> Any:
+            mask = predicate.test_batch(batch.slice(start, size))
+            if len(mask) != size or mask.null_count:
+                raise PluginError(f"test_batch returned {len(mask)} answers, {mask.null_count} null, for {size} rows")
+            return mask
+
+        return joined(attempts.in_halves(rows_of(batch), run, pa.array([False])))
+
+    def _test_records(self, predicate: Predicate, attempts: Attempts, batch: Batch) -> Any:
+        import pyarrow as pa
+
+        rows, records = self._records(attempts, batch)
+        answers = dict(zip(rows, attempts.one_by_one(rows, predicate.test, records, False)))
+        return pa.array([bool(answers.get(row, False)) for row in rows_of(batch).tolist()], pa.bool_())
+
+    def _records(self, attempts: Attempts, batch: Batch) -> tuple[list[int], list[Any]]:
+        """Return rows as records, with their numbers; a row whose values Python cannot hold is a failure."""
+        numbers = rows_of(batch)
+
+        def read(start: int, size: int) -> list[tuple[int, Any]]:
+            records = self._plugins.records(batch.slice(start, size))
+            return list(zip(numbers[start : start + size].tolist(), records))
+
+        pairs = _flat(attempts.in_halves(numbers, read, []))
+        return [row for row, _ in pairs], [record for _, record in pairs]
+
+
+def without(batch: Batch, failures: list[Failure]) -> Any:
+    """Return a mask of the rows that did not fail."""
+    import pyarrow as pa
+
+    failed = {failure.row for failure in failures}
+    return pa.array([row not in failed for row in rows_of(batch).tolist()], pa.bool_())
+
+
+def _transform_chosen(batch: Batch, mask: Any, transform: Callable[[Batch], Outcome]) -> Outcome:
+    import pyarrow.compute as pc
+
+    chosen = batch.filter(mask)
+    if chosen.num_rows == batch.num_rows:
+        return transform(batch)
+    if chosen.num_rows == 0:
+        return Outcome([batch])
+    outcome = transform(chosen)
+    return Outcome(in_order([*outcome.batches, batch.filter(pc.invert(mask))]), outcome.failures)
+
+
+def _numbered(batches: list[Batch], rows: list[int]) -> list[Batch]:
+    """Return consecutive batches with the numbers of their rows."""
+    import pyarrow as pa
+
+    numbers = pa.array(rows, pa.int32())
+    numbered, start = [], 0
+    for batch in batches:
+        numbered.append(batch.with_columns(row=numbers.slice(start, batch.num_rows)))
+        start += batch.num_rows
+    return numbered
+
+
+def _flat(parts: list[list[Any]]) -> list[Any]:
+    return [each for part in parts for each in part]

@@ -1,0 +1,275 @@
+"""What every place of plugins does: the same plugins give the same answers in this process and in a stage's."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from hearth.isolation.environment import Environment
+from hearth.isolation.stage import Stage
+from hearth.runtime.place import LocalPlace, Place, StagePlace
+from hearth.runtime.spec import PluginSpec
+from hearth_api import (
+    INT64_SCHEMA,
+    OPTIONAL_STRING_SCHEMA,
+    STRING_SCHEMA,
+    Batch,
+    Header,
+    Headers,
+    TimestampType,
+    batch_to_sink_records,
+    headers_to_column,
+)
+from hearth_stage.failure import Failure
+from hearth_stage.order import number_rows, rows_of
+from hearth_stage.retry import Retry
+from hearth_stage.transformation import Step
+
+SAMPLES = Path(__file__).parent.parent / "samples"
+RETRY = {"errors.retry.timeout": "60000", "errors.retry.delay.max.ms": "1"}
+
+
+@pytest.fixture(scope="module")
+def stage() -> Iterator[Stage]:
+    """Provide one stage process for all tests here: each configures it anew."""
+    started = Stage.start(Environment("samples", sys.executable, (str(SAMPLES),)), "samples")
+    yield started
+    started.close()
+
+
+@pytest.fixture(params=["local", "stage"])
+def place(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Place:
+    """Provide an empty place of each kind."""
+    if request.param == "local":
+        monkeypatch.syspath_prepend(str(SAMPLES))
+        return LocalPlace("sink", Retry.of(RETRY))
+    stage: Stage = request.getfixturevalue("stage")
+    stage.call("configure", {"type": "sink", "errors": RETRY})
+    return StagePlace(stage)
+
+
+def load(place: Place, **roles: str) -> None:
+    """Load sample plugins by role; ``_`` in a role stands for a dot."""
+    place.load([spec(role.replace("_", "."), name) for role, name in roles.items()])
+
+
+def spec(role: str, name: str) -> PluginSpec:
+    """Return the specification of a sample plugin, known to users as ``sample.NAME``."""
+    return PluginSpec(role, f"sample.{name}", f"sample_plugins:{name}")
+
+
+def batch(*values: str | None, headers: list[Headers] | None = None) -> Batch:
+    """Return a consumed batch with these values and offsets from 100."""
+    columns = {
+        "value": pa.array(values, pa.string()),
+        "partition": pa.array([0] * len(values), pa.int32()),
+        "offset": pa.array(range(100, 100 + len(values)), pa.int64()),
+    }
+    if headers is not None:
+        columns["headers"] = headers_to_column(headers)
+    data = pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
+    return number_rows(
+        Batch("t", None, STRING_SCHEMA, data, None, TimestampType.NO_TIMESTAMP_TYPE, original_topic="t")
+    )
+
+
+def content(batches: list[Batch]) -> list[tuple[int, str]]:
+    """Return row number and value of every row."""
+    return [
+        pair for each in batches for pair in zip(rows_of(each).tolist(), each.column("value").to_pylist(), strict=True)
+    ]
+
+
+def facts(failures: list[Failure]) -> list[tuple[int, str, str, str]]:
+    """Return what of a failure does not depend on the process."""
+    return [(each.row, each.stage, each.class_name, each.error.message) for each in failures]
+
+
+BAD = "the value is 'bad'"
+
+
+@pytest.mark.parametrize("name", ["Upper", "UpperBatch"])
+def test_transformation_keeps_order_and_rows_and_drops_what_it_drops(place: Place, name: str) -> None:
+    """Rows keep their numbers through a transformation; a row that is left out is dropped."""
+    load(place, transforms_u=name)
+    outcome = place.apply([Step("transforms.u")], batch("a", "drop", "b", "c"))
+    assert content(outcome.batches) == [(0, "A"), (2, "B"), (3, "C")]
+    assert outcome.failures == []
+
+
+@pytest.mark.parametrize("name", ["Upper", "UpperBatch"])
+def test_failing_rows_are_narrowed_down_to_themselves(place: Place, name: str) -> None:
+    """Only the rows that fail are failures, named by row, stage and class; all others go on in order."""
+    load(place, transforms_u=name)
+    outcome = place.apply([Step("transforms.u")], batch("a", "bad", "b", "c", "bad"))
+    assert content(outcome.batches) == [(0, "A"), (2, "B"), (3, "C")]
+    assert facts(outcome.failures) == [
+        (1, "TRANSFORMATION", "sample.Upper" + name[5:], BAD),
+        (4, "TRANSFORMATION", "sample.Upper" + name[5:], BAD),
+    ]
+    assert {each.error.kind for each in outcome.failures} == {"data"}
+    assert "in check" in outcome.failures[0].error.trace
+
+
+@pytest.mark.parametrize("name", ["Upper", "UpperBatch"])
+def test_retriable_failure_is_tried_again(place: Place, name: str) -> None:
+    """A retriable failure is repeated within ``errors.retry.timeout`` and then none of anybody's business."""
+    load(place, transforms_u=name)
+    outcome = place.apply([Step("transforms.u")], batch("later"))
+    assert content(outcome.batches) == [(0, "LATER")]
+    assert outcome.failures == []
+
+
+@pytest.mark.parametrize("name", ["Upper", "UpperBatch"])
+def test_an_empty_outcome_has_no_batches(place: Place, name: str) -> None:
+    """Where every row is dropped or fails nothing goes on, not even an empty batch."""
+    load(place, transforms_u=name)
+    outcome = place.apply([Step("transforms.u")], batch("drop", "bad"))
+    assert outcome.batches == []
+    assert [each.row for each in outcome.failures] == [1]
+
+
+def test_steps_run_one_after_the_other(place: Place) -> None:
+    """A later step sees what the earlier ones left, batch by batch."""
+    load(place, transforms_route="Route", transforms_u="UpperBatch")
+    outcome = place.apply([Step("transforms.route"), Step("transforms.u")], batch("a", "a", "b"))
+    assert [each.topic for each in outcome.batches] == ["to-a", "to-b"]
+    assert content(outcome.batches) == [(0, "A"), (1, "A"), (2, "B")]
+
+
+def test_a_changed_topic_keeps_where_the_record_came_from(place: Place) -> None:
+    """A record that a transformation sends elsewhere still knows its original topic, partition and offset."""
+    load(place, transforms_route="Route")
+    (moved,) = place.apply([Step("transforms.route")], batch("a")).batches
+    (record,) = batch_to_sink_records(moved)
+    assert (record.topic, record.original_topic, record.original_kafka_offset) == ("to-a", "t", 100)
+
+
+def test_record_that_does_not_fit_its_schema_is_a_failure_of_its_own(place: Place) -> None:
+    """A record form that returns nonsense spoils one record, not its batch."""
+    load(place, transforms_m="Misfit")
+    outcome = place.apply([Step("transforms.m")], batch("a", "misfit", "b"))
+    assert content(outcome.batches) == [(0, "a"), (2, "b")]
+    assert [(each.row, each.class_name) for each in outcome.failures] == [(1, "sample.Misfit")]
+
+
+def test_batch_without_row_numbers_is_a_failure_that_says_so(place: Place) -> None:
+    """A batch transformation that loses ``row`` would make records vanish, so its records fail (invariant 3)."""
+    load(place, transforms_f="Forgetful")
+    outcome = place.apply([Step("transforms.f")], batch("a", "b"))
+    assert outcome.batches == []
+    assert [each.row for each in outcome.failures] == [0, 1]
+    assert "without the column 'row'" in outcome.failures[0].error.message
+
+
+@pytest.mark.parametrize("name", ["IsLong", "IsLongBatch"])
+def test_predicate_answers_for_every_row(place: Place, name: str) -> None:
+    """A predicate gives one answer per row; a row it fails on is ``False`` and named."""
+    load(place, predicates_p=name)
+    mask, failures = place.test("predicates.p", batch("long one", "bad", "no"))
+    assert mask.to_pylist() == [True, False, False]
+    assert facts(failures) == [(1, "TRANSFORMATION", f"sample.{name}", BAD)]
+
+
+def test_predicate_with_too_few_answers_is_asked_row_by_row(place: Place) -> None:
+    """A mask that does not cover the batch is not believed; for single rows this one's do."""
+    load(place, predicates_p="Shortsighted")
+    mask, failures = place.test("predicates.p", batch("a", "b", "c"))
+    assert mask.to_pylist() == [True, True, True]
+    assert failures == []
+
+
+@pytest.mark.parametrize("name", ["IsLong", "IsLongBatch"])
+@pytest.mark.parametrize("negate", [False, True])
+def test_guarded_step_leaves_the_other_rows_where_they_were(place: Place, name: str, negate: bool) -> None:
+    """Rows a predicate does not choose pass by untouched, in their old order between the others."""
+    load(place, transforms_u="Upper", predicates_p=name)
+    step = Step("transforms.u", "predicates.p", negate)
+    outcome = place.apply([step], batch("a", "long", "b", "longer", "c"))
+    expected = ["A", "long", "B", "longer", "C"] if negate else ["a", "LONG", "b", "LONGER", "c"]
+    assert content(outcome.batches) == list(enumerate(expected))
+
+
+def test_failure_of_a_predicate_is_reported_as_that_of_its_transformation(place: Place) -> None:
+    """Kafka Connect names the transformation's class for a failure of its predicate."""
+    load(place, transforms_u="Upper", predicates_p="IsLong")
+    outcome = place.apply([Step("transforms.u", "predicates.p")], batch("bad", "longer"))
+    assert content(outcome.batches) == [(1, "LONGER")]
+    assert facts(outcome.failures) == [(0, "TRANSFORMATION", "sample.Upper", BAD)]
+
+
+@pytest.mark.parametrize("name", ["Text", "TextBatch"])
+def test_serialize_leaves_null_where_a_row_failed(place: Place, name: str) -> None:
+    """A column keeps its length; failures carry the rows they were given, and null values stay null."""
+    load(place, value_converter=name)
+    column = pa.array(["a", "bad", None, ""], pa.string())
+    data, failures = place.serialize("value.converter", "t", STRING_SCHEMA, column, pa.array([3, 5, 7, 9]).to_numpy())
+    assert data.type == pa.binary()
+    assert data.to_pylist() == [b"a", None, None, b""]
+    assert facts(failures) == [(5, "VALUE_CONVERTER", f"sample.{name}", BAD)]
+
+
+@pytest.mark.parametrize("name", ["Text", "TextBatch"])
+def test_deserialize_starts_a_run_where_the_schema_changes(place: Place, name: str) -> None:
+    """Runs hold all rows in order, each of one schema."""
+    load(place, key_converter=name)
+    data = pa.array([b"a", b"1", b"2", None], pa.binary())
+    runs, failures = place.deserialize("key.converter", "t", data, pa.array(range(4)).to_numpy())
+    rows = [(run.schema, value) for run in runs for value in run.column.to_pylist()]
+    text, number = OPTIONAL_STRING_SCHEMA, INT64_SCHEMA
+    assert rows == [(text, "a"), (number, 1), (number, 2), (text, None)]
+    assert failures == []
+
+
+@pytest.mark.parametrize("name", ["Text", "TextBatch"])
+def test_deserialize_names_the_rows_that_fail(place: Place, name: str) -> None:
+    """A failed row stays as a null among the runs, so that keys and values still lie side by side."""
+    load(place, key_converter=name)
+    data = pa.array([b"bad", b"1", b"\xff"], pa.binary())
+    runs, failures = place.deserialize("key.converter", "t", data, pa.array([4, 5, 6]).to_numpy())
+    assert [value for run in runs for value in run.column.to_pylist()] == [None, 1, None]
+    assert [(each.row, each.stage) for each in failures] == [(4, "KEY_CONVERTER"), (6, "KEY_CONVERTER")]
+
+
+def test_converter_that_returns_too_few_values_loses_no_record(place: Place) -> None:
+    """A column that is too short is a failure of every row in it, never a silent loss (invariant 3)."""
+    load(place, value_converter="Short")
+    rows = pa.array([0, 1]).to_numpy()
+    data, failures = place.serialize("value.converter", "t", STRING_SCHEMA, pa.array(["a", "b"]), rows)
+    assert data.to_pylist() == [None, None]
+    assert [each.row for each in failures] == [0, 1]
+    runs, failures = place.deserialize("value.converter", "t", pa.array([b"a", b"b"], pa.binary()), rows)
+    assert sum(len(run.column) for run in runs) == 2
+    assert "returned 0 values for 1 rows" in failures[0].error.message
+
+
+def test_headers_are_written_and_read(place: Place) -> None:
+    """Headers keep their order, repeated keys and null values; a row whose header fails has none and is named."""
+    load(place, header_converter="TextHeader")
+    text = OPTIONAL_STRING_SCHEMA
+    good = Headers([Header("k", text, "v"), Header("k", text, None)])
+    bad = Headers([Header("k", text, "bad")])
+    rows, failures = place.write_headers("t", batch("a", "b", "c", headers=[good, bad, Headers()]))
+    assert rows == [[("k", b"v"), ("k", None)], [], []]
+    assert facts(failures) == [(1, "HEADER_CONVERTER", "sample.TextHeader", BAD)]
+
+
+def test_raw_headers_become_a_column(place: Place) -> None:
+    """Rows without headers stay without; failures name the row."""
+    load(place, header_converter="TextHeader")
+    raw: dict[int, Any] = {0: [("k", b"v"), ("k", None)], 2: [("k", b"bad")]}
+    column, failures = place.read_headers("t", raw, 3)
+    read = [[(each["key"], each["value"]) for each in row] for row in column.to_pylist()]
+    assert read == [[("k", '"v"'), ("k", None)], [], []]
+    assert [each.row for each in failures] == [2]
+
+
+def test_plugin_that_cannot_be_loaded_says_which(place: Place) -> None:
+    """A name that does not exist is an error that repeats it."""
+    with pytest.raises(Exception, match="no attribute 'Nothing'"):
+        load(place, transforms_x="Nothing")
