@@ -7,20 +7,18 @@ import queue
 import time
 from collections.abc import Mapping
 from concurrent.futures import Future
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from typing import Any
 
-import numpy as np
-import pyarrow as pa
-
 from hearth.isolation.stage import Stage
+from hearth.runtime.delivery import Consumed, Delivery, Offsets, Wishes, bounds
 from hearth.runtime.kafka.consumer import MOST_MESSAGES, Consumer, Incoming
 from hearth.runtime.link import TaskLink
 from hearth.runtime.pipeline import Pipeline, step_of
 from hearth.runtime.setting import TaskSettings
 from hearth.runtime.spec import PluginSpec, TaskSpec
 from hearth.runtime.tolerance import Tolerance
-from hearth_api import Batch, ConnectError, TopicPartition
+from hearth_api import ConnectError, TopicPartition
 from hearth_stage.channel import Reply, Request
 from hearth_stage.failure import ErrorInfo, Failure, is_retriable
 
@@ -32,35 +30,6 @@ MOST_RETRY_SECONDS = 5.0
 JAVA_MAX_POLL_RECORDS = 500
 BEGINNING = -2
 
-Offsets = dict[TopicPartition, int]
-
-
-@dataclass
-class _Delivery:
-    """Records read and converted: what is put next, and the offsets that are done once it is put."""
-
-    batches: list[Batch] = field(default_factory=list)
-    starts: Offsets = field(default_factory=dict)
-    offsets: Offsets = field(default_factory=dict)
-
-    def without(self, partitions: set[TopicPartition]) -> _Delivery:
-        """Return what remains when partitions are taken away (by where the records came from)."""
-        kept = [batch.filter(_not_from(batch, partitions)) for batch in self.batches]
-        starts, offsets = (
-            {partition: offset for partition, offset in each.items() if partition not in partitions}
-            for each in (self.starts, self.offsets)
-        )
-        return _Delivery([batch for batch in kept if batch.num_rows], starts, offsets)
-
-
-@dataclass
-class _Wishes:
-    """What the task asked of its context since it was last looked at."""
-
-    timeout: float | None = None
-    rewind: Offsets = field(default_factory=dict)
-    commit: bool = False
-
 
 class SinkLoop:
     """Runs one sink task between the consumer and its stage process.
@@ -70,22 +39,21 @@ class SinkLoop:
     """
 
     def __init__(
-        self, spec: TaskSpec, settings: TaskSettings, link: TaskLink, consumer_config: dict[str, str]
+        self, spec: TaskSpec, settings: TaskSettings, link: TaskLink, consumer: dict[str, str], most: str | None
     ) -> None:
         self.inbox: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._spec, self._settings, self._link = spec, settings, link
-        config = dict(consumer_config)
-        self._asked_most = config.pop("max.poll.records", None)
-        self._consumer = Consumer(config, self._on_assign, self._on_revoke)
+        self._asked_most = most
+        self._consumer = Consumer(consumer, self._on_assign, self._on_revoke)
         self._tolerance = Tolerance(spec.config, settings.reporters)
         self._columns: list[str] | None = None
         self._assigned: set[TopicPartition] = set()
         self._paused_by_task: set[TopicPartition] = set()
         self._done: Offsets = {}
         self._committed: Offsets = {}
-        self._putting: tuple[Future[Reply], _Delivery] | None = None
-        self._retried = _Delivery()
-        self._wishes = _Wishes()
+        self._putting: tuple[Future[Reply], Delivery] | None = None
+        self._retried = Delivery()
+        self._wishes = Wishes()
         self._next_commit = time.monotonic() + settings.flush_interval
         self._is_retrying = False
         self._is_stopping = False
@@ -142,9 +110,9 @@ class SinkLoop:
             wait, self._wishes.timeout = min(wait, self._wishes.timeout), None
         return wait
 
-    def _convert(self, incoming: list[Incoming]) -> _Delivery:
+    def _convert(self, incoming: list[Incoming]) -> Delivery:
         """Deserialize and transform; a failed record is reported, and skipped where that is tolerated."""
-        delivery = _Delivery()
+        delivery = Delivery()
         for part in incoming:
             outcome = self._pipeline.deserialize(part)
             failures = outcome.failures
@@ -152,15 +120,15 @@ class SinkLoop:
                 after = self._pipeline.transform(batch)
                 delivery.batches += after.batches
                 failures = failures + after.failures
-            self._tolerance.judge(failures, lambda row, part=part: _Consumed(part, row))  # type: ignore[misc]
-            starts, ends = _bounds(part)
+            self._tolerance.judge(failures, lambda row, part=part: Consumed(part, row))  # type: ignore[misc]
+            starts, ends = bounds(part)
             delivery.starts.update(starts)
             delivery.offsets.update(ends)
         return delivery
 
     # Putting --------------------------------------------------------------------------------------------------
 
-    def _put(self, delivery: _Delivery) -> None:
+    def _put(self, delivery: Delivery) -> None:
         """Wait for the put before, then begin the next; an empty put tells the task that nothing came."""
         self._finish_put()
         delivery = self._withdraw(delivery)
@@ -168,7 +136,7 @@ class SinkLoop:
         if not delivery.batches:
             self._finish_put()
 
-    def _withdraw(self, delivery: _Delivery) -> _Delivery:
+    def _withdraw(self, delivery: Delivery) -> Delivery:
         """Take back what was read ahead of a put in which the task asked to read elsewhere, or to pause."""
         unwanted = {*self._wishes.rewind, *self._paused_by_task} & delivery.starts.keys()
         if unwanted:
@@ -176,7 +144,7 @@ class SinkLoop:
             self._rewind_when_asked()
         return delivery.without(unwanted) if unwanted else delivery
 
-    def _begin_put(self, delivery: _Delivery) -> Future[Reply]:
+    def _begin_put(self, delivery: Delivery) -> Future[Reply]:
         batches = delivery.batches
         if self._columns is not None:
             batches = [batch.select(self._columns) for batch in batches]
@@ -370,40 +338,7 @@ class SinkLoop:
         request.reply()
 
 
-@dataclass(frozen=True)
-class _Consumed:
-    """A record as it was consumed, for a report."""
-
-    incoming: Incoming
-    row: int
-
-    def text(self) -> str:
-        """Describe the record as Kafka Connect's error log does."""
-        part, row = self.incoming, self.row
-        place = f"topic='{part.topic}', partition={part.partition[row]}, offset={part.offset[row]}"
-        kind = {1: "CreateTime", 2: "LogAppendTime"}.get(part.timestamp_type)
-        stamp = f", timestamp={part.timestamp[row]}, timestampType={kind}" if kind else ""
-        return f"consumed record is {{{place}{stamp}}}"
-
-
 def _subscription(config: Mapping[str, str]) -> list[str]:
     topics = [topic.strip() for topic in config.get("topics", "").split(",") if topic.strip()]
     # librdkafka takes a name that begins with ^ for a regular expression; Kafka's pattern matches a whole name.
     return topics or [f"^({config['topics.regex']})$"]
-
-
-def _bounds(incoming: Incoming) -> tuple[Offsets, Offsets]:
-    """Return the first offset of each partition, and the one after its last."""
-    starts, ends = {}, {}
-    for partition in np.unique(incoming.partition).tolist():
-        offsets = incoming.offset[incoming.partition == partition]
-        place = TopicPartition(incoming.topic, partition)
-        starts[place], ends[place] = int(offsets.min()), int(offsets.max()) + 1
-    return starts, ends
-
-
-def _not_from(batch: Batch, partitions: set[TopicPartition]) -> Any:
-    column = batch.column("original_partition")
-    numbers = (column if column is not None else batch.column("partition")).to_pylist()
-    topic = batch.original_topic or batch.topic or ""
-    return pa.array([TopicPartition(topic, number) not in partitions for number in numbers], pa.bool_())

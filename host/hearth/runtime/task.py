@@ -9,7 +9,7 @@ import threading
 from typing import Any
 
 from hearth.isolation.stage import Stage
-from hearth.runtime.client import consumer_config, producer_config
+from hearth.runtime.client import Translation, consumer_config, producer_config
 from hearth.runtime.kafka.producer import Producer
 from hearth.runtime.link import TaskLink
 from hearth.runtime.pipeline import Pipeline, split
@@ -102,11 +102,16 @@ class TaskRun:
     def _new_loop(self) -> SourceLoop | SinkLoop:
         spec, settings = self._spec, self._settings
         if spec.type == "sink":
-            translation = consumer_config(spec.worker, spec.config, spec.connector, spec.task)
-            return SinkLoop(spec, settings, self._link, translation.config)
-        translation = producer_config(spec.worker, spec.config, spec.connector, spec.task)
-        self._producer = Producer(translation.config)
+            consumer = self._checked(consumer_config(spec.worker, spec.config, spec.connector, spec.task))
+            return SinkLoop(spec, settings, self._link, consumer.config, consumer.runtime.get("max.poll.records"))
+        producer = self._checked(producer_config(spec.worker, spec.config, spec.connector, spec.task))
+        self._producer = Producer(producer.config)
         return SourceLoop(spec, settings, self._link, self._producer)
+
+    def _checked(self, translation: Translation) -> Translation:
+        for warning in translation.warnings:
+            log.warning("%s: %s", self._spec.name, warning)
+        return translation
 
     def _start_stage(self, environment: str, loop: SourceLoop | SinkLoop) -> StagePlace:
         stage: Stage
