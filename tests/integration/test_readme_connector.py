@@ -1,0 +1,87 @@
+"""The connector of the README works as it stands there: packed, installed, run, and stopped in between."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import confluent_kafka
+import pytest
+
+from hearth.broker import KafkaBroker
+from hearth.broker.port import random_free
+from hearth.cli.local import LocalHost
+
+pytestmark = pytest.mark.timeout(300)
+
+README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+TOPIC = "numbers"
+
+
+@pytest.fixture
+def plugin_path(tmp_path: Path) -> Path:
+    """Write the project as the README shows it, and run the README's commands."""
+    for name, text in re.findall(r"^`counter/(\S+)`:\n\n```\w+\n(.*?)^```", README, re.MULTILINE | re.DOTALL):
+        path = tmp_path / "counter" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    folder = tmp_path / "plugin_path"
+    folder.mkdir()
+    hearth = [sys.executable, "-m", "hearth", "bundle"]
+    subprocess.run([*hearth, "pack", str(tmp_path / "counter"), "--output", str(folder)], check=True)
+    subprocess.run([*hearth, "verify", *map(str, folder.iterdir())], check=True)
+    return folder
+
+
+def test_readme_connector_counts_and_goes_on_after_a_restart(
+    tmp_path: Path, plugin_path: Path, broker: KafkaBroker
+) -> None:
+    """Numbers arrive from 1 on without a gap; a second host takes up where the first one stopped."""
+    settings = {
+        "bootstrap.servers": broker.bootstrap_servers,
+        "key.converter": "org.apache.kafka.connect.storage.StringConverter",
+        "value.converter": "org.apache.kafka.connect.storage.StringConverter",
+        "offset.storage.file.filename": str(tmp_path / "connect.offsets"),
+        "plugin.path": str(plugin_path),
+    }
+    seen: list[int] = []
+    with closing(_reader(broker)) as reader:
+        for wanted in (5, 10):
+            with _host(tmp_path, settings) as host:
+                body = {"name": "numbers", "config": {"connector.class": "CounterConnector", "topic": TOPIC}}
+                host.request("POST", "/connectors", body)
+                while len(seen) < wanted:
+                    seen += _read(reader)
+    assert seen == list(range(1, len(seen) + 1))
+
+
+@contextmanager
+def _host(folder: Path, settings: dict[str, str]) -> Iterator[LocalHost]:
+    host = LocalHost(folder, random_free(), settings)
+    try:
+        host.start()
+        yield host
+    finally:
+        host.stop()
+
+
+def _reader(broker: KafkaBroker) -> confluent_kafka.Consumer:
+    consumer = confluent_kafka.Consumer(
+        {
+            "bootstrap.servers": broker.bootstrap_servers,
+            "group.id": "readme",
+            "auto.offset.reset": "earliest",
+            "topic.metadata.refresh.interval.ms": "500",
+        }
+    )
+    consumer.subscribe([TOPIC])
+    return consumer
+
+
+def _read(consumer: confluent_kafka.Consumer) -> list[int]:
+    message = consumer.poll(1.0)
+    return [int(message.value())] if message is not None and not message.error() else []
