@@ -3,38 +3,30 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from os import PathLike
-
-import importlib_metadata
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from hearth.discovery.failure import BundleError
 from hearth.discovery.plugin import TYPE_OF_GROUP, Declaration
 from hearth.discovery.tree import Tree
 
 VERSION_GROUP = "hearth.plugin_versions"
-"""Entry points ``class name = version`` (``*`` for all) where a plugin differs from its package."""
+"""Entry points ``version = package`` where plugins have another version than their distribution.
 
+The value may also be a module or ``module:Class``; the longest that fits a plugin's Python path counts.
+"""
+
+_FILES = ("METADATA", "entry_points.txt")
 _PYTHON_PATH = re.compile(r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$")
 
 
-class TreeDistribution(importlib_metadata.Distribution):
-    """A distribution whose ``.dist-info`` folder lies anywhere in a tree."""
+class EntryPoint(NamedTuple):
+    """One line of ``entry_points.txt``."""
 
-    def __init__(self, tree: Tree, folder: str) -> None:
-        self._tree = tree
-        self._folder = folder
-        self._files = set(tree.children(folder)[0])
-
-    def read_text(self, filename: str) -> str | None:
-        """Return a file of the ``.dist-info`` folder, ``None`` when there is no such file."""
-        path = f"{self._folder}/{filename}"
-        return self._tree.read_text(path) if path in self._files else None
-
-    def locate_file(self, path: str | PathLike[str]) -> importlib_metadata.SimplePath:
-        """Refuse: the packages of a tree have no place on this machine yet."""
-        raise BundleError(f"{path} is not unpacked")
+    group: str
+    name: str
+    value: str
 
 
 @dataclass(frozen=True)
@@ -45,48 +37,50 @@ class Facts:
     version: str
     requires_python: str
     declarations: tuple[Declaration, ...]
-    faults: tuple[str, ...] = field(default=())
+    faults: tuple[str, ...] = ()
 
 
 def read_facts(tree: Tree, folder: str) -> Facts:
     """Read the distribution whose ``.dist-info`` folder is ``folder``."""
-    distribution = TreeDistribution(tree, folder)
-    headers = _headers(distribution.read_text("METADATA"))
+    files = tree.children(folder)[0]
+    texts = {name: tree.read_text(f"{folder}/{name}") for name in _FILES if f"{folder}/{name}" in files}
+    headers = _headers(texts.get("METADATA", ""))
     name, version = headers.get("name"), headers.get("version")
     if not name or not version:
         raise BundleError(f"{folder} has no METADATA with a name and a version")
-    declarations, faults = declared(read_entry_points(distribution, folder), version)
+    declarations, faults = declared(texts.get("entry_points.txt", ""), version)
     return Facts(name, version, headers.get("requires-python", ""), tuple(declarations), tuple(faults))
 
 
-def read_entry_points(
-    distribution: importlib_metadata.Distribution, folder: str
-) -> Sequence[importlib_metadata.EntryPoint]:
-    """Return the entry points of a distribution; raises when their file is malformed."""
-    try:
-        return tuple(distribution.entry_points)
-    except (ValueError, AttributeError, IndexError) as error:
-        raise BundleError(f"{folder}/entry_points.txt cannot be read ({error})") from error
-
-
-def declared(
-    entry_points: Iterable[importlib_metadata.EntryPoint], version: str
-) -> tuple[list[Declaration], list[str]]:
-    """Return the plugins that entry points declare, and a sentence for each one that is malformed."""
-    points = list(entry_points)
-    versions = {point.name: point.value for point in points if point.group == VERSION_GROUP}
+def declared(entry_points: str, version: str) -> tuple[list[Declaration], list[str]]:
+    """Return the plugins that the text of ``entry_points.txt`` declares, and a sentence for each malformed one."""
+    points = list(parse_entry_points(entry_points))
+    versions = {point.value: point.name for point in points if point.group == VERSION_GROUP}
     declarations, faults = [], []
     for point in points:
         type_ = TYPE_OF_GROUP.get(point.group)
         if type_ is None:
             continue
         python = point.value.split("[")[0].replace(" ", "")
-        if not _PYTHON_PATH.match(python):
+        if not point.name or not _PYTHON_PATH.match(python):
             faults.append(f"entry point {point.name!r} of {point.group} is {point.value!r}, not module:Class")
             continue
-        stated = versions.get(point.name, versions.get("*", version))
-        declarations.append(Declaration(point.name, type_, stated, python))
+        declarations.append(Declaration(point.name, type_, _version_of(python, versions, version), python))
     return declarations, faults
+
+
+def parse_entry_points(text: str) -> Iterator[EntryPoint]:
+    """Yield the entry points in a text.
+
+    Read here and not by ``importlib_metadata``: some of its releases refuse all entry points for the sake of one.
+    """
+    group = ""
+    for line in map(str.strip, text.splitlines()):
+        if line.startswith("[") and line.endswith("]"):
+            group = line[1:-1].strip()
+        elif line and line[0] not in "#;":
+            name, _, value = line.partition("=")
+            yield EntryPoint(group, name.strip(), value.strip())
 
 
 def distribution_folders(tree: Tree, folder: str = "") -> list[str]:
@@ -94,14 +88,23 @@ def distribution_folders(tree: Tree, folder: str = "") -> list[str]:
     return [path for path in tree.children(folder)[1] if path.endswith(".dist-info")]
 
 
-def _headers(text: str | None) -> dict[str, str]:
+def _version_of(python: str, versions: dict[str, str], version: str) -> str:
+    """Return the version stated for a plugin, for its module or for a package around it, else ``version``."""
+    while python:
+        if python in versions:
+            return versions[python]
+        python = python.rpartition(":" if ":" in python else ".")[0]
+    return version
+
+
+def _headers(text: str) -> dict[str, str]:
     """Return the headers that come first in METADATA, lower-cased.
 
     Only the few single-line headers are needed; the mail parser of the standard library takes ten times
     as long.
     """
     headers: dict[str, str] = {}
-    for line in (text or "").splitlines():
+    for line in text.splitlines():
         if not line:
             break
         key, colon, value = line.partition(":")

@@ -47,9 +47,7 @@ def pack(
         wheel = build_wheel(project, wheels, offline)
         own = read_bundle(wheel, partial(DirectoryTree, wheels))
         if own.faults:
-            raise BundleError(
-                "; ".join(own.faults), hint=f"correct the entry points in {project}/pyproject.toml"
-            )
+            raise BundleError("; ".join(own.faults), hint=f"correct the entry points in {project}/pyproject.toml")
         gather_wheels(wheel, choose(own.requires_python, own.name), wheels, find_links, offline)
         bundle = _described(Path(folder), own, environments)
         target = out / f"{_plain(own.name)}-{own.version}.zip" if out.is_dir() else out
@@ -66,9 +64,7 @@ def _described(folder: Path, own: Bundle, environments: EnvironmentStore) -> Man
     finally:
         stage.close()
     wheels = sorted((folder / _WHEELS).iterdir())
-    files = tuple(
-        PackedFile(f"{_WHEELS}/{each.name}", hash_of(each)[7:], each.stat().st_size) for each in wheels
-    )
+    files = tuple(PackedFile(f"{_WHEELS}/{each.name}", hash_of(each)[7:], each.stat().st_size) for each in wheels)
     return Manifest(own.name, own.version, own.requires_python, files, plugins)
 
 

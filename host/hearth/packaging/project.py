@@ -47,9 +47,7 @@ def gather_wheels(
     options = [option for folder in find_links for option in ("--find-links", str(folder.absolute()))]
     name = wheel.name.split("-")[0]
     try:
-        needed = lock.resolve(
-            [f"{name} @ {wheel.absolute().as_uri()}"], interpreter, offline=offline, options=options
-        )
+        needed = lock.resolve([f"{name} @ {wheel.absolute().as_uri()}"], interpreter, offline=offline, options=options)
         missing = _copy_local(needed, find_links, out)
         if missing.pins:
             _fetch(missing, interpreter, out, options)

@@ -17,7 +17,7 @@ from hearth.isolation.environment import Environment, EnvironmentStore
 from hearth.isolation.failure import EnvironmentRefused
 from hearth.isolation.lock import PROVIDED
 from hearth.isolation.stage import Stage
-from hearth.packaging.description import ask
+from hearth.packaging.description import Description, ask
 from hearth_api import UNDEFINED_VERSION, ConnectError, PluginError
 
 
@@ -62,9 +62,7 @@ def _structure(bundle: Bundle) -> Iterator[Check]:
         names = [path.rpartition("/")[2] for path in wheels_of(tree, bundle.top)]
     for name in names:
         if name.split("-")[0].replace("_", "-").lower() in PROVIDED:
-            yield Check(
-                "contract", name, False, "the host provides this package", "leave it out of the bundle"
-            )
+            yield Check("contract", name, False, "the host provides this package", "leave it out of the bundle")
 
 
 def _hashes(bundle: Bundle) -> Iterator[Check]:
@@ -99,17 +97,26 @@ def _running(bundle: Bundle, environments: EnvironmentStore) -> Iterator[Check]:
 
 def _plugin(environment: Environment, declaration: Declaration) -> Iterator[Check]:
     name = declaration.class_name
-    stage: Stage | None = None
     try:
         stage = Stage.start(environment, f"verify {name}")
+    except PluginError as error:  # no code of the bundle has run yet
+        hint = "see whether this Python can start at all"
+        yield Check("environment", name, False, _last_line(error), hint, is_environment=True)
+        return
+    try:
         found = ask(stage, declaration.python, declaration.type)
     except PluginError as error:
-        yield Check("import", name, False, _last_line(error), f"{declaration.python} must be importable")
+        yield Check("import", name, False, _last_line(error), f"make {declaration.python} importable")
         return
     finally:
-        if stage is not None:
-            stage.close()
+        stage.close()
     yield Check("import", name, True, declaration.python)
+    yield from _compared(declaration, found)
+
+
+def _compared(declaration: Declaration, found: Description) -> Iterator[Check]:
+    """Compare what the bundle says of a plugin with what the plugin says of itself."""
+    name = declaration.class_name
     if declaration.definitions is not None and [*declaration.definitions] != [*found.config]:
         detail = f"the definition in {MANIFEST} is not what config() returns"
         yield Check("configuration", name, False, detail, "pack the bundle anew")

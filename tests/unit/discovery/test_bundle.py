@@ -13,6 +13,7 @@ import pytest
 
 from hearth.discovery import Bundle, BundleError, Rejected
 from hearth.discovery.catalogue import read
+from hearth.discovery.metadata import declared
 from tests.bundles import build
 
 SOURCE = {"hearth.source_connectors": {"org.example.DemoSourceConnector": "demo:DemoSource"}}
@@ -237,6 +238,14 @@ def test_good_entry_points_survive_a_bad_one(tmp_path: Path) -> None:
         "entry point 'org.example.BadConverter' of hearth.converters is 'bad_entry_points', not module:Class "
         "(of bad-entry-points 1.0)",
     )
+
+
+def test_malformed_lines_of_entry_points_cost_only_themselves(tmp_path: Path) -> None:
+    """A file that no packaging tool would write is read as far as it makes sense."""
+    points = "stray\n[x]\n= \n[hearth.sink_connectors]\n# comment\nno value\n = a:B\nGood = demo : Demo [extra]\n"
+    declarations, faults = declared(points, "1.0")
+    assert [(each.class_name, each.python) for each in declarations] == [("Good", "demo:Demo")]
+    assert len(faults) == 2
 
 
 def test_two_versions_of_a_distribution_in_one_bundle_count_once(tmp_path: Path) -> None:

@@ -58,10 +58,10 @@ def test_installed_plugins_stand_on_the_class_path(site: Path) -> None:
 
 
 def test_plugins_may_state_another_version_than_their_package(site: Path) -> None:
-    """The group of versions names one version for all plugins of a package, or one for a class."""
+    """The group of versions names one for a package, and may name another for a module or a class."""
     groups = {
-        "hearth.predicates": {"org.example.One": "own:One", "org.example.Two": "own:Two"},
-        "hearth.plugin_versions": {"*": "4.3.1", "org.example.Two": "2.0-rc1"},
+        "hearth.predicates": {"org.example.One": "own.one:One", "org.example.Two": "own.two:Two"},
+        "hearth.plugin_versions": {"4.3.1": "own", "2.0-rc1": "own.two:Two", "9": "other"},
     }
     build.site(site, "own", "0.1.0", groups)
     found = discover([])
