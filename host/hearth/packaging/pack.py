@@ -98,5 +98,5 @@ def _entry(name: str) -> zipfile.ZipInfo:
 
 
 def _plain(name: str) -> str:
-    """Return a distribution name as file names have it."""
-    return re.sub(r"[-_.]+", "-", name).lower()
+    """Return a distribution name as file names of wheels have it."""
+    return re.sub(r"[-_.]+", "_", name).lower()

@@ -24,7 +24,7 @@ def test_pack_prints_the_path_of_the_bundle(tmp_path: Path, capsys: pytest.Captu
     project = str(build.SOURCES / "greeting_source")
     assert run(["bundle", "pack", project, "-o", str(tmp_path), *links, "--offline"]) == 0
     bundle = Path(capsys.readouterr().out.strip())
-    assert bundle == tmp_path / "greeting-source-1.1.zip"
+    assert bundle == tmp_path / "greeting_source-1.1.zip"
     assert bundle.read_bytes() == build.packed("greeting_source").read_bytes()
 
 

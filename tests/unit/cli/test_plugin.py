@@ -40,7 +40,7 @@ def test_list_prints_a_table(bundles: str, capsys: pytest.CaptureFixture[str]) -
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split() == ["CLASS", "TYPE", "VERSION", "ALIASES", "LOCATION"]
     (line,) = [line.split() for line in lines if line.startswith(CLASS)]
-    location = f"{bundles}/greeting-source-1.1.zip"
+    location = f"{bundles}/greeting_source-1.1.zip"
     assert line == [CLASS, "source", "1.1", "GreetingSourceConnector,", "GreetingSource", location]
 
 
@@ -53,7 +53,7 @@ def test_list_prints_json(bundles: str, capsys: pytest.CaptureFixture[str]) -> N
         "type": "source",
         "version": "1.1",
         "aliases": ["GreetingSourceConnector", "GreetingSource"],
-        "location": f"{bundles}/greeting-source-1.1.zip",
+        "location": f"{bundles}/greeting_source-1.1.zip",
         "python": "greeting_source.connector:GreetingSourceConnector",
         "bundle": "greeting-source 1.1",
     }
