@@ -70,8 +70,7 @@ class ConnectorConfig(Settings):
         "connector.plugin.version",
         default=None,
         importance=Importance.MEDIUM,
-        doc="Which version of the connector to run: one version or a Maven version range; the newest unless "
-        "given.",
+        doc="Which version of the connector to run: one version or a Maven version range; the newest unless given.",
         group=COMMON,
         order_in_group=3,
         width=Width.MEDIUM,
@@ -211,8 +210,7 @@ class ConnectorConfig(Settings):
         type=ConfigType.LONG,
         default=0,
         importance=Importance.MEDIUM,
-        doc="For how many milliseconds an operation that failed is tried again; 0 is not at all, -1 is for "
-        "ever.",
+        doc="For how many milliseconds an operation that failed is tried again; 0 is not at all, -1 is for ever.",
         group=ERRORS,
         order_in_group=1,
         width=Width.MEDIUM,
@@ -234,8 +232,7 @@ class ConnectorConfig(Settings):
         default="none",
         check=ValidString("none", "all"),
         importance=Importance.MEDIUM,
-        doc="What a record does that cannot be processed: 'none' fails the task, 'all' leaves the record "
-        "out.",
+        doc="What a record does that cannot be processed: 'none' fails the task, 'all' leaves the record out.",
         group=ERRORS,
         order_in_group=3,
         width=Width.SHORT,
@@ -245,8 +242,7 @@ class ConnectorConfig(Settings):
         "errors.log.enable",
         default=False,
         importance=Importance.MEDIUM,
-        doc="Whether every failed operation is logged, with what failed and why, also those that are "
-        "tolerated.",
+        doc="Whether every failed operation is logged, with what failed and why, also those that are tolerated.",
         group=ERRORS,
         order_in_group=4,
         width=Width.SHORT,
@@ -256,8 +252,7 @@ class ConnectorConfig(Settings):
         "errors.log.include.messages",
         default=False,
         importance=Importance.MEDIUM,
-        doc="Whether that log also shows the record itself: keys, values and headers may hold what logs "
-        "should not.",
+        doc="Whether that log also shows the record itself: keys, values and headers may hold what logs should not.",
         group=ERRORS,
         order_in_group=5,
         width=Width.SHORT,

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import csv
+from dataclasses import dataclass
 from typing import Any
 
 from hearth_api import ConfigError, ConfigType, Importance, Lambda, Settings, ValidList, ValidString, key
+
+_ACTIONS = ("set", "add", "setDate", "addDate")
 
 
 def _listeners(name: str, value: Any) -> None:
@@ -22,17 +26,32 @@ def _listeners(name: str, value: Any) -> None:
             raise ConfigError(name, value, "Listener URL must start with either http:// or https://")
 
 
-def _rules(name: str, value: Any) -> None:
-    """Raise ConfigError unless every rule has an action Kafka Connect knows and a header."""
-    for rule in filter(None, (part.strip().strip('"') for part in (value or "").split(","))):
-        action, _, header = rule.partition(" ")
-        if action not in ("set", "add", "setDate", "addDate"):
-            raise ConfigError(
-                f"Invalid header config '{rule}'. Action must be one of [set, add, setDate, addDate]"
-            )
-        if ":" not in header:
+@dataclass(frozen=True)
+class HeaderRule:
+    """One header for every answer: `set` replaces, `add` adds, `...Date` gives milliseconds as a date."""
+
+    action: str
+    name: str
+    value: str
+
+
+def parse_header_rules(text: str) -> list[HeaderRule]:
+    """Return the rules of `response.http.headers.config`; raises ConfigError for the first that is none."""
+    rules = []
+    for rule in next(csv.reader([text], skipinitialspace=True), []):
+        action, _, header = rule.strip().partition(" ")
+        name, colon, value = header.partition(":")
+        if action not in _ACTIONS:
+            raise ConfigError(f"Invalid header config '{rule}'. Action must be one of [{', '.join(_ACTIONS)}]")
+        if not colon or not name.strip():
             expected = "Expected format is '[action] [header name]:[header value]'"
             raise ConfigError(f"Invalid header config '{rule}'. {expected}")
+        rules.append(HeaderRule(action, name.strip(), value.strip()))
+    return rules
+
+
+def _rules(name: str, value: Any) -> None:
+    parse_header_rules(value or "")
 
 
 class RestConfig(Settings):
@@ -55,8 +74,7 @@ class RestConfig(Settings):
         default=["http://:8083"],
         importance=Importance.LOW,
         check=Lambda(_listeners, "list of URLs, such as http://localhost:8080,https://localhost:8443"),
-        doc="Where the REST server listens: URLs with a scheme (http or https), a host or none for all, and "
-        "a port.",
+        doc="Where the REST server listens: URLs with a scheme (http or https), a host or none for all, and a port.",
     )
     rest_advertised_host_name: str | None = key(
         "rest.advertised.host.name",

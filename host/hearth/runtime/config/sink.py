@@ -50,8 +50,7 @@ class SinkConnectorConfig(ConnectorConfig):
         default="",
         check=Lambda(_compilable, "valid regex"),
         importance=Importance.HIGH,
-        doc="A regular expression; every topic whose whole name it matches is read. Give this or topics, "
-        "not both.",
+        doc="A regular expression; every topic whose whole name it matches is read. Give this or topics, not both.",
         group=COMMON,
         order_in_group=4,
         width=Width.LONG,
@@ -82,8 +81,7 @@ class SinkConnectorConfig(ConnectorConfig):
         "errors.deadletterqueue.context.headers.enable",
         default=False,
         importance=Importance.MEDIUM,
-        doc="Whether records there carry headers that say what went wrong; their names begin with "
-        "__connect.errors.",
+        doc="Whether records there carry headers that say what went wrong; their names begin with __connect.errors.",
         group=ERRORS,
         order_in_group=8,
         width=Width.MEDIUM,
@@ -112,8 +110,7 @@ def check_topics(props: Mapping[str, str | None], outcome: dict[str, ConfigValue
             props,
             outcome,
             TOPICS,
-            f"The DLQ topic '{dead}' may not be included in the list of topics "
-            f"('{shown}') consumed by the connector",
+            f"The DLQ topic '{dead}' may not be included in the list of topics ('{shown}') consumed by the connector",
         )
     if dead and expression and _matches(expression, dead):
         _object(
@@ -141,7 +138,5 @@ def _object_to_both(props: Mapping[str, str | None], outcome: dict[str, ConfigVa
         _object(props, outcome, name, message)
 
 
-def _object(
-    props: Mapping[str, str | None], outcome: dict[str, ConfigValue], name: str, message: str
-) -> None:
+def _object(props: Mapping[str, str | None], outcome: dict[str, ConfigValue], name: str, message: str) -> None:
     outcome.setdefault(name, ConfigValue(name, props.get(name))).add_error_message(message)

@@ -108,6 +108,4 @@ def _replication_factor(name: str, value: Any) -> None:
 
 def _partitions(name: str, value: Any) -> None:
     if value != BROKER_DEFAULT and value < 1:
-        raise ConfigError(
-            name, value, "Number of partitions must be positive, or -1 to use the broker's default"
-        )
+        raise ConfigError(name, value, "Number of partitions must be positive, or -1 to use the broker's default")

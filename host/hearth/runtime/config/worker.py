@@ -162,8 +162,7 @@ class WorkerConfig(RestConfig, TlsConfig):
     override_policy: str = key(
         "connector.client.config.override.policy",
         default="All",
-        doc="Which settings of Kafka clients a connector may override: All, None, Allowlist, Principal, or "
-        "a class.",
+        doc="Which settings of Kafka clients a connector may override: All, None, Allowlist, Principal, or a class.",
     )
     topic_creation_enable: bool = key(
         "topic.creation.enable",

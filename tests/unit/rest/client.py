@@ -1,0 +1,80 @@
+"""A client of a REST server over stand-in plugins and a fake Spark."""
+
+from __future__ import annotations
+
+import http.client
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hearth.rest.app import Health, ServerInfo, new_app
+from hearth.rest.listener import open_listeners
+from hearth.rest.server import RestServer
+from hearth.rest.wait import Patience
+from hearth.runtime.config import WorkerConfig
+from hearth.storage import State
+from tests.unit.herder.catalogue import WORKER, directory
+from tests.unit.herder.fake import Bench
+
+ID = "127.0.0.1:8083"
+CONFIG = {"connector.class": "FileStreamSource", "tasks.max": "1", "topic": "t"}
+
+
+@dataclass
+class Answer:
+    """An answer as it came over the wire."""
+
+    status: int
+    headers: dict[str, str]
+    text: str
+
+    @property
+    def json(self) -> Any:
+        """Return the body as data."""
+        return json.loads(self.text)
+
+
+class Client:
+    """Speaks to a server over a real socket."""
+
+    def __init__(self, bench: Bench, port: int, health: Health) -> None:
+        self.bench = bench
+        self.health = health
+        self._port = port
+
+    def call(self, method: str, path: str, body: Any = None, content_type: str = "application/json") -> Answer:
+        """Send one request."""
+        connection = http.client.HTTPConnection("127.0.0.1", self._port, timeout=30)
+        data = body if isinstance(body, (str, bytes)) or body is None else json.dumps(body)
+        connection.request(method, path, data, {} if body is None else {"Content-Type": content_type})
+        reply = connection.getresponse()
+        answer = Answer(reply.status, {k.lower(): v for k, v in reply.getheaders()}, reply.read().decode())
+        connection.close()
+        return answer
+
+    def create(self, name: str = "c", **changes: Any) -> Answer:
+        """Create a source connector."""
+        answer = self.call("POST", "/connectors", {"name": name, "config": {**CONFIG, **changes}})
+        if answer.status == 201 and answer.json["tasks"]:
+            self.bench.await_task(name.strip(), State.RUNNING)
+        return answer
+
+
+def serve(root: Path, worker: dict[str, str] | None = None, seconds: float = 30) -> Iterator[Client]:
+    """Serve a herder over stand-ins until the test is over."""
+    bench = Bench(root)
+    config = WorkerConfig({**WORKER, "listeners": "http://127.0.0.1:0", **(worker or {})})
+    health, info = Health(True), ServerInfo("4.3.1", "26b251a451ce941d", "cluster")
+    app = new_app(config, bench.herder, directory(root), info, health, Patience(seconds))
+    server = RestServer(app, open_listeners(config))
+    server.start()
+    yield Client(bench, server.port, health)
+    server.stop()
+    bench.herder.shut_down()
+
+
+def error(status: int, message: str) -> tuple[int, str]:
+    """Return an error answer in Kafka's form."""
+    return status, json.dumps({"error_code": status, "message": message}, separators=(",", ":"))

@@ -1,0 +1,123 @@
+"""What goes for every request: routes, bodies, headers, patience."""
+
+from __future__ import annotations
+
+import http.client
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hearth.storage import State
+from tests.unit.rest.client import Client, error, serve
+
+
+class TestGeneral:
+    """What is about the server."""
+
+    def test_the_root_says_who_answers(self, client: Client) -> None:
+        """The bytes, and the content type without a charset."""
+        answer = client.call("GET", "/")
+        assert answer.text == '{"version":"4.3.1","commit":"26b251a451ce941d","kafka_cluster_id":"cluster"}'
+        assert answer.headers["content-type"] == "application/json"
+
+    def test_health_tells_whether_the_start_is_over(self, client: Client) -> None:
+        """KIP-1017."""
+        assert client.call("GET", "/health").text == (
+            '{"status":"healthy","message":"Worker has completed startup and is ready to handle requests."}'
+        )
+        client.health.is_ready = False
+        answer = client.call("GET", "/health")
+        assert (answer.status, answer.text) == (503, '{"status":"starting","message":"Worker is still starting up."}')
+
+    @pytest.mark.parametrize(
+        ("method", "path", "status", "message"),
+        [
+            ("GET", "/nope", 404, "HTTP 404 Not Found"),
+            ("POST", "/", 405, "HTTP 405 Method Not Allowed"),
+            ("DELETE", "/connectors", 405, "HTTP 405 Method Not Allowed"),
+            ("GET", "/connectors/c/nowhere", 404, "HTTP 404 Not Found"),
+            ("POST", "/connectors/c/tasks/zz/restart", 404, "HTTP 404 Not Found"),
+        ],
+    )
+    def test_what_has_no_route_is_refused_in_jerseys_words(
+        self, client: Client, method: str, path: str, status: int, message: str
+    ) -> None:
+        """As a client of Kafka Connect sees it."""
+        answer = client.call(method, path)
+        assert (answer.status, answer.text) == error(status, message)
+
+    def test_a_slash_at_the_end_changes_nothing(self, client: Client) -> None:
+        """No redirect either."""
+        assert client.call("GET", "/connectors/").text == "[]"
+
+
+class TestBodies:
+    """What clients send."""
+
+    @pytest.mark.parametrize(
+        ("body", "says"),
+        [
+            ("{bad", "line: 1, column: 2"),
+            ("", "no body"),
+            ("null", "no body"),
+            ("[]", "from Array value (token `JsonToken.START_ARRAY`)"),
+            ('{"name":"a"}', "no config"),
+            ('{"zz":1}', 'Unrecognized field "zz" (class org.apache.kafka.connect.runtime.rest.entities.CreateConn'),
+            ('{"zz":1}', 'not marked as ignorable (3 known properties: "config", "name", "initial_state")'),
+            (
+                '{"name":"a","config":{"a":{"b":1}}}',
+                "Cannot deserialize value of type `java.lang.String` from Object value",
+            ),
+            ('{"name":"a","config":{},"initial_state":"x"}', "No enum constant"),
+            ('{"name":"a","config":{"a":NaN}}', "Non-standard token 'NaN'"),
+            (b"\xff", "Invalid UTF-8"),
+        ],
+    )
+    def test_an_unreadable_body_is_the_servers_error(self, client: Client, body: Any, says: str) -> None:
+        """500 and not 400, as Kafka Connect's reader is not wrapped."""
+        answer = client.call("POST", "/connectors", body)
+        assert answer.status == 500
+        assert says in answer.json["message"]
+
+    def test_another_content_type_is_refused(self, client: Client) -> None:
+        """The default of curl -d, for one."""
+        answer = client.call("POST", "/connectors", "{}", "application/x-www-form-urlencoded")
+        assert (answer.status, answer.text) == error(415, "HTTP 415 Unsupported Media Type")
+
+    def test_numbers_and_booleans_become_text(self, client: Client) -> None:
+        """As they were written."""
+        answer = client.call(
+            "POST", "/connectors", '{"name":"c","config":{"connector.class":"FileStreamSource","topic":"t",'
+            '"tasks.max":1,"a":1.50,"b":true}}'
+        )  # fmt: skip
+        assert answer.json["config"]["a"] == "1.50"
+        assert answer.json["config"]["b"] == "true"
+
+
+class TestSettings:
+    """What a worker's configuration changes."""
+
+    def test_headers_are_put_into_every_answer(self, tmp_path: Path) -> None:
+        """Also into errors; quotes keep commas."""
+        rules = 'add X-A: 1, "set Cache-Control: no-cache, no-store", setDate Expires: 0'
+        for client in serve(tmp_path, {"response.http.headers.config": rules}):
+            headers = client.call("GET", "/nope").headers
+            assert headers["x-a"] == "1"
+            assert headers["cache-control"] == "no-cache, no-store"
+            assert headers["expires"] == "Thu, 01 Jan 1970 00:00:00 GMT"
+
+    def test_pages_of_an_allowed_origin_may_read(self, tmp_path: Path) -> None:
+        """access.control.allow.origin."""
+        for client in serve(tmp_path, {"access.control.allow.origin": "*"}):
+            connection = http.client.HTTPConnection("127.0.0.1", client._port, timeout=10)
+            connection.request("GET", "/", headers={"Origin": "http://example.org"})
+            assert connection.getresponse().headers["access-control-allow-origin"] == "*"
+            connection.close()
+
+    def test_a_request_that_takes_too_long_is_given_up(self, tmp_path: Path) -> None:
+        """What was asked for goes on."""
+        for client in serve(tmp_path, seconds=0.0):
+            answer = client.create()
+            assert (answer.status, answer.text) == error(500, "Request timed out")
+            client.bench.await_task("c", State.RUNNING)
