@@ -15,11 +15,12 @@ from tests.peer.worker import Worker
 
 LOCK = Path(__file__).with_name("jars.txt")
 _FILE_PLUGIN = "connect-file-"
-# What bin/connect-standalone.sh of Kafka's own distribution gives to Java.
-DISTRIBUTION_OPTIONS = (
-    "-Xms256M", "-Xmx2G", "-server", "-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20",
-    "-XX:InitiatingHeapOccupancyPercent=35", "-XX:+ExplicitGCInvokesConcurrent", "-Djava.awt.headless=true",
+# What the start scripts of Kafka's own distribution give to every Java, and to a Connect worker.
+PERFORMANCE_OPTIONS = (
+    "-server", "-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20", "-XX:InitiatingHeapOccupancyPercent=35",
+    "-XX:+ExplicitGCInvokesConcurrent", "-Djava.awt.headless=true",
 )  # fmt: skip
+DISTRIBUTION_OPTIONS = ("-Xms256M", "-Xmx2G", *PERFORMANCE_OPTIONS)
 
 
 @cache

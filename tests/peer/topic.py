@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -75,6 +76,16 @@ class Topics:
         consumer = self._consumer()
         try:
             return sum(high for _, _, high in self._ends(consumer, topic))
+        finally:
+            consumer.close()
+
+    @contextmanager
+    def watched(self, topic: str) -> Iterator[Callable[[], int]]:
+        """Provide a function that returns the number of records of a topic of one partition, cheaply."""
+        consumer = self._consumer()
+        try:
+            where = TopicPartition(topic, 0)
+            yield lambda: int(consumer.get_watermark_offsets(where, timeout=_TIMEOUT)[1])
         finally:
             consumer.close()
 

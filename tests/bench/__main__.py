@@ -1,0 +1,72 @@
+"""`tools/bench [CASE ...]`: runs the benchmark and prints what it found."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import click
+
+from hearth.broker import KafkaBroker
+from hearth.broker.port import random_free
+from tests.bench import latency, plugin_list, recovery, startup, throughput
+from tests.bench.bench import SIDES, Bench
+from tests.bench.report import table
+from tests.bench.result import Result
+from tests.peer.java_connect import PERFORMANCE_OPTIONS
+from tests.peer.topic import Topics
+
+CASES: dict[str, Callable[[Bench], Result]] = {
+    **{case.case: partial(throughput.measure, case) for case in throughput.CASES},
+    "e": plugin_list.measure,
+    "f": startup.measure,
+    "g": latency.measure,
+    "h": recovery.measure,
+}
+
+
+@click.command()
+@click.argument("cases", metavar="[CASE ...]", nargs=-1, type=click.Choice(list(CASES)))
+@click.option("--pairs", default=3, show_default=True, help="Runs of each side; the ratio is the median of the pairs.")
+@click.option("--records", default=3_000_000, show_default=True, help="Lines moved in a run of cases a to d.")
+@click.option("--only", type=click.Choice(SIDES), help="Run one side only; there are no ratios then.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON with every single run.")
+def main(cases: tuple[str, ...], pairs: int, records: int, only: str | None, as_json: bool) -> None:
+    """Compare Java's Kafka Connect and Hearth in alternating runs.
+
+    Cases: (a) file source, String; (b) with three transformations and Json; (c) file sink, String; (d) with Json and
+    ExtractField; (e) listing plugins; (f) start; (g) latency; (h) recovery from kills. Without any, all of them.
+    """
+    with tempfile.TemporaryDirectory(prefix="hearth-bench-") as folder:
+        # Kafka's own settings for its server: this machine's broker is not what is measured, and both sides get it.
+        options = ("-Xms512m", *PERFORMANCE_OPTIONS)
+        broker = KafkaBroker(
+            Path(folder, "broker"), random_free(), heap="1g", retention_bytes=8 << 30, jvm_options=options
+        )
+        with broker:
+            bench = Bench(
+                Path(folder), broker, pairs, records, Topics(broker.bootstrap_servers), [only] if only else SIDES
+            )
+            results = [_run(case, bench, as_json) for case in cases or CASES]
+    if as_json:
+        click.echo(
+            json.dumps({"pairs": pairs, "records": records, "cases": [one.as_json() for one in results]}, indent=2)
+        )
+
+
+def _run(case: str, bench: Bench, as_json: bool) -> Result:
+    """Run one case and print its block of the table at once."""
+    started = time.monotonic()
+    result = CASES[case](bench)
+    bench.say(f"{case} took {time.monotonic() - started:.0f} s")
+    if not as_json:
+        click.echo(table([result]))
+    return result
+
+
+if __name__ == "__main__":
+    main()

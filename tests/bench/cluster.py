@@ -1,0 +1,104 @@
+"""A real Spark standalone cluster on this machine: a master and some workers, each with one executor."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from hearth.broker.port import LOOPBACK, is_free, random_free
+from hearth.foundation.child import start_child, stop_child
+from tests.bench.meter import descendants
+from tests.peer.rest import eventually
+
+_EXECUTOR = "CoarseGrainedExecutorBackend"
+_SLOTS = 8
+
+
+class SparkCluster:
+    """Starts the processes of a standalone cluster and stops them; they end with this process."""
+
+    def __init__(self, folder: Path, workers: int) -> None:
+        self._folder = folder
+        self._workers = workers
+        self._port = random_free()
+        self._processes: list[subprocess.Popen[bytes]] = []
+
+    @property
+    def url(self) -> str:
+        """Return what `spark.master` is set to."""
+        return f"spark://{LOOPBACK}:{self._port}"
+
+    def settings(self) -> dict[str, str]:
+        """Return the worker properties that make Hearth use this cluster with one executor on each worker."""
+        return {
+            "spark.master": self.url,
+            "spark.driver.host": LOOPBACK,
+            "spark.driver.bindAddress": LOOPBACK,
+            "spark.executor.cores": str(_SLOTS),
+            "spark.executor.memory": "512m",
+        }
+
+    def __enter__(self) -> SparkCluster:
+        self._folder.mkdir(parents=True)
+        deploy = "org.apache.spark.deploy."
+        self._start(f"{deploy}master.Master", "--host", LOOPBACK, "--port", str(self._port),
+                    "--webui-port", str(random_free()))  # fmt: skip
+        assert eventually(lambda: not is_free(self._port), 60), "the Spark master did not start"
+        for number in range(self._workers):
+            self._start(f"{deploy}worker.Worker", "--host", LOOPBACK, "--webui-port", str(random_free()),
+                        "--cores", str(_SLOTS), "--memory", "1g", "--work-dir", str(self._folder / f"work-{number}"),
+                        self.url)  # fmt: skip
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        for process in reversed(self._processes):
+            stop_child(process, 20)
+
+    def executors(self) -> dict[int, int]:
+        """Return the pids of the executors' JVMs, each with the number of its child processes."""
+        found = {}
+        for process in self._processes:
+            for pid, command in descendants(process.pid).items():
+                if _EXECUTOR in command:
+                    found[pid] = len(descendants(pid)) - 1
+        return found
+
+    def busiest_executor(self) -> int:
+        """Return the pid of the executor with the most processes, so one that runs tasks."""
+        executors = self.executors()
+        assert len(executors) == self._workers, executors
+        return max(executors, key=lambda pid: executors[pid])
+
+    def _start(self, *command: str) -> None:
+        """Start one of Spark's own processes with a small heap."""
+        with (self._folder / "spark.log").open("ab") as log:
+            self._processes.append(
+                start_child(
+                    [str(spark_home() / "bin" / "spark-class"), *command],
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=subprocess.STDOUT,
+                    env=self._environment(),
+                )
+            )
+
+    def _environment(self) -> Mapping[str, str]:
+        return {
+            **os.environ,
+            "SPARK_HOME": str(spark_home()),
+            "SPARK_DAEMON_MEMORY": "256m",
+            "SPARK_LOCAL_IP": LOOPBACK,
+            "PYSPARK_PYTHON": sys.executable,
+        }
+
+
+def spark_home() -> Path:
+    """Return the folder of pyspark, which is a whole Spark."""
+    spec = importlib.util.find_spec("pyspark")
+    assert spec is not None
+    assert spec.submodule_search_locations
+    return Path(next(iter(spec.submodule_search_locations)))

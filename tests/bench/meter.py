@@ -1,0 +1,143 @@
+"""What a tree of processes costs: CPU seconds and memory, read from /proc."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+_TICKS = os.sysconf("SC_CLK_TCK")
+_CPU_EVERY = 0.1
+_MEMORY_EVERY = 0.5
+_PROC = Path("/proc")
+
+
+@dataclass
+class Process:
+    """One process as it was last seen; CPU in seconds, memory in bytes (PSS)."""
+
+    name: str
+    started: int
+    cpu: float = 0.0
+    memory: int = 0
+
+
+@dataclass(frozen=True)
+class Cost:
+    """CPU seconds spent so far by a tree, and its memory at this moment; the JVMs' share apart."""
+
+    cpu: float
+    cpu_jvm: float
+    memory: int
+    memory_jvm: int
+
+
+@dataclass
+class Meter:
+    """Watches the process `root` and all that descends from it, in a thread, until closed.
+
+    A process that ends keeps counting with the CPU it had when it was last seen; one that is orphaned stays watched,
+    because the watcher remembers it.
+    """
+
+    root: int
+    peak: int = 0
+    peak_without_jvm: int = 0
+    _seen: dict[int, Process] = field(default_factory=dict)
+    _stop: threading.Event = field(default_factory=threading.Event)
+
+    def __enter__(self) -> Meter:
+        self._look(memory=True)
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self._stop.set()
+        self._thread.join()
+
+    def cost(self) -> Cost:
+        """Return what the tree has cost up to now."""
+        processes = list(self._seen.values())
+        jvms = [process for process in processes if process.name == "java"]
+        return Cost(
+            cpu=sum(process.cpu for process in processes),
+            cpu_jvm=sum(process.cpu for process in jvms),
+            memory=sum(process.memory for process in processes),
+            memory_jvm=sum(process.memory for process in jvms),
+        )
+
+    def refreshed(self) -> Cost:
+        """Look now, and return what the tree has cost."""
+        self._look(memory=False)
+        return self.cost()
+
+    def _watch(self) -> None:
+        """Look at the CPU often and at the memory, which costs the kernel more, less often."""
+        memory_due = time.monotonic()
+        while not self._stop.wait(_CPU_EVERY):
+            memory = time.monotonic() >= memory_due
+            self._look(memory)
+            if memory:
+                memory_due = time.monotonic() + _MEMORY_EVERY
+
+    def _look(self, memory: bool) -> None:
+        """Take in all processes of the tree."""
+        alive = _tree(self.root, self._seen)
+        for pid in [pid for pid in self._seen if pid not in alive]:
+            self._seen[pid].memory = 0
+        for pid, (name, started, cpu) in alive.items():
+            process = self._seen.setdefault(pid, Process(name, started))
+            process.name, process.cpu = name, cpu
+            if memory:
+                process.memory = pss(pid)
+        if memory:
+            cost = self.cost()
+            self.peak = max(self.peak, cost.memory)
+            self.peak_without_jvm = max(self.peak_without_jvm, cost.memory - cost.memory_jvm)
+
+
+def _tree(root: int, seen: dict[int, Process]) -> dict[int, tuple[str, int, float]]:
+    """Return name, start time and CPU of the root, its descendants, and what was seen before and lives."""
+    rows = {int(entry.name): row for entry in _PROC.iterdir() if entry.name.isdigit() and (row := _stat(entry))}
+    members = {root} | {pid for pid, process in seen.items() if pid in rows and rows[pid][2] == process.started}
+    grew = True
+    while grew:
+        more = {pid for pid, row in rows.items() if row[1] in members} - members
+        members |= more
+        grew = bool(more)
+    return {pid: (rows[pid][0], rows[pid][2], rows[pid][3]) for pid in members if pid in rows}
+
+
+def _stat(entry: Path) -> tuple[str, int, int, float] | None:
+    """Return name, parent, start time and CPU seconds of a process, None when it is gone."""
+    try:
+        text = (entry / "stat").read_text()
+    except OSError:
+        return None
+    name = text[text.index("(") + 1 : text.rindex(")")]
+    fields = text[text.rindex(")") + 2 :].split()
+    return name, int(fields[1]), int(fields[19]), (int(fields[11]) + int(fields[12])) / _TICKS
+
+
+def pss(pid: int) -> int:
+    """Return a process's proportional share of memory in bytes, 0 when it is gone."""
+    try:
+        lines = (_PROC / str(pid) / "smaps_rollup").read_text().splitlines()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:")), 0)
+
+
+def descendants(root: int) -> dict[int, str]:
+    """Return the pids of a process's descendants, itself included, with their command lines."""
+    return {pid: _command(pid) for pid in _tree(root, {})}
+
+
+def _command(pid: int) -> str:
+    try:
+        return (_PROC / str(pid) / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+    except OSError:
+        return ""

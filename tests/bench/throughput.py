@@ -1,0 +1,249 @@
+"""Cases a to d: how fast one task moves records, and what it costs."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from confluent_kafka import Producer
+
+from tests.bench.bench import Bench, running
+from tests.bench.meter import Cost, Meter
+from tests.bench.result import Metric, Result
+from tests.peer.case import SINK_CLASS, SOURCE_CLASS, enveloped, of, struct, transforms
+from tests.peer.worker import Worker
+
+LINE_BYTES = 100
+_TIMEOUT = 600.0
+_POLL = 0.01
+_MEMORY_GOAL = 250.0
+_CHAIN = transforms(
+    hoist={"type": "HoistField$Value", "field": "line"},
+    insert={"type": "InsertField$Value", "static.field": "source", "static.value": "bench"},
+    mask={"type": "MaskField$Value", "fields": "source"},
+)
+_EXTRACT = transforms(extract={"type": "ExtractField$Value", "field": "line"})
+
+
+@dataclass(frozen=True)
+class Throughput:
+    """One of the cases: a file source or a file sink, with text or JSON."""
+
+    case: str
+    title: str
+    is_source: bool
+    is_text: bool
+    config: Mapping[str, str]
+    goal: float
+    cpu_goal: float | None = None
+
+
+CASES = (
+    Throughput("a", "FileStreamSource, String", True, True, {}, goal=3.5, cpu_goal=4.0),
+    Throughput("b", "FileStreamSource, three transformations, Json with schemas", True, False, _CHAIN, goal=3.0),
+    Throughput("c", "FileStreamSink, String", False, True, {}, goal=1.75),
+    Throughput("d", "FileStreamSink, Json with schemas, ExtractField", False, False, _EXTRACT, goal=2.2),
+)
+
+
+def measure(case: Throughput, bench: Bench) -> Result:
+    """Run one case in alternating pairs."""
+    result = Result(case.case, f"{case.title}, {bench.records:,} lines of {LINE_BYTES} bytes", _metrics(case))
+    world = _Source(bench, case) if case.is_source else _Sink(bench, case)
+    for pair, side in bench.runs():
+        worker = bench.worker(side, strings=case.is_text)
+        values = world.run(worker)
+        result.add(side, **values)
+        bench.say(f"{case.case} {pair}/{bench.pairs} {side}: {values['rate']:,.0f} records/s")
+    world.close()
+    return result
+
+
+def _metrics(case: Throughput) -> tuple[Metric, ...]:
+    return (
+        Metric("rate", "records/s", goal=case.goal, format="{:,.0f}"),
+        Metric("cpu", "CPU s per million, all processes", "lower", goal=case.cpu_goal, format="{:.2f}"),
+        Metric("cpu_without_jvm", "CPU s per million, without Spark's JVM", "lower", format="{:.2f}"),
+        Metric("memory", "peak MB, all processes", "lower", format="{:,.0f}"),
+        Metric(
+            "memory_without_jvm",
+            "peak MB, without Spark's JVM",
+            "lower",
+            _MEMORY_GOAL,
+            absolute=True,
+            format="{:,.0f}",
+        ),
+    )
+
+
+def lines(count: int) -> Iterator[bytes]:
+    """Yield blocks of different lines, each of LINE_BYTES characters and a line end."""
+    filling = b"the quick brown fox jumps over the lazy dog " * 3
+    template = b"%012d " + filling[: LINE_BYTES - 13] + b"\n"
+    for start in range(0, count, 10_000):
+        yield b"".join(template % number for number in range(start, min(start + 10_000, count)))
+
+
+def write_lines(path: Path, count: int) -> None:
+    """Write a file of lines, once."""
+    if not path.exists():
+        with path.open("wb") as file:
+            file.writelines(lines(count))
+
+
+@dataclass
+class Progress:
+    """When the first and the last of the records were seen, and how many the first look already found."""
+
+    first: float
+    first_count: float
+    last: float
+    count: float
+
+    @property
+    def rate(self) -> float:
+        """Return records a second between the first and the last look."""
+        return (self.count - self.first_count) / (self.last - self.first)
+
+
+def follow(count: Callable[[], float], wanted: float, is_alive: Callable[[], bool]) -> Progress:
+    """Watch a count grow from nothing to what is wanted."""
+    deadline = time.monotonic() + _TIMEOUT
+    first = first_count = 0.0
+    while True:
+        seen, now = count(), time.monotonic()
+        if seen and not first:
+            first, first_count = now, seen
+        if seen >= wanted:
+            return Progress(first, first_count, now, seen)
+        if now > deadline or not is_alive():
+            raise AssertionError(f"stopped at {seen:,.0f} of {wanted:,.0f}")
+        time.sleep(_POLL)
+
+
+class _World:
+    """What both kinds of cases do: run a connector and relate its cost to the records."""
+
+    def __init__(self, bench: Bench, case: Throughput) -> None:
+        self.bench = bench
+        self.case = case
+
+    def _measure(self, worker: Worker, config: dict[str, str], count: Callable[[], float]) -> dict[str, float]:
+        with running(worker) as meter:
+            before = meter.refreshed()
+            answer = worker.rest.create(config)
+            assert answer.status == 201, answer.text
+            try:
+                progress = follow(count, self.bench.records, lambda: self._is_alive(worker, config["name"]))
+            except AssertionError as error:
+                status = worker.rest.status(config["name"])
+                raise AssertionError(f"{worker.side} {error}: {status}\n{worker.last_words()}") from error
+            return {"rate": progress.rate, **self._costs(before, meter.refreshed(), meter)}
+
+    def _is_alive(self, worker: Worker, name: str) -> bool:
+        """Ask the worker now and then; asking at every look would be part of what is measured."""
+        now = time.monotonic()
+        if now < getattr(self, "_asked", 0.0) + 2:
+            return True
+        self._asked = now
+        return "FAILED" not in worker.rest.states(name)
+
+    def _costs(self, before: Cost, after: Cost, meter: Meter) -> dict[str, float]:
+        millions = self.bench.records / 1e6
+        cpu, jvm = after.cpu - before.cpu, after.cpu_jvm - before.cpu_jvm
+        is_java = before.cpu_jvm == before.cpu
+        return {
+            "cpu": cpu / millions,
+            "cpu_without_jvm": (cpu if is_java else cpu - jvm) / millions,
+            "memory": meter.peak / 1e6,
+            "memory_without_jvm": (meter.peak if is_java else meter.peak_without_jvm) / 1e6,
+        }
+
+
+class _Source(_World):
+    """Reads one file of lines into a new topic."""
+
+    def __init__(self, bench: Bench, case: Throughput) -> None:
+        super().__init__(bench, case)
+        self.file = bench.folder / f"lines-{bench.records}.txt"
+        write_lines(self.file, bench.records)
+
+    def run(self, worker: Worker) -> dict[str, float]:
+        """Make one run."""
+        topic = self.bench.fresh(f"bench-{self.case.case}")
+        self.bench.topics.create(topic)
+        config = {
+            "name": topic,
+            "connector.class": SOURCE_CLASS,
+            "file": str(self.file),
+            "topic": topic,
+            **self.case.config,
+        }
+        try:
+            with self.bench.topics.watched(topic) as count:
+                return self._measure(worker, config, count)
+        finally:
+            self.bench.topics.delete([topic])
+
+    def close(self) -> None:
+        """Keep the file: the other source case reads it as well."""
+
+
+class _Sink(_World):
+    """Writes one topic, filled beforehand, into a new file."""
+
+    def __init__(self, bench: Bench, case: Throughput) -> None:
+        super().__init__(bench, case)
+        self.topic = bench.fresh(f"bench-{case.case}")
+        bench.topics.create(self.topic)
+        bench.say(f"{case.case}: filling {self.topic}")
+        fill(bench, self.topic, case.is_text)
+
+    def run(self, worker: Worker) -> dict[str, float]:
+        """Make one run."""
+        name = self.bench.fresh("sink")
+        file = self.bench.folder / f"{name}.txt"
+        config = {
+            "name": name,
+            "connector.class": SINK_CLASS,
+            "file": str(file),
+            "topics": self.topic,
+            **self.case.config,
+        }
+        try:
+            return self._measure(worker, config, lambda: _size(file) / (LINE_BYTES + 1))
+        finally:
+            file.unlink(missing_ok=True)
+            self.bench.topics.delete_groups([f"connect-{name}"])
+
+    def close(self) -> None:
+        """Remove the topic."""
+        self.bench.topics.delete([self.topic])
+
+
+def _size(file: Path) -> int:
+    try:
+        return file.stat().st_size
+    except FileNotFoundError:
+        return 0
+
+
+def fill(bench: Bench, topic: str, is_text: bool) -> None:
+    """Fill a topic with the lines, as text or as what case b writes."""
+    producer = Producer({"bootstrap.servers": bench.broker.bootstrap_servers, "linger.ms": 20, "batch.size": 500_000,
+                         "queue.buffering.max.messages": 200_000})  # fmt: skip
+    head, tail = b"", b""
+    if not is_text:
+        schema = struct(of("string", "line", optional=False), of("string", "source"))
+        head, tail = enveloped(schema, {"line": "|", "source": ""}).split(b"|")
+    for block in lines(bench.records):
+        messages = [{"value": head + line + tail} for line in block.splitlines()]
+        while producer.produce_batch(topic, messages) < len(messages):
+            messages = [{"value": row["value"]} for row in messages if row.get("_error")]
+            producer.poll(0.1)
+        producer.poll(0)
+    assert producer.flush(60) == 0
+    assert bench.topics.count(topic) == bench.records, json.dumps({"filled": bench.topics.count(topic)})

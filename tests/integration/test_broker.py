@@ -1,0 +1,109 @@
+"""The real broker: it starts, it ends in every way, and its data stays."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from hearth.broker import KafkaBroker
+from hearth.broker.error import BrokerUnavailable, PortTaken
+from hearth.broker.port import random_free
+from hearth_api.errors import ConflictError
+from tests.peer.rest import eventually
+from tests.peer.topic import Record, Topics
+
+pytestmark = pytest.mark.slow
+_ROOT = Path(__file__).resolve().parent.parent.parent
+_OWNER = """
+import sys, time
+from hearth.broker import KafkaBroker
+broker = KafkaBroker(sys.argv[1], int(sys.argv[2])).start()
+print(broker.pid, flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def own_broker(tmp_path: Path) -> Iterator[KafkaBroker]:
+    """Provide a broker that a test may mistreat."""
+    broker = KafkaBroker(tmp_path / "broker", random_free())
+    try:
+        yield broker.start()
+    finally:
+        broker.stop()
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def test_records_survive_a_kill_and_a_stop(own_broker: KafkaBroker) -> None:
+    """After SIGKILL, and after a stop, the same broker serves the same records on the same port."""
+    port = own_broker.port
+    Topics(own_broker.bootstrap_servers).create("kept")
+    Topics(own_broker.bootstrap_servers).produce("kept", [Record(b"k", b"v")])
+    for end in (own_broker.kill, own_broker.stop):
+        end()
+        assert not own_broker.is_running
+        own_broker.start()
+        assert own_broker.port == port
+        assert Topics(own_broker.bootstrap_servers).read("kept") == [Record(b"k", b"v")]
+
+
+def test_start_of_a_running_broker_does_nothing(own_broker: KafkaBroker) -> None:
+    """Starting twice is one broker."""
+    pid = own_broker.pid
+    assert own_broker.start().pid == pid
+
+
+def test_explicit_port_that_is_taken_is_an_error(own_broker: KafkaBroker, tmp_path: Path) -> None:
+    """Who names a port gets that port or a message about it."""
+    with pytest.raises(PortTaken, match=f"port {own_broker.port} is taken"):
+        KafkaBroker(tmp_path / "other", own_broker.port).start()
+
+
+def test_directory_of_a_running_broker_is_refused(own_broker: KafkaBroker, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two brokers never write to one directory."""
+    monkeypatch.setattr("hearth.broker.broker._LOCK_TIMEOUT", 0.2)
+    with pytest.raises(ConflictError, match=f"another broker uses {own_broker.folder}"):
+        KafkaBroker(own_broker.folder, random_free()).start()
+    assert own_broker.is_running
+
+
+def test_broken_settings_show_the_brokers_last_words(tmp_path: Path) -> None:
+    """A broker that ends at once is an error with its own words, and nothing is left running."""
+    broker = KafkaBroker(tmp_path / "broker", random_free(), settings={"num.io.threads": "many"})
+    with pytest.raises(BrokerUnavailable, match=r"num\.io\.threads"):
+        broker.start()
+    assert not broker.is_running
+
+
+def test_broker_dies_with_its_owner(tmp_path: Path) -> None:
+    """When the process that started the broker is killed, the broker ends as well."""
+    command = [sys.executable, "-c", _OWNER, str(tmp_path / "broker"), str(random_free())]
+    environment = {**os.environ, "PYTHONPATH": str(_ROOT / "host")}
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment) as owner:
+        assert owner.stdout is not None
+        pid = int(owner.stdout.readline())
+        assert _is_alive(pid)
+        owner.send_signal(signal.SIGKILL)
+    assert eventually(lambda: not _is_alive(pid), 20)
+
+
+def test_log_and_output_stay_small(own_broker: KafkaBroker) -> None:
+    """The broker's own files are bounded by its logging configuration."""
+    configuration = (own_broker.folder / "broker.logging").read_text()
+    assert "FileHandler.limit=5000000" in configuration
+    assert "FileHandler.count=2" in configuration
+    assert own_broker.log.stat().st_size > 0
+    assert (own_broker.folder / "broker.out").stat().st_size < 10_000

@@ -1,0 +1,61 @@
+"""Rules of asking a broker whether it serves."""
+
+from __future__ import annotations
+
+import socket
+import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Thread
+
+import pytest
+
+from hearth.broker.port import LOOPBACK
+from hearth.broker.probe import serving_cluster
+
+
+@contextmanager
+def _answering(body: bytes | None) -> Iterator[int]:
+    """Serve one connection with a prepared answer; None hangs up instead."""
+
+    def serve() -> None:
+        connection, _ = server.accept()
+        with connection:
+            connection.recv(1024)
+            if body is not None:
+                connection.sendall(struct.pack(">ii", len(body) + 4, 1) + body)
+
+    with socket.create_server((LOOPBACK, 0)) as server:
+        thread = Thread(target=serve)
+        thread.start()
+        yield server.getsockname()[1]
+        thread.join()
+
+
+def _text(value: str) -> bytes:
+    return struct.pack(">h", len(value)) + value.encode()
+
+
+def _broker(number: int) -> bytes:
+    return struct.pack(">i", number) + _text("127.0.0.1") + struct.pack(">i", 9092) + struct.pack(">h", -1)
+
+
+def test_cluster_of_a_serving_broker_is_returned() -> None:
+    """An answer that lists brokers names the cluster they belong to."""
+    body = struct.pack(">i", 2) + _broker(1) + _broker(2) + _text("the-cluster") + b"rest"
+    with _answering(body) as port:
+        assert serving_cluster(LOOPBACK, port) == "the-cluster"
+
+
+@pytest.mark.parametrize("body", [struct.pack(">i", 0) + _text("x"), b"", struct.pack(">i", 1) + b"\0\0", None])
+def test_answer_without_brokers_or_sense_means_not_yet(body: bytes | None) -> None:
+    """A broker that lists nobody, hangs up or sends half an answer does not serve."""
+    with _answering(body) as port:
+        assert serving_cluster(LOOPBACK, port) is None
+
+
+def test_nobody_listening_means_not_yet() -> None:
+    """A refused connection is no error."""
+    with socket.create_server((LOOPBACK, 0)) as server:
+        port = server.getsockname()[1]
+    assert serving_cluster(LOOPBACK, port) is None
