@@ -17,11 +17,46 @@ import numpy as np
 class _Span:
     """Consecutive records of one source partition, with what must stay in memory until they are written."""
 
+    queue: _Queue
     first: int
     offsets: Any
     done: Any
-    left: int
-    held: Any = None
+    held: Any
+    left: int = 0
+    passed: int = 0
+    """Records whose position was told as committable."""
+
+    def count(self) -> None:
+        """Count the records that are left, and let go of what was held for them when none is.
+
+        A batch shares the memory of the whole frame it came in, so finished spans must not wait for the next commit.
+        """
+        self.left = len(self.done) - int(np.count_nonzero(self.done))
+        if self.left == 0:
+            self.held = None
+            self.queue.advance()
+
+
+@dataclass
+class _Queue:
+    """What was submitted of one source partition and is not committable to its end."""
+
+    partition: Any
+    spans: deque[_Span] = field(default_factory=deque)
+    offset: str | None = None
+    """The last committable offset that was not told yet."""
+
+    def advance(self) -> None:
+        """Drop finished spans from the front and note the last offset before the first gap."""
+        while self.spans:
+            span = self.spans[0]
+            end = len(span.done) if span.left == 0 else int(np.argmin(span.done))
+            known = span.offsets.slice(span.passed, end - span.passed).drop_null()
+            self.offset = known[-1].as_py() if len(known) else self.offset
+            span.passed = end
+            if span.left:
+                return
+            self.spans.popleft()
 
 
 @dataclass
@@ -35,8 +70,7 @@ class SubmittedPositions:
 
     _next: int = 0
     _spans: deque[_Span] = field(default_factory=deque)
-    _queues: dict[str, deque[_Span]] = field(default_factory=dict)
-    _committable: dict[str, Any] = field(default_factory=dict)
+    _queues: dict[str, _Queue] = field(default_factory=dict)
 
     @property
     def pending(self) -> int:
@@ -49,53 +83,35 @@ class SubmittedPositions:
         ``offsets`` is an Arrow array of JSON text, one per record. ``written`` marks, as a boolean numpy array, the
         records that will be acknowledged; the others were dropped and count as done. ``held`` is kept until all are.
         """
-        count = len(offsets)
-        done = np.zeros(count, np.bool_) if written is None else ~written
-        span = _Span(self._next, offsets, done, count - int(done.sum()), held)
-        self._next += count
+        key = json.dumps(partition, sort_keys=True)  # the same partition, in whatever order a record names its parts
+        queue = self._queues.setdefault(key, _Queue(partition))
+        done = np.zeros(len(offsets), np.bool_) if written is None else ~written
+        span = _Span(queue, self._next, offsets, done, held)
+        self._next += len(offsets)
         self._spans.append(span)
-        key = json.dumps(partition, separators=(",", ":"), ensure_ascii=False)
-        self._queues.setdefault(key, deque()).append(span)
+        queue.spans.append(span)
+        span.count()
         return span.first
 
     def acknowledge(self, sequences: Any) -> None:
-        """Mark records, given by their sequence numbers, as written."""
-        if len(sequences) == 0:
-            return
+        """Mark records, given by their sequence numbers, as written; what is marked already stays so."""
         firsts = np.fromiter((span.first for span in self._spans), np.int64, len(self._spans))
         owners = np.searchsorted(firsts, sequences, side="right") - 1
-        for owner in np.unique(owners).tolist():
+        for owner in np.unique(owners[owners >= 0]).tolist():
             span = self._spans[owner]
-            mine = sequences[owners == owner] - span.first
-            span.left -= int(np.count_nonzero(~span.done[mine]))
-            span.done[mine] = True
-            if span.left == 0:
-                span.held = None
+            span.done[sequences[owners == owner] - span.first] = True
+            span.count()
         while self._spans and self._spans[0].left == 0:
             self._spans.popleft()
 
     def committable(self) -> list[tuple[Any, Any]]:
         """Return source partitions with offsets that became committable since the last call."""
-        found: dict[str, Any] = {}
+        found = []
         for key, queue in list(self._queues.items()):
-            offset = _advance(queue)
-            if offset is not None:
-                found[key] = offset
-            if not queue:
+            queue.advance()
+            if queue.offset is not None and queue.partition is not None:
+                found.append((queue.partition, json.loads(queue.offset)))
+            queue.offset = None
+            if not queue.spans:
                 del self._queues[key]
-        return [(json.loads(key), json.loads(offset)) for key, offset in found.items() if key != "null"]
-
-
-def _advance(queue: deque[_Span]) -> str | None:
-    """Drop finished spans from the front and return the last offset before the first gap."""
-    offset: str | None = None
-    while queue:
-        span = queue[0]
-        prefix = len(span.done) if span.left == 0 else int(np.argmin(span.done))
-        if prefix:
-            found = span.offsets[prefix - 1].as_py()
-            offset = found if found is not None else offset
-        if span.left:
-            return offset
-        queue.popleft()
-    return offset
+        return found

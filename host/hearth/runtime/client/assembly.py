@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from hearth.runtime.client.key import RULES
 from hearth.runtime.client.rule import Translation
@@ -25,10 +25,12 @@ _WORKERS_OWN = (
 """Admin keys that, written without prefix, configure the worker itself."""
 
 PRODUCER_DEFAULTS: dict[str, str] = _EVERYWHERE | {
-    # Kafka Connect's: nothing is given up, order holds
+    # Kafka Connect's: nothing is given up
     "acks": "all",
-    "enable.idempotence": "false",
-    "max.in.flight.requests.per.connection": "1",
+    # Hearth's (invariant 4): librdkafka keeps order over a retry only when it is idempotent; with one request in
+    # flight it has built the next before the first comes back, which a new topic's first batches showed
+    "enable.idempotence": "true",
+    "max.in.flight.requests.per.connection": "5",
     "delivery.timeout.ms": "2147483647",
     "max.block.ms": "9223372036854775807",
     # Java's, where librdkafka's differ and a record would be refused or land elsewhere
@@ -74,7 +76,9 @@ def producer_config(
         "bootstrap.servers": worker.get("bootstrap.servers", ""),
         "client.id": f"connector-{name}-{connector}-{task}",
     }
-    return _layered("producer", PRODUCER_DEFAULTS | own, worker, connector_config)
+    return _layered(
+        "producer", PRODUCER_DEFAULTS | own | _plain_sends(worker, connector_config), worker, connector_config
+    )
 
 
 def consumer_config(
@@ -108,6 +112,23 @@ def admin_config(
     client_id = "-".join(part for part in parts if part) if connector else "hearth-adminclient"
     plain = {key: value for key, value in worker.items() if key in RULES["admin"] and key not in _WORKERS_OWN}
     return _layered("admin", _EVERYWHERE | plain | {"client.id": client_id}, worker, connector_config or {}, plain)
+
+
+def _plain_sends(worker: Mapping[str, str], connector_config: Mapping[str, str]) -> dict[str, str]:
+    """Return Kafka Connect's own defaults where the user's settings rule idempotence out, as in Java's producer."""
+    wanted = dict(_prefixed("producer.", worker)) | dict(_prefixed("producer.override.", connector_config))
+    refused = (
+        wanted.get("enable.idempotence", "true").strip().lower() != "true"
+        or wanted.get("acks", "all").strip() not in ("all", "-1")
+        or wanted.get("retries", "1").strip() == "0"
+    )
+    if not refused:
+        return {}
+    return {"enable.idempotence": "false", "max.in.flight.requests.per.connection": "1"}
+
+
+def _prefixed(prefix: str, source: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    return ((name.removeprefix(prefix), value) for name, value in source.items() if name.startswith(prefix))
 
 
 def _layered(
