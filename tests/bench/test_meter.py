@@ -1,0 +1,56 @@
+"""Rules of measuring what a tree of processes costs."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from tests.bench.meter import Meter, descendants, pss
+from tests.peer.rest import eventually
+
+_BURN = "import time; end = time.process_time() + 0.5\nwhile time.process_time() < end: pass\n"
+_PARENT = f"""
+import subprocess, sys
+child = subprocess.Popen([sys.executable, "-c", {_BURN!r}])
+child.wait()
+print("done", flush=True)
+sys.stdin.read()
+"""
+
+
+def _parent() -> subprocess.Popen[bytes]:
+    return subprocess.Popen([sys.executable, "-c", _PARENT], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+
+def test_cpu_of_an_ended_child_still_counts() -> None:
+    """A child that ran and ended between two looks at its parent is part of the tree's cost."""
+    with _parent() as parent, Meter(parent.pid) as meter:
+        assert parent.stdout is not None
+        parent.stdout.readline()
+        assert meter.refreshed().cpu >= 0.3
+        parent.communicate()
+
+
+def test_peak_covers_the_whole_tree() -> None:
+    """The peak is at least what the root alone takes, and no JVM is among these processes."""
+    with _parent() as parent, Meter(parent.pid) as meter:
+        assert parent.stdout is not None
+        parent.stdout.readline()
+        assert eventually(lambda: meter.peak >= pss(parent.pid) > 0, 10)
+        assert meter.peak == meter.peak_without_jvm
+        parent.communicate()
+
+
+def test_descendants_come_with_their_command_lines() -> None:
+    """The root is among them."""
+    with _parent() as parent:
+        assert parent.stdout is not None
+        assert "import subprocess" in descendants(parent.pid)[parent.pid]
+        parent.communicate()
+
+
+def test_process_that_is_gone_takes_no_memory() -> None:
+    """Reading a vanished process is no error."""
+    with _parent() as parent:
+        parent.communicate()
+    assert pss(parent.pid) == 0

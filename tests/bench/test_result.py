@@ -1,0 +1,59 @@
+"""Rules of the benchmark's figures: medians over pairs, and goals in both directions."""
+
+from __future__ import annotations
+
+from tests.bench.report import table
+from tests.bench.result import Metric, Result
+
+_RATE = Metric("rate", "records/s", goal=2.0)
+_TIME = Metric("time", "s", "lower", goal=1.5, absolute=True)
+_COST = Metric("cost", "CPU s", "lower", goal=4.0)
+
+
+def _result() -> Result:
+    result = Result("x", "a case", (_RATE, _TIME, _COST))
+    for java, hearth in ((100, 300), (100, 100), (10, 25)):
+        result.add("java", rate=java, time=5, cost=8)
+        result.add("hearth", rate=hearth, time=1, cost=1)
+    return result
+
+
+def test_ratio_is_the_median_of_the_pairs() -> None:
+    """Each pair ran under the same conditions, so ratios are taken within pairs and then the median."""
+    assert _result().ratio(_RATE) == 2.5
+
+
+def test_ratio_says_how_many_times_better_hearth_is() -> None:
+    """Where less is better the ratio is turned round."""
+    assert _result().ratio(_COST) == 8
+
+
+def test_goal_is_a_ratio_or_a_value_of_hearth() -> None:
+    """An absolute goal looks at Hearth alone."""
+    result = _result()
+    assert [result.is_reached(metric) for metric in result.metrics] == [True, True, True]
+    assert Result("x", "", (_RATE,)).is_reached(_RATE) is None
+
+
+def test_side_that_did_not_run_leaves_its_column_empty() -> None:
+    """One side alone gives no ratio and no verdict."""
+    result = Result("x", "a case", (_RATE,))
+    result.add("java", rate=7.0)
+    assert result.ratio(_RATE) is None
+    assert "MISSED" not in table([result])
+
+
+def test_table_shows_what_was_missed() -> None:
+    """A goal that was not reached is shouted."""
+    result = Result("x", "a case", (_RATE,))
+    result.add("java", rate=10)
+    result.add("hearth", rate=11)
+    assert "MISSED" in table([result])
+    assert "1.10 x" in table([result])
+
+
+def test_json_holds_every_single_run() -> None:
+    """A reader of the JSON can compute other figures than the medians."""
+    row = _result().as_json()["metrics"][0]
+    assert row["runs"] == {"java": [100, 100, 10], "hearth": [300, 100, 25]}
+    assert (row["java"], row["hearth"], row["reached"]) == (100, 100, True)
