@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from confluent_kafka import Producer
 
@@ -19,6 +19,7 @@ from tests.peer.worker import Worker
 LINE_BYTES = 100
 _TIMEOUT = 600.0
 _POLL = 0.01
+_ASK_EVERY = 2.0
 _MEMORY_GOAL = 250.0
 _CHAIN = transforms(
     hoist={"type": "HoistField$Value", "field": "line"},
@@ -130,6 +131,7 @@ class _World:
     def __init__(self, bench: Bench, case: Throughput) -> None:
         self.bench = bench
         self.case = case
+        self._ask_again = 0.0
 
     def _measure(self, worker: Worker, config: dict[str, str], count: Callable[[], float]) -> dict[str, float]:
         with running(worker) as meter:
@@ -141,25 +143,24 @@ class _World:
             except AssertionError as error:
                 status = worker.rest.status(config["name"])
                 raise AssertionError(f"{worker.side} {error}: {status}\n{worker.last_words()}") from error
-            return {"rate": progress.rate, **self._costs(before, meter.refreshed(), meter)}
+            return {"rate": progress.rate, **self._costs(worker.side, before, meter.refreshed(), meter)}
 
     def _is_alive(self, worker: Worker, name: str) -> bool:
         """Ask the worker now and then; asking at every look would be part of what is measured."""
         now = time.monotonic()
-        if now < getattr(self, "_asked", 0.0) + 2:
+        if now < self._ask_again:
             return True
-        self._asked = now
-        return "FAILED" not in worker.rest.states(name)
+        self._ask_again = now + _ASK_EVERY
+        return worker.is_running and "FAILED" not in worker.rest.states(name)
 
-    def _costs(self, before: Cost, after: Cost, meter: Meter) -> dict[str, float]:
+    def _costs(self, side: str, before: Cost, after: Cost, meter: Meter) -> dict[str, float]:
         millions = self.bench.records / 1e6
         cpu, jvm = after.cpu - before.cpu, after.cpu_jvm - before.cpu_jvm
-        is_java = before.cpu_jvm == before.cpu
         return {
             "cpu": cpu / millions,
-            "cpu_without_jvm": (cpu if is_java else cpu - jvm) / millions,
+            "cpu_without_jvm": (cpu if side == "java" else cpu - jvm) / millions,
             "memory": meter.peak / 1e6,
-            "memory_without_jvm": (meter.peak if is_java else meter.peak_without_jvm) / 1e6,
+            "memory_without_jvm": (meter.peak if side == "java" else meter.peak_without_jvm) / 1e6,
         }
 
 
@@ -233,17 +234,26 @@ def _size(file: Path) -> int:
 
 def fill(bench: Bench, topic: str, is_text: bool) -> None:
     """Fill a topic with the lines, as text or as what case b writes."""
-    producer = Producer({"bootstrap.servers": bench.broker.bootstrap_servers, "linger.ms": 20, "batch.size": 500_000,
-                         "queue.buffering.max.messages": 200_000})  # fmt: skip
-    head, tail = b"", b""
-    if not is_text:
-        schema = struct(of("string", "line", optional=False), of("string", "source"))
-        head, tail = enveloped(schema, {"line": "|", "source": ""}).split(b"|")
+    settings = {"linger.ms": 20, "batch.size": 500_000, "queue.buffering.max.messages": 200_000}
+    producer = Producer({"bootstrap.servers": bench.broker.bootstrap_servers, **settings})
+    head, tail = (b"", b"") if is_text else _envelope()
     for block in lines(bench.records):
-        messages = [{"value": head + line + tail} for line in block.splitlines()]
-        while producer.produce_batch(topic, messages) < len(messages):
-            messages = [{"value": row["value"]} for row in messages if row.get("_error")]
-            producer.poll(0.1)
-        producer.poll(0)
+        _produce(producer, topic, [head + line + tail for line in block.splitlines()])
     assert producer.flush(60) == 0
-    assert bench.topics.count(topic) == bench.records, json.dumps({"filled": bench.topics.count(topic)})
+    assert bench.topics.count(topic) == bench.records
+
+
+def _envelope() -> tuple[bytes, bytes]:
+    """Return what stands before and after the line in a JSON value with its schema."""
+    schema = struct(of("string", "line", optional=False), of("string", "source"))
+    head, tail = enveloped(schema, {"line": "|", "source": ""}).split(b"|")
+    return head, tail
+
+
+def _produce(producer: Any, topic: str, values: Sequence[bytes]) -> None:
+    """Hand values over to a producer, in their order, waiting while its queue is full."""
+    messages = [{"value": value} for value in values]
+    while producer.produce_batch(topic, messages) < len(messages):
+        messages = [{"value": message["value"]} for message in messages if message.get("_error")]
+        producer.poll(0.1)
+    producer.poll(0)
