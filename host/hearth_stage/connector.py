@@ -5,11 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 from hearth_api import (
+    ConfigProvider,
     Connector,
+    ConnectorClientConfigOverridePolicy,
     ConnectorContext,
+    Converter,
+    HeaderConverter,
+    PluginError,
+    Predicate,
+    RestExtension,
+    SinkConnector,
     SinkConnectorContext,
     SourceConnector,
     SourceConnectorContext,
+    Transformation,
     config_def_to_json,
     config_value_to_json,
 )
@@ -17,6 +26,18 @@ from hearth_stage.channel import Channel, Reply, Request
 from hearth_stage.failure import ErrorInfo
 from hearth_stage.load import load_class, version_of
 from hearth_stage.source import ChannelOffsetReader
+
+_TYPES: dict[str, type[Any]] = {
+    "source": SourceConnector,
+    "sink": SinkConnector,
+    "converter": Converter,
+    "header_converter": HeaderConverter,
+    "transformation": Transformation,
+    "predicate": Predicate,
+    "configprovider": ConfigProvider,
+    "rest_extension": RestExtension,
+    "connector_client_config_override_policy": ConnectorClientConfigOverridePolicy,
+}
 
 
 class _StageContext:
@@ -53,10 +74,13 @@ class StageConnector:
     def __init__(self, channel: Channel) -> None:
         self._channel = channel
         self._connector: Connector | None = None
+        self._is_started = False
 
     def describe(self, request: Request) -> Reply:
         """Load any plugin and answer its version and configuration definition."""
-        plugin = load_class(request.args["python"])()
+        kind = load_class(request.args["python"])
+        _check_type(kind, request.args.get("type"))
+        plugin = kind()
         definition = plugin.config() if hasattr(plugin, "config") else None
         keys = [] if definition is None else config_def_to_json(definition)
         return Reply({"version": version_of(plugin), "config": keys})
@@ -86,6 +110,7 @@ class StageConnector:
         connector = self._loaded()
         connector.initialize(self._context(connector))
         connector.start(request.args["config"])
+        self._is_started = True
 
     def task_configs(self, request: Request) -> Reply:
         """Answer one configuration per task, at most ``max`` of them wanted."""
@@ -96,9 +121,14 @@ class StageConnector:
 
     def stop(self, request: Request) -> None:
         """Stop the connector."""
-        connector, self._connector = self._connector, None
-        if connector is not None:
-            connector.stop()
+        self._is_started = False
+        self._loaded().stop()
+
+    def end(self) -> None:
+        """Stop the connector where it runs."""
+        if self._is_started:
+            self._is_started = False
+            self._loaded().stop()
 
     def _context(self, connector: Connector) -> ConnectorContext:
         if isinstance(connector, SourceConnector):
@@ -108,3 +138,10 @@ class StageConnector:
     def _loaded(self) -> Any:
         assert self._connector is not None, "the protocol loads a connector before it is used"
         return self._connector
+
+
+def _check_type(kind: type[Any], type_: str | None) -> None:
+    wanted = _TYPES.get(type_ or "")
+    if wanted is not None and not issubclass(kind, wanted):
+        name = f"{kind.__module__}.{kind.__qualname__}"
+        raise PluginError(f"{name} is declared as {type_} and is no {wanted.__name__}")
