@@ -1,0 +1,88 @@
+"""ExtractField: one field of the key or value takes the place of the whole."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from hearth_api import (
+    Batch,
+    BatchTransformation,
+    CaseInsensitiveValidString,
+    Importance,
+    Settings,
+    Type,
+    key,
+)
+from hearth_transforms.field_path import FieldPath
+from hearth_transforms.plugin import KafkaPlugin
+from hearth_transforms.record_form import apply_records
+from hearth_transforms.requirement import require_map, require_struct
+from hearth_transforms.side import KEY, VALUE, R, Side
+
+_PURPOSE = "field extraction"
+
+
+class ExtractFieldConfig(Settings):
+    """Settings of ExtractField."""
+
+    field: str = key("field", doc="Name of the field, or the path to it.", importance=Importance.MEDIUM)
+    replace_null_with_default: bool = key(
+        "replace.null.with.default",
+        default=True,
+        importance=Importance.MEDIUM,
+        doc="Whether the default of a field stands in for its null.",
+    )
+    field_syntax_version: str = key(
+        "field.syntax.version",
+        default="V1",
+        check=CaseInsensitiveValidString("V1", "V2"),
+        importance=Importance.HIGH,
+        doc="How `field` is read. V1: as the name of a field at the top. V2: as a path whose names stand between"
+        " dots, a name that has dots itself in backticks, such as `foo.bar`.baz.",
+    )
+
+
+class ExtractField(KafkaPlugin, BatchTransformation):
+    """Replaces one side of a record by one of its fields; a null stays null and gets the field's schema."""
+
+    settings = ExtractFieldConfig
+    side: ClassVar[Side]
+
+    def configure(self, configs: Mapping[str, Any]) -> None:
+        """Take the path to the field."""
+        config = ExtractFieldConfig(configs)
+        self._path = FieldPath(config.field, config.field_syntax_version)
+        self._with_default = config.replace_null_with_default
+
+    def apply(self, record: R) -> R:
+        """Extract the field of one record."""
+        schema, value = self.side.schema(record), self.side.value(record)
+        if schema is None:
+            found = None if value is None else self._path.value_in_map(require_map(value, _PURPOSE))
+            return self.side.replaced(record, None, found)
+        struct = None if value is None else require_struct(value, _PURPOSE, schema)
+        field = self._path.field_in(schema)
+        found = None if struct is None else self._path.value_in_struct(struct, self._with_default)
+        return self.side.replaced(record, field.schema, found)
+
+    def apply_batch(self, batch: Batch) -> list[Batch]:
+        """Take the column of the field out of the column of structs."""
+        schema = self.side.schema(batch)
+        if schema is None or schema.type is not Type.STRUCT:
+            return apply_records(self, batch)
+        field = self._path.field_in(schema)
+        column = self._path.column_in(schema, self.side.column(batch), self._with_default)
+        return [self.side.replaced_column(batch, field.schema, column)]
+
+
+class ExtractFieldKey(ExtractField):
+    """Extracts from the key."""
+
+    side = KEY
+
+
+class ExtractFieldValue(ExtractField):
+    """Extracts from the value."""
+
+    side = VALUE

@@ -1,0 +1,103 @@
+"""Paths to fields, `a` or, in the second version of the syntax (KIP-821), `a.b` and `` `a.b`.c ``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from hearth_api import ConfigError, DataError, Field, Schema, Struct
+from hearth_transforms.requirement import require_map, require_struct
+from hearth_transforms.struct_column import field_column
+
+_PURPOSE = "nested field access"
+
+
+class FieldPath:
+    """The names of fields on the way to a field, from the outermost struct or map inwards."""
+
+    def __init__(self, text: str, version: str) -> None:
+        """Read a path; in version V1 it is one name, whatever is in it."""
+        self._text = text
+        self.steps = tuple(_steps(text)) if version.upper() == "V2" else (text,)
+
+    def field_in(self, schema: Schema) -> Field:
+        """Return the field of a struct schema, and raise a DataError when there is none."""
+        *_, last = self._fields(schema)
+        return last
+
+    def value_in_map(self, value: dict[str, Any]) -> Any:
+        """Return the value in a map, None when it is missing anywhere on the way."""
+        *outer, last = self._present_steps()
+        for step in outer:
+            inner = value.get(step)
+            if inner is None:
+                return None
+            value = require_map(inner, _PURPOSE)
+        return value.get(last)
+
+    def value_in_struct(self, value: Struct, with_default: bool) -> Any:
+        """Return the value in a struct; on the way defaults stand in for missing structs in any case."""
+        *outer, last = self._fields(value.schema)
+        for field in outer:
+            inner = value.get(field)
+            if inner is None:
+                return None
+            value = require_struct(inner, _PURPOSE)
+        return value.get(last) if with_default else value.get_without_default(last)
+
+    def column_in(self, schema: Schema, column: Any, with_default: bool) -> Any:
+        """Return what `value_in_struct` gives for every row of a column of structs."""
+        *outer, last = self._fields(schema)
+        for field in outer:
+            column = field_column(column, field, with_default=True)
+        return field_column(column, last, with_default)
+
+    def _fields(self, schema: Schema) -> Iterator[Field]:
+        for step in self._present_steps():
+            field = schema.field(step)
+            if field is None:
+                raise DataError(f"Unknown field: {self._text}")
+            yield field
+            schema = field.schema
+
+    def _present_steps(self) -> tuple[str, ...]:
+        if not self.steps:
+            raise DataError("Unknown field: ")
+        return self.steps
+
+
+def _steps(text: str) -> Iterator[str]:
+    start = 0
+    while start < len(text):
+        if text[start] == "`":
+            step, start = _quoted(text, start)
+        else:
+            end = text.find(".", start)
+            end = len(text) if end < 0 else end
+            step, start = text[start:end], end + 1
+        yield step
+    if text.endswith("."):
+        yield ""
+
+
+def _quoted(text: str, opening: int) -> tuple[str, int]:
+    """Return the step that a backtick opens and where the next one starts.
+
+    It ends with a backtick before a dot or the end; in front of a dot a backslash takes that meaning away.
+    """
+    step = ""
+    start = place = opening + 1
+    while True:
+        place = text.find("`", place)
+        is_escaped = text[place - 1 : place] == "\\"
+        if place < 0 or (place == len(text) - 1 and is_escaped):
+            raise ConfigError(
+                f"Incomplete backtick pair in path: [{text}],"
+                f" consider adding a backslash before backtick at position {opening} to escape it"
+            )
+        if text[place + 1 : place + 2] in ("", "."):
+            if not is_escaped:
+                return step + text[start:place], place + 2
+            step += text[start : place - 1] + "`"
+            start = place + 1
+        place += 1

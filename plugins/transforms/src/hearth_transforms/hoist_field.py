@@ -1,0 +1,62 @@
+"""HoistField: the whole key or value becomes the one field of a struct or map."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any, ClassVar
+
+from hearth_api import Batch, BatchTransformation, Importance, Schema, SchemaBuilder, Settings, Struct, key
+from hearth_transforms.plugin import KafkaPlugin
+from hearth_transforms.record_form import apply_records
+from hearth_transforms.side import KEY, VALUE, R, Side
+from hearth_transforms.struct_column import is_sound, struct_column
+
+
+class HoistFieldConfig(Settings):
+    """Settings of HoistField."""
+
+    field: str = key("field", doc="Name of the one field of the new struct or map.", importance=Importance.MEDIUM)
+
+
+class HoistField(KafkaPlugin, BatchTransformation):
+    """Wraps one side of a record into a struct, or into a map where it has no schema; nulls are wrapped as well."""
+
+    settings = HoistFieldConfig
+    side: ClassVar[Side]
+
+    def configure(self, configs: Mapping[str, Any]) -> None:
+        """Take the name of the field."""
+        self._field = HoistFieldConfig(configs).field
+        self._wrapping = lru_cache(maxsize=16)(self._make_wrapping)
+
+    def apply(self, record: R) -> R:
+        """Wrap the value of one record."""
+        schema, value = self.side.schema(record), self.side.value(record)
+        if schema is None:
+            return self.side.replaced(record, None, {self._field: value})
+        wrapping = self._wrapping(schema)
+        return self.side.replaced(record, wrapping, Struct(wrapping).put(self._field, value))
+
+    def apply_batch(self, batch: Batch) -> list[Batch]:
+        """Wrap a column, which is not even copied."""
+        schema, column = self.side.schema(batch), self.side.column(batch)
+        if schema is None or not is_sound(schema, column):
+            return apply_records(self, batch)
+        wrapping = self._wrapping(schema)
+        return [self.side.replaced_column(batch, wrapping, struct_column(wrapping, [column]))]
+
+    def _make_wrapping(self, schema: Schema) -> Schema:
+        return SchemaBuilder.struct().field(self._field, schema).build()
+
+
+class HoistFieldKey(HoistField):
+    """Hoists the key."""
+
+    side = KEY
+
+
+class HoistFieldValue(HoistField):
+    """Hoists the value."""
+
+    side = VALUE

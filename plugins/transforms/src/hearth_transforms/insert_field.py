@@ -1,0 +1,170 @@
+"""InsertField: topic, partition, offset, timestamp or a fixed text become fields of the key or value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from hearth_api import (
+    Batch,
+    BatchTransformation,
+    ConfigError,
+    Importance,
+    Schema,
+    SchemaBuilder,
+    Settings,
+    Struct,
+    Type,
+    key,
+)
+from hearth_transforms.attribute import OFFSET, PARTITION, PURPOSE, TIMESTAMP, TOPIC, Attribute, fixed_text
+from hearth_transforms.plugin import KafkaPlugin
+from hearth_transforms.record_form import apply_records
+from hearth_transforms.requirement import require_map, require_struct
+from hearth_transforms.side import KEY, VALUE, R, Side
+from hearth_transforms.struct_column import field_columns, struct_column
+
+_SUFFIX = " A ! at its end makes the field required, a ? optional, which it is without either."
+
+
+def _field_key(name: str, doc: str) -> Any:
+    return key(name, default=None, importance=Importance.MEDIUM, doc=doc + _SUFFIX)
+
+
+class InsertFieldConfig(Settings):
+    """Settings of InsertField."""
+
+    topic_field: str | None = _field_key("topic.field", "Name of the field for the topic.")
+    partition_field: str | None = _field_key("partition.field", "Name of the field for the Kafka partition.")
+    offset_field: str | None = _field_key(
+        "offset.field", "Name of the field for the Kafka offset, which only records of sinks have."
+    )
+    timestamp_field: str | None = _field_key("timestamp.field", "Name of the field for the record's timestamp.")
+    static_field: str | None = _field_key("static.field", "Name of the field for the text of `static.value`.")
+    static_value: str | None = key(
+        "static.value", default=None, importance=Importance.MEDIUM, doc="Text for the field of `static.field`."
+    )
+    replace_null_with_default: bool = key(
+        "replace.null.with.default",
+        default=True,
+        importance=Importance.MEDIUM,
+        doc="Whether the default of a field stands in for its null.",
+    )
+
+
+class Insertion(NamedTuple):
+    """One field to insert."""
+
+    name: str
+    is_optional: bool
+    attribute: Attribute
+
+    @property
+    def schema(self) -> Schema:
+        """Return the schema of the field."""
+        return self.attribute.optional_schema if self.is_optional else self.attribute.schema
+
+
+class InsertField(KafkaPlugin, BatchTransformation):
+    """Adds fields to one side of a record; a null side stays as it is."""
+
+    settings = InsertFieldConfig
+    side: ClassVar[Side]
+
+    def configure(self, configs: Mapping[str, Any]) -> None:
+        """Take the names of the fields, at least one."""
+        config = InsertFieldConfig(configs)
+        self._insertions = _insertions(config)
+        self._with_default = config.replace_null_with_default
+        self._extended = lru_cache(maxsize=16)(self._make_extended)
+
+    def apply(self, record: R) -> R:
+        """Insert the fields into one record."""
+        schema, value = self.side.schema(record), self.side.value(record)
+        if value is None:
+            return record
+        if schema is None:
+            inserted = {each.name: found for each, found in self._values(record)}
+            return self.side.replaced(record, None, {**require_map(value, PURPOSE), **inserted})
+        struct = require_struct(value, PURPOSE, schema)
+        updated = Struct(self._extended(struct.schema))
+        for field in struct.schema.fields:
+            updated.put(field.name, struct.get(field) if self._with_default else struct.get_without_default(field))
+        for each, found in self._values(record):
+            updated.put(each.name, found if found is None else each.attribute.logical(found))
+        return self.side.replaced(record, updated.schema, updated)
+
+    def apply_batch(self, batch: Batch) -> list[Batch]:
+        """Put the columns of the fields beside those that are there; nulls keep their schema, so they are cut out."""
+        batch = batch.stamped()
+        schema, column = self.side.schema(batch), self.side.column(batch)
+        if column.null_count == len(column):
+            return [batch]
+        if schema is None or schema.type is not Type.STRUCT:
+            return apply_records(self, batch)
+        if column.null_count:
+            return [after for part in _runs(batch, column.is_null()) for after in self.apply_batch(part)]
+        present = field_columns(schema, column, self._with_default)
+        inserted = [each.attribute.column(batch) for each in self._insertions]
+        if present is None or any(each is None for each in inserted):
+            return apply_records(self, batch)
+        extended = self._extended(schema)
+        return [self.side.replaced_column(batch, extended, struct_column(extended, [*present, *inserted]))]
+
+    def _values(self, record: Any) -> Iterator[tuple[Insertion, Any]]:
+        for each in self._insertions:
+            found = each.attribute.of_record(record)
+            if found is not None or each.attribute.is_needed:
+                yield each, found
+
+    def _make_extended(self, schema: Schema) -> Schema:
+        builder = SchemaBuilder.struct().basics(schema)
+        for field in schema.fields:
+            builder.field(field.name, field.schema)
+        for each in self._insertions:
+            builder.field(each.name, each.schema)
+        return builder.build()
+
+
+class InsertFieldKey(InsertField):
+    """Inserts into the key."""
+
+    side = KEY
+
+
+class InsertFieldValue(InsertField):
+    """Inserts into the value."""
+
+    side = VALUE
+
+
+def _insertions(config: InsertFieldConfig) -> list[Insertion]:
+    named = (
+        (config.topic_field, TOPIC),
+        (config.partition_field, PARTITION),
+        (config.offset_field, OFFSET),
+        (config.timestamp_field, TIMESTAMP),
+        (config.static_field, fixed_text(config.static_value or "")),
+    )
+    insertions = [_insertion(text, attribute) for text, attribute in named if text is not None]
+    if not insertions:
+        raise ConfigError("No field insertion configured")
+    if config.static_field is not None and config.static_value is None:
+        raise ConfigError("static.value", None, f"No value specified for static field: {config.static_field}")
+    return insertions
+
+
+def _insertion(text: str, attribute: Attribute) -> Insertion:
+    name = text[:-1] if text.endswith(("!", "?")) else text
+    return Insertion(name, not text.endswith("!"), attribute)
+
+
+def _runs(batch: Batch, mask: Any) -> Iterator[Batch]:
+    """Return the batch in pieces that lie as a whole within or outside of the mask."""
+    cuts = np.flatnonzero(np.diff(mask.to_numpy(zero_copy_only=False))) + 1
+    starts = [0, *cuts.tolist()]
+    for start, end in zip(starts, [*starts[1:], batch.num_rows]):
+        yield batch.slice(start, end - start)

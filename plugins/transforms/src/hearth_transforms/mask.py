@@ -1,0 +1,111 @@
+"""What MaskField puts in the place of values."""
+
+from __future__ import annotations
+
+import datetime as dt
+import decimal
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from hearth_api import (
+    DataError,
+    Decimal,
+    Schema,
+    Type,
+    column_to_values,
+    convert_to_decimal,
+    convert_to_float32,
+    convert_to_float64,
+    convert_to_int8,
+    convert_to_int16,
+    convert_to_int32,
+    convert_to_int64,
+    values_to_column,
+)
+from hearth_transforms.requirement import java_class
+
+_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc)
+_NUMBERS: dict[Type, Callable[[Schema | None, Any], Any]] = {
+    Type.INT8: convert_to_int8,
+    Type.INT16: convert_to_int16,
+    Type.INT32: convert_to_int32,
+    Type.INT64: convert_to_int64,
+    Type.FLOAT32: convert_to_float32,
+    Type.FLOAT64: convert_to_float64,
+}
+# Digits that a masked decimal may get; far beyond it a replacement is nonsense and is left as it is.
+_ROOM = decimal.Context(prec=1000)
+# In order: a bool is an int and a datetime is a date to Python.
+_NOTHINGS: tuple[tuple[type, Any], ...] = (
+    (bool, False),
+    (int, 0),
+    (float, 0.0),
+    (str, ""),
+    (dt.datetime, _EPOCH),
+    (dt.date, _EPOCH.date()),
+    (dt.time, dt.time()),
+)
+
+
+def mask(value: Any, schema: Schema | None, replacement: str | None) -> Any:
+    """Return what stands for a value: the replacement, or without one the nothing of its kind; null for null."""
+    if value is None:
+        return None
+    return _nothing(value, schema) if replacement is None else _replaced(value, schema, replacement)
+
+
+def masked_column(column: Any, schema: Schema, replacement: str | None) -> Any:
+    """Return what `mask` gives for every value of a column."""
+    # What stands for a value depends on its kind alone, so one value tells it for all.
+    first = pc.index(column.is_valid(), True).as_py()
+    if first < 0:
+        return column
+    (value,) = column_to_values(schema, column.slice(first, 1))
+    nulls = column.is_null().to_numpy(zero_copy_only=False) if column.null_count else None
+    places = pa.array(np.zeros(len(column), np.int64), mask=nulls)
+    return values_to_column(schema, [mask(value, schema, replacement)]).take(places)
+
+
+def _nothing(value: Any, schema: Schema | None) -> Any:
+    if isinstance(value, decimal.Decimal):
+        return _scaled(decimal.Decimal(0), schema)
+    if isinstance(value, (list, dict)):
+        return type(value)()
+    for kind, nothing in _NOTHINGS:
+        if isinstance(value, kind):
+            return nothing
+    raise DataError(f"Cannot mask value of type: class {java_class(value, schema)}")
+
+
+def _replaced(value: Any, schema: Schema | None, replacement: str) -> Any:
+    if isinstance(value, str):
+        return replacement
+    if isinstance(value, decimal.Decimal):
+        return _scaled(_converted(lambda: convert_to_decimal(None, replacement, 0), replacement, "number"), schema)
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        kind = schema.type if schema is not None else Type.INT64 if isinstance(value, int) else Type.FLOAT64
+        return _converted(lambda: _NUMBERS[kind](None, replacement), replacement, "a number")
+    raise DataError(f"Cannot mask value of type class {java_class(value, schema)} with custom replacement.")
+
+
+def _converted(convert: Callable[[], Any], replacement: str, target: str) -> Any:
+    try:
+        return convert()
+    except DataError as error:
+        message = f"Unable to convert {replacement} (class java.lang.String) to {target}"
+        raise DataError(message) from error
+
+
+def _scaled(number: decimal.Decimal, schema: Schema | None) -> decimal.Decimal:
+    """Return the number with as many digits as the schema asks for, if none need be cut off."""
+    if schema is None:
+        return number
+    try:
+        scaled = number.quantize(decimal.Decimal(1).scaleb(-Decimal.scale(schema)), context=_ROOM)
+    except decimal.InvalidOperation:
+        return number
+    return scaled if scaled == number else number

@@ -1,0 +1,102 @@
+"""MaskField: fields of the key or value lose what they hold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from hearth_api import (
+    Batch,
+    BatchTransformation,
+    Importance,
+    NonEmptyString,
+    Settings,
+    Struct,
+    Type,
+    ValidList,
+    key,
+)
+from hearth_transforms.mask import mask, masked_column
+from hearth_transforms.plugin import KafkaPlugin
+from hearth_transforms.record_form import apply_records
+from hearth_transforms.requirement import require_map, require_struct
+from hearth_transforms.side import KEY, VALUE, R, Side
+from hearth_transforms.struct_column import field_columns, struct_column
+
+_PURPOSE = "mask fields"
+
+
+class MaskFieldConfig(Settings):
+    """Settings of MaskField."""
+
+    fields: list[str] = key(
+        "fields", check=ValidList(empty_allowed=False), importance=Importance.HIGH, doc="Names of the fields to mask."
+    )
+    replacement: str | None = key(
+        "replacement",
+        default=None,
+        check=NonEmptyString(),
+        importance=Importance.LOW,
+        doc="What to write instead, for fields that hold text or numbers. Without it a field gets the nothing of its"
+        " type: 0, false, an empty text or list, the beginning of 1970.",
+    )
+    replace_null_with_default: bool = key(
+        "replace.null.with.default",
+        default=True,
+        importance=Importance.MEDIUM,
+        doc="Whether the default of a field stands in for its null.",
+    )
+
+
+class MaskField(KafkaPlugin, BatchTransformation):
+    """Replaces the values of some fields on one side of a record; nulls stay null."""
+
+    settings = MaskFieldConfig
+    side: ClassVar[Side]
+
+    def configure(self, configs: Mapping[str, Any]) -> None:
+        """Take the names of the fields and what replaces their values."""
+        config = MaskFieldConfig(configs)
+        self._names = frozenset(config.fields)
+        self._replacement = config.replacement
+        self._with_default = config.replace_null_with_default
+
+    def apply(self, record: R) -> R:
+        """Mask the fields of one record; one that a map lacks is added as null."""
+        schema, value = self.side.schema(record), self.side.value(record)
+        if schema is None:
+            present = require_map(value, _PURPOSE)
+            masked = {name: mask(present.get(name), None, self._replacement) for name in self._names}
+            return self.side.replaced(record, None, {**present, **masked})
+        struct = require_struct(value, _PURPOSE, schema)
+        updated = Struct(struct.schema)
+        for field in struct.schema.fields:
+            found = struct.get(field) if self._with_default else struct.get_without_default(field)
+            is_masked = field.name in self._names
+            updated.put(field, mask(found, field.schema, self._replacement) if is_masked else found)
+        return self.side.replaced(record, schema, updated)
+
+    def apply_batch(self, batch: Batch) -> list[Batch]:
+        """Replace the columns of the fields."""
+        schema, column = self.side.schema(batch), self.side.column(batch)
+        if schema is None or schema.type is not Type.STRUCT or column.null_count:
+            return apply_records(self, batch)
+        columns = field_columns(schema, column, self._with_default)
+        if not columns:
+            return apply_records(self, batch)
+        for field in schema.fields:
+            if field.name in self._names:
+                columns[field.index] = masked_column(columns[field.index], field.schema, self._replacement)
+        return [self.side.replaced_column(batch, schema, struct_column(schema, columns))]
+
+
+class MaskFieldKey(MaskField):
+    """Masks fields of the key."""
+
+    side = KEY
+
+
+class MaskFieldValue(MaskField):
+    """Masks fields of the value."""
+
+    side = VALUE

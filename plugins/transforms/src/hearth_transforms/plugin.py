@@ -1,0 +1,26 @@
+"""What the plugins of this package share: Kafka's version and a definition that is declared once."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from hearth_api import ConfigDef, ConnectPlugin, Settings
+from hearth_transforms import VERSION
+
+
+class NoConfig(Settings):
+    """The settings of what has none."""
+
+
+class KafkaPlugin(ConnectPlugin):
+    """Stands for a class of Kafka Connect; `settings` declares the keys it understands."""
+
+    settings: ClassVar[type[Settings]] = NoConfig
+
+    def version(self) -> str:
+        """Return the version of the Kafka Connect class this stands for."""
+        return VERSION
+
+    def config(self) -> ConfigDef:
+        """Return the definition of the keys."""
+        return self.settings.definition()

@@ -1,0 +1,100 @@
+"""The predicates: which records a transformation is meant for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from hearth_api import (
+    Batch,
+    BatchPredicate,
+    Composite,
+    ConnectRecord,
+    Importance,
+    NonEmptyString,
+    Settings,
+    compile_pattern,
+    key,
+)
+from hearth_transforms.pattern import ValidPattern
+from hearth_transforms.plugin import KafkaPlugin
+
+
+class TopicNameMatchesConfig(Settings):
+    """Settings of TopicNameMatches."""
+
+    pattern: str = key(
+        "pattern",
+        check=Composite(NonEmptyString(), ValidPattern()),
+        importance=Importance.MEDIUM,
+        doc="Regular expression, in Java's syntax, that the whole topic of a record must match.",
+    )
+
+
+class TopicNameMatches(KafkaPlugin, BatchPredicate):
+    """Holds for records whose whole topic matches a regular expression."""
+
+    settings = TopicNameMatchesConfig
+
+    def configure(self, configs: Mapping[str, Any]) -> None:
+        """Compile the expression."""
+        self._pattern = compile_pattern(TopicNameMatchesConfig(configs).pattern)
+
+    def test(self, record: ConnectRecord) -> bool:
+        """Return whether the topic of a record matches; no topic matches nothing."""
+        return self._matches(record.topic)
+
+    def test_batch(self, batch: Batch) -> Any:
+        """Return the one answer for all rows, which share their topic."""
+        return pa.repeat(self._matches(batch.topic), batch.num_rows)
+
+    def _matches(self, topic: str | None) -> bool:
+        return topic is not None and self._pattern.fullmatch(topic) is not None
+
+
+class HasHeaderKeyConfig(Settings):
+    """Settings of HasHeaderKey."""
+
+    name: str = key("name", check=NonEmptyString(), importance=Importance.MEDIUM, doc="Name of the header.")
+
+
+class HasHeaderKey(KafkaPlugin, BatchPredicate):
+    """Holds for records with at least one header of a name."""
+
+    settings = HasHeaderKeyConfig
+
+    def configure(self, configs: Mapping[str, Any]) -> None:
+        """Take the name."""
+        self._name = HasHeaderKeyConfig(configs).name
+
+    def test(self, record: ConnectRecord) -> bool:
+        """Return whether a record has such a header."""
+        return record.has_headers and bool(record.headers.all_with_name(self._name))
+
+    def test_batch(self, batch: Batch) -> Any:
+        """Return for every row whether it has such a header."""
+        answers = np.zeros(batch.num_rows, np.bool_)
+        headers = batch.column("headers")
+        if headers is not None:
+            found = pc.equal(headers.flatten().field("key"), self._name)
+            answers[pc.list_parent_indices(headers).filter(found).to_numpy()] = True
+        return pa.array(answers)
+
+
+class RecordIsTombstone(KafkaPlugin, BatchPredicate):
+    """Holds for records whose value is null."""
+
+    def configure(self, configs: Mapping[str, Any]) -> None:
+        """Take nothing, since there is nothing to set."""
+
+    def test(self, record: ConnectRecord) -> bool:
+        """Return whether the value of a record is null."""
+        return record.value is None
+
+    def test_batch(self, batch: Batch) -> Any:
+        """Return for every row whether its value is null."""
+        return batch.column("value").is_null()

@@ -1,0 +1,76 @@
+"""RegexRouter: records go to another topic."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+from hearth_api import (
+    Batch,
+    BatchTransformation,
+    DataError,
+    Importance,
+    PatternError,
+    Settings,
+    compile_pattern,
+    compile_replacement,
+    key,
+)
+from hearth_transforms.pattern import ValidPattern
+from hearth_transforms.plugin import KafkaPlugin
+from hearth_transforms.record_form import is_sink_batch
+from hearth_transforms.side import R
+
+
+class RegexRouterConfig(Settings):
+    """Settings of RegexRouter."""
+
+    regex: str = key(
+        "regex",
+        check=ValidPattern(),
+        importance=Importance.HIGH,
+        doc="Regular expression, in Java's syntax, that the whole topic must match to be changed.",
+    )
+    replacement: str = key(
+        "replacement",
+        importance=Importance.HIGH,
+        doc="The new topic, in which $1 or ${name} stands for what a group matched and \\ for the next character.",
+    )
+
+
+class RegexRouter(KafkaPlugin, BatchTransformation):
+    """Changes the topic of records where a regular expression matches it as a whole."""
+
+    settings = RegexRouterConfig
+
+    def configure(self, configs: Mapping[str, Any]) -> None:
+        """Compile the expression; a wrong replacement is an error of the first record that it would be used for."""
+        config = RegexRouterConfig(configs)
+        self._regex = compile_pattern(config.regex)
+        self._replacement = config.replacement
+        self._routed = lru_cache(maxsize=1000)(self._route)
+
+    def apply(self, record: R) -> R:
+        """Return the record with its new topic."""
+        topic = self._routed(record.topic)
+        return record if topic == record.topic else record.new_record(topic=topic)
+
+    def apply_batch(self, batch: Batch) -> list[Batch]:
+        """Return the batch with its new topic; where a sink's record was read stays known."""
+        topic = self._routed(batch.topic)
+        original = batch.original_topic
+        if original is None and is_sink_batch(batch):
+            original = batch.topic
+        return [batch.replace(topic=topic, original_topic=original)]
+
+    def _route(self, topic: str | None) -> str:
+        if topic is None:
+            raise DataError("a record without topic cannot be routed")
+        if self._regex.fullmatch(topic) is None:
+            return topic
+        try:
+            # As in Java the first match is replaced, which need not be the whole topic: t.*? finds only the t.
+            return self._regex.sub(compile_replacement(self._replacement, self._regex), topic, count=1)
+        except PatternError as error:
+            raise DataError(str(error)) from error

@@ -1,0 +1,81 @@
+"""The rule for every class: its name, version and keys are those of Kafka Connect 4.3.1."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hearth_api import Importance, Predicate, Transformation
+
+PROJECT = Path(__file__).parents[4] / "plugins" / "transforms" / "pyproject.toml"
+ENTRY = re.compile(r'"org\.apache\.kafka\.connect\.transforms\.(\S+)" = "(\S+):(\w+)"')
+NULL_TO_DEFAULT = ("replace.null.with.default", "BOOLEAN", True, "MEDIUM", None)
+KEYS = {
+    "HoistField": [("field", "STRING", ..., "MEDIUM", None)],
+    "InsertField": [
+        ("topic.field", "STRING", None, "MEDIUM", None),
+        ("partition.field", "STRING", None, "MEDIUM", None),
+        ("offset.field", "STRING", None, "MEDIUM", None),
+        ("timestamp.field", "STRING", None, "MEDIUM", None),
+        ("static.field", "STRING", None, "MEDIUM", None),
+        ("static.value", "STRING", None, "MEDIUM", None),
+        NULL_TO_DEFAULT,
+    ],
+    "ExtractField": [
+        ("field", "STRING", ..., "MEDIUM", None),
+        NULL_TO_DEFAULT,
+        ("field.syntax.version", "STRING", "V1", "HIGH", "(case insensitive) [V1, V2]"),
+    ],
+    "MaskField": [
+        ("fields", "LIST", ..., "HIGH", ""),
+        ("replacement", "STRING", None, "LOW", "non-empty string"),
+        NULL_TO_DEFAULT,
+    ],
+    "RegexRouter": [
+        ("regex", "STRING", ..., "HIGH", "valid regex"),
+        ("replacement", "STRING", ..., "HIGH", None),
+    ],
+    "Filter": [],
+    "predicates.TopicNameMatches": [("pattern", "STRING", ..., "MEDIUM", "non-empty string, valid regex")],
+    "predicates.HasHeaderKey": [("name", "STRING", ..., "MEDIUM", "non-empty string")],
+    "predicates.RecordIsTombstone": [],
+}
+
+
+def plugins() -> list[tuple[str, Any]]:
+    """Return the classes the project announces, by Kafka's name without the package."""
+    found = ENTRY.findall(PROJECT.read_text())
+    return [(name, getattr(importlib.import_module(module), attribute)) for name, module, attribute in found]
+
+
+def test_every_class_of_the_list_is_announced() -> None:
+    """Key and value variants are classes of their own, as in Kafka."""
+    variants: dict[str, list[str]] = {name.partition("$")[0]: [] for name, _ in plugins()}
+    for name, _ in plugins():
+        variants[name.partition("$")[0]].append(name.partition("$")[2])
+    assert set(variants) == set(KEYS)
+    sided = {"HoistField", "InsertField", "ExtractField", "MaskField"}
+    assert all(sorted(found) == (["Key", "Value"] if name in sided else [""]) for name, found in variants.items())
+
+
+@pytest.mark.parametrize(("name", "kind"), plugins(), ids=[name for name, _ in plugins()])
+def test_keys_are_those_of_kafka(name: str, kind: type[Transformation] | type[Predicate]) -> None:
+    """Names, types, defaults, importance, checks and order; every key is documented and none is in a group."""
+    plugin = kind()
+    shown = [
+        (
+            each.name,
+            each.type.name,
+            each.default if each.has_default else ...,
+            Importance(each.importance).name,
+            None if each.validator is None else str(each.validator),
+        )
+        for each in plugin.config().keys.values()
+    ]
+    assert shown == KEYS[name.partition("$")[0]]
+    assert all(each.doc and each.group is None for each in plugin.config().keys.values())
+    assert plugin.version() == "4.3.1"

@@ -1,0 +1,81 @@
+"""The rule for every transformation and predicate: batches give what records give."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from hearth_api import Batch, BatchPredicate, BatchTransformation
+from hearth_transforms.extract_field import ExtractFieldKey, ExtractFieldValue
+from hearth_transforms.filter import Filter
+from hearth_transforms.hoist_field import HoistFieldKey, HoistFieldValue
+from hearth_transforms.insert_field import InsertFieldKey, InsertFieldValue
+from hearth_transforms.mask_field import MaskFieldKey, MaskFieldValue
+from hearth_transforms.predicate import HasHeaderKey, RecordIsTombstone, TopicNameMatches
+from hearth_transforms.regex_router import RegexRouter
+from tests.unit.plugins.transforms.sample import batches, check_forms, records_of
+
+INSERT = {
+    "topic.field": "t",
+    "partition.field": "p",
+    "timestamp.field": "ts!",
+    "static.field": "s!",
+    "static.value": "",
+}
+TRANSFORMATIONS: list[tuple[type[BatchTransformation], dict[str, Any]]] = [
+    (HoistFieldKey, {"field": "f"}),
+    (HoistFieldValue, {"field": "@f"}),
+    (ExtractFieldKey, {"field": "a"}),
+    (ExtractFieldValue, {"field": "a"}),
+    (ExtractFieldValue, {"field": "b", "replace.null.with.default": "false"}),
+    (ExtractFieldValue, {"field": "a.b", "field.syntax.version": "v2"}),
+    (ExtractFieldValue, {"field": "a.b", "field.syntax.version": "V2", "replace.null.with.default": "false"}),
+    (InsertFieldKey, INSERT),
+    (InsertFieldValue, INSERT),
+    (InsertFieldValue, {**INSERT, "replace.null.with.default": "false"}),
+    (InsertFieldValue, {"offset.field": "o!"}),
+    (InsertFieldValue, {"topic.field": "a"}),
+    (MaskFieldKey, {"fields": "a,b"}),
+    (MaskFieldValue, {"fields": "a,b"}),
+    (MaskFieldValue, {"fields": "a", "replace.null.with.default": "false"}),
+    (MaskFieldValue, {"fields": "a,zz", "replacement": "12"}),
+    (MaskFieldValue, {"fields": "b", "replacement": "x"}),
+    (RegexRouter, {"regex": "(to).*", "replacement": "$1-new"}),
+    (RegexRouter, {"regex": "other", "replacement": "x"}),
+    (Filter, {}),
+]
+THOROUGH = settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow])
+
+
+@pytest.mark.parametrize(("kind", "config"), TRANSFORMATIONS, ids=lambda value: getattr(value, "__name__", ""))
+@THOROUGH
+@given(batch=batches() | batches(unsound=True))
+def test_a_transformation_gives_the_same_records_in_both_forms(
+    kind: type[BatchTransformation], config: dict[str, Any], batch: Batch
+) -> None:
+    """Same records, same order, same refusals; the numbers of the rows go along."""
+    transformation = kind()
+    transformation.configure(config)
+    check_forms(transformation, batch)
+
+
+PREDICATES: list[tuple[type[BatchPredicate], dict[str, Any]]] = [
+    (TopicNameMatches, {"pattern": "to.*"}),
+    (TopicNameMatches, {"pattern": "o"}),
+    (HasHeaderKey, {"name": "a"}),
+    (RecordIsTombstone, {}),
+]
+
+
+@pytest.mark.parametrize(("kind", "config"), PREDICATES, ids=lambda value: getattr(value, "__name__", ""))
+@THOROUGH
+@given(batch=batches())
+def test_a_predicate_gives_the_same_answers_in_both_forms(
+    kind: type[BatchPredicate], config: dict[str, Any], batch: Batch
+) -> None:
+    """One answer per row, none of them null."""
+    predicate = kind()
+    predicate.configure(config)
+    assert predicate.test_batch(batch).to_pylist() == [predicate.test(record) for record in records_of(batch)]
