@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from hearth.isolation.stage import Stage, StageTimeout
 from hearth.runtime.kafka.library import KafkaError
@@ -157,9 +158,8 @@ class SourceLoop:
         for _, rows in prepared.outgoing:
             written[rows] = True
         offsets = polled.origin.column("source_offset")
-        first = self._positions.submit(
-            polled.origin.source_partition, [None] * count if offsets is None else offsets, written, prepared.outgoing
-        )
+        offsets = pa.nulls(count, pa.string()) if offsets is None else offsets
+        first = self._positions.submit(polled.origin.source_partition, offsets, written, prepared.outgoing)
         if self._wants_records:
             self._tell_dropped(first, written)
         for outgoing, rows in prepared.outgoing:

@@ -1,0 +1,197 @@
+"""Positions: held to a plain model that knows nothing but single records."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hearth.runtime.position import SubmittedPositions
+
+FIRST, SECOND = {"file": "a"}, {"file": "b"}
+
+
+def offsets(*positions: int | None) -> Any:
+    """Return a column of source offsets."""
+    return pa.array([None if each is None else json.dumps({"at": each}) for each in positions], pa.string())
+
+
+def ack(positions: SubmittedPositions, *sequence: int) -> None:
+    """Acknowledge records by number."""
+    positions.acknowledge(np.array(sequence, np.int64))
+
+
+def test_offset_stays_uncommitted_until_ack() -> None:
+    """A submitted record moves nothing; its acknowledgement does."""
+    positions = SubmittedPositions()
+    positions.submit(FIRST, offsets(1))
+    assert positions.committable() == []
+    ack(positions, 0)
+    assert positions.committable() == [(FIRST, {"at": 1})]
+
+
+def test_only_the_acknowledged_prefix_of_a_partition_is_committable() -> None:
+    """Kafka's own example: two partitions with two records each, acknowledged out of order."""
+    positions = SubmittedPositions()
+    positions.submit(FIRST, offsets(1, 2))
+    positions.submit(SECOND, offsets(1, 2))
+    ack(positions, 1)
+    assert positions.committable() == []
+    ack(positions, 2)
+    assert positions.committable() == [(SECOND, {"at": 1})]
+    ack(positions, 0, 3)
+    assert positions.committable() == [(FIRST, {"at": 2}), (SECOND, {"at": 2})]
+
+
+def test_an_offset_is_told_once() -> None:
+    """What was committable at the last call and has not moved is not told again."""
+    positions = SubmittedPositions()
+    positions.submit(FIRST, offsets(1, 2, 3))
+    ack(positions, 0)
+    assert positions.committable() == [(FIRST, {"at": 1})]
+    assert positions.committable() == []
+
+
+def test_dropped_records_count_as_done() -> None:
+    """A record that is not written closes no gap behind it and opens none before it."""
+    positions = SubmittedPositions()
+    positions.submit(FIRST, offsets(1, 2, 3), np.array([False, True, False]))
+    assert positions.committable() == [(FIRST, {"at": 1})]
+    ack(positions, 1)
+    assert positions.committable() == [(FIRST, {"at": 3})]
+    assert positions.pending == 0
+
+
+def test_a_record_without_offset_leaves_the_last_known_one() -> None:
+    """Records without an offset are waited for but have no position to commit."""
+    positions = SubmittedPositions()
+    positions.submit(FIRST, offsets(1, None, None))
+    ack(positions, 0, 1, 2)
+    assert positions.committable() == [(FIRST, {"at": 1})]
+    positions.submit(FIRST, pa.nulls(2, pa.string()))
+    ack(positions, 3, 4)
+    assert positions.committable() == []
+    assert positions.pending == 0
+
+
+def test_a_record_without_partition_is_never_committed() -> None:
+    """No source partition, no position; the record is still waited for."""
+    positions = SubmittedPositions()
+    positions.submit(None, offsets(1))
+    assert positions.pending == 1
+    ack(positions, 0)
+    assert (positions.committable(), positions.pending) == ([], 0)
+
+
+def test_a_partition_is_the_same_in_any_order_of_its_parts() -> None:
+    """Maps have no order, so a position must not pass a gap that was submitted under another spelling."""
+    positions = SubmittedPositions()
+    positions.submit({"db": "d", "table": "t"}, offsets(1))
+    positions.submit({"table": "t", "db": "d"}, offsets(2))
+    ack(positions, 1)
+    assert positions.committable() == []
+    ack(positions, 0)
+    assert positions.committable() == [({"db": "d", "table": "t"}, {"at": 2})]
+
+
+def test_an_acknowledgement_may_come_twice() -> None:
+    """What is done stays done, also when it was forgotten already; nothing else is taken for done instead."""
+    positions = SubmittedPositions()
+    positions.submit(FIRST, offsets(1, 2))
+    ack(positions, 0, 0)
+    assert positions.pending == 1
+    ack(positions, 1, 1)
+    positions.submit(FIRST, offsets(3, 4))
+    ack(positions, 0, 1)
+    assert positions.pending == 2
+    assert positions.committable() == [(FIRST, {"at": 2})]
+
+
+def test_what_is_held_is_let_go_with_the_last_acknowledgement() -> None:
+    """The producer reads a record's bytes in place until it is written, so they must live as long."""
+
+    class Column:
+        """Something that notices when it is no longer needed."""
+
+    import weakref
+
+    column = Column()
+    alive = weakref.ref(column)
+    positions = SubmittedPositions()
+    positions.submit(SECOND, offsets(0))
+    positions.submit(FIRST, offsets(1, 2), held=column)
+    del column
+    ack(positions, 1)
+    assert alive() is not None
+    ack(positions, 2)
+    assert alive() is None
+
+
+@dataclass
+class Model:
+    """The same promise, record by record."""
+
+    records: list[tuple[int, int | None, bool]] = field(default_factory=list)
+
+    def submit(self, partition: int, positions: list[int | None], written: list[bool]) -> None:
+        """Take in records, the dropped ones as done."""
+        self.records += [(partition, at, not write) for at, write in zip(positions, written, strict=True)]
+
+    def ack(self, number: int) -> None:
+        """Mark one record."""
+        partition, at, _ = self.records[number]
+        self.records[number] = (partition, at, True)
+
+    def committed(self) -> dict[int, int]:
+        """Return the last known position before the first gap of each partition."""
+        result: dict[int, int] = {}
+        gaps: set[int] = set()
+        for partition, at, done in self.records:
+            if not done:
+                gaps.add(partition)
+            elif partition not in gaps and at is not None:
+                result[partition] = at
+        return result
+
+
+@given(st.data())
+def test_positions_never_pass_a_gap_and_end_complete(data: st.DataObject) -> None:
+    """Whatever is submitted, dropped and acknowledged in whatever order, the model's positions come out."""
+    positions, model = SubmittedPositions(), Model()
+    stored: dict[int, int] = {}
+    waiting: list[int] = []
+
+    def commit() -> None:
+        for partition, offset in positions.committable():
+            assert stored.get(partition["p"]) != offset["at"], "told again without having moved"
+            stored[partition["p"]] = offset["at"]
+        assert stored == model.committed()
+
+    for _ in range(data.draw(st.integers(1, 8), "rounds")):
+        first = len(model.records)
+        count = data.draw(st.integers(0, 4), "count")
+        partition = data.draw(st.integers(0, 2), "partition")
+        known = data.draw(st.lists(st.booleans(), min_size=count, max_size=count), "known")
+        written = data.draw(st.lists(st.booleans(), min_size=count, max_size=count), "written")
+        at = [first + row if is_known else None for row, is_known in enumerate(known)]
+        assert positions.submit({"p": partition}, offsets(*at), np.array(written, np.bool_)) == first
+        model.submit(partition, at, written)
+        waiting += [first + row for row in range(count) if written[row]]
+        done = data.draw(st.lists(st.sampled_from(waiting), unique=True), "acknowledged") if waiting else []
+        ack(positions, *done)
+        for number in done:
+            model.ack(number)
+            waiting.remove(number)
+        assert positions.pending == len(waiting)
+        if data.draw(st.booleans(), "commit"):
+            commit()
+    ack(positions, *waiting)
+    for number in waiting:
+        model.ack(number)
+    commit()
+    assert positions.pending == 0
