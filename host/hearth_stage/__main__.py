@@ -1,32 +1,35 @@
 """Start of a stage process: ``python -I -S PATH/hearth_stage FD SITE... -- BASE...``.
 
-``SITE`` directories are the bundle's own packages and come first. ``BASE`` directories hold the host's packages; of
-them the process sees the base layer only (``LAYER``), behind everything the bundle brings.
+``SITE`` directories are the bundle's own packages. ``BASE`` directories hold the host's packages; of them the process
+sees the author API, in front of everything the bundle brings, and the base layer, behind it.
 """
 
 from __future__ import annotations
 
 import importlib.abc
 import importlib.machinery
+import os
 import socket
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from types import ModuleType
 
-LAYER = frozenset({"hearth_api", "hearth_stage", "pyarrow", "numpy"})
+API = frozenset({"hearth_api", "hearth_stage"})
+LAYER = frozenset({"pyarrow", "numpy"})
 
 
-class BaseLayer(importlib.abc.MetaPathFinder):
-    """Finds the packages of the base layer in the host's directories, and nothing else there (invariant 7)."""
+class HostFinder(importlib.abc.MetaPathFinder):
+    """Finds a few of the host's packages, and nothing else that lies beside them (invariant 7)."""
 
-    def __init__(self, directories: Sequence[str]) -> None:
+    def __init__(self, packages: Collection[str], directories: Sequence[str]) -> None:
+        self._packages = packages
         self._directories = list(directories)
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        """Find a top-level package of the layer; its submodules are found through the package's own path."""
-        if path is None and name in LAYER:
+        """Find one of the packages; its submodules are found through the package's own path."""
+        if path is None and name in self._packages:
             return importlib.machinery.PathFinder.find_spec(name, self._directories)
         return None
 
@@ -45,11 +48,20 @@ def main(arguments: list[str]) -> None:
     split = arguments.index("--")
     descriptor, sites, base = int(arguments[0]), arguments[1:split], arguments[split + 1 :]
     sys.path[0:0] = sites
-    sys.meta_path.append(BaseLayer(base))
+    sys.meta_path.insert(0, HostFinder(API, base))
+    sys.meta_path.append(HostFinder(LAYER, base))
     die_with_parent()
     from hearth_stage.program import Program
 
-    Program(socket.socket(fileno=descriptor)).run()
+    Program(_connection(descriptor)).run()
+
+
+def _connection(descriptor: int) -> socket.socket:
+    """Return the connection; it ends with this process, even while processes that a plugin forked live on."""
+    connection = socket.socket(fileno=descriptor)
+    connection.set_inheritable(False)
+    os.register_at_fork(after_in_child=connection.close)
+    return connection
 
 
 if __name__ == "__main__":

@@ -65,10 +65,18 @@ class Request:
         """Run ``handler`` and send its reply, or what it raised."""
         try:
             reply = handler(self) or Reply()
-        except Exception as error:
-            self.fail(error)
-        else:
             self.reply(reply.args, reply.batches)
+        except ChannelClosed:
+            raise
+        except Exception as error:  # raised by the handler, or by a reply that is no JSON
+            self.fail(error)
+
+
+def _reply(frame: Frame) -> Reply:
+    """Return the answer in a frame; raises what the other side raised."""
+    if (error := frame.header.get("error")) is not None:
+        raise ErrorInfo.from_json(error).to_error()
+    return Reply(frame.header.get("args") or {}, frame.batches)
 
 
 class Channel:
@@ -125,7 +133,11 @@ class Channel:
                 raise ChannelClosed(f"the connection is closed, {op!r} was not sent")
             number = next(self._numbers)
             self._calls[number] = call
-        self.send({"id": number, "op": op, "args": args or {}}, batches)
+        try:
+            self.send({"id": number, "op": op, "args": args or {}}, batches)
+        except BaseException:
+            self._calls.pop(number, None)
+            raise
         return call
 
     def notify(self, op: str, args: dict[str, Any] | None = None, batches: Sequence[Batch] = ()) -> None:
@@ -164,10 +176,10 @@ class Channel:
             call = self._calls.pop(frame.header.get("re", 0), None)
         if call is None:
             return
-        if (error := frame.header.get("error")) is not None:
-            call.set_exception(ErrorInfo.from_json(error).to_error())
-        else:
-            call.set_result(Reply(frame.header.get("args") or {}, frame.batches))
+        try:
+            call.set_result(_reply(frame))
+        except Exception as error:
+            call.set_exception(error)
 
     def _end(self) -> None:
         with self._lock:

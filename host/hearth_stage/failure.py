@@ -38,7 +38,7 @@ class ErrorInfo:
         kind = next((name for name, known in _KINDS.items() if isinstance(error, known)), "plugin")
         name = f"{type(error).__module__}.{type(error).__qualname__}".removeprefix("builtins.")
         trace = "".join(traceback.format_exception(type(error), error, error.__traceback__))
-        return cls(kind, name, str(error), trace)
+        return cls(kind, name, _text(error), trace)
 
     def to_json(self) -> dict[str, Any]:
         """Return the members as they stand in an error frame."""
@@ -52,6 +52,13 @@ class ErrorInfo:
     def to_error(self) -> ConnectError:
         """Return an exception to raise on this side; its text and trace are those of the other side."""
         return RemoteError(self)
+
+
+def _text(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception:  # a plugin's exception may fail even at this
+        return ""
 
 
 class RemoteError(PluginError):

@@ -72,10 +72,12 @@ def read_frame(sock: socket.socket) -> Frame | None:
     header = json.loads(bytes(content[:header_length]))
     if not isinstance(header, dict):
         raise ValueError(f"not a frame: the header is {type(header).__name__}, not an object")
-    return Frame(header, _bodies(content, header_length, header.pop("batches", ())))
+    return Frame(header, _bodies(content, header_length, header.pop("batches", [])))
 
 
-def _bodies(content: memoryview, start: int, lengths: Sequence[int]) -> tuple[memoryview, ...]:
+def _bodies(content: memoryview, start: int, lengths: list[int]) -> tuple[memoryview, ...]:
+    if any(length < 0 for length in lengths) or start + sum(lengths) != len(content):
+        raise ValueError(f"not a frame: bodies of {lengths} bytes do not fill it")
     bodies = []
     for length in lengths:
         bodies.append(content[start : start + length])

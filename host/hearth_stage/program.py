@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import queue
 import socket
@@ -11,7 +12,7 @@ import traceback
 from collections.abc import Callable
 
 from hearth_stage import conversion
-from hearth_stage.channel import Channel, Reply, Request
+from hearth_stage.channel import Channel, ChannelClosed, Reply, Request
 from hearth_stage.connector import StageConnector
 from hearth_stage.converter import Converters
 from hearth_stage.frame import PROTOCOL_VERSION
@@ -21,6 +22,9 @@ from hearth_stage.sink import StageSink
 from hearth_stage.source import StageSource
 from hearth_stage.transformation import Step, Transformations
 
+END_SECONDS = 5
+"""How long plugins may take to stop once the connection is gone."""
+
 Handler = Callable[[Request], "Reply | None"]
 
 
@@ -28,12 +32,13 @@ class Program:
     """One stage process.
 
     Requests run on the main thread in the order they came. ``source.commit`` and ``source.commit_records`` run on a
-    second thread, so that they reach a task that is inside a long ``poll``. The process ends with its connection.
+    second thread, so that they reach a task that is inside a long ``poll``. When the connection ends, the process
+    stops what still runs and ends, too.
     """
 
     def __init__(self, sock: socket.socket) -> None:
-        self.channel = Channel(sock, self._receive, on_close=lambda: os._exit(0), name="stage")
-        self._requests: queue.SimpleQueue[Request] = queue.SimpleQueue()
+        self.channel = Channel(sock, self._receive, on_close=self._on_close, name="stage")
+        self._requests: queue.SimpleQueue[Request | None] = queue.SimpleQueue()
         self._commits: queue.SimpleQueue[Request] = queue.SimpleQueue()
         self._configure("source", Retry())
 
@@ -42,13 +47,31 @@ class Program:
         threading.Thread(target=self._serve_commits, name="stage-commits", daemon=True).start()
         self.channel.start()
         self.channel.notify("hello", {"protocol": PROTOCOL_VERSION, "pid": os.getpid()})
+        with contextlib.suppress(ChannelClosed):
+            while (request := self._next()) is not None:
+                self._serve(request)
+        self._end()
+
+    def _next(self) -> Request | None:
+        """Return the next request and poll the source task until there is one; ``None`` is the end."""
         while True:
             try:
-                request = self._requests.get(block=not self._source.may_poll)
+                return self._requests.get(block=not self._source.may_poll)
             except queue.Empty:
                 self._source.poll()
-                continue
-            self._serve(request)
+
+    def _on_close(self) -> None:
+        """Tell the main thread that the connection is gone; a plugin that holds it up is not waited for."""
+        self._requests.put(None)
+        threading.Event().wait(END_SECONDS)
+        os._exit(0)
+
+    def _end(self) -> None:
+        for end in (self._source.end, self._sink.end, self._connector.end, self._plugins.close):
+            try:
+                end()
+            except Exception:
+                traceback.print_exc()
 
     def _configure(self, type_: str, retry: Retry) -> None:
         self._plugins = Plugins(type_, retry)
@@ -97,12 +120,18 @@ class Program:
         if request.op == "stacks":
             request.reply({"stacks": _stacks()})  # here, on the reader's thread: the others may hang
             return
-        commits = request.op in ("source.commit", "source.commit_records")
+        commits = request.op in ("source.commit", "source.commit_records", "source.stop")
         (self._commits if commits else self._requests).put(request)
 
     def _serve_commits(self) -> None:
-        while True:
-            self._serve(self._commits.get())
+        """Serve commits; a stop passes through here, so that the commits before it are done by then."""
+        with contextlib.suppress(ChannelClosed):
+            while True:
+                request = self._commits.get()
+                if request.op == "source.stop":
+                    self._requests.put(request)
+                else:
+                    self._serve(request)
 
     def _serve(self, request: Request) -> None:
         handler = self._handlers.get(request.op)

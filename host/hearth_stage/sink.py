@@ -159,6 +159,10 @@ class StageSink:
 
     def stop(self, request: Request) -> None:
         """Stop the task."""
+        self.end()
+
+    def end(self) -> None:
+        """Stop the task unless that is done; one whose start was entered is stopped once."""
         task, self._task = self._task, None
         if task is not None:
             task.stop()

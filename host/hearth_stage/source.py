@@ -1,13 +1,14 @@
 """A source task inside its stage process: poll while there is credit, hand over, commit on a thread of its own.
 
 Threads are Kafka Connect's: ``start``, ``poll`` and ``stop`` run on the main thread, ``commit`` and
-``commit_record`` on a second one (KIP-61 of the task's point of view: another thread than ``poll``).
+``commit_record`` on a second one, because a ``poll`` may take long.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+import traceback
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from hearth_api import (
@@ -115,46 +116,59 @@ class StageSource:
             if batches:
                 self._hand_over(batches)
         except RetriableError:
-            return  # Kafka Connect logs it and polls again
+            traceback.print_exc()  # and polled again, as Kafka Connect does
         except Exception as error:
             self._polling = False
             self._channel.notify("source.failed", {"error": ErrorInfo.of(error).to_json()})
 
     def commit(self, request: Request) -> None:
-        """Tell the task that the offsets so far are stored."""
-        if self._task is not None:
-            self._task.commit()
+        """Tell the task that the offsets so far are stored; what it raises is only noted, as in Kafka Connect."""
+        try:
+            self._started().commit()
+        except Exception:
+            traceback.print_exc()
 
     def commit_records(self, request: Request) -> None:
-        """Tell the task which records are written (or, without a topic, dropped)."""
-        assert self._task is not None
+        """Tell the task which records are written (or, without a topic, dropped); what it raises is only noted."""
+        task = self._started()
         for number, topic, partition, offset, timestamp in request.args["records"]:
             metadata = None if topic is None else RecordMetadata(topic, partition, offset, timestamp)
-            self._task.commit_record(self._pending.pop(number), metadata)
+            try:
+                task.commit_record(self._pending.pop(number), metadata)
+            except Exception:
+                traceback.print_exc()
 
     def stop(self, request: Request) -> None:
         """Stop the task; it is not polled afterwards."""
+        self.end()
+
+    def end(self) -> None:
+        """Stop the task unless that is done; one whose start was entered is stopped once."""
         self._polling = False
         task, self._task = self._task, None
         if task is not None:
             task.stop()
 
     def _poll(self) -> list[Batch]:
-        task = self._task
+        task = self._started()
         if isinstance(task, BatchSourceTask):
             batches = task.poll_batch() or []
             if self._wants_records:
                 self._remember(record for batch in batches for record in batch_to_source_records(batch))
             return [batch for batch in batches if batch.num_rows]
-        assert task is not None
         records = task.poll() or []
         if self._wants_records:
             self._remember(records)
         return records_to_batches(records)
 
-    def _remember(self, records: Any) -> None:
-        for number, record in zip(self._numbers, records):
-            self._pending[number] = record
+    def _remember(self, records: Iterable[SourceRecord]) -> None:
+        """Number records as the runtime does, from 0 in the order they are handed over."""
+        for record in records:
+            self._pending[next(self._numbers)] = record
+
+    def _started(self) -> SourceTask:
+        assert self._task is not None, "the protocol starts a task before it is used"
+        return self._task
 
     def _hand_over(self, polled: list[Batch]) -> None:
         self._credit -= 1

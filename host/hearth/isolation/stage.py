@@ -118,7 +118,14 @@ class Stage:
         return "".join(self._words)
 
     def await_hello(self, timeout: float = START_SECONDS) -> None:
-        """Wait for the stage's first word and check its protocol version."""
+        """Wait for the stage's first word and check its protocol version; one that fails here is ended."""
+        try:
+            self._check_hello(timeout)
+        except PluginError:
+            self.close(grace=0)
+            raise
+
+    def _check_hello(self, timeout: float) -> None:
         try:
             version = self._hello.result(timeout).get("protocol")
         except ChannelClosed:

@@ -1,0 +1,447 @@
+"""Stage processes: real ones, whose plugins raise, exit, hang and look around."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import hearth.isolation.stage as module
+import hearth_api
+from hearth.isolation.environment import Environment
+from hearth.isolation.stage import RemoteError, Stage, StageDied, StageTimeout
+from hearth_api import PluginError
+from hearth_stage.channel import Request
+from hearth_stage.frame import PROTOCOL_VERSION
+
+MISBEHAVING = str(Path(__file__).parents[2] / "bundles" / "misbehaving" / "src")
+CONNECTOR = "misbehaving:MisbehavingSourceConnector"
+Started = Callable[..., Stage]
+
+
+@pytest.fixture
+def started() -> Iterator[Started]:
+    """Start stages that are closed after the test."""
+    stages: list[Stage] = []
+
+    def start(*paths: str, python: str = sys.executable, limit: float | None = 20, **rest: Any) -> Stage:
+        stage = Stage(Environment("test", python, paths or (MISBEHAVING,)), "test-0", limit=limit, **rest)
+        stages.append(stage)
+        return stage
+
+    yield start
+    for stage in stages:
+        stage.close(grace=0)
+
+
+def misbehave(stage: Stage, how: str, limit: float | None = None) -> None:
+    """Have a connector misbehave in its start."""
+    stage.await_hello()
+    stage.call("connector.load", {"python": CONNECTOR})
+    config = {"misbehave.how": how, "misbehave.where": "connector.start"}
+    stage.call("connector.start", {"config": config}, timeout=limit)
+
+
+def look(started: Started, tmp_path: Path, *statements: str) -> list[Any]:
+    """Return what statements, each of which sets ``found``, find in a stage that has ``tmp_path`` as its bundle."""
+    code = "import json\nclass Plugin:\n    def version(self):\n        answers = []\n"
+    for statement in statements:
+        code += textwrap.indent(
+            f"try:\n    {statement}\nexcept Exception as error:\n    found = type(error).__name__\n"
+            "answers.append(found)\n",
+            " " * 8,
+        )
+    (tmp_path / "looker.py").write_text(code + "        return json.dumps(answers)\n")
+    stage = started(str(tmp_path))
+    stage.await_hello()
+    answers: list[Any] = json.loads(stage.call("describe", {"python": "looker:Plugin"}).args["version"])
+    return answers
+
+
+def wait_for_end(pid: int, seconds: float = 10) -> bool:
+    """Wait until a process that is no child of this one is gone."""
+    try:
+        descriptor = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return True
+    try:
+        return bool(select.select([descriptor], [], [], seconds)[0])
+    finally:
+        os.close(descriptor)
+
+
+def test_call_is_answered(started: Started) -> None:
+    """A call goes to the process and its answer comes back."""
+    stage = started()
+    stage.await_hello()
+    assert stage.call("connector.load", {"python": CONNECTOR}).args == {"version": "1.0"}
+    assert stage.is_alive
+
+
+def test_plugin_that_raises_is_an_error_with_its_own_trace(started: Started) -> None:
+    """What a plugin raised arrives with class, message and the trace of the other process; the stage lives on."""
+    stage = started()
+    with pytest.raises(RemoteError, match=r"RuntimeError: raised in connector\.start as configured") as caught:
+        misbehave(stage, "raise")
+    assert "in do_raise" in str(caught.value.trace)
+    assert isinstance(caught.value, PluginError)
+    stage.call("ping")
+
+
+def test_process_that_exits_is_told_from_one_that_raises(started: Started) -> None:
+    """``os._exit`` in a plugin ends the stage only, and the error says with which status."""
+    with pytest.raises(StageDied, match="the stage process of test-0 exited with 3"):
+        misbehave(started(), "exit")
+
+
+def test_process_that_is_killed_says_by_which_signal(started: Started) -> None:
+    """SIGKILL, be it from the plugin or from the kernel short of memory, is named."""
+    stage = started()
+    with pytest.raises(StageDied, match="was killed by signal 9"):
+        misbehave(stage, "kill")
+    assert not stage.is_alive
+    with pytest.raises(StageDied):
+        stage.call("ping")
+    with pytest.raises(StageDied):
+        stage.notify("source.hold")
+
+
+def test_plugin_that_hangs_is_named_by_its_stack(started: Started) -> None:
+    """After the limit the error shows what the process was doing, down to the plugin's line."""
+    with pytest.raises(StageTimeout, match=r"did not answer 'connector\.start' within 0\.3 s") as caught:
+        misbehave(started(), "hang", limit=0.3)
+    assert "in do_hang" in str(caught.value.trace)
+    assert "thread MainThread" in str(caught.value.trace)
+
+
+def test_limit_bounds_every_call_that_names_no_timeout(started: Started) -> None:
+    """A stage's own limit is what tells a plugin that hangs from one that works."""
+    stage = started(limit=0.5)
+    with pytest.raises(StageTimeout, match=r"within 0\.5 s"):
+        misbehave(stage, "hang")
+
+
+def test_plugin_that_hangs_in_native_code_is_ended_all_the_same(
+    started: Started, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A plugin that lets no other thread run cannot even be asked for its stack; closing kills it."""
+    monkeypatch.setattr(module, "STACKS_SECONDS", 0.3)
+    (tmp_path / "greedy.py").write_text(
+        "import re\nclass Plugin:\n    def version(self):\n        re.match('(a+)+$', 'a' * 64 + 'b')\n"
+    )
+    stage = started(str(tmp_path))
+    stage.await_hello()
+    with pytest.raises(StageTimeout) as caught:
+        stage.call("describe", {"python": "greedy:Plugin"}, timeout=0.3)
+    assert "it did not even say what it was doing" in str(caught.value.trace)
+    stage.close(grace=0.1)
+    assert wait_for_end(stage.pid)
+
+
+def test_last_words_are_in_the_trace(started: Started, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """What a process wrote to its error output before it died is part of the error, and of the host's log."""
+    (tmp_path / "talker.py").write_text(
+        "import os, sys\nclass Plugin:\n    def __init__(self):\n"
+        "        print('out of luck', file=sys.stderr, flush=True)\n        os._exit(5)\n"
+    )
+    stage = started(str(tmp_path))
+    stage.await_hello()
+    with pytest.raises(StageDied) as caught:
+        stage.call("describe", {"python": "talker:Plugin"})
+    assert "its last words:\nout of luck" in str(caught.value.trace)
+    assert "[test-0] out of luck" in capfd.readouterr().err
+
+
+def test_sys_exit_ends_the_stage_like_any_exit(started: Started, tmp_path: Path) -> None:
+    """A plugin that calls ``sys.exit`` has left; the task fails instead of waiting for it."""
+    (tmp_path / "leaver.py").write_text("import sys\nclass Plugin:\n    def __init__(self):\n        sys.exit(4)\n")
+    stage = started(str(tmp_path))
+    stage.await_hello()
+    with pytest.raises(StageDied, match="exited with 4"):
+        stage.call("describe", {"python": "leaver:Plugin"})
+
+
+def test_unknown_operation_is_refused_by_name(started: Started) -> None:
+    """An operation the protocol does not know is answered with an error, so that nobody waits."""
+    stage = started()
+    stage.await_hello()
+    with pytest.raises(RemoteError, match=f"protocol {PROTOCOL_VERSION} has no operation 'source.fly'"):
+        stage.call("source.fly")
+
+
+def test_answer_that_is_no_json_is_an_error_not_a_death(started: Started, tmp_path: Path) -> None:
+    """A connector that returns things no frame can carry hears of it; its process lives on."""
+    (tmp_path / "odd.py").write_text(
+        "from misbehaving import MisbehavingSourceConnector\n"
+        "class Odd(MisbehavingSourceConnector):\n    def task_configs(self, max_tasks):\n"
+        "        return [{'it': object()}]\n"
+    )
+    stage = started(str(tmp_path), MISBEHAVING)
+    stage.await_hello()
+    stage.call("connector.load", {"python": "odd:Odd"})
+    with pytest.raises(RemoteError, match="not JSON serializable"):
+        stage.call("connector.task_configs", {"max": 1})
+    stage.call("ping")
+
+
+def test_stage_asks_its_runtime(started: Started) -> None:
+    """What a task reads from the offset store comes from whoever started its stage."""
+    asked: list[Any] = []
+    polled = threading.Event()
+
+    def answer(op: str, args: dict[str, Any]) -> dict[str, Any]:
+        asked.append((op, args))
+        if op == "source.batches":
+            polled.set()
+        return {"offsets": [{"next": 7}]}
+
+    stage = Stage.start(Environment("test", sys.executable, (MISBEHAVING,)), "test-0", answer)
+    try:
+        stage.call("source.start", {"python": CONNECTOR, "config": {"number": "2"}})
+        assert asked == [("offsets.read", {"partitions": [{"task": "2"}]})]
+        stage.notify("source.credit", {"count": 1})
+        assert polled.wait(10)
+        assert asked[1] == ("source.batches", {"groups": [{"results": 1}]})
+    finally:
+        stage.close()
+
+
+def test_request_nobody_answers_is_refused(started: Started) -> None:
+    """A stage whose starter answers nothing fails its plugin's question instead of leaving it without an answer."""
+    stage = started()
+    stage.await_hello()
+    with pytest.raises(RemoteError, match=r"nobody here answers 'offsets\.read'"):
+        stage.call("source.start", {"python": CONNECTOR, "config": {}})
+
+
+def test_bundle_sees_its_own_packages_and_none_of_the_hosts(started: Started, tmp_path: Path) -> None:
+    """Nothing of the host but the author API and the base layer can be imported in a stage (invariant 7)."""
+    (tmp_path / "own_library.py").write_text("VERSION = '1.0'\n")
+    hidden = ["orjson", "click", "confluent_kafka", "pyspark", "pytest", "hearth", "uvicorn", "pluggy"]
+    found = look(
+        started,
+        tmp_path,
+        "from own_library import VERSION as found",
+        "from hearth_api import __name__ as found",
+        "from pyarrow import __name__ as found",
+        *(f"from {name} import __name__ as found" for name in hidden),
+    )
+    assert found == ["1.0", "hearth_api", "pyarrow", *["ModuleNotFoundError"] * len(hidden)]
+
+
+def test_author_api_is_always_the_hosts(started: Started, tmp_path: Path) -> None:
+    """A bundle that brings a copy of the API would speak of other classes than the host, so its copy is not seen."""
+    (tmp_path / "hearth_api").mkdir()
+    (tmp_path / "hearth_api" / "__init__.py").write_text("raise RuntimeError('a copy')\n")
+    (found,) = look(started, tmp_path, "from hearth_api import __file__ as found")
+    assert found == hearth_api.__file__
+
+
+def test_package_of_the_bundle_comes_before_the_base_layer(started: Started, tmp_path: Path) -> None:
+    """A bundle with a pyarrow of its own, even an older one, gets its own; the host's stays behind it."""
+    (tmp_path / "pyarrow").mkdir()
+    (tmp_path / "pyarrow" / "__init__.py").write_text("__version__ = '0.0.1'\n")
+    assert look(
+        started, tmp_path, "from pyarrow import __version__ as found", "from numpy import __name__ as found"
+    ) == ["0.0.1", "numpy"]
+
+
+def test_paths_come_in_the_order_of_the_environment(started: Started, tmp_path: Path) -> None:
+    """Of two directories that hold the same package the first wins, as on every ``sys.path``."""
+    for name in ("first", "second"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "which.py").write_text(f"class Plugin:\n    def version(self): return '{name}'\n")
+    stage = started(str(tmp_path / "first"), str(tmp_path / "second"))
+    stage.await_hello()
+    assert stage.call("describe", {"python": "which:Plugin"}).args["version"] == "first"
+
+
+def test_working_directory_and_variables_add_no_packages(
+    started: Started, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither ``PYTHONPATH`` nor the directory the host was started in reaches a plugin."""
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "stray.py").write_text("")
+    monkeypatch.setenv("PYTHONPATH", str(elsewhere))
+    monkeypatch.chdir(elsewhere)
+    assert look(started, tmp_path, "from stray import __name__ as found") == ["ModuleNotFoundError"]
+
+
+NOTE = textwrap.dedent("""
+    from pathlib import Path
+    from hearth_api import ConfigDef, SourceConnector, SourceTask, Transformation
+
+    class Task(SourceTask):
+        def version(self): return "1"
+        def start(self, props): self.file = Path(props["file"])
+        def poll(self): return None
+        def stop(self): note(self.file, "stopped")
+
+    class Connector(SourceConnector):
+        def version(self): return "1"
+        def config(self): return ConfigDef()
+        def start(self, props): pass
+        def stop(self): pass
+        def task_configs(self, max_tasks): return [{}]
+        def task_class(self): return Task
+
+    class Passing(Transformation):
+        def configure(self, configs): self.file = Path(configs["file"])
+        def apply(self, record): return record
+        def close(self): note(self.file, "closed")
+
+    def note(file, text):
+        with file.open("a") as output:
+            output.write(text + "\\n")
+""")
+
+
+@pytest.mark.parametrize("stops", [True, False])
+def test_end_of_the_connection_stops_the_task_once_and_closes_plugins(
+    started: Started, tmp_path: Path, stops: bool
+) -> None:
+    """A task whose start was entered is stopped exactly once and every plugin closed, however its run ends."""
+    (tmp_path / "noting.py").write_text(NOTE)
+    file = str(tmp_path / "notes")
+    stage = started(str(tmp_path))
+    stage.await_hello()
+    plugin = {"role": "transforms.p", "class_name": "p", "python": "noting:Passing", "config": {"file": file}}
+    stage.call("load", {"plugins": [plugin]})
+    stage.call("source.start", {"python": "noting:Connector", "config": {"file": file}})
+    stage.notify("source.credit", {"count": 1})
+    if stops:
+        stage.call("source.stop")
+    stage.close(grace=10)
+    assert Path(file).read_text().split() == ["stopped", "closed"]
+
+
+def test_process_ends_with_the_connection(started: Started) -> None:
+    """Closing a stage ends its process, which needs no signal when its plugin is idle."""
+    stage = started()
+    stage.await_hello()
+    stage.close(grace=10)
+    assert stage.died().args == ("the stage process of test-0 exited with 0",)
+
+
+def test_plugin_that_does_not_stop_is_killed(started: Started) -> None:
+    """A plugin that hangs holds up nobody: its process is killed after the grace."""
+    stage = started()
+    with pytest.raises(StageTimeout):
+        misbehave(stage, "hang", limit=0.1)
+    stage.close(grace=0.1)
+    assert stage.died().args == ("the stage process of test-0 was killed by signal 9",)
+
+
+def test_death_is_noticed_though_a_forked_process_lives_on(started: Started, tmp_path: Path) -> None:
+    """A process that a plugin forked does not keep the connection open when the stage dies."""
+    (tmp_path / "parent.py").write_text(
+        "import os, threading\nclass Plugin:\n    def version(self):\n"
+        "        pid = os.fork()\n        if pid == 0:\n            threading.Event().wait(30)\n"
+        "            os._exit(0)\n        return str(pid)\n"
+    )
+    died = threading.Event()
+    stage = started(str(tmp_path), on_death=died.set)
+    stage.await_hello()
+    child = int(stage.call("describe", {"python": "parent:Plugin"}).args["version"])
+    try:
+        stage.kill()
+        assert died.wait(5)
+    finally:
+        os.kill(child, signal.SIGKILL)
+
+
+def test_stage_outlives_the_thread_that_started_it(started: Started) -> None:
+    """Stages are started from short-lived threads, too; Linux must not take those for the parent."""
+    stages: list[Stage] = []
+    thread = threading.Thread(target=lambda: stages.append(started()))
+    thread.start()
+    thread.join()
+    stages[0].await_hello()
+    stages[0].call("ping")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends a child with its parent")
+def test_stage_dies_with_the_process_that_started_it() -> None:
+    """A host or task runtime that is killed leaves no stage behind, even one that hangs."""
+    code = (
+        "import sys\nfrom hearth.isolation.environment import Environment\nfrom hearth.isolation.stage import Stage\n"
+        f"stage = Stage.start(Environment('t', sys.executable, ({MISBEHAVING!r},)), 't')\n"
+        f"stage.call('connector.load', {{'python': {CONNECTOR!r}}})\n"
+        "stage.begin('connector.start', {'config': {'misbehave.how': 'hang', 'misbehave.where': 'connector.start'}})\n"
+        "print(stage.pid, flush=True)\nsys.stdin.read()\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, text=True
+    ) as parent:
+        assert parent.stdout is not None
+        pid = int(parent.stdout.readline())
+        parent.kill()
+    assert wait_for_end(pid)
+
+
+def script(tmp_path: Path, text: str) -> str:
+    """Write a program to be taken for an interpreter."""
+    path = tmp_path / "python"
+    path.write_text(text)
+    path.chmod(0o755)
+    return str(path)
+
+
+def test_interpreter_that_ends_at_once_is_a_death(started: Started, tmp_path: Path) -> None:
+    """An interpreter that does not start a stage is reported with its status and words."""
+    stage = started(python=script(tmp_path, "#!/bin/sh\necho 'no such interpreter' >&2\nexit 7\n"))
+    with pytest.raises(StageDied, match="exited with 7") as caught:
+        stage.await_hello()
+    assert "no such interpreter" in str(caught.value.trace)
+
+
+def test_process_that_never_speaks_is_ended(started: Started, tmp_path: Path) -> None:
+    """A process that does not say hello in time is not left behind."""
+    stage = started(python=script(tmp_path, "#!/bin/sh\nexec sleep 60\n"))
+    with pytest.raises(StageTimeout, match="'start'"):
+        stage.await_hello(timeout=0.2)
+    assert stage.died().args == ("the stage process of test-0 was killed by signal 9",)
+
+
+def test_stage_of_another_protocol_is_refused(started: Started, tmp_path: Path) -> None:
+    """A stage that speaks another version is told from one that works, and ended."""
+    code = (
+        f"#!{sys.executable}\nimport socket, sys\n"
+        'text = b\'{"op":"hello","args":{"protocol":99}}\'\n'
+        "sock = socket.socket(fileno=int(sys.argv[4]))\n"
+        "sock.sendall((4 + len(text)).to_bytes(4, 'little') + len(text).to_bytes(4, 'little') + text)\nsock.recv(1)\n"
+    )
+    stage = started(python=script(tmp_path, code))
+    with pytest.raises(PluginError, match=f"speaks protocol 99, this host {PROTOCOL_VERSION}"):
+        stage.await_hello()
+    assert not stage.is_alive
+
+
+def test_request_of_the_stage_may_be_answered_later(started: Started) -> None:
+    """``on_request`` may keep a request and answer it from another thread."""
+    kept: list[Request] = []
+    came = threading.Event()
+
+    def keep(request: Request) -> None:
+        kept.append(request)
+        came.set()
+
+    stage = started(on_request=keep)
+    stage.await_hello()
+    answer = stage.begin("source.start", {"python": CONNECTOR, "config": {}})
+    assert came.wait(10)
+    assert not answer.done()
+    kept[0].reply({"offsets": [None]})
+    assert stage.result(answer, "source.start").args["wants_records"] is False
