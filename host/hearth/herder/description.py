@@ -7,9 +7,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from hearth.discovery import Plugin
+from hearth.foundation.directory import cache_directory
 from hearth.herder.plugin import PluginDirectory
-from hearth.herder.stage import CALL_SECONDS
-from hearth.isolation.stage import Stage
 from hearth_api import ConfigDef, ConfigType, Importance, Width
 from hearth_api.config import NO_DEFAULT
 from hearth_stage.load import load_class
@@ -44,12 +43,11 @@ class Describer:
             return definition
         if plugin.definitions is not None:
             return definition_from_json(plugin.definitions)
-        stage = Stage.start(self._directory.environment(plugin), plugin.class_name)
-        try:
-            reply = stage.call("describe", {"python": plugin.python}, timeout=CALL_SECONDS)
-        finally:
-            stage.close()
-        return definition_from_json(reply.args["config"])
+        from hearth.packaging.description import DescriptionStore  # few hosts ever need it
+
+        environment = self._directory.environment(plugin)
+        store = DescriptionStore(cache_directory("descriptions"))
+        return definition_from_json(store.of(environment, plugin.python, plugin.type, plugin.class_name).config)
 
 
 def definition_from_json(keys: Iterable[Mapping[str, Any]]) -> ConfigDef:

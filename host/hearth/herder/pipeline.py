@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from hearth.discovery import Plugin, PluginType
 from hearth.herder.plugin import PluginDirectory
 from hearth.isolation.environment import Environment
+from hearth.runtime.client import consumer_config, producer_config
 from hearth.runtime.config import ConnectorConfig, WorkerConfig
 from hearth.runtime.config.connector import CONVERTER_KEYS, VERSION_SUFFIX
 from hearth.runtime.spec import LinkAddress, PluginSpec, TaskSpec
 from hearth_api import ConfigError, NotFoundError
+
+log = logging.getLogger(__name__)
 
 VERSION = "plugin.version"
 _OWN_OF_TRANSFORM = ("type", "predicate", "negate", VERSION)
@@ -61,7 +65,8 @@ class Planner:
     def plan(
         self, connector: Plugin, version: str | None, config: Mapping[str, str], tasks: Sequence[Mapping[str, str]]
     ) -> list[TaskPlan]:
-        """Return the plans of all tasks of a connector."""
+        """Return the plans of all tasks of a connector, and log what its clients cannot honour."""
+        self._check_clients(connector, config)
         pipeline = _Pipeline(self.directory, self.worker, config)
         pipeline.add_task(connector, version)
         pipeline.add_converters()
@@ -80,6 +85,13 @@ class Planner:
             )
             for number, task_config in enumerate(tasks)
         ]
+
+    def _check_clients(self, connector: Plugin, config: Mapping[str, str]) -> None:
+        """Log which of the connector's own client settings cannot be honoured; the worker's were at its start."""
+        make = producer_config if connector.type is PluginType.SOURCE else consumer_config
+        servers = {"bootstrap.servers": self.worker.originals["bootstrap.servers"]}
+        for warning in make(servers, config, config["name"], 0).warnings:
+            log.warning("connector %r: %s", config["name"], warning)
 
 
 class _Pipeline:

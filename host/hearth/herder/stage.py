@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import weakref
 from collections.abc import Mapping
 from typing import Any, Protocol
 
@@ -118,6 +119,7 @@ class StagePool:
     def __init__(self, idle_seconds: float = IDLE_SECONDS) -> None:
         self._idle_seconds = idle_seconds
         self._idle: list[ConnectorStage] = []
+        self._made: weakref.WeakSet[ConnectorStage] = weakref.WeakSet()
         self._lock = threading.Lock()
         self._is_closed = False
 
@@ -128,7 +130,10 @@ class StagePool:
                 if stage.plugin == plugin and stage.is_alive:
                     self._idle.remove(stage)
                     return stage
-        return ConnectorStage(plugin, environment)
+        stage = ConnectorStage(plugin, environment)
+        with self._lock:
+            self._made.add(stage)
+        return stage
 
     def give(self, stage: ConnectorStage) -> None:
         """Take back an instance that was never started."""
@@ -142,11 +147,12 @@ class StagePool:
         stage.close()
 
     def close(self) -> None:
-        """End all idle processes."""
+        """End all processes, also one whose connector hangs in a call."""
         with self._lock:
             self._is_closed = True
-            idle, self._idle = self._idle, []
-        for stage in idle:
+            made = list(self._made)
+            self._idle.clear()
+        for stage in made:
             stage.close()
 
     def _expire(self, stage: ConnectorStage) -> None:

@@ -1,0 +1,118 @@
+"""A standalone host: all its parts, put together, started and stopped in order."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+
+import hearth
+from hearth.discovery import Catalogue, discover, split_plugin_path
+from hearth.foundation.directory import cache_directory
+from hearth.herder.cluster import ClusterLookup
+from hearth.herder.crew import Crew
+from hearth.herder.herder import Herder
+from hearth.herder.plugin import PluginDirectory
+from hearth.herder.status import StatusBoard
+from hearth.isolation.environment import EnvironmentStore
+from hearth.rest.app import Health, ServerInfo, new_app
+from hearth.rest.listener import open_listeners, worker_id
+from hearth.rest.server import RestServer
+from hearth.runtime.config import StandaloneConfig
+from hearth.runtime.link import TaskLinkServer
+from hearth.spark.launcher import SparkLauncher, link_host
+from hearth.storage import FileOffsetStore, MemoryConfigStore, MemoryStatusStore
+from hearth_api import ConnectError
+
+log = logging.getLogger(__name__)
+
+KAFKA_VERSION, KAFKA_COMMIT = "4.3.1", "26b251a451ce941d"
+"""What the root of the REST API answers: clients look for the Kafka Connect whose API this is."""
+
+
+class SparkFailed(ConnectError):
+    """Spark did not start, so no task can run."""
+
+    code = "environment.spark"
+
+
+class StandaloneHost:
+    """One host that works alone.
+
+    What takes a while begins early and side by side: reading plugins, asking for the cluster's id, and, once the REST
+    API is up, starting Spark.
+    """
+
+    def __init__(self, worker: StandaloneConfig, say: Callable[[str], None], free_port: bool = False) -> None:
+        self._worker = worker
+        self._say = say
+        self._free_port = free_port
+        self._failed = threading.Event()
+        self._failure: str | None = None
+        self._stops: list[Callable[[], None]] = []
+        self.health = Health()
+        self.herder: Herder
+
+    def start(self) -> None:
+        """Start everything; the REST API answers when this returns, Spark goes on warming up."""
+        worker = self._worker
+        cluster = ClusterLookup(worker.originals, self._say)
+        cluster.start()
+        catalogue = _in_background(lambda: discover(self._plugin_path()))
+        offsets = FileOffsetStore(worker.offset_file)
+        sockets = open_listeners(worker, self._free_port)
+        self._stops += [each.close for each in sockets]
+        cluster_id = cluster.wait()
+        self._warn_of_rejected(catalogue.result())
+        directory = PluginDirectory(catalogue.result, EnvironmentStore(cache_directory("environments")))
+        launcher = SparkLauncher(worker.originals, self._fail)
+        link = TaskLinkServer(lambda event: crew.on_event(event), offsets, link_host(worker.originals))
+        board = StatusBoard(MemoryStatusStore(), worker_id(worker, sockets))
+        crew = Crew(launcher, link, board, worker.task_shutdown_graceful_timeout_ms / 1000)
+        self.herder = Herder(worker, directory, MemoryConfigStore(), offsets, board, crew)
+        info = ServerInfo(KAFKA_VERSION, KAFKA_COMMIT, cluster_id)
+        server = RestServer(new_app(worker, self.herder, directory, info, self.health), sockets)
+        link.start()
+        self._stops += [link.close, launcher.stop, self.herder.shut_down, server.stop]
+        server.start()
+        launcher.start()
+        addresses = ", ".join(f"http://{each.getsockname()[0]}:{each.getsockname()[1]}" for each in sockets)
+        self._say(f"Hearth {hearth.__version__} serves {addresses}, Kafka cluster {cluster_id}")
+
+    def wait(self) -> None:
+        """Wait for ever, or until a signal interrupts; raises SparkFailed when no task can run."""
+        self._failed.wait()
+        raise SparkFailed(self._failure, hint="the lines above it say more; check Java and the spark.* keys")
+
+    def stop(self) -> None:
+        """Stop everything that was started, the last first: no request comes in while tasks drain."""
+        while self._stops:
+            stop = self._stops.pop()
+            try:
+                stop()
+            except Exception:
+                log.exception("a part of the host did not stop as it should")
+
+    def _fail(self, reason: str) -> None:
+        self._failure = reason
+        self._failed.set()
+
+    def _plugin_path(self) -> list[Path]:
+        given = self._worker.plugin_path
+        if given is not None:
+            return split_plugin_path(",".join(given))
+        own = Path(hearth.__file__).resolve().parents[2] / "plugin_path"
+        return [own] if own.is_dir() else []
+
+    def _warn_of_rejected(self, catalogue: Catalogue) -> None:
+        for each in catalogue.rejected:
+            log.warning("plugin.path: %s is left out: %s (%s)", each.location, each.reason, each.hint)
+
+
+def _in_background(job: Callable[[], Catalogue]) -> Future[Catalogue]:
+    with_thread = ThreadPoolExecutor(1, thread_name_prefix="discovery")
+    future = with_thread.submit(job)
+    with_thread.shutdown(wait=False)
+    return future

@@ -1,0 +1,81 @@
+"""The Kafka cluster a host belongs to: without it there is nothing to do."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from hearth.runtime.client import admin_config
+from hearth_api import ConnectError
+
+log = logging.getLogger(__name__)
+
+TIMEOUT_KEY = "default.api.timeout.ms"
+TIMEOUT_MS = 60_000
+PROGRESS_SECONDS = 5.0
+_ATTEMPT_SECONDS = 1.0
+# Asking for the metadata of one topic answers the same as for all, and does not grow with the cluster.
+_TOPIC = "__consumer_offsets"
+
+
+class BrokerUnreachable(ConnectError):
+    """No broker answered in time."""
+
+    code = "environment.broker"
+
+
+class ClusterLookup:
+    """Asks for the cluster's id, from a thread of its own, until a broker answers or time is up.
+
+    As in Kafka Connect a worker does not start without it: what is wrong with the address of the cluster, or with the
+    way to it, shows at once and not when the first task fails.
+    """
+
+    def __init__(self, worker: Mapping[str, str], on_progress: Callable[[str], None]) -> None:
+        self._servers = worker["bootstrap.servers"]
+        self._config = admin_config(worker).config
+        self._seconds = int(worker.get(TIMEOUT_KEY, TIMEOUT_MS)) / 1000
+        self._on_progress = on_progress
+        self._id: str | None = None
+        self._reason: Any = "no answer"
+        self._thread = threading.Thread(target=self._look_up, name="cluster-id", daemon=True)
+
+    def start(self) -> None:
+        """Begin to ask."""
+        self._thread.start()
+
+    def wait(self) -> str:
+        """Return the id, telling about the progress; raises BrokerUnreachable when no broker answers in time."""
+        began = time.monotonic()
+        while self._thread.is_alive():
+            self._thread.join(PROGRESS_SECONDS)
+            if self._thread.is_alive():
+                waited = time.monotonic() - began
+                self._on_progress(
+                    f"waiting for a broker at bootstrap.servers={self._servers} ({waited:.0f} s): {self._reason}"
+                )
+        if self._id is None:
+            raise BrokerUnreachable(
+                f"no broker answered at bootstrap.servers={self._servers!r} within {self._seconds:g} s: "
+                f"{self._reason}",
+                hint="start Kafka (`hearth broker` runs one on this machine) or correct bootstrap.servers",
+            )
+        return self._id
+
+    def _look_up(self) -> None:
+        from confluent_kafka import KafkaException
+        from confluent_kafka.admin import AdminClient
+
+        deadline = time.monotonic() + self._seconds
+        client = AdminClient({**self._config, "error_cb": self._note, "logger": log})
+        while self._id is None and time.monotonic() < deadline:
+            try:
+                self._id = client.list_topics(_TOPIC, timeout=min(_ATTEMPT_SECONDS, self._seconds)).cluster_id
+            except KafkaException as error:
+                log.debug("no answer from %s: %s", self._servers, error)
+
+    def _note(self, error: Any) -> None:
+        self._reason = error.str()
