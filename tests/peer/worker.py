@@ -74,7 +74,11 @@ class Worker(ABC):
         eventually(lambda: name not in self.rest.call("GET", "/connectors").json, timeout)
 
     def __enter__(self) -> Worker:
-        self.start()
+        try:
+            self.start()
+        except BaseException:
+            self.stop()
+            raise
         return self
 
     def __exit__(self, *_error: object) -> None:
