@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import socket
 import subprocess
 import sys
@@ -28,6 +29,9 @@ LAST_WORDS = 200
 """Lines of a stage's error output that are kept for the trace."""
 
 _PROGRAM = str(Path(hearth_stage.__file__).parent)
+
+_MEMORY = {"ARROW_DEFAULT_MEMORY_POOL": "system", "MALLOC_ARENA_MAX": "2"}
+"""Allocators that give memory back: a stage holds one batch at a time, not the largest it ever had."""
 
 # Linux kills a stage when the *thread* that started it ends, so one thread that never ends starts them all.
 _starter = ThreadPoolExecutor(max_workers=1, thread_name_prefix="stage-starter")
@@ -238,6 +242,7 @@ class Stage:
 def _spawn(command: list[str], descriptor: int) -> subprocess.Popen[str]:
     return subprocess.Popen(
         command,
+        env={**os.environ, **_MEMORY},
         pass_fds=[descriptor],
         stdin=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
