@@ -1,0 +1,12 @@
+"""Kafka Connect's converters for text and bytes, and its converter for headers.
+
+`string` and `byte_array` convert keys, values and headers, single values or whole columns; between binary and text a
+column changes its type and nothing is copied. `simple_header` guesses the type of a header from its text.
+`charset` holds what Java's encodings do differently from Python's.
+"""
+
+from hearth_converters.byte_array import ByteArrayConverter
+from hearth_converters.simple_header import SimpleHeaderConverter
+from hearth_converters.string import StringConverter
+
+__all__ = ["ByteArrayConverter", "SimpleHeaderConverter", "StringConverter"]

@@ -1,0 +1,80 @@
+"""The converter of bytes: passes them on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from hearth_api import (
+    OPTIONAL_BYTES_SCHEMA,
+    BatchConverter,
+    ColumnRun,
+    ConfigDef,
+    DataError,
+    HeaderConverter,
+    Headers,
+    Schema,
+    SchemaAndValue,
+    Type,
+    column_to_values,
+    converter_config_def,
+    is_logical,
+)
+
+
+class ByteArrayConverter(BatchConverter, HeaderConverter):
+    """Kafka's `org.apache.kafka.connect.converters.ByteArrayConverter`."""
+
+    def version(self) -> str:
+        """Return the version of the Kafka class this one stands for."""
+        return "4.3.1"
+
+    def config(self) -> ConfigDef:
+        """Return the one key that all converters share."""
+        return converter_config_def()
+
+    def configure(self, configs: Mapping[str, Any], is_key: bool | None = None) -> None:
+        """Take no settings."""
+
+    def from_connect_data(
+        self, topic: str, schema: Schema | None, value: Any, headers: Headers | None = None
+    ) -> bytes | None:
+        """Return bytes as they are; anything else raises a DataError."""
+        _check(schema)
+        if value is None or isinstance(value, bytes):
+            return value
+        if isinstance(value, (bytearray, memoryview)):
+            return bytes(value)
+        kind = type(value).__qualname__
+        raise DataError(f"ByteArrayConverter is not compatible with objects of type class {kind}")
+
+    def to_connect_data(self, topic: str, data: bytes | None, headers: Headers | None = None) -> SchemaAndValue:
+        """Return the bytes as optional bytes."""
+        return SchemaAndValue(OPTIONAL_BYTES_SCHEMA, data)
+
+    def from_connect_header(self, topic: str, header_key: str, schema: Schema | None, value: Any) -> bytes | None:
+        """Return what `from_connect_data` returns."""
+        return self.from_connect_data(topic, schema, value)
+
+    def to_connect_header(self, topic: str, header_key: str, data: bytes | None) -> SchemaAndValue:
+        """Return what `to_connect_data` returns."""
+        return self.to_connect_data(topic, data)
+
+    def from_connect_batch(self, topic: str, schema: Schema | None, column: Any) -> Any:
+        """Return the column itself when it holds bytes."""
+        import pyarrow as pa
+
+        _check(schema)
+        if schema is not None and not is_logical(schema):
+            return column
+        values = column_to_values(schema, column)
+        return pa.array([self.from_connect_data(topic, schema, value) for value in values], pa.binary())
+
+    def to_connect_batch(self, topic: str, data: Any) -> list[ColumnRun]:
+        """Return the data itself."""
+        return [ColumnRun(OPTIONAL_BYTES_SCHEMA, data)]
+
+
+def _check(schema: Schema | None) -> None:
+    if schema is not None and schema.type is not Type.BYTES:
+        raise DataError(f"Invalid schema type for ByteArrayConverter: {schema.type}")

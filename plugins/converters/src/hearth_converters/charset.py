@@ -1,0 +1,69 @@
+"""Encodings under the names Java gives them, and with the bytes Java writes.
+
+What cannot be encoded becomes a question mark, what cannot be decoded becomes U+FFFD, as often as in Java.
+"""
+
+from __future__ import annotations
+
+import codecs
+from dataclasses import dataclass
+
+from hearth_api import ConfigError
+
+_REPLACE = "hearth_converters.replace"
+
+
+@dataclass(frozen=True)
+class Charset:
+    """One encoding: how to write it, and how to read it when there is no byte order mark."""
+
+    name: str
+    is_utf8: bool
+    writes: str
+    reads: str
+    mark: bytes = b""
+
+    def encode(self, text: str) -> bytes:
+        """Return the bytes of a text."""
+        return self.mark + text.encode(self.writes, "replace")
+
+    def decode(self, data: bytes) -> str:
+        """Return the text of bytes."""
+        if self.is_utf8:
+            return data.decode("utf-8", _REPLACE)
+        reads = self.reads
+        # Java takes UTF-16 and UTF-32 without byte order mark for big-endian, Python for what the machine is.
+        if reads in ("utf-16", "utf-32") and not data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+            reads += "-be"
+        return data.decode(reads, "replace")
+
+
+def charset(name: str) -> Charset:
+    """Return the encoding of a name; an unknown one raises a ConfigError."""
+    try:
+        known = codecs.lookup(name)
+        is_text = "a".encode(name).decode(name) == "a"
+    except (LookupError, UnicodeError, ValueError) as error:
+        raise ConfigError(f"Unsupported encoding {name}") from error
+    if not is_text:
+        raise ConfigError(f"Unsupported encoding {name}")
+    if known.name == "utf-16":
+        return Charset(name, False, "utf-16-be", "utf-16", codecs.BOM_UTF16_BE)
+    if known.name == "utf-32":
+        return Charset(name, False, "utf-32-be", "utf-32")
+    return Charset(name, known.name == "utf-8", known.name, known.name)
+
+
+def _replace(error: UnicodeError) -> tuple[str, int]:
+    """Replace what is not UTF-8 by one mark; Java takes an encoded surrogate for one error and not for three."""
+    if not isinstance(error, UnicodeDecodeError):
+        raise error
+    data, start, end = error.object, error.start, error.end
+    if data[start] == 0xED and 0xA0 <= data[start + 1 : start + 2][0:1].ljust(1)[0] <= 0xBF:
+        end = start + 2
+        if data[end : end + 1] and 0x80 <= data[end] <= 0xBF:
+            end += 1
+    return "\ufffd", end
+
+
+codecs.register_error(_REPLACE, _replace)

@@ -1,0 +1,55 @@
+"""The converter of headers that finds the type in the text."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+from hearth_api import (
+    BYTES_SCHEMA,
+    ConfigDef,
+    ConnectError,
+    HeaderConverter,
+    Schema,
+    SchemaAndValue,
+    convert_to_string,
+    parse_string,
+)
+from hearth_converters.charset import charset
+
+log = logging.getLogger(__name__)
+_UTF8 = charset("UTF-8")
+
+
+class SimpleHeaderConverter(HeaderConverter):
+    """Kafka's `org.apache.kafka.connect.storage.SimpleHeaderConverter`."""
+
+    def version(self) -> str:
+        """Return the version of the Kafka class this one stands for."""
+        return "4.3.1"
+
+    def config(self) -> ConfigDef:
+        """Return no keys."""
+        return ConfigDef()
+
+    def configure(self, configs: Mapping[str, Any]) -> None:
+        """Take no settings."""
+
+    def from_connect_header(self, topic: str, header_key: str, schema: Schema | None, value: Any) -> bytes | None:
+        """Return the value as text in UTF-8; None stays None."""
+        text = convert_to_string(schema, value)
+        return None if text is None else _UTF8.encode(text)
+
+    def to_connect_header(self, topic: str, header_key: str, data: bytes | None) -> SchemaAndValue:
+        """Return the value the text stands for: the narrowest number, a boolean, an array, a map, or the text.
+
+        Text that makes the parser fail is given as bytes, with a warning.
+        """
+        if data is None:
+            return SchemaAndValue(None, None)
+        try:
+            return parse_string(_UTF8.decode(data))
+        except (ConnectError, ValueError, ArithmeticError, RecursionError) as error:
+            log.warning("header %r on topic %r is given as bytes: %s", header_key, topic, error)
+            return SchemaAndValue(BYTES_SCHEMA, data)

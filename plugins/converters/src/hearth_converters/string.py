@@ -1,0 +1,110 @@
+"""The converter of texts: writes what Java's `toString()` gives, reads texts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from hearth_api import (
+    CONVERTER_TYPE_CONFIG,
+    OPTIONAL_STRING_SCHEMA,
+    BatchConverter,
+    ColumnRun,
+    ConfigDef,
+    ConverterType,
+    HeaderConverter,
+    Headers,
+    Importance,
+    Schema,
+    SchemaAndValue,
+    Settings,
+    Type,
+    Width,
+    column_to_values,
+    converter_config_def,
+    is_logical,
+    java_text,
+    key,
+)
+from hearth_converters.charset import charset
+
+_KIND = converter_config_def().keys[CONVERTER_TYPE_CONFIG]
+_AS_DIGITS = (Type.INT8, Type.INT16, Type.INT32, Type.INT64, Type.BOOLEAN)
+
+
+class StringConverterSettings(Settings):
+    """The keys of Kafka's StringConverter."""
+
+    converter_type: str = key(_KIND.name, check=_KIND.validator, importance=_KIND.importance, doc=_KIND.doc)
+    encoding: str | None = key(
+        "converter.encoding", default="UTF-8", importance=Importance.HIGH,
+        doc="Name of the encoding between texts and bytes.", width=Width.MEDIUM, display_name="Encoding",
+    )  # fmt: skip
+
+
+class StringConverter(BatchConverter, HeaderConverter):
+    """Kafka's `org.apache.kafka.connect.storage.StringConverter`."""
+
+    def version(self) -> str:
+        """Return the version of the Kafka class this one stands for."""
+        return "4.3.1"
+
+    def config(self) -> ConfigDef:
+        """Return the keys of the converter."""
+        return StringConverterSettings.definition()
+
+    def configure(self, configs: Mapping[str, Any], is_key: bool | None = None) -> None:
+        """Take the settings; as a header converter there is no `is_key`, and the type is in the settings."""
+        if is_key is not None:
+            kind = ConverterType.KEY if is_key else ConverterType.VALUE
+            configs = {**configs, CONVERTER_TYPE_CONFIG: str(kind)}
+        encoding = StringConverterSettings(configs).encoding
+        self._charset = charset("UTF-8" if encoding is None else encoding)
+
+    def from_connect_data(
+        self, topic: str, schema: Schema | None, value: Any, headers: Headers | None = None
+    ) -> bytes | None:
+        """Return the text of any value, whatever the schema says; None stays None."""
+        return None if value is None else self._charset.encode(java_text(value, schema))
+
+    def to_connect_data(self, topic: str, data: bytes | None, headers: Headers | None = None) -> SchemaAndValue:
+        """Return the bytes as an optional text."""
+        return SchemaAndValue(OPTIONAL_STRING_SCHEMA, None if data is None else self._charset.decode(data))
+
+    def from_connect_header(self, topic: str, header_key: str, schema: Schema | None, value: Any) -> bytes | None:
+        """Return what `from_connect_data` returns."""
+        return self.from_connect_data(topic, schema, value)
+
+    def to_connect_header(self, topic: str, header_key: str, data: bytes | None) -> SchemaAndValue:
+        """Return what `to_connect_data` returns."""
+        return self.to_connect_data(topic, data)
+
+    def from_connect_batch(self, topic: str, schema: Schema | None, column: Any) -> Any:
+        """Return the texts of a column; a column of texts only changes its type."""
+        import pyarrow as pa
+
+        if self._charset.is_utf8 and schema is not None and not is_logical(schema):
+            if schema.type is Type.STRING:
+                return column.cast(pa.binary())
+            if schema.type in _AS_DIGITS:
+                return column.cast(pa.string()).cast(pa.binary())
+        if self._charset.is_utf8 and schema is None:
+            from hearth_converters.plain import bare_texts
+
+            column = bare_texts(column)
+            if column is not None:
+                return column
+        values = column_to_values(schema, column)
+        return pa.array([self.from_connect_data(topic, schema, value) for value in values], pa.binary())
+
+    def to_connect_batch(self, topic: str, data: Any) -> list[ColumnRun]:
+        """Return a column of optional texts; bytes that are UTF-8 are not copied."""
+        import pyarrow as pa
+
+        try:
+            if self._charset.is_utf8:
+                return [ColumnRun(OPTIONAL_STRING_SCHEMA, data.cast(pa.string()))]
+        except pa.ArrowInvalid:
+            pass  # some row is not UTF-8, and gets marks in the places of its errors
+        texts = [None if one is None else self._charset.decode(one) for one in data.to_pylist()]
+        return [ColumnRun(OPTIONAL_STRING_SCHEMA, pa.array(texts, pa.string()))]

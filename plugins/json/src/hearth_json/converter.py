@@ -1,0 +1,130 @@
+"""The converter itself: settings, caches, envelopes, and the way to both forms."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from hearth_api import (
+    CONVERTER_TYPE_CONFIG,
+    BatchConverter,
+    ColumnRun,
+    ConfigDef,
+    ConverterType,
+    DataError,
+    HeaderConverter,
+    Headers,
+    Schema,
+    SchemaAndValue,
+)
+from hearth_json.schema_reader import SchemaReader
+from hearth_json.schema_writer import SchemaWriter
+from hearth_json.setting import JsonConverterSettings
+from hearth_json.tree import read_tree
+from hearth_json.value_reader import ValueReader
+from hearth_json.value_writer import ValueWriter
+
+if TYPE_CHECKING:
+    from hearth_json.column_writer import ColumnWriter
+    from hearth_json.envelope import BatchReader
+
+_NO_ENVELOPE = (
+    'JsonConverter with schemas.enable requires "schema" and "payload" fields and may not contain additional fields.'
+    " If you are trying to deserialize plain JSON data, set schemas.enable=false in your converter configuration."
+)
+_NO_SCHEMA = "Failed to parse schema in converter config due to serialization error: "
+
+
+class JsonConverter(BatchConverter, HeaderConverter):
+    """Kafka's `org.apache.kafka.connect.json.JsonConverter`."""
+
+    _schema: Schema | None = None
+
+    def version(self) -> str:
+        """Return the version of the Kafka class this one stands for."""
+        return "4.3.1"
+
+    def config(self) -> ConfigDef:
+        """Return the keys of the converter."""
+        return JsonConverterSettings.definition()
+
+    def configure(self, configs: Mapping[str, Any], is_key: bool | None = None) -> None:
+        """Take the settings; as a header converter there is no `is_key`, and the type is in the settings."""
+        if is_key is not None:
+            kind = ConverterType.KEY if is_key else ConverterType.VALUE
+            configs = {**configs, CONVERTER_TYPE_CONFIG: str(kind)}
+        settings = JsonConverterSettings(configs)
+        self._settings = settings
+        self._values = ValueWriter(settings)
+        self._schemas = SchemaWriter(self._values, settings.schemas_cache_size)
+        self._value_reader = ValueReader(settings)
+        self._schema_reader = SchemaReader(self._value_reader)
+        self._schema = self._fixed_schema(settings.schema_content)
+        self._column_writer: ColumnWriter | None = None
+        self._batch_reader: BatchReader | None = None
+
+    def from_connect_data(
+        self, topic: str, schema: Schema | None, value: Any, headers: Headers | None = None
+    ) -> bytes | None:
+        """Return the JSON of a value, in an envelope when schemas are enabled; nothing at all gives None."""
+        if schema is None and value is None:
+            return None
+        text = self._values.text(schema, value)
+        if self._settings.schemas_enable:
+            text = f'{{"schema":{self._schemas.text(schema)},"payload":{text}}}'
+        return text.encode()
+
+    def to_connect_data(self, topic: str, data: bytes | None, headers: Headers | None = None) -> SchemaAndValue:
+        """Return schema and value of JSON bytes."""
+        if data is None:
+            return SchemaAndValue(None, None)
+        tree = read_tree(data)
+        if not self._settings.schemas_enable:
+            return SchemaAndValue(None, self._value_reader.value(None, tree))
+        if self._schema is not None:
+            return SchemaAndValue(self._schema, self._value_reader.value(self._schema, tree))
+        if not isinstance(tree, dict) or tree.keys() != {"schema", "payload"}:
+            raise DataError(_NO_ENVELOPE)
+        schema = self._schema_reader.schema(tree["schema"])
+        return SchemaAndValue(schema, self._value_reader.value(schema, tree["payload"]))
+
+    def from_connect_header(self, topic: str, header_key: str, schema: Schema | None, value: Any) -> bytes | None:
+        """Return what `from_connect_data` returns."""
+        return self.from_connect_data(topic, schema, value)
+
+    def to_connect_header(self, topic: str, header_key: str, data: bytes | None) -> SchemaAndValue:
+        """Return what `to_connect_data` returns."""
+        return self.to_connect_data(topic, data)
+
+    def from_connect_batch(self, topic: str, schema: Schema | None, column: Any) -> Any:
+        """Return the JSON of every value of a column."""
+        if self._column_writer is None:
+            from hearth_json.column_writer import ColumnWriter  # Arrow only where there are columns
+
+            self._column_writer = ColumnWriter(self._settings, self._values, self._schemas)
+        return self._column_writer.messages(schema, column)
+
+    def to_connect_batch(self, topic: str, data: Any) -> list[ColumnRun]:
+        """Return the values of a column of JSON, split where the schema changes."""
+        if self._batch_reader is None:
+            from hearth_json.envelope import BatchReader
+
+            self._batch_reader = BatchReader(
+                self._settings, self._schema_reader, self._value_reader, self._schema, self._plain_form
+            )
+        return self._batch_reader.runs(data)
+
+    def _plain_form(self, data: bytes) -> SchemaAndValue:
+        return self.to_connect_data("", data)
+
+    def close(self) -> None:
+        """Hold nothing, so do nothing."""
+
+    def _fixed_schema(self, content: str | None) -> Schema | None:
+        if not content:
+            return None
+        try:
+            tree = read_tree(content.encode())
+        except DataError as error:
+            raise DataError(_NO_SCHEMA) from error
+        return self._schema_reader.schema(tree)

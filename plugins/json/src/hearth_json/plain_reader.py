@@ -1,0 +1,131 @@
+"""JSON without schema to a column: the JSON text of every value, as the API keeps it.
+
+Most JSON already is that text. To prove it, many rows are parsed at once, with a mark between them that occurs in no
+row, so that a mark which the parser finds between two values stands between two rows. The parsed values are written
+again: where the bytes are the same, the row was its own text.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import orjson
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from hearth_json.column_reader import Part
+from hearth_json.leaf import as_string
+from hearth_json.scan import may_hold_odd_number
+from hearth_json.text_column import memory
+
+_MARK = "\x7f"
+_BETWEEN = f',"{_MARK}",'.encode()
+# In a text written anew: a number with an exponent or a tiny one, which orjson and Python print differently, an
+# integer that may not fit, a negative zero, or a tag.
+_ODD = (
+    r"(?:^|[:,\[])(?:-?(?:[0-9]+(?:\.[0-9]+)?[eE]|0\.0000|[0-9]{19})|-0\.0(?:$|[,\]}]))"
+    r'|\{"@'
+)
+# In the bytes that were read: an exponent or so many digits that Jackson may have refused them.
+_ODD_INPUT = r"[eE][-+]?[0-9]{3}|[0-9.]{500}"
+_NESTED_AT_MOST = 900
+# So many rows and their values stay in the processor's cache.
+_ROWS_AT_ONCE = 2000
+
+
+class PlainReader:
+    """Reads payloads without schema; rows it is not sure of it leaves to the plain form."""
+
+    def parts(self, payloads: Any) -> list[Part]:
+        """Return the texts of the rows it is sure of."""
+        parts: list[Part] = []
+        for first in range(0, len(payloads), _ROWS_AT_ONCE):
+            rows, column = _part(payloads.slice(first, _ROWS_AT_ONCE))
+            parts.append((rows + first, column))
+        return parts
+
+
+def _part(payloads: Any) -> Part:
+    joined = _joined(payloads)
+    values = _parse_all(payloads, joined)
+    if values is None:
+        return _one_by_one(payloads)
+    if orjson.dumps(values) == joined:
+        texts, odd = payloads, None
+    else:
+        texts = pa.array([orjson.dumps(value) for value in values[::2]], pa.binary())
+        odd = _matches(payloads, _ODD_INPUT)
+    content, _ = memory(texts)
+    if may_hold_odd_number(content):
+        differs = _matches(texts, _ODD)
+        odd = differs if odd is None else odd | differs
+    return _sure_part(payloads, texts, odd)
+
+
+def _joined(payloads: Any) -> bytes:
+    """Return all rows as one JSON array, with the mark between any two."""
+    rows = pa.ListArray.from_arrays(pa.array([0, len(payloads)], pa.int32()), payloads)
+    joined = pc.binary_join_element_wise(b"[", pc.binary_join(rows, _BETWEEN), b"]", b"")
+    whole: bytes = joined[0].as_py()
+    return whole
+
+
+def _parse_all(payloads: Any, joined: bytes) -> list[Any] | None:
+    """Return the values of all rows with the marks between them, None when a row is not exactly one value."""
+    count = len(payloads)
+    content, _ = memory(payloads)
+    raw = content.tobytes()
+    if b"\x7f" in raw or (b"\\" in raw and b"\\u007f" in raw.lower()):
+        return None
+    try:
+        values: list[Any] = orjson.loads(joined)
+    except ValueError:
+        return None
+    return values if len(values) == 2 * count - 1 and values[1::2] == [_MARK] * (count - 1) else None
+
+
+def _one_by_one(payloads: Any) -> Part:
+    rows: list[int] = []
+    texts: list[bytes] = []
+    odd = _matches(payloads, _ODD_INPUT)
+    for row, payload in enumerate(payloads.to_pylist()):
+        try:
+            texts.append(orjson.dumps(orjson.loads(payload)))
+            rows.append(row)
+        except ValueError:
+            continue  # for the plain form
+    read = np.array(rows, np.int64)
+    column = pa.array(texts, pa.binary())
+    numbers, texts_left = _sure_part(payloads.take(pa.array(read)), column, odd[read] | _matches(column, _ODD))
+    return read[numbers], texts_left
+
+
+def _sure_part(payloads: Any, texts: Any, odd: Any) -> Part:
+    deep = _deep_rows(payloads)
+    if odd is None and deep is None:
+        return np.arange(len(texts)), as_string(texts)
+    sure = np.ones(len(texts), bool)
+    for mask in (odd, deep):
+        sure = sure if mask is None else sure & ~mask
+    return np.flatnonzero(sure), as_string(texts.filter(pa.array(sure)))
+
+
+def _deep_rows(payloads: Any) -> Any:
+    """Tell which rows may be nested deeper than Jackson reads; None when none is."""
+    _, offsets = memory(payloads)
+    long = np.flatnonzero(np.diff(offsets) > _NESTED_AT_MOST)
+    deep = [row for row in long.tolist() if _brackets(payloads[row].as_py()) > _NESTED_AT_MOST]
+    if not deep:
+        return None
+    mask = np.zeros(len(payloads), bool)
+    mask[deep] = True
+    return mask
+
+
+def _brackets(payload: bytes) -> int:
+    return payload.count(b"[") + payload.count(b"{")
+
+
+def _matches(texts: Any, pattern: str) -> Any:
+    return pc.match_substring_regex(texts, pattern).to_numpy(zero_copy_only=False)

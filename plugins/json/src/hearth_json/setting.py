@@ -1,0 +1,57 @@
+"""The settings of the JSON converter, each declared once."""
+
+from __future__ import annotations
+
+from hearth_api import (
+    CONVERTER_TYPE_CONFIG,
+    CaseInsensitiveValidString,
+    Importance,
+    Settings,
+    Width,
+    converter_config_def,
+    key,
+)
+
+BASE64 = "BASE64"
+NUMERIC = "NUMERIC"
+
+_KIND = converter_config_def().keys[CONVERTER_TYPE_CONFIG]
+
+
+class JsonConverterSettings(Settings):
+    """The keys of Kafka's JsonConverter, with its defaults and order."""
+
+    converter_type: str = key(_KIND.name, check=_KIND.validator, importance=_KIND.importance, doc=_KIND.doc)
+    schemas_enable: bool = key(
+        "schemas.enable", default=True, importance=Importance.HIGH,
+        doc="Whether every key and value is an envelope that holds its schema beside the payload.",
+        group="Schemas", order_in_group=0, width=Width.MEDIUM, display_name="Enable Schemas",
+    )  # fmt: skip
+    schemas_cache_size: int = key(
+        "schemas.cache.size", default=1000, importance=Importance.HIGH,
+        doc="How many schemas this converter remembers in each direction.",
+        group="Schemas", order_in_group=1, width=Width.MEDIUM, display_name="Schema Cache Size",
+    )  # fmt: skip
+    schema_content: str | None = key(
+        "schema.content", default=None, importance=Importance.HIGH,
+        doc="A schema in JSON for everything that is read, whose bytes then are the bare payload. Without it each"
+        " message brings its schema. Counts only with schemas.enable, and not when writing.",
+        group="Schemas", order_in_group=2, width=Width.MEDIUM, display_name="Schema Content",
+    )  # fmt: skip
+    decimal_format: str = key(
+        "decimal.format", default=BASE64, check=CaseInsensitiveValidString(NUMERIC, BASE64),
+        importance=Importance.LOW,
+        doc="How decimals are written: BASE64 (the unscaled number's bytes) or NUMERIC (a JSON number); in any case."
+        " Both are read.",
+        group="Serialization", order_in_group=0, width=Width.MEDIUM, display_name="Decimal Format",
+    )  # fmt: skip
+    replace_null_with_default: bool = key(
+        "replace.null.with.default", default=True, importance=Importance.LOW,
+        doc="Whether the default of a schema takes the place of a null, or the null stays.",
+        group="Serialization", order_in_group=1, width=Width.MEDIUM, display_name="Replace null with default",
+    )  # fmt: skip
+
+    @property
+    def is_numeric(self) -> bool:
+        """Tell whether decimals are written as JSON numbers."""
+        return self.decimal_format.upper() == NUMERIC

@@ -1,0 +1,212 @@
+"""JSON values that are just what their schema asks for, to the physical values of a column, one at a time.
+
+Stands between the templates and the plain form: it reads arrays, maps and members in any order several times faster
+than the plain form, and gives up wherever leniency, a default or a limit of Jackson's could make a difference.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import struct
+from collections.abc import Callable
+from typing import Any
+
+import orjson
+
+from hearth_api import DataError, Date, Decimal, Schema, Time, Timestamp, Type
+from hearth_json.base64_text import from_base64
+
+_Read = Callable[[Any], Any]
+_LIMITS = {Type.INT8: 1 << 7, Type.INT16: 1 << 15, Type.INT32: 1 << 31, Type.INT64: 1 << 63}
+# Python's dates and times hold less than the integers they are written as.
+RANGES: dict[str | None, tuple[int, int]] = {
+    Date.LOGICAL_NAME: (-719_162, 2_932_896),
+    Time.LOGICAL_NAME: (0, 86_399_999),
+    Timestamp.LOGICAL_NAME: (-62_135_596_800_000, 253_402_300_799_999),
+}
+# Below this many characters no number is too long and nothing is nested too deep.
+_SHORT = 900
+_TINY = re.compile(rb"[eE]-[0-9]{3}")
+
+
+class UnsureError(ValueError):
+    """The value may mean something else to the plain form."""
+
+
+class StrictReader:
+    """Reads payloads of any layout by their schema."""
+
+    def __init__(self, cache_size: int) -> None:
+        """Remember how to read the last so many schemas."""
+        self._size = max(cache_size, 1)
+        self._readers: dict[Schema, _Read] = {}
+
+    def physical(self, schema: Schema, payload: bytes) -> Any:
+        """Return the physical value of a payload; whatever is not sure raises a ValueError."""
+        if len(payload) > _SHORT or ((b"e-" in payload or b"E-" in payload) and _TINY.search(payload)):
+            _check_limits(payload)
+        return self._reader(schema)(orjson.loads(payload))
+
+    def _reader(self, schema: Schema) -> _Read:
+        read = self._readers.get(schema)
+        if read is None:
+            if len(self._readers) >= self._size:
+                self._readers.clear()
+            read = self._readers[schema] = _nullable(schema)
+        return read
+
+
+def _check_limits(payload: bytes) -> None:
+    is_deep = payload.count(b"[") + payload.count(b"{") > _SHORT
+    if is_deep or re.search(rb"[0-9.]{%d}" % _SHORT, payload) or _TINY.search(payload):
+        raise UnsureError("near a limit of the parser")
+
+
+def _nullable(schema: Schema | None) -> _Read:
+    if schema is None:
+        raise UnsureError("no schema")
+    read = _present(schema)
+
+    def value(tree: Any) -> Any:
+        if tree is not None:
+            return read(tree)
+        if schema.default is not None or not schema.optional:
+            raise UnsureError("null with a default or where there may be none")
+        return None
+
+    return value
+
+
+def _present(schema: Schema) -> _Read:
+    if schema.type is Type.STRUCT:
+        return _struct(schema)
+    if schema.type is Type.ARRAY:
+        return _array(schema)
+    if schema.type is Type.MAP:
+        return _map(schema)
+    if schema.name == Decimal.LOGICAL_NAME:
+        return _decimal(schema)
+    if schema.type in _LIMITS:
+        return _integer(schema)
+    if schema.name in RANGES:
+        raise UnsureError("a logical type on another type than its own")
+    return _PRIMITIVES[schema.type]
+
+
+def _struct(schema: Schema) -> _Read:
+    members = [(field.name, _nullable(field.schema)) for field in schema.fields]
+
+    def read(tree: Any) -> dict[str, Any]:
+        if type(tree) is not dict:
+            raise UnsureError("not an object")
+        get = tree.get
+        return {name: value(get(name)) for name, value in members}
+
+    return read
+
+
+def _array(schema: Schema) -> _Read:
+    item = _nullable(schema.value_schema)
+
+    def read(tree: Any) -> list[Any]:
+        if type(tree) is not list:
+            raise UnsureError("not an array")
+        return [item(part) for part in tree]
+
+    return read
+
+
+def _map(schema: Schema) -> _Read:
+    keys, item = schema.key_schema, _nullable(schema.value_schema)
+    if keys is None or not keys.type.is_primitive or keys.name in (Decimal.LOGICAL_NAME, *RANGES):
+        raise UnsureError("keys of an unusual type")
+    if keys.type is not Type.STRING:
+        return _pairs(_present(keys), item)
+
+    def read(tree: Any) -> list[tuple[Any, Any]]:
+        if type(tree) is not dict:
+            raise UnsureError("not an object")
+        return [(name, item(part)) for name, part in tree.items()]
+
+    return read
+
+
+def _pairs(key: _Read, item: _Read) -> _Read:
+    def read(tree: Any) -> list[tuple[Any, Any]]:
+        if type(tree) is not list or not all(type(pair) is list and len(pair) == 2 for pair in tree):
+            raise UnsureError("not an array of pairs")
+        return list({key(name): item(part) for name, part in tree}.items())
+
+    return read
+
+
+def _integer(schema: Schema) -> _Read:
+    limit = _LIMITS[schema.type]
+    low, high = RANGES.get(schema.name, (-limit, limit - 1))
+
+    def read(tree: Any) -> int:
+        if type(tree) is not int or not low <= tree <= high:
+            raise UnsureError("not an integer of the type")
+        return tree
+
+    return read
+
+
+def _decimal(schema: Schema) -> _Read:
+    if schema.type is not Type.BYTES:
+        raise UnsureError("a logical type on another type than its own")
+
+    def read(tree: Any) -> bytes:
+        if type(tree) is not str or not tree:
+            raise UnsureError("not a text")
+        try:
+            return Decimal.from_logical(schema, Decimal.to_logical(schema, from_base64(tree)))
+        except DataError as error:
+            raise UnsureError("not a decimal") from error
+
+    return read
+
+
+def _boolean(tree: Any) -> bool:
+    if type(tree) is not bool:
+        raise UnsureError("not a boolean")
+    return tree
+
+
+def _string(tree: Any) -> str:
+    if type(tree) is not str:
+        raise UnsureError("not a text")
+    return tree
+
+
+def _bytes(tree: Any) -> bytes:
+    return from_base64(_string(tree))
+
+
+def _double(tree: Any) -> float:
+    if type(tree) is int:
+        return float(tree)
+    if type(tree) is not float or (tree == 0.0 and math.copysign(1.0, tree) < 0.0):
+        raise UnsureError("not a number, or a negative zero")
+    return tree
+
+
+def _float(tree: Any) -> float:
+    """Return a number that has one nearest 32-bit float, however its digits go on."""
+    wide = _double(tree)
+    (bits,) = struct.unpack(">q", struct.pack(">d", wide))
+    is_half_way = bits & 0x1FFF_FFFF == 0x1000_0000
+    is_usual = 1e-37 < abs(wide) < 3e38 or wide == 0.0
+    if is_half_way or not is_usual or (type(tree) is int and abs(tree) > 1 << 53):
+        raise UnsureError("rounding is not sure")
+    return wide
+
+
+_PRIMITIVES: dict[Type, _Read] = {
+    Type.BOOLEAN: _boolean,
+    Type.STRING: _string,
+    Type.BYTES: _bytes,
+    Type.FLOAT64: _double,
+    Type.FLOAT32: _float,
+}

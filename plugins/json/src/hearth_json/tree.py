@@ -1,0 +1,124 @@
+"""JSON bytes to plain Python values, with the leniency of Jackson as Kafka Connect sets it up.
+
+Integers become int, other numbers Decimal with every digit they had. Only the first value of the bytes is read,
+leading zeros are accepted, the last of several equal members wins, and UTF-16 and UTF-32 are recognised. Numbers of
+more than 1000 digits are refused, as is nesting deeper than Python's own limit (some 900 levels; Jackson's is 1000).
+Unlike Jackson it refuses UTF-8 that is not in its shortest form, and sets no limit to the length of texts.
+"""
+
+from __future__ import annotations
+
+import decimal
+import json
+import re
+from typing import Any, Final
+
+from hearth_api import DataError
+
+
+class _Missing:
+    def __repr__(self) -> str:
+        return "MISSING"
+
+
+MISSING: Final = _Missing()
+"""What bytes without any JSON value hold."""
+
+_MALFORMED = "Converting byte[] to Kafka Connect data failed due to serialization error: "
+_DIGIT_LIMIT = 1000
+_EXPONENTS = range(-(2**31) + 1, 2**31 + 1)
+_SPACE = re.compile(r"[ \t\n\r]*")
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[-+.\w]+', re.DOTALL)
+_LEADING_ZEROS = re.compile(r"^(-?)0+(?=[0-9])")
+_BOM = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
+
+
+def read_tree(data: bytes) -> Any:
+    """Return the first JSON value of the bytes, MISSING when there is none; malformed bytes raise a DataError."""
+    text = _text(data)
+    start = space_end(text, 0)
+    if start == len(text):
+        return MISSING
+    try:
+        return _first_value(text, start)
+    except (ValueError, RecursionError) as error:
+        raise DataError(_MALFORMED) from error
+
+
+def read_member(text: str, start: int) -> tuple[Any, int]:
+    """Return the JSON value at a position inside of other JSON, and where it ends; a ValueError when there is none."""
+    decoder = _DECODER if len(text) <= _DIGIT_LIMIT else _COUNTING_DECODER
+    try:
+        return decoder.raw_decode(text, start)
+    except decimal.InvalidOperation as error:
+        raise ValueError("number out of range") from error
+
+
+def space_end(text: str, start: int) -> int:
+    """Return the position of the first character that is not JSON white space."""
+    match = _SPACE.match(text, start)
+    return start if match is None else match.end()
+
+
+def _first_value(text: str, start: int) -> Any:
+    try:
+        return _read_strictly(text, start)
+    except ValueError:
+        # Python's parser knows no leading zeros.
+        without = _TOKEN.sub(_strip_zeros, text[start:])
+        if without == text[start:]:
+            raise
+        return _read_strictly(without, 0)
+
+
+def _read_strictly(text: str, start: int) -> Any:
+    value, end = read_member(text, start)
+    following = text[end : end + 1]
+    first = text[start]
+    if first in "-0123456789" and following and following not in " \t\n\r":
+        raise ValueError(f"number followed by {following!r}")
+    if first in "tfn" and (following.isalnum() or following in ("_", "$")):
+        raise ValueError(f"literal followed by {following!r}")
+    return value
+
+
+def _text(data: bytes) -> str:
+    encoding = "utf-8"
+    if 0 in data[:4] or data.startswith(_BOM):
+        encoding = json.detect_encoding(data)
+    try:
+        return data.decode(encoding)
+    except UnicodeDecodeError as error:
+        # What follows the first value is never looked at; a mark keeps a number from ending at the error.
+        return data[: error.start].decode(encoding) + "\ufffd"
+
+
+def _strip_zeros(match: re.Match[str]) -> str:
+    token = match.group()
+    return token if token.startswith('"') else _LEADING_ZEROS.sub(r"\1", token)
+
+
+def _decimal(text: str) -> decimal.Decimal:
+    number = decimal.Decimal(text)
+    exponent = number.as_tuple().exponent
+    if exponent not in _EXPONENTS:
+        raise ValueError(f"exponent out of range: {text}")
+    return number
+
+
+def _counted(text: str) -> str:
+    if len(text) > _DIGIT_LIMIT and sum(map(str.isdigit, text)) > _DIGIT_LIMIT:
+        raise ValueError(f"number of more than {_DIGIT_LIMIT} digits")
+    return text
+
+
+def _refuse(name: str) -> Any:
+    raise ValueError(f"not JSON: {name}")
+
+
+_DECODER = json.JSONDecoder(parse_float=_decimal, parse_constant=_refuse)
+_COUNTING_DECODER = json.JSONDecoder(
+    parse_float=lambda text: _decimal(_counted(text)),
+    parse_int=lambda text: int(_counted(text)),
+    parse_constant=_refuse,
+)
