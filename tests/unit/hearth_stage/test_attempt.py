@@ -1,0 +1,130 @@
+"""Attempts: how often a plugin is called until the records that fail stand alone."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hearth_api import RetriableError
+from hearth_stage.attempt import Attempts, joined
+from hearth_stage.retry import Retry
+
+
+BLANK: list[int] = []
+
+
+class Instant(threading.Event):
+    """Lets every wait pass at once."""
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait for nothing."""
+        return False
+
+
+class Work:
+    """Counts what is done to rows, and fails where a bad row is among them."""
+
+    def __init__(self, bad: set[int], error: type[Exception] = ValueError) -> None:
+        self.bad, self.error = bad, error
+        self.calls: list[tuple[int, int]] = []
+
+    def __call__(self, start: int, size: int) -> list[int]:
+        """Return the indices, or fail for all of them."""
+        self.calls.append((start, size))
+        if self.bad & set(range(start, start + size)):
+            raise self.error("bad row")
+        return list(range(start, start + size))
+
+
+def attempts(timeout_ms: int = 0) -> Attempts:
+    """Return attempts that name a stage and class."""
+    return Attempts(Retry(timeout_ms, 1000, Instant()), "TRANSFORMATION", "the.Class")
+
+
+def test_rows_that_all_go_well_are_done_in_one_call() -> None:
+    """The common case costs one call, however many rows."""
+    work = Work(set())
+    assert attempts().in_halves(range(1000), work, BLANK) == [list(range(1000))]
+    assert work.calls == [(0, 1000)]
+
+
+def test_one_bad_row_is_found_by_halving() -> None:
+    """Few calls find the row; all others come out in order, with the blank in its place."""
+    work, trying = Work({5}), attempts()
+    assert trying.in_halves(np.arange(100, 108), work, [-1]) == [[0, 1, 2, 3], [4], [-1], [6, 7]]
+    assert work.calls == [(0, 8), (0, 4), (4, 4), (4, 2), (4, 1), (5, 1), (6, 2)]
+    (failure,) = trying.failures
+    assert (failure.row, failure.stage, failure.class_name) == (105, "TRANSFORMATION", "the.Class")
+    assert failure.error.message == "bad row"
+
+
+def test_single_row_that_fails_is_called_once() -> None:
+    """A record that cannot be processed is not processed twice unless its failure asks for it."""
+    work = Work({0})
+    assert attempts().in_halves([7], work, BLANK) == [[]]
+    assert work.calls == [(0, 1)]
+
+
+def test_only_the_row_that_stands_alone_is_tried_again() -> None:
+    """Waiting belongs to the record that fails, so the others are not held up with every half."""
+    work = Work({1}, RetriableError)
+    attempts(timeout_ms=1).in_halves([0, 1], work, BLANK)
+    assert Counter(work.calls)[(0, 2)] == 1
+    assert Counter(work.calls)[(0, 1)] == 1
+    assert Counter(work.calls)[(1, 1)] > 1
+
+
+def test_failure_without_rows_is_raised() -> None:
+    """There is no record to blame for a plugin that fails on nothing."""
+
+    def fail(start: int, size: int) -> list[int]:
+        raise ValueError("for no reason")
+
+    with pytest.raises(ValueError, match="for no reason"):
+        attempts().in_halves([], fail, BLANK)
+
+
+@given(st.integers(0, 40), st.sets(st.integers(0, 39)))
+def test_exactly_the_bad_rows_fail(size: int, bad: set[int]) -> None:
+    """Whatever fails, the failures are the bad rows in order and the results are all the others in order."""
+    trying = attempts()
+    results: list[Any] = trying.in_halves(range(size), Work(bad), [None])
+    flat = [each for part in results for each in part]
+    assert flat == [None if row in bad else row for row in range(size)]
+    assert [failure.row for failure in trying.failures] == sorted(row for row in bad if row < size)
+
+
+def test_items_are_done_one_by_one() -> None:
+    """An item that fails leaves a blank and is named by its row; the next is done all the same."""
+    trying = attempts()
+    assert trying.one_by_one([3, 4, 5], int, ["1", "x", "3"], -1) == [1, -1, 3]
+    assert [(each.row, each.error.class_name) for each in trying.failures] == [(4, "ValueError")]
+
+
+def test_item_is_tried_again_when_its_failure_asks_for_it() -> None:
+    """Retries are per item."""
+    left = {"a": 2}
+
+    def work(item: str) -> str:
+        left[item] = left.get(item, 0) - 1
+        if left[item] >= 0:
+            raise RetriableError("later")
+        return item.upper()
+
+    trying = attempts(timeout_ms=-1)
+    assert trying.one_by_one([0, 1], work, ["a", "b"], "") == ["A", "B"]
+    assert trying.failures == []
+
+
+def test_single_column_is_not_copied() -> None:
+    """Joining one array returns that array."""
+    column = pa.array([1, 2])
+    assert joined([column]) is column
+    assert joined([column, pa.array([3])]).to_pylist() == [1, 2, 3]

@@ -1,0 +1,273 @@
+"""Channels: two ends of a socket pair that call each other."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from hearth_api import STRING_SCHEMA, Batch, ConfigError, DataError, RetriableError
+from hearth_stage.channel import CallTimeout, Channel, ChannelClosed, Reply, Request
+from hearth_stage.failure import RemoteError, is_retriable
+from hearth_stage.frame import Frame, read_frame, widen, write_frame
+
+Connect = Callable[..., tuple[Channel, Channel]]
+RAISED: dict[str, BaseException] = {
+    "data": DataError("bad data"),
+    "retriable": RetriableError("later"),
+    "config": ConfigError("topic", None, "missing"),
+    "plugin": RuntimeError("whatever"),
+}
+
+
+def serve(request: Request) -> None:
+    """Answer what the tests ask."""
+
+    def handle(asked: Request) -> Reply | None:
+        if asked.op == "raise":
+            raise RAISED[asked.args["what"]]
+        if asked.op == "echo":
+            return Reply(asked.args, asked.batches)
+        return Reply({"it": object()}) if asked.op == "odd" else None
+
+    if request.op != "silence":
+        request.answer(handle)
+
+
+@pytest.fixture
+def connect() -> Iterator[Connect]:
+    """Connect two channels that are closed after the test."""
+    opened: list[Channel] = []
+
+    def start(
+        left: Callable[[Request], None] = serve,
+        right: Callable[[Request], None] = serve,
+        on_close: Callable[[], None] | None = None,
+    ) -> tuple[Channel, Channel]:
+        ours, theirs = socket.socketpair()
+        widen(ours)
+        widen(theirs)
+        opened.extend([Channel(ours, left).start(), Channel(theirs, right, on_close).start()])
+        return opened[-2], opened[-1]
+
+    yield start
+    for channel in opened:
+        channel.close()
+
+
+def sample(*values: str) -> Batch:
+    """Return a batch of values."""
+    data = pa.RecordBatch.from_arrays([pa.array(values, pa.string())], names=["value"])
+    return Batch("t", None, STRING_SCHEMA, data)
+
+
+def test_call_gets_its_answer(connect: Connect) -> None:
+    """Members and batches of the reply are those the other side gave."""
+    left, _ = connect()
+    reply = left.call("echo", {"a": 1}, [sample("x"), sample("y", "z")], timeout=5)
+    assert reply.args == {"a": 1}
+    assert [batch.column("value").to_pylist() for batch in reply.batches] == [["x"], ["y", "z"]]
+
+
+def test_handler_that_returns_nothing_answers_with_nothing(connect: Connect) -> None:
+    """Every call has an answer, if an empty one."""
+    left, _ = connect()
+    assert left.call("nothing", timeout=5) == Reply()
+
+
+def test_both_ends_call_at_once(connect: Connect) -> None:
+    """Numbers of calls belong to the side that makes them, so equal numbers do not meet."""
+    left, right = connect()
+    answers = [(left.begin("echo", {"n": n}), right.begin("echo", {"n": -n})) for n in range(100)]
+    assert [ours.result(5).args["n"] for ours, _ in answers] == list(range(100))
+    assert [theirs.result(5).args["n"] for _, theirs in answers] == [-n for n in range(100)]
+
+
+def test_threads_share_a_channel(connect: Connect) -> None:
+    """Frames of several threads do not mix, and each gets its own answer."""
+    left, _ = connect()
+    with ThreadPoolExecutor(8) as pool:
+        wanted = [f"{number}" * 3000 for number in range(100)]
+        found = pool.map(lambda text: left.call("echo", batches=[sample(text)], timeout=10), wanted)
+        assert [reply.batches[0].column("value")[0].as_py() for reply in found] == wanted
+
+
+def test_answers_may_come_in_another_order(connect: Connect) -> None:
+    """An answer finds its call by number."""
+    kept: list[Request] = []
+    both = threading.Event()
+
+    def keep(request: Request) -> None:
+        kept.append(request)
+        if len(kept) == 2:
+            both.set()
+
+    left, _ = connect(right=keep)
+    first, second = left.begin("a"), left.begin("b")
+    assert both.wait(5)
+    kept[1].reply({"op": "b"})
+    assert second.result(5).args == {"op": "b"}
+    assert not first.done()
+    kept[0].reply({"op": "a"})
+    assert first.result(5).args == {"op": "a"}
+
+
+def test_notice_has_no_answer(connect: Connect) -> None:
+    """A notice arrives like a call, and answering or failing it sends nothing."""
+    came: list[Request] = []
+    arrived = threading.Event()
+
+    def note(request: Request) -> None:
+        came.append(request)
+        request.reply({"to": "nobody"})
+        request.fail(ValueError("nobody hears this"))
+        arrived.set()
+
+    sent: list[Any] = []
+    left, right = connect(right=note)
+    right.send = lambda *frame: sent.append(frame)  # type: ignore[method-assign]
+    left.notify("n", {"a": 1}, [sample("x")])
+    assert arrived.wait(5)
+    assert (came[0].op, came[0].args, came[0].batches[0].num_rows) == ("n", {"a": 1}, 1)
+    assert sent == []
+
+
+@pytest.mark.parametrize("what", RAISED)
+def test_what_the_other_side_raised_is_raised_here(connect: Connect, what: str) -> None:
+    """Kind, text and trace of an exception cross the channel; the exception itself does not."""
+    left, _ = connect()
+    with pytest.raises(RemoteError) as caught:
+        left.call("raise", {"what": what}, timeout=5)
+    error = RAISED[what]
+    assert str(caught.value).endswith(f"{type(error).__qualname__}: {error}")
+    assert caught.value.info.kind == what
+    assert "in handle" in caught.value.info.trace
+    assert is_retriable(caught.value) == (what == "retriable")
+
+
+def test_reply_that_is_no_json_is_an_error_of_the_call(connect: Connect) -> None:
+    """A handler that returns what a frame cannot carry fails its call and nothing else."""
+    left, _ = connect()
+    with pytest.raises(RemoteError, match="not JSON serializable"):
+        left.call("odd", timeout=5)
+    assert left.call("echo", {"a": 1}, timeout=5).args == {"a": 1}
+
+
+def test_request_that_is_no_json_is_refused_here(connect: Connect) -> None:
+    """A call that cannot be written raises at once, and the next one finds a connection in order."""
+    left, _ = connect()
+    with pytest.raises(TypeError):
+        left.begin("echo", {"it": object()})
+    assert left.call("echo", {"a": 1}, timeout=5).args == {"a": 1}
+
+
+def test_call_without_answer_times_out_by_name(connect: Connect) -> None:
+    """The deadline of a call names the operation; the channel stays usable."""
+    left, _ = connect()
+    with pytest.raises(CallTimeout, match=r"no answer to 'silence' within 0\.05 s"):
+        left.call("silence", timeout=0.05)
+    assert left.call("echo", {"a": 1}, timeout=5).args == {"a": 1}
+
+
+def test_late_answer_is_ignored(connect: Connect) -> None:
+    """An answer to a call that was given up, or to none at all, does no harm."""
+    kept: list[Request] = []
+    left, right = connect(right=lambda request: kept.append(request) if request.op == "late" else serve(request))
+    with pytest.raises(CallTimeout):
+        left.call("late", timeout=0.05)
+    left.call("echo", timeout=5)  # by now the first has arrived, too
+    kept[0].reply()
+    right.send({"re": 4711, "args": {}})
+    assert left.call("echo", {"a": 1}, timeout=5).args == {"a": 1}
+
+
+def test_end_of_the_other_side_ends_waiting_calls(connect: Connect) -> None:
+    """A call whose answer can no longer come fails, and so does every call afterwards."""
+    left, right = connect()
+    waiting = left.begin("silence")
+    right.close()
+    with pytest.raises(ChannelClosed):
+        waiting.result(5)
+    with pytest.raises(ChannelClosed, match="'echo' was not sent"):
+        left.call("echo")
+    with pytest.raises(ChannelClosed):
+        left.notify("echo")
+
+
+def test_close_is_told_once_on_either_side(connect: Connect) -> None:
+    """``on_close`` runs once, whichever side closed, however often."""
+    closed: list[int] = []
+    done = threading.Event()
+
+    def on_close() -> None:
+        closed.append(1)
+        done.set()
+
+    left, right = connect(on_close=on_close)
+    left.close()
+    assert done.wait(5)
+    right.close()
+    right.close()
+    left.close()
+    assert closed == [1]
+
+
+def test_handler_may_close_its_own_channel(connect: Connect) -> None:
+    """Closing from the reading thread itself does not wait for that thread."""
+    ends: list[Channel] = []
+    left, right = connect(right=lambda request: ends[0].close())
+    ends.append(right)
+    with pytest.raises(ChannelClosed):
+        left.call("close", timeout=5)
+
+
+def test_broken_stream_ends_the_connection() -> None:
+    """Bytes that are no frame end a channel as a closed connection does."""
+    ours, theirs = socket.socketpair()
+    with theirs:
+        channel = Channel(ours, serve).start()
+        waiting = channel.begin("silence")
+        theirs.sendall(b"GET / HTTP/1.1\r\n\r\n")
+        with pytest.raises(ChannelClosed):
+            waiting.result(5)
+        channel.close()
+
+
+def test_reply_that_cannot_be_read_fails_its_call() -> None:
+    """A body that is no Arrow stream does not leave its caller waiting."""
+    ours, theirs = socket.socketpair()
+    with theirs:
+        channel = Channel(ours, serve).start()
+        waiting = channel.begin("echo")
+        asked = read_frame(theirs)
+        assert asked is not None
+        text = b'{"re":%d,"args":{},"batches":[3]}' % asked.header["id"]
+        theirs.sendall((7 + len(text)).to_bytes(4, "little") + len(text).to_bytes(4, "little") + text + b"abc")
+        with pytest.raises(pa.ArrowInvalid):
+            waiting.result(5)
+        channel.close()
+
+
+def test_calls_look_as_the_specification_says() -> None:
+    """A call has ``id``, ``op`` and ``args``, a notice no ``id``; an answer names its call in ``re``."""
+    ours, theirs = socket.socketpair()
+    with theirs:
+        channel = Channel(ours, serve).start()
+        channel.begin("a", {"x": 1})
+        channel.notify("b")
+        frames = [read_frame(theirs), read_frame(theirs)]
+        assert frames == [
+            Frame({"id": 1, "op": "a", "args": {"x": 1}}),
+            Frame({"op": "b", "args": {}}),
+        ]
+        write_frame(theirs, {"id": 9, "op": "raise", "args": {"what": "data"}})
+        answer = read_frame(theirs)
+        assert answer is not None
+        assert answer.header["re"] == 9
+        assert list(answer.header["error"]) == ["kind", "class_name", "message", "trace"]
+        channel.close()

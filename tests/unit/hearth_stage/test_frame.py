@@ -1,0 +1,197 @@
+"""Frames: their bytes are a protocol, so they are pinned by a golden file."""
+
+from __future__ import annotations
+
+import json
+import socket
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hearth_api import STRING_SCHEMA, Batch, TimestampType
+from hearth_stage.frame import MAX_FRAME, Frame, read_frame, widen, write_frame
+
+GOLDEN = Path(__file__).with_name("frame.golden.hex")
+Pair = tuple[socket.socket, socket.socket]
+
+
+@pytest.fixture
+def pair() -> Iterator[Pair]:
+    """Provide two connected sockets."""
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        widen(ours)
+        widen(theirs)
+        yield ours, theirs
+
+
+def golden() -> dict[str, bytes]:
+    """Return the golden frames by name: lines of hex below a line ``# name``."""
+    frames: dict[str, bytes] = {}
+    for part in GOLDEN.read_text(encoding="ascii").split("# ")[1:]:
+        name, _, text = part.partition("\n")
+        frames[name] = bytes.fromhex(text)
+    return frames
+
+
+def written(header: dict[str, Any], *batches: Batch) -> bytes:
+    """Return the bytes of a frame."""
+    ours, theirs = socket.socketpair()
+    with theirs:
+        with ours:
+            widen(ours)
+            write_frame(ours, header, batches)
+        return b"".join(iter(lambda: theirs.recv(1 << 20), b""))
+
+
+def read(data: bytes) -> Frame | None:
+    """Read what these bytes begin with."""
+    ours, theirs = socket.socketpair()
+    with theirs:
+        with ours:
+            widen(ours)
+            ours.sendall(data)
+        return read_frame(theirs)
+
+
+def sample(*values: str | None) -> Batch:
+    """Return a batch as a source polls it."""
+    columns = {
+        "value": pa.array(values, pa.string()),
+        "source_offset": pa.array([f'{{"position":{index}}}' for index in range(len(values))]),
+    }
+    data = pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
+    return Batch("t", None, STRING_SCHEMA, data, {"file": "f"}, TimestampType.NO_TIMESTAMP_TYPE)
+
+
+def test_frames_without_bodies_are_the_golden_bytes() -> None:
+    """Header text and lengths are written exactly as they are pinned."""
+    frames = golden()
+    assert written({"id": 1, "op": "ping", "args": {}}) == frames["call"]
+    assert written({"op": "source.credit", "args": {"count": 2}}) == frames["notice"]
+    assert written({"re": 1, "args": {"version": "1.0"}}) == frames["reply"]
+
+
+def test_golden_frame_with_a_batch_is_read() -> None:
+    """A frame that an earlier release wrote, or another language, gives the same batch."""
+    frame = read(golden()["batch"])
+    assert frame is not None
+    assert frame.header == {"op": "source.batches", "args": {"groups": [{"results": 1}]}}
+    (batch,) = frame.batches
+    expected = sample("a", None, "")
+    assert batch.data.to_pydict() == expected.data.to_pydict()
+    assert (batch.topic, batch.value_schema, batch.source_partition) == ("t", STRING_SCHEMA, {"file": "f"})
+
+
+def test_frame_with_batches_is_laid_out_as_the_golden_one() -> None:
+    """Prefix, header and bodies lie where the specification puts them; only Arrow's own bytes may change with it."""
+    data = written({"op": "source.batches", "args": {"groups": [{"results": 1}]}}, sample("a", None, ""))
+    length, header_length = struct.unpack("<II", data[:8])
+    header = json.loads(data[8 : 8 + header_length])
+    assert length == len(data) - 4
+    assert header["batches"] == [len(data) - 8 - header_length]
+    body = data[8 + header_length :]
+    with pa.ipc.open_stream(body) as stream:
+        assert [batch.num_rows for batch in stream] == [3]
+
+
+def test_header_is_utf8_text(pair: Pair) -> None:
+    """Text of any language goes through a header."""
+    write_frame(pair[0], {"op": "x", "args": {"text": "Grüße, 世界"}})
+    frame = read_frame(pair[1])
+    assert frame is not None
+    assert frame.header["args"] == {"text": "Grüße, 世界"}
+    assert frame.bodies == ()
+
+
+def test_many_batches_keep_their_order(pair: Pair) -> None:
+    """Bodies come in the order they were given, an empty batch among them."""
+    write_frame(pair[0], {"re": 1, "args": {}}, [sample("a"), sample(), sample("b", "c")])
+    frame = read_frame(pair[1])
+    assert frame is not None
+    assert [batch.column("value").to_pylist() for batch in frame.batches] == [["a"], [], ["b", "c"]]
+
+
+def test_batches_are_read_in_place(pair: Pair) -> None:
+    """Columns point into the memory the frame was received in: nothing is copied."""
+    write_frame(pair[0], {"re": 1, "args": {}}, [sample("a" * 1000)])
+    frame = read_frame(pair[1])
+    assert frame is not None
+    received = pa.py_buffer(frame.bodies[0])
+    address = frame.batches[0].column("value").buffers()[2].address
+    assert received.address <= address < received.address + received.size
+
+
+def test_end_between_frames_is_the_end(pair: Pair) -> None:
+    """A connection that closes where a frame could begin has ended in order."""
+    write_frame(pair[0], {"re": 1, "args": {}})
+    pair[0].close()
+    assert read_frame(pair[1]) is not None
+    assert read_frame(pair[1]) is None
+
+
+@pytest.mark.parametrize("name", ["call", "batch"])
+def test_end_inside_a_frame_is_an_error(name: str) -> None:
+    """A frame that breaks off anywhere is never taken for a whole one."""
+    whole = golden()[name]
+    for cut in range(1, len(whole)):
+        with pytest.raises(EOFError):
+            read(whole[:cut])
+
+
+NO_FRAMES = {
+    "shorter than its own prefix": struct.pack("<II", 3, 0) + b" " * 8,
+    "longer than allowed": struct.pack("<II", MAX_FRAME, 2) + b"{}",
+    "header longer than the frame": struct.pack("<II", 6, 3) + b"{}",
+    "header no JSON": struct.pack("<II", 6, 2) + b"{[",
+    "header no UTF-8": struct.pack("<II", 6, 2) + b"\xff\xff",
+    "header no object": struct.pack("<II", 6, 2) + b"[]",
+    "bodies longer than the frame": struct.pack("<II", 19, 15) + b'{"batches":[9]}',
+    "bodies shorter than the frame": struct.pack("<II", 20, 15) + b'{"batches":[0]}!',
+    "bodies of negative length": struct.pack("<II", 23, 19) + b'{"batches":[2,-2]} ',
+    "text that is no frame at all": b"GET / HTTP/1.1\r\n\r\n",
+}
+
+
+@pytest.mark.parametrize("name", NO_FRAMES)
+def test_what_is_no_frame_is_an_error(name: str) -> None:
+    """Bytes that break the layout end the connection instead of being read as something."""
+    with pytest.raises((ValueError, EOFError)):
+        read(NO_FRAMES[name])
+
+
+def test_frame_that_is_too_long_is_not_begun(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A frame beyond the limit is refused before its first byte, so the connection stays usable."""
+    monkeypatch.setattr("hearth_stage.frame.MAX_FRAME", 100)
+    with pytest.raises(ValueError, match="longer than the protocol's 100"):
+        write_frame(pair[0], {"re": 1, "args": {}}, [sample("a")])
+    write_frame(pair[0], {"re": 1, "args": {}})
+    assert read_frame(pair[1]) == Frame({"re": 1, "args": {}})
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(st.lists(st.tuples(JSON, st.lists(st.none() | st.text(), max_size=3)), max_size=3))
+def test_whatever_is_written_is_read(messages: list[tuple[Any, list[str | None]]]) -> None:
+    """Frames that follow each other come out as they went in."""
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        widen(ours)
+        for members, values in messages:
+            write_frame(ours, {"op": "x", "args": {"it": members}}, [sample(*values)])
+        for members, values in messages:
+            frame = read_frame(theirs)
+            assert frame is not None
+            assert frame.header["args"] == {"it": members}
+            assert frame.batches[0].column("value").to_pylist() == values

@@ -1,0 +1,86 @@
+"""Loading classes by the text of an entry point."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Any
+
+import pytest
+
+from hearth_api import PluginError
+from hearth_stage.load import load_class, version_of
+
+
+def test_class_is_found_by_module_and_attribute() -> None:
+    """The text is that of an entry point."""
+    assert load_class("collections:OrderedDict") is OrderedDict
+
+
+def test_nested_class_is_found() -> None:
+    """Kafka's ``$`` classes are nested classes here: ``module:Outer.Inner``."""
+    assert load_class(f"{__name__}:Outer.Inner") is Outer.Inner
+
+
+class Outer:
+    """Holds a class."""
+
+    class Inner:
+        """The class it holds."""
+
+
+def test_missing_module_is_an_import_error_that_names_it() -> None:
+    """Python's own words say best what is missing, a dependency of the plugin among it."""
+    with pytest.raises(ModuleNotFoundError, match="no_such_module"):
+        load_class("no_such_module:Plugin")
+
+
+@pytest.mark.parametrize("attribute", ["Nothing", "OrderedDict.Nothing"])
+def test_missing_attribute_is_named_with_its_module(attribute: str) -> None:
+    """A typing error in an entry point is told as such."""
+    with pytest.raises(PluginError, match=f"module 'collections' has no attribute '{attribute}'"):
+        load_class(f"collections:{attribute}")
+
+
+@pytest.mark.parametrize("python", ["math:pi", "json:dumps"])
+def test_what_is_no_class_is_refused(python: str) -> None:
+    """Plugins are classes; a function or a value is none."""
+    with pytest.raises(PluginError, match="not a class"):
+        load_class(python)
+
+
+class Silent:
+    """Has no version."""
+
+
+class Broken:
+    """Fails to say its version."""
+
+    def version(self) -> str:
+        """Fail."""
+        raise RuntimeError("no version")
+
+
+class Numbered:
+    """Returns a version that is no text."""
+
+    def __init__(self, value: Any) -> None:
+        self._value = value
+
+    def version(self) -> Any:
+        """Return what it was given."""
+        return self._value
+
+
+@pytest.mark.parametrize(
+    ("plugin", "version"),
+    [
+        (Silent(), "undefined"),
+        (Broken(), "undefined"),
+        (Numbered("4.3.1"), "4.3.1"),
+        (Numbered(2), "2"),
+        (Numbered(None), None),
+    ],
+)
+def test_version_never_keeps_a_plugin_from_loading(plugin: Any, version: str | None) -> None:
+    """A plugin without a version, or one that fails to say it, is ``undefined`` as in Kafka Connect."""
+    assert version_of(plugin) == version

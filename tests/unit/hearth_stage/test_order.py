@@ -1,0 +1,56 @@
+"""Order: parts of a batch put back, held to plain sorting."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hearth_api import STRING_SCHEMA, Batch
+from hearth_stage.order import in_order, number_rows, rows_of
+
+
+def part(name: str, *rows: int) -> Batch:
+    """Return a batch of a topic with these rows; each value names the row it stands in."""
+    columns = [pa.array([f"{name}{row}" for row in rows], pa.string()), pa.array(rows, pa.int32())]
+    return Batch(name, None, STRING_SCHEMA, pa.RecordBatch.from_arrays(columns, names=["value", "row"]))
+
+
+def content(batches: list[Batch]) -> list[tuple[str | None, list[int]]]:
+    """Return topic and rows of each batch."""
+    return [(batch.topic, rows_of(batch).tolist()) for batch in batches]
+
+
+def test_rows_are_numbered_from_zero() -> None:
+    """Every step finds its rows by the number they had in the batch that was polled."""
+    batch = part("a", 7, 8).with_columns(row=None)
+    assert rows_of(number_rows(batch)).tolist() == [0, 1]
+
+
+def test_parts_that_do_not_overlap_are_only_sorted() -> None:
+    """Nothing is cut where nothing comes between."""
+    assert content(in_order([part("b", 3, 4), part("a", 0, 2)])) == [("a", [0, 2]), ("b", [3, 4])]
+
+
+def test_overlapping_parts_are_cut_where_another_comes_between() -> None:
+    """Batches hold one topic and schema, so going back and forth takes several."""
+    parts = [part("a", 0, 1, 4), part("b", 2, 3, 5)]
+    assert content(in_order(parts)) == [("a", [0, 1]), ("b", [2, 3]), ("a", [4]), ("b", [5])]
+
+
+def test_empty_parts_vanish() -> None:
+    """A part without rows has no place in an order."""
+    assert content(in_order([part("a"), part("b", 1), part("c")])) == [("b", [1])]
+    assert in_order([part("a")]) == []
+
+
+@given(st.lists(st.integers(0, 4), max_size=40), st.permutations(range(5)))
+def test_order_is_that_of_the_rows_and_nothing_is_lost(owners: list[int], shuffled: list[int]) -> None:
+    """However rows are spread over parts, they come out in order, each with its own topic and value."""
+    parts = [part(str(name), *(row for row, owner in enumerate(owners) if owner == name)) for name in shuffled]
+    ordered = in_order(parts)
+    rows = [(batch.topic, row) for batch in ordered for row in rows_of(batch).tolist()]
+    assert rows == [(str(owner), row) for row, owner in enumerate(owners)]
+    values = [value for batch in ordered for value in batch.column("value").to_pylist()]
+    assert values == [f"{owner}{row}" for row, owner in enumerate(owners)]
+    assert len(ordered) <= 1 + sum(before != after for before, after in zip(owners, owners[1:], strict=False))
