@@ -16,7 +16,6 @@ from hearth_api import RetriableError
 from hearth_stage.attempt import Attempts, joined
 from hearth_stage.retry import Retry
 
-
 BLANK: list[int] = []
 
 
