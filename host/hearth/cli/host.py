@@ -77,6 +77,7 @@ class StandaloneHost:
         link.start()
         self._stops += [link.close, launcher.stop, self.herder.shut_down, server.stop]
         server.start()
+        _find_java()
         launcher.start()
         addresses = ", ".join(f"http://{each.getsockname()[0]}:{each.getsockname()[1]}" for each in sockets)
         self._say(f"Hearth {hearth.__version__} serves {addresses}, Kafka cluster {cluster_id}")
@@ -109,6 +110,13 @@ class StandaloneHost:
     def _warn_of_rejected(self, catalogue: Catalogue) -> None:
         for each in catalogue.rejected:
             log.warning("plugin.path: %s is left out: %s (%s)", each.location, each.reason, each.hint)
+
+
+def _find_java() -> None:
+    """Raise JavaMissing when Spark would not find a Java it can use; looked for once the REST API is up."""
+    from hearth.broker.java import find_java
+
+    find_java()
 
 
 def _in_background(job: Callable[[], Catalogue]) -> Future[Catalogue]:

@@ -14,11 +14,12 @@ from types import FrameType
 
 import click
 
-from hearth.broker.java import find_java
 from hearth.cli.connector_file import ConnectorFile, read_connector_file
 from hearth.cli.host import StandaloneHost
 from hearth.foundation.properties import load
-from hearth.runtime.client import admin_config, consumer_config, producer_config
+from hearth.herder.cluster import client_config
+from hearth.herder.override import OverridePolicy
+from hearth.runtime.client import consumer_config, producer_config
 from hearth.runtime.client.key import RULES
 from hearth.runtime.config import StandaloneConfig
 from hearth_api import ConfigError, ConnectError
@@ -54,9 +55,10 @@ def standalone(worker: Path, connectors: Sequence[Path], free_port: bool) -> Non
     logging.basicConfig(
         stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s"
     )
+    for chatty in ("uvicorn", "py4j"):
+        logging.getLogger(chatty).setLevel(logging.WARNING)
     config = read_worker(worker)
     files = [read_connector_file(path) for path in connectors]
-    find_java()
     run(config, files, free_port)
 
 
@@ -80,6 +82,7 @@ def read_worker(path: Path) -> StandaloneConfig:
     props = load(path)
     try:
         config = StandaloneConfig(props)
+        OverridePolicy(config)
     except ConfigError as error:
         raise ConfigError(
             f"{path}: {error}", code=error.code, hint=error.hint or "correct that key in the file"
@@ -106,7 +109,7 @@ def warnings(config: StandaloneConfig) -> list[str]:
     clients = (
         producer_config(config.originals, {}, "any", 0),
         consumer_config(config.originals, {}, "any", 0),
-        admin_config(config.originals),
+        client_config(config.originals),
     )
     return found + [warning for client in clients for warning in client.warnings]
 

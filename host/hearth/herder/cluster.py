@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from hearth.runtime.client import admin_config
+from hearth.runtime.client import Translation, admin_config
 from hearth_api import ConnectError
 
 log = logging.getLogger(__name__)
@@ -19,6 +19,11 @@ PROGRESS_SECONDS = 5.0
 _ATTEMPT_SECONDS = 1.0
 # Asking for the metadata of one topic answers the same as for all, and does not grow with the cluster.
 _TOPIC = "__consumer_offsets"
+
+
+def client_config(worker: Mapping[str, str]) -> Translation:
+    """Return the configuration of the host's own admin client; the limit of its one call is kept here."""
+    return admin_config({key: value for key, value in worker.items() if key != TIMEOUT_KEY})
 
 
 class BrokerUnreachable(ConnectError):
@@ -36,7 +41,7 @@ class ClusterLookup:
 
     def __init__(self, worker: Mapping[str, str], on_progress: Callable[[str], None]) -> None:
         self._servers = worker["bootstrap.servers"]
-        self._config = admin_config(worker).config
+        self._config = client_config(worker).config
         self._seconds = int(worker.get(TIMEOUT_KEY, TIMEOUT_MS)) / 1000
         self._on_progress = on_progress
         self._id: str | None = None
@@ -76,6 +81,7 @@ class ClusterLookup:
                 self._id = client.list_topics(_TOPIC, timeout=min(_ATTEMPT_SECONDS, self._seconds)).cluster_id
             except KafkaException as error:
                 log.debug("no answer from %s: %s", self._servers, error)
+            client.poll(0)  # calls _note
 
     def _note(self, error: Any) -> None:
         self._reason = error.str()

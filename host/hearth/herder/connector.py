@@ -64,6 +64,7 @@ class ConnectorRun:
         self._offsets = offsets
         self._board = board
         self._stage: ConnectorStage | None = None
+        self._is_over = False
         self.on_task_reconfiguration = on_reconfiguration
         self.on_error = on_failure
 
@@ -110,8 +111,11 @@ class ConnectorRun:
         return [{**config, **added} for config in configs]
 
     def fail(self, trace: str) -> None:
-        """Take note that the connector cannot go on; the first reason stays."""
-        if self.state is State.FAILED:
+        """Take note that the connector cannot go on; the first reason stays.
+
+        What an instance says after it was shut down is no news: another one may have taken its place.
+        """
+        if self.state is State.FAILED or self._is_over:
             return
         self._become(State.FAILED, trace)
         if self._stage is not None and not self._stage.is_alive:
@@ -119,12 +123,12 @@ class ConnectorRun:
             self._stage = None
 
     def shut_down(self) -> None:
-        """End the instance, whatever its state."""
+        """End the instance for good, whatever its state."""
+        self._is_over = True
         try:
             self._end()
         except ConnectError as error:
             log.warning("connector %r did not stop cleanly: %s", self.name, error)
-        self.state = State.UNASSIGNED
 
     def read_offsets(self, partitions: list[dict[str, Any]]) -> list[dict[str, Any] | None]:
         """Return the connector's committed source offsets."""

@@ -93,3 +93,12 @@ def test_an_undefined_predicate_fails_the_tasks(bench: Bench) -> None:
     task = bench.connector("c")["tasks"][0]
     assert task["state"] == "FAILED"
     assert "transforms.a.predicate" in task["trace"]
+
+
+def test_what_a_replaced_instance_says_is_no_news(bench: Bench) -> None:
+    """Its last words may come when another one runs already."""
+    bench.put("c")
+    replaced = bench.herder._lifecycle._runs["c"]
+    bench.put("c")
+    replaced.fail("too late")
+    assert bench.connector("c")["connector"]["state"] == "RUNNING"

@@ -1,0 +1,72 @@
+"""Connector files in the forms Kafka Connect takes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hearth.cli.connector_file import read_connector_file
+from hearth.storage import TargetState
+from hearth_api import ConfigError
+
+
+def written(folder: Path, content: Any, name: str = "c.json") -> Path:
+    """Write a file and return its path."""
+    path = folder / name
+    path.write_text(content if isinstance(content, str) else json.dumps(content))
+    return path
+
+
+def test_java_properties_hold_a_connector(tmp_path: Path) -> None:
+    """The oldest form, escapes and all."""
+    file = read_connector_file(written(tmp_path, "name=c\nconnector.class = X\nfile=a\\ b\n", "c.properties"))
+    assert (file.name, file.config) == ("c", {"name": "c", "connector.class": "X", "file": "a b"})
+    assert file.target is None
+
+
+def test_a_json_map_holds_a_connector(tmp_path: Path) -> None:
+    """Whatever the file is called; numbers and booleans are text."""
+    file = read_connector_file(written(tmp_path, '{"name":"c","tasks.max":1,"x":true,"y":1.50}', "c.properties"))
+    assert file.config == {"name": "c", "tasks.max": "1", "x": "true", "y": "1.50"}
+
+
+def test_a_create_request_holds_a_connector(tmp_path: Path) -> None:
+    """The form of the REST API; the name need not stand twice, other members are ignored as Kafka does."""
+    file = read_connector_file(
+        written(tmp_path, {"name": "c", "config": {"a": "b"}, "initial_state": "stopped", "z": 1})
+    )
+    assert (file.name, file.config, file.target) == ("c", {"a": "b", "name": "c"}, TargetState.STOPPED)
+    file = read_connector_file(written(tmp_path, {"config": {"name": "c"}}))
+    assert (file.name, file.target) == ("c", None)
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ("{", "is not valid JSON"),
+        ({"a": "b"}, "is missing the mandatory 'name' configuration"),
+        ({"config": {"a": "b"}}, "is missing the mandatory 'name' configuration"),
+        ("a=b", "is missing the mandatory 'name' configuration"),
+        ({"name": "c", "config": {"name": "d"}}, "doesn't match the one specified in 'name'"),
+        ({"name": "c", "a": ["b"]}, "the value of 'a' is [\"b\"]"),
+        ({"name": "c", "a": None}, "the value of 'a' is null"),
+        ({"name": "c", "config": {}, "initial_state": "ASLEEP"}, "initial_state is 'ASLEEP'"),
+        ("name=c\\u00zz", "c.json, line 1"),
+    ],
+)
+def test_what_is_wrong_is_told_with_the_name_of_the_file(tmp_path: Path, content: Any, says: str) -> None:
+    """There may be many files on one command line."""
+    path = written(tmp_path, content)
+    with pytest.raises(ConfigError) as caught:
+        read_connector_file(path)
+    assert says in str(caught.value)
+    assert str(path) in str(caught.value)
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    """Not a stack trace."""
+    with pytest.raises(ConfigError, match="no such file"):
+        read_connector_file(tmp_path / "missing.json")
