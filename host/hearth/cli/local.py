@@ -31,7 +31,7 @@ class LocalHost:
         """Describe a host that will listen on `port`; nothing is started yet."""
         self.folder = folder
         self.url = f"http://localhost:{port}"
-        self._settings = {**settings, "listeners": f"http://127.0.0.1:{port}"}
+        self.settings = {**settings, "listeners": f"http://127.0.0.1:{port}"}
         self._child: subprocess.Popen[bytes] | None = None
 
     @property
@@ -47,7 +47,7 @@ class LocalHost:
     def start(self) -> None:
         """Start the host and return when it answers; relative paths of connectors begin in its folder."""
         worker = self.folder / "worker.properties"
-        worker.write_text(render(self._settings), encoding="ascii")
+        worker.write_text(render(self.settings), encoding="ascii")
         command = [sys.executable, "-m", "hearth", "standalone", str(worker)]
         with self.log.open("wb") as log:
             self._child = start_child(

@@ -39,6 +39,7 @@ CONNECTORS = {"local-file-source": SOURCE, "local-file-sink": SINK}
 """The configurations of Kafka's own quickstart, as they are."""
 
 REST_PORT = 8083
+SPARK_PORT = 4040
 _JSON = "org.apache.kafka.connect.json.JsonConverter"
 _TAIL = 0.2
 _SHOWN = 3
@@ -142,6 +143,7 @@ def _next_steps(host: LocalHost, trip: RoundTrip, checkout: Path) -> list[str]:
         f"  curl '{host.url}/connectors?expand=status'",
         f"  curl {host.url}/connector-plugins",
         f"  curl -X PUT {host.url}/connectors/local-file-sink/pause",
+        f"  open http://127.0.0.1:{host.settings['spark.ui.port']}, Spark's own page: a job per task",
         f"  {hearth_command} plugins list --plugin-path {checkout / 'plugin_path'}",
         "",
         f"Logs and data are in {host.folder}. Ctrl-C stops everything.",
@@ -159,6 +161,7 @@ def _worker(broker: KafkaBroker, checkout: Path, folder: Path) -> dict[str, str]
         "offset.storage.file.filename": str(folder / "connect.offsets"),
         "offset.flush.interval.ms": "10000",
         "plugin.path": str(checkout / "plugin_path"),
+        "spark.ui.port": str(next_free(SPARK_PORT)),
     }
 
 
