@@ -59,12 +59,15 @@ class Tolerance:
         self._reporters = reporters
 
     def judge(self, failures: Sequence[Failure], record_of: Callable[[int], Any] = lambda row: None) -> None:
-        """Report every failure; raises ``ToleranceExceeded`` for the first where nothing is tolerated."""
-        for failure in failures:
+        """Report failures in the order of their records.
+
+        Raises ``ToleranceExceeded`` at the first where nothing is tolerated: the records behind it are not reached.
+        """
+        for failure in sorted(failures, key=lambda each: each.row):
             for reporter in self._reporters:
                 reporter.report(failure, record_of(failure.row))
-        if failures and not self.is_all:
-            raise ToleranceExceeded(failures[0])
+            if not self.is_all:
+                raise ToleranceExceeded(failure)
 
 
 def reporters_of(task: str, config: dict[str, str]) -> list[Reporter]:

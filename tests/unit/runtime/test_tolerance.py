@@ -1,0 +1,117 @@
+"""Tolerance: which failures are reported, and which of them ends the task."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from hearth.runtime.tolerance import LogReporter, Tolerance, ToleranceExceeded, reporters_of, trace_of
+from hearth_api import DataError
+from hearth_stage.failure import ErrorInfo, Failure
+
+
+@dataclass
+class Ledger:
+    """A reporter that remembers."""
+
+    reported: list[tuple[int, Any]] = field(default_factory=list)
+
+    def report(self, failure: Failure, record: Any) -> None:
+        """Note row and record."""
+        self.reported.append((failure.row, record))
+
+
+@dataclass(frozen=True)
+class Record:
+    """A record as a loop knows it."""
+
+    row: int
+
+    def text(self) -> str:
+        """Describe it."""
+        return f"consumed record is {{row={self.row}}}"
+
+
+def failure(row: int) -> Failure:
+    """Return the failure of a row."""
+    return Failure(row, "VALUE_CONVERTER", "the.Converter", ErrorInfo("data", "E", f"row {row}", f"trace of {row}"))
+
+
+def test_without_tolerance_the_first_failing_record_ends_the_task() -> None:
+    """The failure that is raised is that of the first record, whichever step came first; later ones are not reached."""
+    ledger = Ledger()
+    tolerance = Tolerance({}, [ledger])
+    with pytest.raises(ToleranceExceeded, match="Tolerance exceeded in error handler") as caught:
+        tolerance.judge([failure(7), failure(3), failure(9)], Record)
+    assert caught.value.failure.row == 3
+    assert ledger.reported == [(3, Record(3))]
+
+
+def test_failure_is_reported_before_it_ends_the_task() -> None:
+    """Kafka Connect logs and dead-letters a record also where it does not tolerate it."""
+    ledger = Ledger()
+    with pytest.raises(ToleranceExceeded):
+        Tolerance({"errors.tolerance": "none"}, [ledger]).judge([failure(0)])
+    assert ledger.reported == [(0, None)]
+
+
+def test_with_tolerance_every_failure_is_reported_in_order() -> None:
+    """All reporters hear of all records, and the task goes on."""
+    first, second = Ledger(), Ledger()
+    tolerance = Tolerance({"errors.tolerance": "all"}, [first, second])
+    tolerance.judge([failure(2), failure(1)], Record)
+    assert tolerance.is_all
+    assert first.reported == second.reported == [(1, Record(1)), (2, Record(2))]
+
+
+@pytest.mark.parametrize("config", [{}, {"errors.tolerance": "all"}])
+def test_nothing_happens_where_nothing_failed(config: dict[str, str]) -> None:
+    """Success is silent."""
+    ledger = Ledger()
+    Tolerance(config, [ledger]).judge([])
+    assert ledger.reported == []
+
+
+def test_error_of_the_task_shows_stage_class_and_the_plugins_trace() -> None:
+    """Who reads the status must find the plugin's line."""
+    trace = trace_of(ToleranceExceeded(failure(3)))
+    assert "VALUE_CONVERTER with class the.Converter" in trace
+    assert "trace of 3" in trace
+
+
+def test_trace_of_any_other_error_is_its_own() -> None:
+    """An error without a plugin's trace shows where it was raised here."""
+    try:
+        raise DataError("here")
+    except DataError as error:
+        trace = trace_of(error)
+    assert "test_trace_of_any_other_error_is_its_own" in trace
+
+
+LINE = "Error encountered in task c-0. Executing stage 'VALUE_CONVERTER' with class 'the.Converter'"
+
+
+def test_log_line_is_worded_as_kafka_connects(caplog: pytest.LogCaptureFixture) -> None:
+    """Tools that watch for Kafka Connect's line find it."""
+    with caplog.at_level(logging.ERROR):
+        LogReporter("c-0", with_record=False).report(failure(3), Record(3))
+    assert caplog.messages == [f"{LINE}.\ntrace of 3"]
+
+
+def test_log_line_shows_the_record_where_that_is_allowed(caplog: pytest.LogCaptureFixture) -> None:
+    """``errors.log.include.messages`` adds where the record came from."""
+    with caplog.at_level(logging.ERROR):
+        LogReporter("c-0", with_record=True).report(failure(3), Record(3))
+        LogReporter("c-0", with_record=True).report(failure(3), None)
+    assert caplog.messages == [f"{LINE}, where consumed record is {{row=3}}.\ntrace of 3", f"{LINE}.\ntrace of 3"]
+
+
+def test_reporters_are_those_a_configuration_asks_for() -> None:
+    """Nothing is logged unless ``errors.log.enable`` says so."""
+    assert reporters_of("c-0", {}) == []
+    assert reporters_of("c-0", {"errors.log.enable": "false", "errors.log.include.messages": "true"}) == []
+    (reporter,) = reporters_of("c-0", {"errors.log.enable": " True "})
+    assert isinstance(reporter, LogReporter)
