@@ -36,7 +36,8 @@ class Batch:
     - `row` int32: belongs to the runtime; whoever changes a batch carries it along
 
     A source's batch whose timestamp type is CREATE_TIME and that has no `timestamp` column says that its records were
-    made just now: they get the time at which they are sent, or at which a transformation looks (`stamped`).
+    made just now: they get the time at which they are sent. A batch transformation or predicate that reads the
+    timestamp calls `stamped` first, and the time it saw goes on with the record.
 
     Batches are immutable; every change gives a new one that shares the columns.
     """

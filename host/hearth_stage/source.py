@@ -179,7 +179,7 @@ class StageSource:
                 groups.append({"results": 1})
                 sent.append(batch)
                 continue
-            outcome = self._transformations.apply(self._steps, number_rows(batch.stamped()))
+            outcome = self._transformations.apply(self._steps, number_rows(batch))
             failures = [failure.to_json() for failure in outcome.failures]
             groups.append({"results": len(outcome.batches), "origin": True, "failures": failures})
             sent += [batch, *outcome.batches]

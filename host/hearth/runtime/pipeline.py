@@ -71,8 +71,6 @@ class Pipeline:
 
     def prepare(self, batch: Batch) -> Prepared:
         """Transform and serialize a polled batch; a row that failed is named and not among the outgoing."""
-        if self.links:
-            batch = batch.stamped()
         if batch.column("row") is None:
             batch = number_rows(batch)
         outcome = self.transform(batch)

@@ -99,7 +99,8 @@ class InsertField(KafkaPlugin, BatchTransformation):
 
     def apply_batch(self, batch: Batch) -> list[Batch]:
         """Put the columns of the fields beside those that are there; nulls keep their schema, so they are cut out."""
-        batch = batch.stamped()
+        if any(each.attribute is TIMESTAMP for each in self._insertions):
+            batch = batch.stamped()
         schema, column = self.side.schema(batch), self.side.column(batch)
         if column.null_count == len(column):
             return [batch]
