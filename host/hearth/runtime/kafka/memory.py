@@ -9,16 +9,41 @@ import pyarrow as pa
 
 from hearth.runtime.kafka.library import MESSAGE
 
+FAR = 1 << 28
+"""Bytes between pieces that belong to different regions of memory."""
+
 
 def gather(addresses: Any, sizes: Any) -> Any:
-    """Copy the pieces at ``addresses`` into one ``large_binary`` array, in their order.
+    """Copy the pieces at ``addresses`` into one ``large_binary`` array, in their order."""
+    if len(addresses) == 0:
+        return pa.array([], pa.large_binary())
+    if int(addresses.max()) - int(addresses.min()) < FAR:
+        return _gather_near(addresses, sizes)
+    return _gather_far(addresses, sizes)
+
+
+def _gather_far(addresses: Any, sizes: Any) -> Any:
+    """Gather region by region, then restore the order.
+
+    ``take`` reserves memory by the mean size of all elements, those between the pieces included: terabytes where
+    the pieces come from two arenas of the allocator.
+    """
+    order = np.argsort(addresses, kind="stable")
+    near = addresses[order]
+    regions = np.split(order, np.flatnonzero(np.diff(near) >= FAR) + 1)
+    gathered = pa.concat_arrays([_gather_near(addresses[region], sizes[region]) for region in regions])
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order))
+    return gathered.take(pa.array(place))
+
+
+def _gather_near(addresses: Any, sizes: Any) -> Any:
+    """Gather the pieces of one region.
 
     A binary array is a buffer and offsets into it. Here the buffer is all memory from the lowest address to the
     highest, and every second element is one piece; ``take`` copies just those, so what lies between is never read.
     """
     count = len(addresses)
-    if count == 0:
-        return pa.array([], pa.large_binary())
     base = int(addresses.min())
     span = int((addresses + sizes).max()) - base
     offsets = np.empty(2 * count + 1, np.int64)
