@@ -1,0 +1,121 @@
+"""A sink that writes every call it gets as one line of JSON to ``journal``, and a predicate on values.
+
+``retry.at`` and ``retry.times``: put raises RetriableError so often when the records hold that offset. ``rewind.at``:
+when the records hold that offset for the first time, the task asks to read from the first offset again.
+``hold.below``: pre_commit agrees to no offset beyond this one.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+
+from hearth_api import (
+    ConfigDef,
+    ConfigType,
+    Importance,
+    OffsetAndMetadata,
+    Predicate,
+    RetriableError,
+    SinkConnector,
+    SinkTask,
+    TopicPartition,
+)
+
+LOW = Importance.LOW
+
+
+class RecorderSinkConnector(SinkConnector):
+    """Hands its configuration to every task."""
+
+    def version(self) -> str:
+        return "1.0"
+
+    def config(self) -> ConfigDef:
+        return (
+            ConfigDef()
+            .define("journal", ConfigType.STRING, importance=Importance.HIGH, doc="File the calls are written to.")
+            .define("retry.at", ConfigType.LONG, default=-1, importance=LOW, doc="Offset at which put is refused.")
+            .define("retry.times", ConfigType.INT, default=0, importance=LOW, doc="How often put is refused.")
+            .define("rewind.at", ConfigType.LONG, default=-1, importance=LOW, doc="Offset at which to go back.")
+            .define("hold.below", ConfigType.LONG, default=-1, importance=LOW, doc="Largest offset agreed to.")
+        )
+
+    def start(self, props) -> None:
+        self._props = dict(props)
+
+    def task_class(self):
+        return RecorderSinkTask
+
+    def task_configs(self, max_tasks: int):
+        return [{**self._props, "number": str(number)} for number in range(max_tasks)]
+
+    def stop(self) -> None:
+        return
+
+
+class RecorderSinkTask(SinkTask):
+    """Writes down what it is told."""
+
+    def version(self) -> str:
+        return "1.0"
+
+    def start(self, props) -> None:
+        self._number = int(props["number"])
+        self._journal = os.open(props["journal"], os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+        self._retry_at, self._retries = int(props.get("retry.at", -1)), int(props.get("retry.times", 0))
+        self._rewind_at, self._hold = int(props.get("rewind.at", -1)), int(props.get("hold.below", -1))
+        self._note("start")
+
+    def open(self, partitions) -> None:
+        self._note("open", partitions=sorted(partitions))
+
+    def put(self, records) -> None:
+        offsets = [record.kafka_offset for record in records]
+        outcome = "taken"
+        if self._retry_at in offsets and self._retries > 0:
+            outcome, self._retries = "refused", self._retries - 1
+        if records:
+            rows = [[each.topic, each.kafka_partition, each.kafka_offset, each.value] for each in records]
+            self._note("put", records=rows, outcome=outcome)
+        if outcome == "refused":
+            raise RetriableError("not now")
+        if self._rewind_at in offsets:
+            self._rewind_at = -1
+            self.context.offset({TopicPartition(each.topic, each.kafka_partition): 0 for each in records})
+
+    def pre_commit(self, current_offsets):
+        self.flush(current_offsets)
+        if self._hold < 0:
+            return current_offsets
+        return {place: OffsetAndMetadata(min(each.offset, self._hold)) for place, each in current_offsets.items()}
+
+    def flush(self, current_offsets) -> None:
+        self._note("flush", offsets=sorted([*place, each.offset] for place, each in current_offsets.items()))
+
+    def close(self, partitions) -> None:
+        self._note("close", partitions=sorted(partitions))
+
+    def stop(self) -> None:
+        self._note("stop")
+        os.close(self._journal)
+
+    def _note(self, call: str, **more) -> None:
+        text = json.dumps({"task": self._number, "call": call, **more}, default=str)
+        os.write(self._journal, (text + "\n").encode())
+
+
+class EndsWith(Predicate):
+    """Holds for records whose value ends with a text."""
+
+    def config(self) -> ConfigDef:
+        return ConfigDef().define("text", ConfigType.STRING, importance=LOW, doc="The text to end with.")
+
+    def configure(self, configs) -> None:
+        self._text = configs["text"]
+
+    def test(self, record) -> bool:
+        return str(record.value).endswith(self._text)
+
+    def close(self) -> None:
+        return

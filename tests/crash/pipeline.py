@@ -1,0 +1,86 @@
+"""A pipeline to kill: source file, topic and sink file, carried by a real host, and the ledger of it."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Mapping
+from pathlib import Path
+
+from tests.crash.ledger import Ledger
+from tests.crash.process import Process, await_end, find, holder, tree
+from tests.peer.hearth_connect import HearthConnect
+from tests.peer.topic import Topics
+
+STRING = "org.apache.kafka.connect.storage.StringConverter"
+
+
+class Pipeline:
+    """The connectors NAME-source and NAME-sink on a host of their own, which may be killed and started again."""
+
+    def __init__(self, folder: Path, topics: Topics, settings: Mapping[str, str] | None = None) -> None:
+        """Describe host and connectors; offsets are committed often, so that there is much to get wrong."""
+        self.name = f"crash-{uuid.uuid4().hex[:8]}"
+        topics.create(self.name)
+        self.ledger = Ledger(folder, topics.bootstrap_servers, self.name, folder / "connect.offsets")
+        self.processes: set[Process] = set()
+        defaults = {"offset.flush.interval.ms": "200", "key.converter": STRING, "value.converter": STRING}
+        self.host = HearthConnect(
+            folder, topics.bootstrap_servers, {**defaults, **(settings or {})}, self.connectors()
+        )
+
+    def connectors(self) -> list[dict[str, str]]:
+        """Return the configurations of both connectors."""
+        files = "org.apache.kafka.connect.file.FileStream"
+        source = {"connector.class": f"{files}SourceConnector", "file": str(self.ledger.source), "topic": self.name}
+        sink = {"connector.class": f"{files}SinkConnector", "file": str(self.ledger.sink), "topics": self.name}
+        return [{"name": f"{self.name}-source", **source}, {"name": f"{self.name}-sink", **sink}]
+
+    def start(self) -> float:
+        """Start the host, and return how many seconds it took until a new line arrived."""
+        started = time.monotonic()
+        self.host.start()
+        self.await_new_line()
+        return time.monotonic() - started
+
+    def await_new_line(self) -> float:
+        """Append a line, and return how many seconds it took to arrive; show what the host says when it does not."""
+        try:
+            return self.ledger.await_new_line()
+        except AssertionError as error:
+            states = [self.host.rest.status(config["name"]) for config in self.connectors()]
+            raise AssertionError(f"{error}\n{states}\n{self.host.last_words()}") from None
+
+    def seen(self) -> list[Process]:
+        """Return the host and everything it started, and remember them for `await_end`."""
+        processes = tree(self.host.pid)
+        self.processes.update(processes)
+        return processes
+
+    def stage(self, kind: str) -> Process:
+        """Return the stage process of the source's or of the sink's task: it has the file open."""
+        return holder(self.ledger.source if kind == "source" else self.ledger.sink)
+
+    def python_worker(self, kind: str) -> Process:
+        """Return the process in which Spark runs the task: the parent of its stage."""
+        return find(self.stage(kind).parent)
+
+    def kill(self) -> None:
+        """SIGKILL the host's own process; what it started has to end by itself."""
+        processes = self.seen()
+        self.host.kill()
+        await_end(processes)
+
+    def stop(self) -> None:
+        """Stop the host in order, and check that nothing of it is left."""
+        if self.host.is_running:
+            self.seen()
+        self.host.stop()
+        await_end(list(self.processes))
+
+    def close(self) -> None:
+        """Stop the host and let go of the broker."""
+        try:
+            self.stop()
+        finally:
+            self.ledger.close()

@@ -1,0 +1,94 @@
+"""Processes by their ids: who descends from whom, who holds a file open, and whether all of a tree have ended."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.peer.rest import eventually
+
+_PROC = Path("/proc")
+
+
+@dataclass(frozen=True)
+class Process:
+    """One process; the time it started tells it from a later one with the same id."""
+
+    pid: int
+    parent: int
+    started: int
+
+    @property
+    def is_alive(self) -> bool:
+        """Return whether it still runs; one that only waits to be reaped does not."""
+        now = _look(self.pid)
+        return now is not None and now.started == self.started
+
+    @property
+    def command(self) -> str:
+        """Return its command line, empty when it is gone."""
+        try:
+            return (_PROC / str(self.pid) / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+        except OSError:
+            return ""
+
+
+def tree(root: int) -> list[Process]:
+    """Return a process and all that descends from it."""
+    everyone = _everyone()
+    found = [each for each in everyone if each.pid == root]
+    for each in found:  # grows while it is gone through
+        found += [child for child in everyone if child.parent == each.pid]
+    return found
+
+
+def find(pid: int) -> Process:
+    """Return the process with an id, which has to run."""
+    process = _look(pid)
+    assert process is not None, f"no process {pid}"
+    return process
+
+
+def holder(path: Path, timeout: float = 30.0) -> Process:
+    """Return the one process, beside this one, that has a file open; it may have to be waited for."""
+    found: list[Process] = []
+
+    def is_held() -> bool:
+        found[:] = [each for each in _everyone() if each.pid != os.getpid() and path in _open_files(each.pid)]
+        return bool(found)
+
+    assert eventually(is_held, timeout), f"nobody opened {path}"
+    assert len(found) == 1, found
+    return found[0]
+
+
+def await_end(processes: list[Process], timeout: float = 20.0) -> None:
+    """Wait until every process has ended, and name those that have not."""
+    eventually(lambda: not any(each.is_alive for each in processes), timeout)
+    left = [f"{each.pid}: {each.command}" for each in processes if each.is_alive]
+    assert not left, f"still running after {timeout:g} s:\n" + "\n".join(left)
+
+
+def _everyone() -> list[Process]:
+    return [each for entry in _PROC.iterdir() if entry.name.isdigit() and (each := _look(int(entry.name)))]
+
+
+def _look(pid: int) -> Process | None:
+    """Return a process that runs, None when it is gone or a zombie."""
+    try:
+        text = (_PROC / str(pid) / "stat").read_text()
+    except OSError:
+        return None
+    fields = text[text.rindex(")") + 2 :].split()
+    return None if fields[0] in "ZX" else Process(pid, int(fields[1]), int(fields[19]))
+
+
+def _open_files(pid: int) -> set[Path]:
+    found = set()
+    try:
+        for entry in (_PROC / str(pid) / "fd").iterdir():
+            found.add(Path(os.readlink(entry)))
+    except OSError:  # it ended, or closed a file, meanwhile
+        pass
+    return found

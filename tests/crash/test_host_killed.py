@@ -1,0 +1,34 @@
+"""SIGKILL of the host while records flow."""
+
+from __future__ import annotations
+
+import random
+import threading
+
+import pytest
+
+from tests.crash.pipeline import Pipeline
+
+ROUNDS = 3
+MOST_SECONDS_TO_FLOW = 15.0
+"""The benchmark (case h) measures it; here it only must not wait for a session to time out and start over."""
+
+
+@pytest.mark.slow
+def test_a_killed_host_loses_nothing_and_flows_again_at_once(pipeline: Pipeline, chance: random.Random) -> None:
+    """Invariant 8: kill loses nothing. Killed at random moments, the host's successor takes up where it was."""
+    pipeline.start()
+    for number in range(ROUNDS):
+        with pipeline.ledger.flowing():
+            pass_time(chance.uniform(0.3, 3.0))
+            pipeline.kill()
+            seconds = pipeline.start()
+        print(f"round {number}: lines flow {seconds:.2f} s after the start of a host whose predecessor was killed")
+        assert seconds < MOST_SECONDS_TO_FLOW
+    pipeline.ledger.prove()
+    print(pipeline.ledger)
+
+
+def pass_time(seconds: float) -> None:
+    """Let so much time pass: the moment of a kill is a time, there is nothing to wait for."""
+    threading.Event().wait(seconds)

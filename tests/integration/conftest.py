@@ -1,0 +1,113 @@
+"""One host and its broker for the tests of a module, and names that no other test uses."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hearth.broker import KafkaBroker
+from hearth.broker.port import random_free
+from tests.bundles.build import plugin_path
+from tests.crash.process import await_end, tree
+from tests.peer.hearth_connect import HearthConnect, file_bundle
+from tests.peer.rest import eventually
+from tests.peer.topic import Topics
+
+STRING = "org.apache.kafka.connect.storage.StringConverter"
+SAMPLES = ("greeting_source", "greeting_transform", "misbehaving", "recorder")
+_numbers = itertools.count()
+
+
+@pytest.fixture(scope="session")
+def topics(broker: KafkaBroker) -> Topics:
+    """Provide the topics of the shared broker."""
+    return Topics(broker.bootstrap_servers)
+
+
+class Host(HearthConnect):
+    """A host with the sample bundles and text converters, whose tasks commit often."""
+
+    def __init__(self, folder: Path, bootstrap_servers: str) -> None:
+        self.spark_page = f"http://127.0.0.1:{(spark_port := random_free())}"
+        settings = {
+            "plugin.path": f"{file_bundle()},{plugin_path(*SAMPLES)}",
+            "key.converter": STRING,
+            "value.converter": STRING,
+            "offset.flush.interval.ms": "200",
+            "spark.ui.port": str(spark_port),
+        }
+        super().__init__(folder, bootstrap_servers, settings)
+
+
+@pytest.fixture(scope="module")
+def host(broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
+    """Provide a running host; when it has stopped, no process of it is left."""
+    running = Host(tmp_path_factory.mktemp("host"), broker.bootstrap_servers)
+    with running:
+        yield running
+        processes = tree(running.pid)
+    await_end(processes)
+
+
+@pytest.fixture
+def name(host: Host) -> Iterator[str]:
+    """Provide a name for connectors and topics; what was created under names that begin with it is removed."""
+    prefix = f"test-{next(_numbers)}"
+    yield prefix
+    for each in host.rest.call("GET", "/connectors").json:
+        if each.startswith(prefix):
+            host.delete(each)
+
+
+class Recorder:
+    """A configuration of the recording sink and what it wrote down."""
+
+    def __init__(self, name: str, journal: Path, topics: str, **settings: str) -> None:
+        self.config = {
+            "name": f"{name}-recorder",
+            "connector.class": "org.example.RecorderSinkConnector",
+            "topics": topics,
+            "journal": str(journal),
+            **{key.replace("_", "."): value for key, value in settings.items()},
+        }
+        self._journal = journal
+
+    def calls(self, *kinds: str) -> list[dict[str, Any]]:
+        """Return the calls so far, all or those of some kinds."""
+        text = self._journal.read_text() if self._journal.exists() else ""
+        calls = [json.loads(each) for each in text.splitlines()]
+        return [each for each in calls if not kinds or each["call"] in kinds]
+
+    def taken(self) -> list[tuple[str, int, int, str]]:
+        """Return topic, partition, offset and value of all records that a put took."""
+        puts = [each for each in self.calls("put") if each["outcome"] == "taken"]
+        return [tuple(record) for each in puts for record in each["records"]]
+
+    def values(self) -> list[str]:
+        """Return the values of all records that a put took."""
+        return [value for *_, value in self.taken()]
+
+    def await_values(self, wanted: list[str], timeout: float = 30.0) -> None:
+        """Wait until exactly these values have been taken, in this order."""
+        eventually(lambda: len(self.values()) >= len(wanted), timeout)
+        assert self.values() == wanted
+
+
+MakeRecorder = Callable[..., Recorder]
+
+
+@pytest.fixture
+def recorder(host: Host, name: str, tmp_path: Path) -> MakeRecorder:
+    """Provide the making of recording sinks: `recorder(topics, key_with_underscores=value)`, which then run."""
+
+    def make(topics: str, **settings: str) -> Recorder:
+        made = Recorder(name, tmp_path / "journal", topics, **settings)
+        host.run(made.config)
+        return made
+
+    return make

@@ -1,0 +1,124 @@
+"""What a sink is told and when its offsets are committed; what a source's positions are."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from confluent_kafka import Consumer, TopicPartition
+
+from tests.integration.conftest import Host, MakeRecorder
+from tests.peer.rest import eventually
+from tests.peer.topic import Record, Topics
+
+WORDS = ["zero", "one", "two", "three", "four", "five"]
+
+
+def produce(topics: Topics, topic: str, words: list[str]) -> None:
+    """Write words to a topic."""
+    topics.produce(topic, [Record(None, word.encode()) for word in words])
+
+
+def committed(topics: Topics, group: str, topic: str) -> int:
+    """Return the offset a group has committed, -1 when it has not."""
+    consumer: Any = Consumer({"bootstrap.servers": topics.bootstrap_servers, "group.id": group})
+    try:
+        return max(int(consumer.committed([TopicPartition(topic, 0)], timeout=20)[0].offset), -1)
+    finally:
+        consumer.close()
+
+
+def test_a_sink_commits_to_the_group_that_bears_its_name(topics: Topics, name: str, recorder: MakeRecorder) -> None:
+    """`connect-NAME`, Kafka Connect's rule, so that every tool finds it; committed at the flush interval."""
+    topics.create(name)
+    produce(topics, name, WORDS)
+    sink = recorder(name)
+    assert eventually(lambda: committed(topics, f"connect-{name}-recorder", name) == 6, 20)
+    sink.await_values(WORDS)
+
+
+def test_an_offset_is_committed_only_as_far_as_the_task_agrees(
+    topics: Topics, name: str, recorder: MakeRecorder, host: Host
+) -> None:
+    """What pre_commit returns counts, not what was delivered; the rest comes again after a restart."""
+    topics.create(name)
+    produce(topics, name, WORDS)
+    sink = recorder(name, hold_below="2")
+    assert eventually(lambda: committed(topics, f"connect-{name}-recorder", name) == 2, 20)
+    sink.await_values(WORDS)
+    assert host.rest.call("POST", f"/connectors/{name}-recorder/tasks/0/restart").status == 204
+    sink.await_values(WORDS + WORDS[2:])
+    assert committed(topics, f"connect-{name}-recorder", name) == 2
+
+
+def test_records_a_sink_refuses_for_now_are_put_again(topics: Topics, name: str, recorder: MakeRecorder) -> None:
+    """RetriableError: the same records are put again, in order, and nothing is committed past them meanwhile."""
+    topics.create(name)
+    produce(topics, name, WORDS)
+    sink = recorder(name, retry_at="3", retry_times="3")
+    sink.await_values(WORDS)
+    puts = sink.calls("put")
+    refused = [each["records"] for each in puts if each["outcome"] == "refused"]
+    assert len(refused) == 3
+    again = next(each["records"] for each in puts if each["outcome"] == "taken" and each["records"][-1][2] >= 3)
+    assert refused == [again] * 3
+    assert eventually(lambda: committed(topics, f"connect-{name}-recorder", name) == 6, 20)
+
+
+def test_no_flush_tells_of_records_that_were_refused(topics: Topics, name: str, recorder: MakeRecorder) -> None:
+    """Between the refusals the task is asked to flush only what it took."""
+    topics.create(name)
+    sink = recorder(name, retry_at="3", retry_times="4")
+    produce(topics, name, WORDS)
+    sink.await_values(WORDS)
+    reached = 0
+    for call in sink.calls("put", "flush"):
+        if call["call"] == "put" and call["outcome"] == "taken":
+            reached = call["records"][-1][2] + 1
+        for _, _, offset in call.get("offsets", ()):
+            assert offset <= reached
+
+
+def test_a_sink_that_asks_to_read_elsewhere_gets_it(topics: Topics, name: str, recorder: MakeRecorder) -> None:
+    """`context.offset` rewinds before the next poll; nothing read ahead slips in between."""
+    topics.create(name)
+    produce(topics, name, WORDS)
+    sink = recorder(name, rewind_at="5")
+    sink.await_values(WORDS + WORDS)
+    assert eventually(lambda: committed(topics, f"connect-{name}-recorder", name) == 6, 20)
+
+
+def test_a_sink_opens_flushes_closes_and_stops_in_this_order(
+    topics: Topics, name: str, recorder: MakeRecorder, host: Host
+) -> None:
+    """The contract of a sink task over its whole life."""
+    topics.create(name)
+    sink = recorder(name)
+    produce(topics, name, WORDS)
+    sink.await_values(WORDS)
+    host.delete(sink.config["name"])
+    kinds = [call["call"] for call in sink.calls()]
+    assert kinds[:2] == ["start", "open"]
+    assert kinds[-3:] == ["flush", "close", "stop"]
+    assert sink.calls("flush")[-1]["offsets"] == [[name, 0, 6]]
+    assert committed(topics, f"connect-{name}-recorder", name) == 6
+
+
+def test_a_source_position_is_stored_at_the_flush_interval(
+    host: Host, topics: Topics, name: str, tmp_path: Path
+) -> None:
+    """The file of offsets shows the position behind the last line that the broker has."""
+    file = tmp_path / "in.txt"
+    file.write_text("one\ntwo\n")
+    files = "org.apache.kafka.connect.file.FileStreamSourceConnector"
+    host.run({"name": name, "connector.class": files, "file": str(file), "topic": name})
+    assert eventually(stored(host, name, {"filename": str(file)}, {"position": 8}), 20)
+    assert topics.count(name) == 2
+
+
+def stored(host: Host, name: str, partition: dict[str, Any], offset: dict[str, Any]) -> Callable[[], bool]:
+    """Return the question whether exactly this offset is stored for a connector."""
+    path = host.folder / "connect.offsets"
+    return lambda: path.exists() and json.loads(path.read_text())["offsets"].get(name) == [[partition, offset]]

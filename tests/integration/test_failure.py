@@ -1,0 +1,133 @@
+"""Plugins that raise, hang, exit or are killed: their own task is FAILED and says why, everything else goes on."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from tests.crash.process import Process, tree
+from tests.integration.conftest import Host, MakeRecorder
+from tests.peer.rest import eventually
+from tests.peer.topic import Record, Topics
+
+SOURCE = "org.example.MisbehavingSourceConnector"
+SINK = "org.example.MisbehavingSinkConnector"
+LIMIT = "2000"
+
+WORDS = {
+    "raise": ["RuntimeError: raised in {where} as configured", "do_raise"],
+    "exit": ["the stage process of {name}-0 exited with 3"],
+    "kill": ["the stage process of {name}-0 was killed by signal 9"],
+    "hang": ["did not answer", "within 2 s", "do_hang"],
+}
+"""What a trace has to say for each way to misbehave: what happened, and where."""
+
+
+def misbehaving(name: str, connector: str, **settings: str) -> dict[str, str]:
+    """Return the configuration of a connector that misbehaves."""
+    own = {key.replace("_", "."): value for key, value in settings.items()}
+    config = {"name": name, "connector.class": connector, "plugin.call.timeout.ms": LIMIT, **own}
+    return {**config, ("topics" if connector == SINK else "topic"): name}
+
+
+@contextmanager
+def good_neighbour(host: Host, topics: Topics, name: str) -> Iterator[None]:
+    """Run a source beside the block; it has to run on all the time, and to deliver after it."""
+    neighbour = f"{name}-neighbour"
+    host.run(misbehaving(neighbour, SOURCE))
+    generations = host.rest.status(neighbour)
+    yield
+    before = topics.count(neighbour)
+    assert eventually(lambda: topics.count(neighbour) > before, 20)
+    assert host.rest.status(neighbour) == generations
+
+
+def trace_of(host: Host, name: str) -> str:
+    """Wait until the task is FAILED while its connector runs, and return the trace."""
+    host.wait_for_state(name, "FAILED", 40)
+    assert host.rest.states(name) == ["RUNNING", "FAILED"]
+    return str(host.rest.status(name)["tasks"][0]["trace"])
+
+
+@pytest.mark.parametrize("how", WORDS)
+@pytest.mark.parametrize("where", ["start", "poll"])
+def test_a_source_that_misbehaves_fails_alone(host: Host, topics: Topics, name: str, how: str, where: str) -> None:
+    """Whatever a source does, its task is FAILED with a trace that says what and where; its neighbour runs."""
+    with good_neighbour(host, topics, name):
+        after = "3" if where == "poll" else "0"
+        config = misbehaving(name, SOURCE, misbehave_how=how, misbehave_where=where, misbehave_after=after)
+        assert host.rest.create(config).status == 201
+        trace = trace_of(host, name)
+    for words in WORDS[how]:
+        assert words.format(name=name, where=where) in trace
+
+
+@pytest.mark.parametrize(("how", "where"), [("raise", "put"), ("exit", "put"), ("hang", "put"), ("kill", "flush")])
+def test_a_sink_that_misbehaves_fails_alone(host: Host, topics: Topics, name: str, how: str, where: str) -> None:
+    """The same for sinks."""
+    topics.create(name)
+    topics.produce(name, [Record(None, b"value")])
+    with good_neighbour(host, topics, name):
+        assert host.rest.create(misbehaving(name, SINK, misbehave_how=how, misbehave_where=where)).status == 201
+        trace = trace_of(host, name)
+    for words in WORDS[how]:
+        assert words.format(name=name, where=where) in trace
+
+
+@pytest.mark.parametrize("how", WORDS)
+def test_a_transformation_that_misbehaves_fails_its_task_alone(
+    host: Host, topics: Topics, name: str, how: str, recorder: MakeRecorder
+) -> None:
+    """A transformation of another bundle than the task's has a stage of its own; its end is the task's end too."""
+    topics.create(name)
+    with good_neighbour(host, topics, name):
+        sink = recorder(
+            name,
+            transforms="bad",
+            transforms_bad_type="org.example.Misbehave",
+            transforms_bad_misbehave_how=how,
+            plugin_call_timeout_ms=LIMIT,
+        )
+        topics.produce(name, [Record(None, b"value")])
+        trace = trace_of(host, sink.config["name"])
+    for words in WORDS[how]:
+        assert words.format(name=sink.config["name"], where="apply") in trace
+    assert sink.taken() == []
+
+
+def test_what_a_plugin_wrote_before_its_end_is_in_the_trace(host: Host, name: str) -> None:
+    """A connector that cannot even be started says so in its status, and REST goes on answering."""
+    config = misbehaving(name, SOURCE, misbehave_how="raise", misbehave_where="connector.start")
+    assert host.rest.create(config).status == 201
+    assert eventually(lambda: host.rest.states(name)[:1] == ["FAILED"], 20)
+    assert "raised in connector.start as configured" in host.rest.status(name)["connector"]["trace"]
+
+
+def test_a_stage_killed_from_outside_fails_its_task_and_a_restart_goes_on(
+    host: Host, topics: Topics, name: str
+) -> None:
+    """FAILED stays until a user restarts it; then the source takes up where it had committed."""
+    host.run(misbehaving(name, SOURCE))
+    assert eventually(lambda: topics.count(name) > 20, 30)
+    before = {each.pid for each in tree(host.pid)}
+    stage = stage_of(host, name)
+    os.kill(stage.pid, signal.SIGKILL)
+    assert "was killed by signal 9" in trace_of(host, name)
+    held = topics.count(name)
+    assert host.rest.call("POST", f"/connectors/{name}/tasks/0/restart").status == 204
+    host.wait_for_state(name, "RUNNING")
+    assert eventually(lambda: topics.count(name) > held + 20, 30)
+    seen = dict.fromkeys(int(record.value or b"-1") for record in topics.read(name))
+    assert list(seen) == list(range(len(seen))), before
+
+
+def stage_of(host: Host, name: str) -> Process:
+    """Return the stage process of the one task of a connector, which runs alone on the host."""
+    stages = [each for each in tree(host.pid) if "hearth_stage" in each.command]
+    mine = [each for each in stages if each.parent != host.pid]
+    assert len(mine) == 1, [each.command for each in stages]
+    return mine[0]

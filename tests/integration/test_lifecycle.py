@@ -1,0 +1,182 @@
+"""What users do with connectors and tasks while records flow: pause, resume, stop, restart; and Spark's own page."""
+
+from __future__ import annotations
+
+import json
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.crash.process import find, holder
+from tests.integration.conftest import Host
+from tests.peer.rest import eventually
+from tests.peer.topic import Record, Topics
+
+FILES = "org.apache.kafka.connect.file.FileStream"
+MISBEHAVING = "org.example.MisbehavingSourceConnector"
+
+
+class Lines:
+    """A source file and a sink file with both connectors between them."""
+
+    def __init__(self, host: Host, name: str, folder: Path) -> None:
+        self.host, self.name = host, name
+        self.source_file, self.sink_file = folder / "in.txt", folder / "out.txt"
+        self.source, self.sink = f"{name}-source", f"{name}-sink"
+        self.written = 0
+
+    def run(self) -> None:
+        """Create both connectors."""
+        source = {"connector.class": f"{FILES}SourceConnector", "file": str(self.source_file), "topic": self.name}
+        sink = {"connector.class": f"{FILES}SinkConnector", "file": str(self.sink_file), "topics": self.name}
+        self.host.run({"name": self.source, **source})
+        self.host.run({"name": self.sink, **sink})
+
+    def write(self, count: int = 10) -> None:
+        """Append lines."""
+        with self.source_file.open("a") as file:
+            file.writelines(f"line {number}\n" for number in range(self.written, self.written + count))
+        self.written += count
+
+    def await_all(self) -> None:
+        """Wait until what was written has arrived: every line, in order, exactly once."""
+        wanted = "".join(f"line {number}\n" for number in range(self.written))
+        eventually(lambda: self.arrived() >= self.written, 30)
+        assert self.sink_file.read_text() == wanted
+
+    def arrived(self) -> int:
+        """Return the number of lines in the sink file."""
+        return self.sink_file.read_text().count("\n") if self.sink_file.exists() else 0
+
+    def ask(self, method: str, connector: str, what: str) -> None:
+        """Send a request about a connector, which has to be taken."""
+        answer = self.host.rest.call(method, f"/connectors/{connector}/{what}")
+        assert answer.status in (202, 204), answer.text
+
+
+@pytest.fixture
+def lines(host: Host, topics: Topics, name: str, tmp_path: Path) -> Lines:
+    """Provide a pipeline through which ten lines have passed."""
+    topics.create(name)
+    made = Lines(host, name, tmp_path)
+    made.write()
+    made.run()
+    made.await_all()
+    return made
+
+
+def test_a_paused_source_sends_nothing_until_it_is_resumed(lines: Lines, topics: Topics) -> None:
+    """Connector and task show PAUSED, the task stays where it is, and lines written meanwhile come afterwards."""
+    process = holder(lines.source_file)
+    lines.ask("PUT", lines.source, "pause")
+    lines.host.wait_for_state(lines.source, "PAUSED")
+    lines.write()
+    assert not eventually(lambda: topics.count(lines.name) > 10, 1.0)
+    lines.ask("PUT", lines.source, "resume")
+    lines.host.wait_for_state(lines.source, "RUNNING")
+    lines.await_all()
+    assert holder(lines.source_file) == process
+
+
+def test_a_paused_sink_keeps_its_partitions_and_takes_nothing(lines: Lines) -> None:
+    """What comes while it is paused is delivered once it is resumed."""
+    process = holder(lines.sink_file)
+    lines.ask("PUT", lines.sink, "pause")
+    lines.host.wait_for_state(lines.sink, "PAUSED")
+    lines.write()
+    assert not eventually(lambda: lines.arrived() > 10, 1.0)
+    lines.ask("PUT", lines.sink, "resume")
+    lines.await_all()
+    assert holder(lines.sink_file) == process
+
+
+def test_a_stopped_connector_has_no_tasks_and_goes_on_where_it_was(lines: Lines) -> None:
+    """Stopped is more than paused: the processes end; offsets stay, so nothing is repeated."""
+    processes = [holder(lines.source_file), holder(lines.sink_file)]
+    for connector in (lines.source, lines.sink):
+        lines.ask("PUT", connector, "stop")
+        assert eventually(lambda name=connector: lines.host.rest.states(name) == ["STOPPED"], 20)  # type: ignore[misc]
+    assert eventually(lambda: not any(each.is_alive for each in processes), 10)
+    lines.write()
+    for connector in (lines.source, lines.sink):
+        lines.ask("PUT", connector, "resume")
+        lines.host.wait_for_state(connector, "RUNNING")
+    lines.await_all()
+
+
+@pytest.mark.parametrize("what", ["restart?includeTasks=true", "tasks/0/restart"])
+def test_a_restart_drains_the_task_and_begins_a_new_process(lines: Lines, what: str) -> None:
+    """Both ways to restart a task repeat nothing and lose nothing, although lines are under way."""
+    before = [holder(lines.source_file), holder(lines.sink_file)]
+    for connector in (lines.source, lines.sink):
+        lines.write()
+        lines.ask("POST", connector, what)
+        lines.write()
+    assert eventually(lambda: not any(each.is_alive for each in before), 20)
+    lines.await_all()
+    for connector in (lines.source, lines.sink):
+        lines.host.wait_for_state(connector, "RUNNING")
+
+
+def test_a_restart_of_the_connector_alone_leaves_its_tasks_running(lines: Lines) -> None:
+    """Kafka Connect's default: only the instance of the connector is made anew."""
+    before = [holder(lines.source_file), holder(lines.sink_file)]
+    for connector in (lines.source, lines.sink):
+        lines.ask("POST", connector, "restart")
+        lines.host.wait_for_state(connector, "RUNNING")
+    lines.write()
+    lines.await_all()
+    assert [holder(lines.source_file), holder(lines.sink_file)] == before
+
+
+def test_a_changed_configuration_reaches_the_tasks(lines: Lines, topics: Topics) -> None:
+    """PUT of a configuration replaces the tasks; the source goes on behind the last line, in the new topic."""
+    config = lines.host.rest.call("GET", f"/connectors/{lines.source}/config").json
+    changed = {**config, "topic": f"{lines.name}-new"}
+    assert lines.host.rest.call("PUT", f"/connectors/{lines.source}/config", changed).status == 200
+    lines.write()
+    assert eventually(lambda: topics.count(f"{lines.name}-new") == 10, 30)
+    assert topics.read(f"{lines.name}-new")[0] == Record(None, b"line 10")
+
+
+def test_deleting_a_connector_ends_its_processes_and_a_new_one_of_its_name_goes_on(lines: Lines) -> None:
+    """Source offsets outlive the connector, as in Kafka Connect; so does the group of the sink."""
+    stages = [holder(lines.source_file), holder(lines.sink_file)]
+    runtimes = [find(stage.parent) for stage in stages]
+    for connector in (lines.source, lines.sink):
+        lines.host.delete(connector)
+    assert eventually(lambda: not any(each.is_alive for each in stages), 10), runtimes
+    lines.write()
+    lines.run()
+    lines.await_all()
+
+
+def test_twenty_tasks_of_one_connector_run_at_once(host: Host, topics: Topics, name: str) -> None:
+    """A slot is a thread that waits, so a local host has room for many tasks; each of them delivers."""
+    topics.create(name)
+    config = {"name": name, "connector.class": MISBEHAVING, "topic": name, "tasks.max": "20"}
+    assert host.rest.create(config).status == 201
+    assert eventually(lambda: host.rest.states(name) == ["RUNNING"] * 21, 60), host.rest.states(name)
+    assert eventually(lambda: [record.value for record in topics.read(name)].count(b"5") == 20, 30)
+
+
+def test_sparks_own_page_lists_a_job_named_after_connector_and_task(lines: Lines) -> None:
+    """Whoever looks at Spark sees which of its jobs is which task."""
+    jobs = [job for job in spark_jobs(lines.host) if job["status"] == "RUNNING"]
+    by_group = {job["jobGroup"]: job["description"] for job in jobs}
+    assert by_group[f"{lines.source}-0"] == f"{lines.source}-0 ({FILES}SourceConnector)"
+    assert by_group[f"{lines.sink}-0"] == f"{lines.sink}-0 ({FILES}SinkConnector)"
+
+
+def spark_jobs(host: Host) -> Any:
+    """Return the jobs that Spark's own REST API lists."""
+    root = f"{host.spark_page}/api/v1/applications"
+    application = _get(root)[0]["id"]
+    return _get(f"{root}/{application}/jobs")
+
+
+def _get(url: str) -> Any:
+    with urllib.request.urlopen(url, timeout=20) as answer:
+        return json.loads(answer.read())
