@@ -14,7 +14,7 @@ from typing import Any
 
 from hearth_api import Batch, ConnectError
 from hearth_stage.failure import ErrorInfo
-from hearth_stage.frame import Frame, read_frame, write_frame
+from hearth_stage.frame import MAX_FRAME, Frame, read_frame, write_frame
 
 
 class ChannelClosed(ConnectError):
@@ -45,6 +45,8 @@ class Request:
         self._frame = frame
         self.op = str(frame.header["op"])
         self.args: dict[str, Any] = frame.header.get("args") or {}
+        if not isinstance(self.args, dict):
+            raise ValueError(f"not a request: the arguments are {type(self.args).__name__}, not an object")
 
     @property
     def batches(self) -> list[Batch]:
@@ -83,7 +85,8 @@ class Channel:
     """One end of a connection.
 
     A thread of its own reads: a reply completes its call, a request goes to ``on_request`` on that thread, which
-    must not block. ``on_close`` runs once, on that thread, when the other side is gone.
+    must not block. ``on_close`` runs once, on that thread, when the other side is gone. A frame longer than ``limit``
+    ends the connection; the owner may change the limit when it knows the other side.
     """
 
     def __init__(
@@ -92,7 +95,9 @@ class Channel:
         on_request: Callable[[Request], None],
         on_close: Callable[[], None] | None = None,
         name: str = "channel",
+        limit: int = MAX_FRAME,
     ) -> None:
+        self.limit = limit
         self._socket = sock
         self._on_request = on_request
         self._on_close = on_close
@@ -161,9 +166,9 @@ class Channel:
 
     def _read(self) -> None:
         try:
-            while (frame := read_frame(self._socket)) is not None:
+            while (frame := read_frame(self._socket, self.limit)) is not None:
                 self._dispatch(frame)
-        except (OSError, EOFError, ValueError):
+        except (OSError, EOFError, ValueError, RecursionError):
             pass  # a broken stream ends the connection like a closed one
         finally:
             self._end()

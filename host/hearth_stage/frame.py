@@ -56,16 +56,17 @@ def write_frame(sock: socket.socket, header: dict[str, Any], batches: Sequence[B
         sock.sendall(body)
 
 
-def read_frame(sock: socket.socket) -> Frame | None:
+def read_frame(sock: socket.socket, limit: int = MAX_FRAME) -> Frame | None:
     """Read one frame, or ``None`` when the other side closed its end between two frames.
 
-    Raises ``EOFError`` when the stream ends inside a frame, ``ValueError`` when it is no frame.
+    Raises ``EOFError`` when the stream ends inside a frame, ``ValueError`` when it is no frame or one of ``limit`` bytes
+    or more.
     """
     prefix = _read(sock, _PREFIX.size, first=True)
     if prefix is None:
         return None
     length, header_length = _PREFIX.unpack(prefix)
-    if not 4 <= length < MAX_FRAME or header_length > length - 4:
+    if not 4 <= length < limit or header_length > length - 4:
         raise ValueError(f"not a frame: length {length}, header length {header_length}")
     content = _read(sock, length - 4)
     assert content is not None

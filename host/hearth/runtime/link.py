@@ -20,8 +20,11 @@ from hearth.runtime.spec import LinkAddress
 from hearth.storage.interface import OffsetStore
 from hearth_api import ConnectError
 from hearth_stage.channel import Channel, ChannelClosed, Reply, Request
+from hearth_stage.frame import MAX_FRAME
 
 ADMISSION_SECONDS = 10
+GREETING_BYTES = 4096
+"""Longest frame of a visitor whose token is not checked."""
 
 
 @dataclass(frozen=True)
@@ -124,9 +127,10 @@ class TaskLinkServer:
 
     def admit(self, visitor: Channel, args: dict[str, Any]) -> _Seat | None:
         """Give a visitor the seat its token belongs to; a former holder of the seat is dropped."""
+        token = str(args.get("token")).encode()
         with self._lock:
-            seat = self._seats.get((str(args.get("connector")), int(args.get("task", -1))))
-            if seat is None or not hmac.compare_digest(seat.token, str(args.get("token"))):
+            seat = self._seats.get(_key(args))
+            if seat is None or not hmac.compare_digest(seat.token.encode(), token):
                 return None
             before, seat.channel = seat.channel, visitor
         if before is not None:
@@ -159,6 +163,11 @@ class TaskLinkServer:
         raise LookupError(f"a task has no operation {request.op!r}")
 
 
+def _key(args: dict[str, Any]) -> tuple[str, int]:
+    connector, task = args.get("connector"), args.get("task")
+    return str(connector), task if isinstance(task, int) else -1
+
+
 class _Visitor:
     """One incoming connection: a stranger until its token is checked."""
 
@@ -166,7 +175,7 @@ class _Visitor:
         self._server = server
         self._seat: _Seat | None = None
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._channel = Channel(connection, self._on_request, self._on_close, name="task-link")
+        self._channel = Channel(connection, self._on_request, self._on_close, "task-link", GREETING_BYTES)
         self._deadline = threading.Timer(ADMISSION_SECONDS, self._expire)
         self._deadline.daemon = True
         self._deadline.start()
@@ -183,6 +192,7 @@ class _Visitor:
             request.fail(ConnectError("this host does not expect that task"))
             threading.Thread(target=self._channel.close, daemon=True).start()
             return
+        self._channel.limit = MAX_FRAME
         request.reply({"command": self._seat.command})
 
     def _on_close(self) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hearth_api import RetriableError
@@ -90,6 +90,7 @@ def test_failure_without_rows_is_raised() -> None:
         attempts().in_halves([], fail, BLANK)
 
 
+@settings(deadline=None)
 @given(st.integers(0, 40), st.sets(st.integers(0, 39)))
 def test_exactly_the_bad_rows_fail(size: int, bad: set[int]) -> None:
     """Whatever fails, the failures are the bad rows in order and the results are all the others in order."""

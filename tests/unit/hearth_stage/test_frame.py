@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hearth_api import STRING_SCHEMA, Batch, TimestampType
@@ -182,6 +182,7 @@ JSON = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(JSON, st.lists(st.none() | st.text(), max_size=3)), max_size=3))
 def test_whatever_is_written_is_read(messages: list[tuple[Any, list[str | None]]]) -> None:
     """Frames that follow each other come out as they went in."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pyarrow as pa
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hearth_api import STRING_SCHEMA, Batch
@@ -44,6 +44,7 @@ def test_empty_parts_vanish() -> None:
     assert in_order([part("a")]) == []
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(0, 4), max_size=40), st.permutations(range(5)))
 def test_order_is_that_of_the_rows_and_nothing_is_lost(owners: list[int], shuffled: list[int]) -> None:
     """However rows are spread over parts, they come out in order, each with its own topic and value."""

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hearth_api import DataError, RetriableError
@@ -124,6 +124,7 @@ def test_settings_are_read_as_text() -> None:
     assert (Retry.of({}).timeout_ms, Retry.of({}).delay_max_ms) == (0, 60_000)
 
 
+@settings(deadline=None)
 @given(st.integers(0, 100_000), st.integers(0, 100_000))
 def test_waits_never_pass_the_deadline(timeout_ms: int, delay_max_ms: int) -> None:
     """However the limits are set, all waits together last as long as the timeout at most."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hearth.runtime.position import SubmittedPositions
@@ -159,6 +159,7 @@ class Model:
         return result
 
 
+@settings(deadline=None)
 @given(st.data())
 def test_positions_never_pass_a_gap_and_end_complete(data: st.DataObject) -> None:
     """Whatever is submitted, dropped and acknowledged in whatever order, the model's positions come out."""

@@ -41,7 +41,7 @@ def failure(row: int) -> Failure:
 
 
 def test_without_tolerance_the_first_failing_record_ends_the_task() -> None:
-    """The failure that is raised is that of the first record, whichever step came first; later ones are not reached."""
+    """The failure that is raised is the first record's, whichever step came first; later ones are not reached."""
     ledger = Ledger()
     tolerance = Tolerance({}, [ledger])
     with pytest.raises(ToleranceExceeded, match="Tolerance exceeded in error handler") as caught:

@@ -1,0 +1,334 @@
+"""The pipeline between a task and Kafka, with real plugins in two places."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from hearth.runtime.kafka.consumer import Incoming
+from hearth.runtime.pipeline import Pipeline, Prepared, split
+from hearth.runtime.place import LocalPlace, Place
+from hearth.runtime.spec import PluginSpec, TaskSpec
+from hearth_api import (
+    OPTIONAL_STRING_SCHEMA,
+    STRING_SCHEMA,
+    Batch,
+    ConnectError,
+    Header,
+    Headers,
+    TimestampType,
+    batch_to_sink_records,
+    headers_to_column,
+)
+from hearth_stage.failure import Failure
+from hearth_stage.retry import Retry
+from tests.unit.runtime.sample import plugin, task_spec
+
+SAMPLES = Path(__file__).parents[2] / "samples"
+UPPER = plugin("transforms.upper", "UpperBatch")
+ROUTE = plugin("transforms.route", "Route")
+FAR_UPPER = plugin("transforms.far", "Upper", "other")
+
+
+@pytest.fixture(autouse=True)
+def _samples(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(SAMPLES))
+
+
+def pipeline(type_: str, *transformations: PluginSpec) -> Pipeline:
+    """Return a pipeline whose plugins run in the runtime or in a second place, as their environment says."""
+    spec = task_spec(type_, *transformations)
+    places: dict[str | None, Place] = {each: LocalPlace(type_, Retry()) for each in (None, "other")}
+    for environment, place in places.items():
+        place.load([each for each in spec.plugins if each.environment == environment and each.role != "task"])
+    return Pipeline.build(spec, places, spec.transformations)
+
+
+def polled(*values: str | None, **columns: Any) -> Batch:
+    """Return a polled batch."""
+    columns = {"value": pa.array(values, pa.string()), **columns}
+    data = pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
+    key_schema = OPTIONAL_STRING_SCHEMA if "key" in columns else None
+    return Batch("t", key_schema, STRING_SCHEMA, data, {"file": "f"})
+
+
+def consumed(*values: bytes | None, keys: list[bytes | None] | None = None, kind: int = 1, **rest: Any) -> Incoming:
+    """Return consumed rows with offsets from 100."""
+    count = len(values)
+    return Incoming(
+        topic="t",
+        partition=np.zeros(count, np.int32),
+        offset=np.arange(100, 100 + count),
+        key=pa.array(keys or [None] * count, pa.binary()),
+        value=pa.array(values, pa.binary()),
+        timestamp=np.arange(1000, 1000 + count),
+        timestamp_type=kind,
+        headers=rest.get("headers", {}),
+    )
+
+
+def sent(prepared: Prepared) -> list[tuple[int, str, bytes | None, bytes | None]]:
+    """Return row, topic, key and value of what is sent."""
+    return [
+        (row, outgoing.topic, key, value)
+        for outgoing, rows in prepared.outgoing
+        for row, key, value in zip(
+            rows.tolist(),
+            [None] * len(rows) if outgoing.key is None else outgoing.key.to_pylist(),
+            outgoing.value.to_pylist(),
+            strict=True,
+        )
+    ]
+
+
+def failed(failures: list[Failure]) -> list[tuple[int, str]]:
+    """Return row and stage of failures."""
+    return [(each.row, each.stage) for each in failures]
+
+
+# Towards Kafka
+
+
+def test_polled_batch_becomes_bytes() -> None:
+    """Keys, values, wanted partitions and timestamps go out with the rows they came with."""
+    batch = polled(
+        "a",
+        "b",
+        key=pa.array(["k", None]),
+        partition=pa.array([3, None], pa.int32()),
+        timestamp=pa.array([7, 8], pa.int64()),
+    )
+    prepared = pipeline("source").prepare(batch)
+    assert sent(prepared) == [(0, "t", b"k", b"a"), (1, "t", None, b"b")]
+    (outgoing, _), failures = prepared.outgoing[0], prepared.failures
+    assert outgoing.partition.tolist() == [3, -1]
+    assert outgoing.timestamp.tolist() == [7, 8]
+    assert (outgoing.headers, failures) == (None, [])
+
+
+def test_batch_without_keys_has_no_key_column() -> None:
+    """Rows without key or key schema cost no conversion."""
+    (outgoing, _) = pipeline("source").prepare(polled("a")).outgoing[0]
+    assert outgoing.key is None
+
+
+def test_keys_that_are_all_null_are_converted_where_they_have_a_schema() -> None:
+    """A converter may write something for a null of a schema."""
+    batch = polled("a").replace(key_schema=OPTIONAL_STRING_SCHEMA)
+    (outgoing, _) = pipeline("source").prepare(batch).outgoing[0]
+    assert outgoing.key.to_pylist() == [None]
+
+
+def test_headers_go_out_as_bytes() -> None:
+    """Every row has its own headers, or none."""
+    text = OPTIONAL_STRING_SCHEMA
+    headers = headers_to_column([Headers([Header("h", text, "x"), Header("h", text, None)]), Headers()])
+    (outgoing, _) = pipeline("source").prepare(polled("a", "b", headers=headers)).outgoing[0]
+    assert outgoing.headers == [[("h", b"x"), ("h", None)], []]
+
+
+def test_record_that_fails_is_named_and_not_sent() -> None:
+    """The others keep key, header, partition and timestamp that belong to them (invariant 3)."""
+    batch = polled(
+        "a",
+        "bad",
+        "c",
+        key=pa.array(["0", "1", "2"]),
+        partition=pa.array([0, 1, 2], pa.int32()),
+        timestamp=pa.array([10, 11, 12], pa.int64()),
+        headers=headers_to_column([Headers([Header("n", STRING_SCHEMA, str(row))]) for row in range(3)]),
+    )
+    prepared = pipeline("source").prepare(batch)
+    assert sent(prepared) == [(0, "t", b"0", b"a"), (2, "t", b"2", b"c")]
+    (outgoing, _) = prepared.outgoing[0]
+    assert (outgoing.partition.tolist(), outgoing.timestamp.tolist()) == ([0, 2], [10, 12])
+    assert outgoing.headers == [[("n", b"0")], [("n", b"2")]]
+    assert failed(prepared.failures) == [(1, "VALUE_CONVERTER")]
+
+
+def test_record_that_fails_twice_is_reported_once() -> None:
+    """Kafka Connect takes a failed record through no further stage; headers come first, then key, then value."""
+    bad = headers_to_column([Headers(), Headers([Header("h", STRING_SCHEMA, "bad")])])
+    prepared = pipeline("source").prepare(polled("bad", "bad", key=pa.array(["bad", "bad"]), headers=bad))
+    assert sent(prepared) == []
+    assert sorted(failed(prepared.failures)) == [(0, "KEY_CONVERTER"), (1, "HEADER_CONVERTER")]
+
+
+def test_transformations_come_before_converters() -> None:
+    """What is written is what the chain left; dropped rows are neither sent nor failures."""
+    prepared = pipeline("source", UPPER, FAR_UPPER).prepare(polled("a", "drop", "b"))
+    assert sent(prepared) == [(0, "t", None, b"A"), (2, "t", None, b"B")]
+    assert prepared.failures == []
+
+
+def test_chain_keeps_its_order_across_places() -> None:
+    """Transformations of two environments run in the order of ``transforms``, back and forth."""
+    prepared = pipeline("source", UPPER, FAR_UPPER, ROUTE).prepare(polled("a", "b"))
+    assert sent(prepared) == [(0, "to-A", None, b"A"), (1, "to-B", None, b"B")]
+
+
+def test_neighbours_of_one_place_share_a_link() -> None:
+    """A batch goes to another process once for all steps that follow each other there."""
+    near = [plugin(f"transforms.{name}", "UpperBatch") for name in "ab"]
+    far = [plugin(f"transforms.{name}", "Upper", "other") for name in "cd"]
+    links = pipeline("source", *near, *far, ROUTE).links
+    assert [[step.role for step in link.steps] for link in links] == [
+        ["transforms.a", "transforms.b"],
+        ["transforms.c", "transforms.d"],
+        ["transforms.route"],
+    ]
+
+
+@pytest.mark.parametrize("home", [None, "other"], ids=["near", "far"])
+@pytest.mark.parametrize("negate", [False, True])
+def test_predicate_guards_wherever_it_lives(home: str | None, negate: bool) -> None:
+    """A predicate beside its transformation and one in another place choose the same rows."""
+    guarded = plugin("transforms.upper", "UpperBatch", None, None, "predicates.long", negate)
+    prepared = pipeline("source", guarded, plugin("predicates.long", "IsLong", home)).prepare(
+        polled("a", "longer", "b", "bad", "longest")
+    )
+    values = [b"A", b"longer", b"B", b"longest"] if negate else [b"a", b"LONGER", b"b", b"LONGEST"]
+    assert [(row, value) for row, _, _, value in sent(prepared)] == list(zip([0, 1, 2, 4], values, strict=True))
+    assert [(each.row, each.stage, each.class_name) for each in prepared.failures] == [
+        (3, "TRANSFORMATION", "sample.UpperBatch")
+    ]
+
+
+def test_record_without_topic_is_an_error_of_the_task() -> None:
+    """Nobody can tell where such a record belongs, so it is not skipped."""
+    with pytest.raises(ConnectError, match="a source record has no topic"):
+        pipeline("source").prepare(polled("a").replace(topic=None))
+
+
+# From Kafka
+
+
+def test_consumed_rows_become_batches() -> None:
+    """Records know where they came from, when, and with which headers."""
+    incoming = consumed(b"a", b"b", keys=[b"k", None], headers={1: [("h", b"x")]})
+    batches = pipeline("sink").deserialize(incoming).batches
+    first, second = (record for batch in batches for record in batch_to_sink_records(batch))
+    assert (first.topic, first.kafka_partition, first.kafka_offset, first.key, first.value) == ("t", 0, 100, "k", "a")
+    assert (first.timestamp, first.timestamp_type) == (1000, TimestampType.CREATE_TIME)
+    assert (first.original_topic, second.original_kafka_offset, second.key) == ("t", 101, None)
+    assert [(each.key, each.value) for each in second.headers] == [("h", "x")]
+    assert not first.has_headers
+
+
+@pytest.mark.parametrize(
+    ("kind", "type_"),
+    [
+        (0, TimestampType.NO_TIMESTAMP_TYPE),
+        (1, TimestampType.CREATE_TIME),
+        (2, TimestampType.LOG_APPEND_TIME),
+    ],
+)
+def test_timestamp_has_the_topics_type(kind: int, type_: TimestampType) -> None:
+    """A topic without timestamps gives records without one."""
+    (batch,) = pipeline("sink").deserialize(consumed(b"a", kind=kind)).batches
+    assert batch.timestamp_type is type_
+    assert (batch.column("timestamp") is None) == (kind == 0)
+
+
+def test_batches_are_cut_where_either_schema_changes() -> None:
+    """A batch has one schema of keys and one of values, and rows keep their order."""
+    incoming = consumed(b"a", b"b", b"1", b"2", keys=[b"1", b"x", b"x", b"2"])
+    batches = pipeline("sink").deserialize(incoming).batches
+    assert [(str(each.key_schema)[7:-1], str(each.value_schema)[7:-1], each.num_rows) for each in batches] == [
+        ("INT64", "STRING", 1),
+        ("STRING", "STRING", 1),
+        ("STRING", "INT64", 1),
+        ("INT64", "INT64", 1),
+    ]
+    assert [row for each in batches for row in each.column("row").to_pylist()] == [0, 1, 2, 3]
+
+
+def test_consumed_record_that_fails_is_named_and_left_out() -> None:
+    """Key, value and headers of a record fail together, once; its neighbours stay."""
+    incoming = consumed(
+        b"a", b"bad", b"c", b"bad", keys=[None, b"bad", None, None], headers={2: [("h", b"bad")], 3: [("h", b"bad")]}
+    )
+    outcome = pipeline("sink").deserialize(incoming)
+    assert [row for each in outcome.batches for row in each.column("row").to_pylist()] == [0]
+    assert sorted(failed(outcome.failures)) == [
+        (1, "KEY_CONVERTER"),
+        (2, "HEADER_CONVERTER"),
+        (3, "VALUE_CONVERTER"),
+    ]
+
+
+def test_tombstone_and_empty_value_stay_apart() -> None:
+    """A null value is not an empty one, in either direction."""
+    batches = pipeline("sink").deserialize(consumed(None, b"")).batches
+    assert [value for batch in batches for value in batch.column("value").to_pylist()] == [None, ""]
+    (outgoing, _) = pipeline("source").prepare(polled(None, "")).outgoing[0]
+    assert outgoing.value.to_pylist() == [None, b""]
+
+
+CELLS = st.sampled_from([b"a", b"b", b"1", b"22", b"bad", None])
+
+
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.tuples(CELLS, CELLS), max_size=12))
+def test_every_consumed_record_is_delivered_or_named(rows: list[tuple[bytes | None, bytes | None]]) -> None:
+    """Whatever comes, each record comes out with its own key and value, in order, or is a failure: none vanishes."""
+    incoming = consumed(*(value for _, value in rows), keys=[key for key, _ in rows])
+    outcome = pipeline("sink").deserialize(incoming)
+    records = [record for batch in outcome.batches for record in batch_to_sink_records(batch)]
+    good = {row: cells for row, cells in enumerate(rows) if b"bad" not in cells}
+    assert [record.kafka_offset - 100 for record in records] == list(good)
+    assert [(record.key, record.value) for record in records] == [tuple(map(_value, cells)) for cells in good.values()]
+    assert sorted(failure.row for failure in outcome.failures) == [row for row in range(len(rows)) if row not in good]
+
+
+def _value(cell: bytes | None) -> Any:
+    return None if cell is None else int(cell) if cell.isdigit() else cell.decode()
+
+
+# Where the pipeline begins
+
+
+def chain(type_: str, *homes: str | None, predicate: str | None = None) -> TaskSpec:
+    """Return a task of the environment ``bundle`` with transformations of these environments."""
+    steps = [plugin(f"transforms.{index}", "Upper", home) for index, home in enumerate(homes)]
+    if predicate is not None:
+        steps[0] = plugin("transforms.0", "Upper", homes[0], None, "predicates.p")
+        steps.append(plugin("predicates.p", "IsLong", None if predicate == "host" else predicate))
+    return task_spec(type_, *steps)
+
+
+def names(parts: tuple[list[PluginSpec], list[PluginSpec]]) -> tuple[str, str]:
+    """Return the numbers of the transformations inside the task's stage and of the others."""
+    inside, between = ("".join(each.role[-1] for each in part) for part in parts)
+    return inside, between
+
+
+@pytest.mark.parametrize(
+    ("homes", "source", "sink"),
+    [
+        ([], ("", ""), ("", "")),
+        (["bundle", "bundle"], ("01", ""), ("01", "")),
+        ([None, None], ("", "01"), ("", "01")),
+        (["bundle", None, "bundle"], ("0", "12"), ("2", "01")),
+        ([None, "bundle"], ("", "01"), ("1", "0")),
+        (["bundle", "other"], ("0", "1"), ("", "01")),
+    ],
+)
+def test_task_takes_its_own_end_of_the_chain(
+    homes: list[str | None], source: tuple[str, str], sink: tuple[str, str]
+) -> None:
+    """A source's stage runs the first transformations of its environment, a sink's the last; the order stays."""
+    assert names(split(chain("source", *homes))) == source
+    assert names(split(chain("sink", *homes))) == sink
+
+
+@pytest.mark.parametrize(("predicate", "inside"), [("bundle", "01"), ("host", ""), ("other", "")])
+def test_transformation_leaves_the_stage_for_a_far_predicate(predicate: str, inside: str) -> None:
+    """A step whose predicate lives elsewhere is driven by the runtime, and what follows it, too."""
+    assert names(split(chain("source", "bundle", "bundle", predicate=predicate)))[0] == inside
