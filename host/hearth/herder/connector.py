@@ -38,7 +38,7 @@ class TooManyTasks(ConnectError):
 class ConnectorRun:
     """A connector with one configuration, from its creation until it is replaced, restarted or deleted.
 
-    Its process exists only while it is started. Called on the connector's lane, one call at a time; what the
+    Its process exists while it is started or paused. Called on the connector's lane, one call at a time; what the
     connector says by itself is passed on to that lane. Once FAILED it stays so, except that it may be
     stopped.
     """
@@ -82,9 +82,10 @@ class ConnectorRun:
             raise ConnectError(
                 f"WorkerConnector{{id={self.name}}} Cannot transition connector to {target} since it has failed"
             )
+        moves = {TargetState.STARTED: self._start, TargetState.PAUSED: self._rest, TargetState.STOPPED: self._end}
         try:
-            self._start() if target is TargetState.STARTED else self._end()
-        except ConnectError as error:
+            moves[target]()
+        except (ConnectError, OSError) as error:
             if target is not TargetState.STOPPED:
                 self.fail(trace_of(error))
                 raise ConnectError(f"Failed to transition connector {self.name} to state {target}") from error
@@ -106,8 +107,9 @@ class ConnectorRun:
         configs, task_class = self._stage.task_configs(maximum)
         if len(configs) > maximum:
             self._complain(TooManyTasks(self.name, len(configs), maximum))
-        given = {"task.class": task_class, **{key: self.config.get(key) for key in ("topics", "topics.regex")}}
-        added = {key: value for key, value in given.items() if value is not None}
+        added = {key: self.config[key] for key in ("topics", "topics.regex") if key in self.config}
+        if task_class is not None:
+            added["task.class"] = self._named_beside_connector(task_class)
         return [{**config, **added} for config in configs]
 
     def fail(self, trace: str) -> None:
@@ -135,7 +137,8 @@ class ConnectorRun:
         return self._offsets.get(self.name, partitions)
 
     def _start(self) -> None:
-        self._stage = self._new_stage()
+        if self._stage is None or not self._stage.is_alive:
+            self._stage = self._new_stage()
         self.version = self._stage.version
         try:
             self._stage.start(self.config, self)
@@ -144,10 +147,24 @@ class ConnectorRun:
             self._stage = None
             raise
 
+    def _rest(self) -> None:
+        if self._stage is not None:
+            self._stage.stop()
+
     def _end(self) -> None:
         stage, self._stage = self._stage, None
         if stage is not None:
-            stage.stop()
+            stage.end()
+
+    def _named_beside_connector(self, task_class: str) -> str:
+        """Return a task class under the name that belongs to the connector's.
+
+        Users know a connector by its name in configurations, org.apache.kafka.connect.file.FileStreamSourceConnector
+        say, and Kafka Connect shows its task as a class of the same package, wherever the Python class lies.
+        """
+        package = self.plugin.class_name.rpartition(".")[0]
+        simple = task_class.rpartition(".")[2]
+        return f"{package}.{simple}" if package else simple
 
     def _become(self, state: State, trace: str | None = None) -> None:
         self.state = state

@@ -137,12 +137,11 @@ class Lifecycle:
             return
         if entry.target is TargetState.STOPPED:
             self._remove_tasks(name)
-        else:
-            self._crew.pause(name, entry.target is TargetState.PAUSED)
         try:
             run.transition(entry.target)
         except ConnectError as error:
             log.warning("%s", error)
+        self._crew.pause(name, entry.target is TargetState.PAUSED)
         self.update_tasks(name)
 
     def update_tasks(self, name: str) -> None:

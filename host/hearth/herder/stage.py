@@ -32,7 +32,7 @@ class StageListener(Protocol):
 
 
 class ConnectorStage:
-    """An instance of a connector class; not running until it is started.
+    """An instance of a connector class; not running until it is started, and again after it is stopped.
 
     Invariant 6: the connector's code is never imported here. The process ends with `close`, whatever the
     plugin does, and with the host.
@@ -42,6 +42,7 @@ class ConnectorStage:
         self.plugin = plugin
         self._listener: StageListener | None = None
         self._is_closed = False
+        self._is_started = False
         self._stage = Stage.start(environment, plugin.class_name, self._answer, self._on_death)
         try:
             self.version: str | None = self._call("connector.load", {"python": plugin.python})["version"]
@@ -66,6 +67,7 @@ class ConnectorStage:
     def start(self, config: Mapping[str, str], listener: StageListener) -> None:
         """Start the connector; from now on its listener hears what it says."""
         self._listener = listener
+        self._is_started = True  # also one that fails half-way is stopped
         self._call("connector.start", {"config": dict(config)})
 
     def task_configs(self, maximum: int) -> tuple[list[dict[str, str]], str | None]:
@@ -74,11 +76,16 @@ class ConnectorStage:
         return list(reply["configs"]), reply.get("task_class")
 
     def stop(self) -> None:
-        """Stop the connector and end its process; PluginError tells what went wrong with the first of the two."""
+        """Stop the connector, if it is started, and keep the instance."""
         self._listener = None
+        if self._is_started and self.is_alive:
+            self._is_started = False
+            self._call("connector.stop", {}, STOP_SECONDS)
+
+    def end(self) -> None:
+        """Stop the connector and end its process; PluginError tells what went wrong with the first of the two."""
         try:
-            if self.is_alive:
-                self._call("connector.stop", {}, STOP_SECONDS)
+            self.stop()
         finally:
             self.close()
 

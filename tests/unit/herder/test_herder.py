@@ -67,7 +67,7 @@ class TestCreation:
         )
         spec = bench.spark.specs[0]
         assert (spec.name, spec.type, spec.connector_version, spec.paused) == ("c-0", "source", "4.3.1", False)
-        assert spec.task_config["task.class"] == "tests.unit.herder.stand_in.NoTask"
+        assert spec.task_config["task.class"] == "org.apache.kafka.connect.file.NoTask"
         assert [plugin.role for plugin in spec.plugins] == [
             "task", "key.converter", "value.converter", "header.converter", "predicates.p", "transforms.a"
         ]  # fmt: skip
@@ -86,7 +86,7 @@ class TestCreation:
         config = {"name": "s", "connector.class": "FileStreamSink", "topics": "a,b", "tasks.max": "3"}
         bench.herder.put("s", config).result(30)
         assert [task["config"] for task in bench.herder.view.tasks("s")] == [
-            {"file": "", "task.class": "tests.unit.herder.stand_in.NoSinkTask", "topics": "a,b"}
+            {"file": "", "task.class": "org.apache.kafka.connect.file.NoSinkTask", "topics": "a,b"}
         ] * 3
 
     def test_an_invalid_configuration_creates_nothing(self, bench: Bench) -> None:
