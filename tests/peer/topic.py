@@ -53,10 +53,13 @@ class Topics:
             future.result(_TIMEOUT)
 
     def delete_groups(self, names: Iterable[str]) -> None:
-        """Delete consumer groups with their offsets; those that do not exist are left alone."""
+        """Delete consumer groups with their offsets; those that do not exist, or still count members, are left alone.
+
+        A static member stays in its group after it has gone, until its session times out.
+        """
         wanted = list(names)
         for future in self._admin.delete_consumer_groups(wanted).values() if wanted else []:
-            _succeeds(future, KafkaError.GROUP_ID_NOT_FOUND)
+            _succeeds(future, KafkaError.GROUP_ID_NOT_FOUND, KafkaError.NON_EMPTY_GROUP)
 
     def names(self) -> set[str]:
         """Return the names of all topics."""
@@ -123,12 +126,12 @@ class Topics:
         return rows
 
 
-def _succeeds(future: Any, expected: int) -> bool:
-    """Wait for an answer and return False when it is the expected error; any other one is raised."""
+def _succeeds(future: Any, *expected: int) -> bool:
+    """Wait for an answer and return False when it is one of the expected errors; any other one is raised."""
     try:
         future.result(_TIMEOUT)
     except KafkaException as error:
-        if error.args[0].code() != expected:
+        if error.args[0].code() not in expected:
             raise
         return False
     return True
