@@ -33,7 +33,9 @@ def setup(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     module.ran = []
 
     def run(command: list[str], **_: Any) -> Any:
-        module.ran.append(next(word for word in command if word in ("venv", "--requirement", "--editable")))
+        module.ran.append(
+            next(word for word in command if word in ("venv", "--requirement", "--editable", "hearth.spark.archive"))
+        )
         Path(module.python()).parent.mkdir(parents=True, exist_ok=True)
         Path(module.python()).touch()
         return types.SimpleNamespace(returncode=0)
@@ -45,9 +47,9 @@ def setup(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 def test_first_run_makes_everything_and_second_nothing(setup: Any) -> None:
     """The fingerprints say that nothing changed."""
     setup.main()
-    assert setup.ran == ["venv", "--requirement", "--editable"]
+    assert setup.ran == ["venv", "--requirement", "--editable", "hearth.spark.archive"]
     setup.main()
-    assert len(setup.ran) == 3
+    assert len(setup.ran) == 4
 
 
 def test_new_lock_rebuilds_the_environment(setup: Any) -> None:
@@ -57,7 +59,7 @@ def test_new_lock_rebuilds_the_environment(setup: Any) -> None:
     left_over.touch()
     Path(setup.LOCK).write_text("one==2")
     setup.main()
-    assert setup.ran[3:] == ["venv", "--requirement", "--editable"]
+    assert setup.ran[4:] == ["venv", "--requirement", "--editable", "hearth.spark.archive"]
     assert not left_over.exists()
 
 
@@ -66,7 +68,7 @@ def test_changed_project_is_installed_again_alone(setup: Any) -> None:
     setup.main()
     Path(setup.ROOT, "plugins/json/pyproject.toml").write_text("changed")
     setup.main()
-    assert setup.ran[3:] == ["--editable"]
+    assert setup.ran[4:] == ["--editable", "hearth.spark.archive"]
 
 
 def test_python_without_ensurepip_is_told_what_to_install(
