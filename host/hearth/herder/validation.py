@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 
 from hearth.discovery import Plugin, PluginType
 from hearth.herder.definition import DefinitionMaker
@@ -12,7 +12,7 @@ from hearth.herder.enrichment import Enrichment
 from hearth.herder.override import OverridePolicy
 from hearth.herder.plugin import CONNECTOR_TYPES, PluginDirectory, VersionNotFound
 from hearth.herder.result import Section, connector_section, merge, prefixed_section
-from hearth.herder.stage import StagePool
+from hearth.herder.stage import ConnectorStage, StagePool
 from hearth.runtime.config import WorkerConfig
 from hearth.runtime.config.connector import CONNECTOR_CLASS, CONNECTOR_VERSION
 from hearth.runtime.config.sink import DEAD_LETTER_TOPIC, check_topics
@@ -28,6 +28,7 @@ from hearth_api import (
     config_key_to_json,
 )
 
+T = TypeVar("T")
 Config = Mapping[str, Any]
 """A connector's configuration as users send it: texts, and now and then a null."""
 
@@ -77,9 +78,7 @@ class Validator:
         plugin = self._described_plugin(name, version)
         if plugin.type not in CONNECTOR_TYPES:
             return config_def_to_json(self._describer.definition(plugin))
-        stage = self._pool.take(plugin, self._directory.environment(plugin))
-        own = stage.definitions()
-        self._pool.give(stage)
+        own = self._ask(plugin, ConnectorStage.definitions)
         mine = {key["name"] for key in own}
         framework = self._plain.definition(plugin.type, {CONNECTOR_CLASS: plugin.class_name})
         return own + [config_key_to_json(key) for key in framework.keys.values() if key.name not in mine]
@@ -113,18 +112,23 @@ class Validator:
     def _connector(
         self, plugin: Plugin, config: Config, definition: ConfigDef, values: Mapping[str, ConfigValue]
     ) -> Section:
-        stage = self._pool.take(plugin, self._directory.environment(plugin))
-        try:
-            keys, own_values = stage.validate(config)
-        except PluginError:
-            stage.close()
-            raise
-        self._pool.give(stage)
+        keys, own_values = self._ask(plugin, lambda stage: stage.validate(config))
         if keys is None:
             raise ConfigError(f"{plugin.class_name}.config() must return a ConfigDef that is not null.")
         if own_values is None:
             raise ConfigError(f"{plugin.class_name}.validate() must return a Config that is not null.")
         return connector_section(definition, values, keys, own_values)
+
+    def _ask(self, plugin: Plugin, question: Callable[[ConnectorStage], T]) -> T:
+        """Ask an instance of a connector that is not running; one that fails to answer is not asked again."""
+        stage = self._pool.take(plugin, self._directory.environment(plugin))
+        try:
+            answer = question(stage)
+        except PluginError:
+            stage.close()
+            raise
+        self._pool.give(stage)
+        return answer
 
     def _overrides(self, plugin: Plugin, config: Config) -> list[Section]:
         """Return the sections of the clients that the connector's tasks use."""

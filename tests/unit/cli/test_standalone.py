@@ -132,3 +132,14 @@ def test_keys_without_effect_say_why(command: Command) -> None:
     outcome = command.run(metric_reporters="org.example.Reporter", admin_listeners="http://:9999")
     assert "metric.reporters has no effect: metrics are not reported" in outcome.stderr
     assert "admin.listeners has no effect" in outcome.stderr
+
+
+def test_the_host_starts_without_what_only_tasks_need() -> None:
+    """The REST API is to answer at once: Arrow and Spark load behind it, the Kafka client beside it."""
+    program = (
+        "import sys, hearth.cli.standalone\n"
+        "print(sorted({'pyarrow', 'numpy', 'pyspark', 'py4j', 'confluent_kafka', 'orjson'} & set(sys.modules)))"
+    )
+    environ = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environ, check=True)
+    assert loaded.stdout.strip() == "[]"

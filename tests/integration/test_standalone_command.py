@@ -1,0 +1,139 @@
+"""`hearth standalone` as a user runs it: connectors from files, an orderly end, and what keeps it from starting."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from hearth.broker import KafkaBroker
+from hearth.foundation.properties import render
+from tests.crash.process import await_end, tree
+from tests.peer.hearth_connect import file_bundle, hearth_environment
+from tests.peer.rest import eventually
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
+STRING = "org.apache.kafka.connect.storage.StringConverter"
+
+
+class Command:
+    """The command with a worker file that works and the connector files a test gives it."""
+
+    def __init__(self, folder: Path, broker: KafkaBroker) -> None:
+        self.folder = folder
+        self._environment = hearth_environment()
+        self._settings = {
+            "bootstrap.servers": broker.bootstrap_servers,
+            "key.converter": STRING,
+            "value.converter": STRING,
+            "offset.storage.file.filename": str(folder / "offsets"),
+            "offset.flush.interval.ms": "500",
+            "listeners": "http://127.0.0.1:0",
+            "plugin.path": str(file_bundle()),
+        }
+
+    def start(self, *files: Path, **environment: str) -> subprocess.Popen[str]:
+        """Start it in a session of its own, so that a signal may go to all of it."""
+        worker = self.folder / "worker.properties"
+        worker.write_text(render(self._settings))
+        command = [sys.executable, "-m", "hearth", "standalone", str(worker), *map(str, files)]
+        variables = {**self._environment, **environment}
+        return subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=variables, start_new_session=True
+        )
+
+    def refused(self, *files: Path, **environment: str) -> tuple[int, str]:
+        """Run it to its end; returns exit code and what it said."""
+        with self.start(*files, **environment) as process:
+            _, errors = process.communicate(timeout=120)
+        assert "Traceback" not in errors
+        return process.returncode, errors
+
+    def file(self, name: str, config: Mapping[str, str]) -> Path:
+        """Write a connector file."""
+        path = self.folder / f"{name}.properties"
+        path.write_text(render({"name": name, **config}))
+        return path
+
+
+@pytest.fixture
+def command(tmp_path: Path, broker: KafkaBroker) -> Command:
+    """Provide a command."""
+    return Command(tmp_path, broker)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_connectors_of_files_run_until_a_signal_ends_everything(command: Command, number: signal.Signals) -> None:
+    """A signal, also Ctrl-C, which all processes of a terminal get, drains the tasks; no process is left."""
+    source, sink = command.folder / "in.txt", command.folder / "out.txt"
+    source.write_text("one\ntwo\n")
+    topic = f"command-{number.name.lower()}"
+    first = command.file(
+        f"{topic}-source", {"connector.class": "FileStreamSource", "file": str(source), "topic": topic}
+    )
+    second = command.folder / "sink.json"
+    config = {"connector.class": "FileStreamSink", "file": str(sink), "topics": topic}
+    second.write_text(json.dumps({"name": f"{topic}-sink", "config": config}))
+    with command.start(first, second) as process:
+        arrived = eventually(lambda: sink.exists() and sink.read_text() == "one\ntwo\n", 90)
+        everyone = tree(process.pid)
+        if number == signal.SIGINT:
+            os.killpg(process.pid, number)
+        else:
+            process.send_signal(number)
+        output, errors = process.communicate(timeout=60)
+    assert arrived, errors
+    assert "serves http://127.0.0.1:" in output
+    assert process.returncode == 0, errors
+    assert "Traceback" not in errors
+    await_end(everyone)
+    committed = json.loads((command.folder / "offsets").read_text())["offsets"]
+    assert committed[f"{topic}-source"] == [[{"filename": str(source)}, {"position": 8}]]
+
+
+@pytest.mark.parametrize(
+    ("config", "says"),
+    [
+        ({"connector.class": "FileStreamSurce", "topic": "t"}, ["Failed to find any class", "FileStreamSource"]),
+        ({"connector.class": "FileStreamSource"}, ['Missing required configuration "topic"']),
+        ({"connector.class": "FileStreamSource", "topic": "t", "tasks.max": "x"}, ["Not a number of type INT"]),
+        ({"topic": "t"}, ["contains no connector type"]),
+    ],
+)
+def test_a_wrong_connector_file_ends_the_host(command: Command, config: dict[str, str], says: list[str]) -> None:
+    """The file is named; exit code 2."""
+    path = command.file("wrong", config)
+    code, errors = command.refused(path)
+    assert code == 2, errors
+    for part in [f"error: {path}", *says]:
+        assert part in errors
+
+
+def test_one_name_in_two_files_is_a_conflict(command: Command) -> None:
+    """Neither is taken silently for the other; exit code 1."""
+    config = {"connector.class": "FileStreamSource", "topic": "t"}
+    first = command.file("twice", config)
+    second = command.folder / "again.properties"
+    second.write_text(first.read_text())
+    code, errors = command.refused(first, second)
+    assert code == 1
+    assert f"{second}: Connector twice already exists" in errors
+
+
+def test_a_java_that_is_too_old_is_named(command: Command, tmp_path: Path) -> None:
+    """Spark would fail later and longer; exit code 3."""
+    java = tmp_path / "jdk" / "bin" / "java"
+    java.parent.mkdir(parents=True)
+    java.write_text("#!/bin/sh\nexit 1\n")
+    java.chmod(0o755)
+    (tmp_path / "jdk" / "release").write_text('JAVA_VERSION="11.0.2"\n')
+    code, errors = command.refused(JAVA_HOME=str(tmp_path / "jdk"))
+    assert code == 3
+    assert "is Java 11, and Java 17 or newer is needed" in errors
+    assert "hint: " in errors
