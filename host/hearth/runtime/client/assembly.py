@@ -121,6 +121,7 @@ def _plain_sends(worker: Mapping[str, str], connector_config: Mapping[str, str])
         wanted.get("enable.idempotence", "true").strip().lower() != "true"
         or wanted.get("acks", "all").strip() not in ("all", "-1")
         or wanted.get("retries", "1").strip() == "0"
+        or wanted.get("max.in.flight.requests.per.connection", "5").strip() not in ("1", "2", "3", "4", "5")
     )
     if not refused:
         return {}

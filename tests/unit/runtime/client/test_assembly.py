@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import confluent_kafka
 import confluent_kafka.admin
+import pytest
 
 from hearth.runtime.client import admin_config, consumer_config, producer_config
 
@@ -39,10 +40,27 @@ def test_source_producer_has_connects_defaults_and_is_real() -> None:
 
 def test_connector_overrides_worker() -> None:
     """`producer.override.` of the connector wins over `producer.` of the worker, which wins over defaults."""
-    result = producer_config(
-        WORKER, {"producer.override.linger.ms": "0", "producer.override.acks": "1"}, "f", 0
-    )
+    result = producer_config(WORKER, {"producer.override.linger.ms": "0", "producer.override.acks": "1"}, "f", 0)
     assert (result.config["linger.ms"], result.config["acks"]) == ("0", "1")
+
+
+@pytest.mark.parametrize(
+    ("key", "text"), [("acks", "1"), ("retries", "0"), ("max.in.flight.requests.per.connection", "10")]
+)
+def test_setting_that_excludes_idempotence_turns_it_off(key: str, text: str) -> None:
+    """Such a configuration runs on Kafka Connect, so it runs here; librdkafka would refuse the combination."""
+    result = producer_config(WORKER, {f"producer.override.{key}": text}, "f", 0)
+    assert result.config["enable.idempotence"] == "false"
+    assert result.config["max.in.flight.requests.per.connection"] == ("10" if text == "10" else "1")
+    confluent_kafka.Producer({**result.config, "log_level": "0"})
+
+
+def test_idempotence_that_was_asked_for_is_not_given_up() -> None:
+    """Then the contradiction is the user's, and the client says so."""
+    asked = {"producer.override.enable.idempotence": "true", "producer.override.acks": "1"}
+    result = producer_config(WORKER, asked, "f", 0)
+    with pytest.raises(confluent_kafka.KafkaException, match="acks"):
+        confluent_kafka.Producer({**result.config, "log_level": "0"})
 
 
 def test_dead_letter_producer_has_its_own_name() -> None:

@@ -16,9 +16,7 @@ from hearth.runtime.client.key import TABLE
 from hearth.runtime.client.translate import Role
 from hearth_api.errors import ConfigError
 
-JAVA_KEYS: Mapping[Role, Mapping[str, str | None]] = json.loads(
-    Path(__file__).with_name("java_keys.json").read_text()
-)
+JAVA_KEYS: Mapping[Role, Mapping[str, str | None]] = json.loads(Path(__file__).with_name("java_keys.json").read_text())
 """Client -> key -> default, as the classes of kafka-clients 4.3.1 tell them."""
 
 SAMPLES = {
@@ -63,9 +61,7 @@ def create(client: Role, config: Mapping[str, str]) -> Any:
     quiet = {"bootstrap.servers": "127.0.0.1:1", "log_level": "0", **config}
     if client == "consumer":
         return confluent_kafka.Consumer({"group.id": "g", **quiet})
-    return (
-        confluent_kafka.Producer(quiet) if client == "producer" else confluent_kafka.admin.AdminClient(quiet)
-    )
+    return confluent_kafka.Producer(quiet) if client == "producer" else confluent_kafka.admin.AdminClient(quiet)
 
 
 @pytest.mark.parametrize("client", list(JAVA_KEYS))
@@ -196,9 +192,7 @@ def test_key_that_is_not_honoured_is_named(client: Role, java: Mapping[str, str]
         ("admin", {"bootstrap.controllers": "localhost:9093"}, "speaks to brokers"),
     ],
 )
-def test_key_that_must_not_be_passed_over_is_an_error(
-    client: Role, java: Mapping[str, str], words: str
-) -> None:
+def test_key_that_must_not_be_passed_over_is_an_error(client: Role, java: Mapping[str, str], words: str) -> None:
     """What would change results or safety when left out ends the start, and the key is named."""
     with pytest.raises(ConfigError) as caught:
         translate(client, java)
@@ -213,6 +207,4 @@ def test_transaction_bounds_the_time_of_a_delivery() -> None:
     assert (result.warnings, "message.timeout.ms" in result.config) == ([], False)
     create("producer", result.config)
     told = translate("producer", java, {"delivery.timeout.ms": "producer.delivery.timeout.ms"})
-    assert told.warnings == [
-        "producer.delivery.timeout.ms: is bounded by transaction.timeout.ms, 60000 is used"
-    ]
+    assert told.warnings == ["producer.delivery.timeout.ms: is bounded by transaction.timeout.ms, 60000 is used"]
