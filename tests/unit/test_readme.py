@@ -82,6 +82,18 @@ def test_files_and_folders_exist() -> None:
         assert (ROOT / path).exists() or "-0.1.0" in path, path
 
 
+def test_refusals_are_worded_as_the_host_words_them() -> None:
+    """Whoever searches the README for a message finds it."""
+    sources = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "host").rglob("*.py"))
+    table = README[README.index("## When something is refused") :]
+    rows = re.findall(r"^\| (`.*?) \|", table, re.MULTILINE)
+    assert len(rows) > 5
+    for message in re.findall(r"`([^`]+)`", " ".join(rows)):
+        parts = re.split(r"'[^']*'|\.\.\.|\d+|[\w.]+: |, (?=line)", message)
+        longest = max((part.strip() for part in parts), key=len)
+        assert longest in sources, longest
+
+
 def test_connector_has_twenty_lines_and_counts() -> None:
     """The connector is as short as its heading says, and goes on where its offset says."""
     source = block("python", "CounterConnector")
