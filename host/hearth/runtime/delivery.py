@@ -19,6 +19,7 @@ class Delivery:
     """Records read and converted: what is put next, and the offsets that are done once it is put."""
 
     batches: list[Batch] = field(default_factory=list)
+    sources: tuple[Incoming, ...] = ()
     starts: Offsets = field(default_factory=dict)
     offsets: Offsets = field(default_factory=dict)
 
@@ -29,7 +30,24 @@ class Delivery:
             {partition: offset for partition, offset in each.items() if partition not in partitions}
             for each in (self.starts, self.offsets)
         )
-        return Delivery([batch for batch in kept if batch.num_rows], starts, offsets)
+        return Delivery([batch for batch in kept if batch.num_rows], self.sources, starts, offsets)
+
+    def record(self, row: int) -> Consumed | None:
+        """Return the record that a row number stands for: rows are numbered through all sources."""
+        for source in self.sources:
+            if row < len(source.offset):
+                return Consumed(source, row)
+            row -= len(source.offset)
+        return None
+
+    def find(self, place: TopicPartition, offset: int) -> Consumed | None:
+        """Return the record that was read at a place, if it was read into this delivery."""
+        for source in self.sources:
+            if source.topic == place.topic:
+                found = np.flatnonzero((source.partition == place.partition) & (source.offset == offset))
+                if len(found):
+                    return Consumed(source, int(found[0]))
+        return None
 
 
 @dataclass

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import groupby
 from typing import Any
@@ -113,10 +113,10 @@ class Pipeline:
 
     # From Kafka -----------------------------------------------------------------------------------------------
 
-    def deserialize(self, incoming: Incoming) -> Outcome:
-        """Turn consumed rows into batches of one schema each, rows numbered as they came."""
+    def deserialize(self, incoming: Incoming, first: int = 0) -> Outcome:
+        """Turn consumed rows into batches of one schema each, rows numbered from ``first`` as they came."""
         topic, count = incoming.topic, len(incoming.value)
-        rows = np.arange(count, dtype=np.int32)
+        rows = np.arange(first, first + count, dtype=np.int32)
         failures: list[Failure] = []
         keys, failed = self._deserialize_column("key.converter", topic, incoming.key, rows)
         failures += failed
@@ -125,7 +125,7 @@ class Pipeline:
         columns = self._common_columns(incoming, rows)
         if incoming.headers:
             columns["headers"], failed = self._place("header.converter").read_headers(topic, incoming.headers, count)
-            failures += failed
+            failures += [replace(failure, row=failure.row + first) for failure in failed]
         batches = [_batch(incoming, columns, start, key, value) for start, key, value in _align(keys, values)]
         if failures:
             failures = first_of_each_row(failures)

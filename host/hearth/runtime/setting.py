@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from hearth.runtime.spec import TaskSpec
-from hearth.runtime.tolerance import Reporter, reporters_of
+from hearth.runtime.tolerance import Reporter
 
 CALL_TIMEOUT_KEY = "plugin.call.timeout.ms"
 """How long one call of a plugin may take before its task fails as hanging (worker or connector configuration).
@@ -35,7 +35,6 @@ class TaskSettings:
             _seconds(worker, "offset.flush.timeout.ms", 5_000),
             _seconds(worker, "task.shutdown.graceful.timeout.ms", 5_000),
             _seconds({**worker, **spec.config}, CALL_TIMEOUT_KEY, 300_000),
-            reporters_of(spec.name, spec.config),
         )
 
 

@@ -5,19 +5,20 @@ from __future__ import annotations
 import logging
 import queue
 import time
+from collections import deque
 from collections.abc import Mapping
 from concurrent.futures import Future
 from dataclasses import asdict
 from typing import Any
 
 from hearth.isolation.stage import Stage
-from hearth.runtime.delivery import Consumed, Delivery, Offsets, Wishes, bounds
+from hearth.runtime.delivery import Delivery, Offsets, Wishes, bounds
 from hearth.runtime.kafka.consumer import MOST_MESSAGES, Consumer, Incoming
 from hearth.runtime.link import TaskLink
 from hearth.runtime.pipeline import Pipeline, step_of
 from hearth.runtime.setting import TaskSettings
 from hearth.runtime.spec import PluginSpec, TaskSpec
-from hearth.runtime.tolerance import Tolerance
+from hearth.runtime.tolerance import Tolerance, when_all
 from hearth_api import ConnectError, TopicPartition
 from hearth_stage.channel import Reply, Request
 from hearth_stage.failure import ErrorInfo, Failure, is_retriable
@@ -29,6 +30,8 @@ FIRST_RETRY_SECONDS = 0.1
 MOST_RETRY_SECONDS = 5.0
 JAVA_MAX_POLL_RECORDS = 500
 BEGINNING = -2
+RECENT = 8
+"""Deliveries that are remembered, so that a record the task reports late can be dead-lettered as it was consumed."""
 
 
 class SinkLoop:
@@ -53,6 +56,7 @@ class SinkLoop:
         self._committed: Offsets = {}
         self._putting: tuple[Future[Reply], Delivery] | None = None
         self._retried = Delivery()
+        self._recent: deque[Delivery] = deque(maxlen=RECENT)
         self._wishes = Wishes()
         self._next_commit = time.monotonic() + settings.flush_interval
         self._is_retrying = False
@@ -71,7 +75,9 @@ class SinkLoop:
         answer = stage.call("sink.start", args).args
         self._columns = answer["columns"]
         # Transformations may look at any column, so only a task right behind the converters does without some.
-        self._consumer.wants_timestamps = self._columns is None or "timestamp" in self._columns or bool(pipeline.links)
+        self._consumer.wants_timestamps = (
+            self._columns is None or "timestamp" in self._columns or bool(pipeline.links or self._settings.reporters)
+        )
         default = MOST_MESSAGES if answer["is_batch"] else JAVA_MAX_POLL_RECORDS
         self._most = int(self._asked_most) if self._asked_most else default
         self._consumer.subscribe(_subscription(self._spec.config))
@@ -81,7 +87,7 @@ class SinkLoop:
         if request.op == "sink.context":
             self.inbox.put(request.args)
         elif request.op == "sink.errant":
-            self.inbox.put(request)
+            self._report_errant(request)
         else:
             request.fail(LookupError(f"a sink task has no request {request.op!r}"))
 
@@ -112,15 +118,17 @@ class SinkLoop:
 
     def _convert(self, incoming: list[Incoming]) -> Delivery:
         """Deserialize and transform; a failed record is reported, and skipped where that is tolerated."""
-        delivery = Delivery()
+        delivery = Delivery(sources=tuple(incoming))
+        first = 0
         for part in incoming:
-            outcome = self._pipeline.deserialize(part)
+            outcome = self._pipeline.deserialize(part, first)
+            first += len(part.offset)
             failures = outcome.failures
             for batch in outcome.batches:
                 after = self._pipeline.transform(batch)
                 delivery.batches += after.batches
                 failures = failures + after.failures
-            self._tolerance.judge(failures, lambda row, part=part: Consumed(part, row))  # type: ignore[misc]
+            self._tolerance.judge(failures, delivery.record)
             starts, ends = bounds(part)
             delivery.starts.update(starts)
             delivery.offsets.update(ends)
@@ -132,6 +140,7 @@ class SinkLoop:
         """Wait for the put before, then begin the next; an empty put tells the task that nothing came."""
         self._finish_put()
         delivery = self._withdraw(delivery)
+        self._recent.append(delivery)
         self._putting = (self._begin_put(delivery), delivery)
         if not delivery.batches:
             self._finish_put()
@@ -166,7 +175,7 @@ class SinkLoop:
                 retry = min(retry * 2, MOST_RETRY_SECONDS)
                 continue
             self._putting = None
-            self._tolerance.judge([Failure.from_json(each) for each in reply.args["failures"]])
+            self._tolerance.judge([Failure.from_json(each) for each in reply.args["failures"]], delivery.record)
             self._done.update(delivery.offsets)
             self._serve_inbox()
 
@@ -199,6 +208,8 @@ class SinkLoop:
             self._wishes.commit = False
             self._next_commit = time.monotonic() + self._settings.flush_interval
             self._finish_put()
+            if not self._tolerance.settle(self._settings.flush_timeout):
+                return  # the offsets wait until every bad record is where it belongs
             try:
                 self._commit(self._assigned, wait=False)
             except ConnectError as error:
@@ -267,7 +278,7 @@ class SinkLoop:
         else:
             self._finish_put()
         try:
-            if not lost and partitions:
+            if not lost and partitions and self._tolerance.settle(self._settings.flush_timeout):
                 self._commit(partitions, wait=True)
         finally:
             self._stage.call("sink.close", {"partitions": [list(each) for each in partitions]})
@@ -289,9 +300,7 @@ class SinkLoop:
                 return
             if isinstance(item, BaseException):
                 raise item
-            if isinstance(item, Request):
-                self._report_errant(item)
-            elif isinstance(item, str):
+            if isinstance(item, str):
                 self._command(item)
             else:
                 self._grant(item)
@@ -327,15 +336,21 @@ class SinkLoop:
         return set() if self._is_paused else self._assigned - self._paused_by_task
 
     def _report_errant(self, request: Request) -> None:
-        """Report a record the task itself found bad (KIP-610)."""
-        error = ErrorInfo.from_json(request.args["error"])
-        failure = Failure(0, "TASK_PUT", self._spec.connector_class, error)
+        """Report a record the task itself found bad (KIP-610), on the stage's thread: the loop may wait for that put.
+
+        Where nothing is tolerated the task is told so, and fails even if it makes light of it.
+        """
+        topic, partition, offset = request.args["record"]
+        failure = Failure(0, "TASK_PUT", self._spec.connector_class, ErrorInfo.from_json(request.args["error"]))
+        found = (delivery.find(TopicPartition(topic, partition), offset) for delivery in reversed(self._recent))
+        record = next((each for each in found if each is not None), None)
         try:
-            self._tolerance.judge([failure], lambda row: None)
+            reports = self._tolerance.report(failure, record)
         except ConnectError as exceeded:
+            self.inbox.put(exceeded)
             request.fail(exceeded)
-            raise
-        request.reply()
+            return
+        when_all(reports, request.reply)
 
 
 def _subscription(config: Mapping[str, str]) -> list[str]:

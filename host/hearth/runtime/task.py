@@ -6,10 +6,12 @@ import contextlib
 import logging
 import signal
 import threading
+from dataclasses import replace
 from typing import Any
 
 from hearth.isolation.stage import Stage
-from hearth.runtime.client import Translation, consumer_config, producer_config
+from hearth.runtime.client import Translation, admin_config, consumer_config, producer_config
+from hearth.runtime.dead_letter import TOPIC_KEY, DeadLetterReporter
 from hearth.runtime.kafka.producer import Producer
 from hearth.runtime.link import TaskLink
 from hearth.runtime.pipeline import Pipeline, split
@@ -18,7 +20,7 @@ from hearth.runtime.setting import TaskSettings
 from hearth.runtime.sink import SinkLoop
 from hearth.runtime.source import SourceLoop
 from hearth.runtime.spec import TaskSpec
-from hearth.runtime.tolerance import trace_of
+from hearth.runtime.tolerance import Reporter, log_reporters, trace_of
 from hearth_api import ConnectError
 from hearth_stage.channel import Request
 from hearth_stage.retry import Retry
@@ -53,6 +55,7 @@ class TaskRun:
     def __init__(self, spec: TaskSpec) -> None:
         self._spec = spec
         self._settings = TaskSettings.of(spec)
+        self._reporters: list[Reporter] = []
         self._link = TaskLink(self._on_command, self._on_lost)
         self._early: list[Any] = []
         self._loop: SourceLoop | SinkLoop | None = None
@@ -100,13 +103,24 @@ class TaskRun:
         self._loop.start(task_place.stage, Pipeline.build(spec, self._places, between), inside)
 
     def _new_loop(self) -> SourceLoop | SinkLoop:
-        spec, settings = self._spec, self._settings
+        spec = self._spec
+        self._reporters = self._new_reporters()
+        settings = replace(self._settings, reporters=self._reporters)
         if spec.type == "sink":
             consumer = self._checked(consumer_config(spec.worker, spec.config, spec.connector, spec.task))
             return SinkLoop(spec, settings, self._link, consumer.config, consumer.runtime.get("max.poll.records"))
         producer = self._checked(producer_config(spec.worker, spec.config, spec.connector, spec.task))
         self._producer = Producer(producer.config)
         return SourceLoop(spec, settings, self._link, self._producer)
+
+    def _new_reporters(self) -> list[Reporter]:
+        spec = self._spec
+        reporters = log_reporters(spec.name, spec.config)
+        if spec.type == "sink" and spec.config.get(TOPIC_KEY, "").strip():
+            producer = producer_config(spec.worker, spec.config, spec.connector, spec.task, dead_letters=True)
+            admin = admin_config(spec.worker, spec.config, spec.connector, spec.task)
+            reporters.append(DeadLetterReporter(spec, self._checked(producer).config, self._checked(admin).config))
+        return reporters
 
     def _checked(self, translation: Translation) -> Translation:
         for warning in translation.warnings:
@@ -144,6 +158,8 @@ class TaskRun:
             place.close()
         if self._producer is not None:
             self._producer.close()
+        for reporter in self._reporters:
+            reporter.close()
 
     # From the host --------------------------------------------------------------------------------------------
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future, wait
 from typing import Any, Protocol
 
 from hearth_api import ConnectError
@@ -29,8 +31,14 @@ class ToleranceExceeded(ConnectError):
 class Reporter(Protocol):
     """Takes note of a record that failed, before it is decided whether the task goes on."""
 
-    def report(self, failure: Failure, record: Any) -> None:
-        """Report one failure; ``record`` is what the loop knows of the record (``describe`` of its context)."""
+    def report(self, failure: Failure, record: Any) -> Future[None] | None:
+        """Report one failure; the future completes when the report is where it belongs (``None``: it is already).
+
+        ``record`` is the record as it was consumed, ``None`` where there is none. May be called from any thread.
+        """
+
+    def close(self) -> None:
+        """Finish what is being reported."""
 
 
 class LogReporter:
@@ -39,6 +47,9 @@ class LogReporter:
     def __init__(self, task: str, *, with_record: bool) -> None:
         self._task = task
         self._with_record = with_record
+
+    def close(self) -> None:
+        """Do nothing: the log has it."""
 
     def report(self, failure: Failure, record: Any) -> None:
         """Log one failure with its trace."""
@@ -57,6 +68,7 @@ class Tolerance:
     def __init__(self, config: dict[str, str], reporters: Sequence[Reporter] = ()) -> None:
         self.is_all = config.get("errors.tolerance", "none") == "all"
         self._reporters = reporters
+        self._outstanding: list[Future[None]] = []
 
     def judge(self, failures: Sequence[Failure], record_of: Callable[[int], Any] = lambda row: None) -> None:
         """Report failures in the order of their records.
@@ -64,14 +76,51 @@ class Tolerance:
         Raises ``ToleranceExceeded`` at the first where nothing is tolerated: the records behind it are not reached.
         """
         for failure in sorted(failures, key=lambda each: each.row):
-            for reporter in self._reporters:
-                reporter.report(failure, record_of(failure.row))
-            if not self.is_all:
-                raise ToleranceExceeded(failure)
+            self.report(failure, record_of(failure.row))
+
+    def report(self, failure: Failure, record: Any) -> list[Future[None]]:
+        """Report one failure and return what is under way; raises ``ToleranceExceeded`` where nothing is tolerated."""
+        reports = [reporter.report(failure, record) for reporter in self._reporters]
+        under_way = [report for report in reports if report is not None]
+        self._outstanding += under_way
+        if not self.is_all:
+            raise ToleranceExceeded(failure)
+        return under_way
+
+    def settle(self, timeout: float) -> bool:
+        """Wait up to ``timeout`` seconds until every report is where it belongs, and return whether it is.
+
+        Before that no offset beyond a reported record may be committed (invariant 3).
+        """
+        outstanding, self._outstanding = self._outstanding, []
+        _, late = wait(outstanding, timeout)
+        self._outstanding += late
+        if late:
+            log.error("%d reports of bad records are not done within %g s", len(late), timeout)
+        return not late
 
 
-def reporters_of(task: str, config: dict[str, str]) -> list[Reporter]:
-    """Return the reporters a connector configuration asks for."""
+def when_all(reports: Sequence[Future[None]], then: Callable[[], None]) -> None:
+    """Call ``then`` when every report is done, on whichever thread that happens."""
+    left = len(reports)
+    lock = threading.Lock()
+
+    def count(_: Future[None]) -> None:
+        nonlocal left
+        with lock:
+            left -= 1
+            is_last = left == 0
+        if is_last:
+            then()
+
+    for report in reports:
+        report.add_done_callback(count)
+    if not reports:
+        then()
+
+
+def log_reporters(task: str, config: dict[str, str]) -> list[Reporter]:
+    """Return the reporter to the log, if the connector configuration asks for it."""
     if config.get("errors.log.enable", "false").strip().lower() != "true":
         return []
     with_record = config.get("errors.log.include.messages", "false").strip().lower() == "true"
