@@ -34,7 +34,6 @@ _DEFAULTS = {
     "spark.task.maxFailures": "2147483647",
     "spark.stage.maxConsecutiveAttempts": "2147483647",
     "spark.ui.showConsoleProgress": "false",
-    "spark.log.level": "WARN",
     "spark.driver.memory": "512m",
     "spark.scheduler.mode": "FAIR",
     # Arrow's own allocator keeps what it once had: with the system's a pipeline holds a quarter less memory
