@@ -91,9 +91,9 @@ class StringConverter(BatchConverter, HeaderConverter):
         if self._charset.is_utf8 and schema is None:
             from hearth_converters.plain import bare_texts
 
-            column = bare_texts(column)
-            if column is not None:
-                return column
+            texts = bare_texts(column)
+            if texts is not None:
+                return texts
         values = column_to_values(schema, column)
         return pa.array([self.from_connect_data(topic, schema, value) for value in values], pa.binary())
 

@@ -38,6 +38,8 @@ class ColumnWriter:
     def messages(self, schema: Schema | None, column: Any) -> Any:
         """Return the bytes of one Kafka record per row; without schema a null stays one."""
         length = len(column)
+        if length == 0:
+            return pa.array([], pa.binary())
         if schema is None:
             pieces: list[Any] = [plain_texts(self._values, column)]
         else:

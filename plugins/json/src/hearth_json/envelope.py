@@ -68,6 +68,8 @@ class BatchReader:
 
     def runs(self, data: Any) -> list[ColumnRun]:
         """Return the values of a binary column as runs of one schema."""
+        if len(data) == 0:
+            return []
         data = data.cast(pa.binary())
         parts = _Parts(len(data))
         parts.add(None, _null_part(data))
@@ -91,16 +93,15 @@ class BatchReader:
                 return
             first = int(np.argmax(left))
             envelope = self._envelope(data[first].as_py())
-            left[first] = False
             if envelope is None:
+                left[first] = False
                 continue
             starts = pc.starts_with(data, pattern=envelope.head)
             ends = pc.ends_with(data, pattern=envelope.tail)
             if starts.true_count == ends.true_count == len(data):
-                yield envelope, np.arange(len(data))
+                yield envelope, np.flatnonzero(left)
                 return
             mine = pc.fill_null(pc.and_(starts, ends), False).to_numpy(zero_copy_only=False) & left
-            mine[first] = True
             left &= ~mine
             yield envelope, np.flatnonzero(mine)
 

@@ -41,7 +41,7 @@ def leaf_column(reader: ValueReader, schema: Schema, texts: Any, is_quoted: bool
         return as_string(texts), None
     if schema.type is Type.BYTES:
         return _each(texts, from_base64, pa.binary())
-    texts = _without_null(as_string(texts))
+    texts = without_null(as_string(texts))
     if schema.type is Type.BOOLEAN:
         return _booleans(texts)
     if schema.type is Type.FLOAT32 or schema.type is Type.FLOAT64:
@@ -63,16 +63,17 @@ def unescape(texts: Any, rows: Any) -> Sure:
     return column, everywhere
 
 
-def as_string(texts: Any) -> Any:
-    """Return a binary column that is known to be UTF-8 as strings, without copying or checking it."""
-    return pa.Array.from_buffers(pa.string(), len(texts), texts.buffers(), texts.null_count, texts.offset)
-
-
-def _without_null(texts: Any) -> Any:
+def without_null(texts: Any) -> Any:
+    """Return JSON texts with nulls in the place of those that are JSON's null."""
     content, offsets = memory(texts)
     if not (content.take(offsets[:-1], mode="clip") == _N).any():
         return texts
     return pc.if_else(pc.equal(texts, "null"), None, texts)
+
+
+def as_string(texts: Any) -> Any:
+    """Return a binary column that is known to be UTF-8 as strings, without copying or checking it."""
+    return pa.Array.from_buffers(pa.string(), len(texts), texts.buffers(), texts.null_count, texts.offset)
 
 
 def _unescaped(text: str) -> str:

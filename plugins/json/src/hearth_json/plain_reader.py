@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hearth_json.column_reader import Part
-from hearth_json.leaf import as_string
+from hearth_json.leaf import as_string, without_null
 from hearth_json.scan import may_hold_odd_number
 from hearth_json.text_column import memory
 
@@ -49,13 +49,16 @@ class PlainReader:
 def _part(payloads: Any) -> Part:
     joined = _joined(payloads)
     values = _parse_all(payloads, joined)
-    if values is None:
+    try:
+        if values is None:
+            return _one_by_one(payloads)
+        if orjson.dumps(values) == joined:
+            texts, odd = payloads, None
+        else:
+            texts = pa.array([orjson.dumps(value) for value in values[::2]], pa.binary())
+            odd = _matches(payloads, _ODD_INPUT)
+    except orjson.JSONEncodeError:  # nested deeper than orjson writes
         return _one_by_one(payloads)
-    if orjson.dumps(values) == joined:
-        texts, odd = payloads, None
-    else:
-        texts = pa.array([orjson.dumps(value) for value in values[::2]], pa.binary())
-        odd = _matches(payloads, _ODD_INPUT)
     content, _ = memory(texts)
     if may_hold_odd_number(content):
         differs = _matches(texts, _ODD)
@@ -93,7 +96,7 @@ def _one_by_one(payloads: Any) -> Part:
         try:
             texts.append(orjson.dumps(orjson.loads(payload)))
             rows.append(row)
-        except ValueError:
+        except (ValueError, orjson.JSONEncodeError):
             continue  # for the plain form
     read = np.array(rows, np.int64)
     column = pa.array(texts, pa.binary())
@@ -104,11 +107,11 @@ def _one_by_one(payloads: Any) -> Part:
 def _sure_part(payloads: Any, texts: Any, odd: Any) -> Part:
     deep = _deep_rows(payloads)
     if odd is None and deep is None:
-        return np.arange(len(texts)), as_string(texts)
+        return np.arange(len(texts)), without_null(as_string(texts))
     sure = np.ones(len(texts), bool)
     for mask in (odd, deep):
         sure = sure if mask is None else sure & ~mask
-    return np.flatnonzero(sure), as_string(texts.filter(pa.array(sure)))
+    return np.flatnonzero(sure), without_null(as_string(texts.filter(pa.array(sure))))
 
 
 def _deep_rows(payloads: Any) -> Any:

@@ -158,10 +158,11 @@ def _decimal(schema: Schema) -> _Read:
         raise UnsureError("a logical type on another type than its own")
 
     def read(tree: Any) -> bytes:
-        if type(tree) is not str or not tree:
-            raise UnsureError("not a text")
+        unscaled = from_base64(_string(tree))
+        if not unscaled:
+            raise UnsureError("no bytes")
         try:
-            return Decimal.from_logical(schema, Decimal.to_logical(schema, from_base64(tree)))
+            return Decimal.from_logical(schema, Decimal.to_logical(schema, unscaled))
         except DataError as error:
             raise UnsureError("not a decimal") from error
 

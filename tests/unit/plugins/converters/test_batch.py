@@ -1,0 +1,142 @@
+"""Columns are converted as their values are, and without copying where nothing has to change."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from hearth_api import (
+    BYTES_SCHEMA,
+    OPTIONAL_BYTES_SCHEMA,
+    OPTIONAL_STRING_SCHEMA,
+    STRING_SCHEMA,
+    BatchConverter,
+    ConfigError,
+    DataError,
+    Schema,
+    column_to_values,
+    values_to_column,
+)
+from hearth_api.schema import deep_key
+from hearth_converters import ByteArrayConverter, SimpleHeaderConverter, StringConverter
+from tests.unit.hearth_api.strategy import SCHEMALESS, TEXT, schemas, values
+
+PROJECT = Path(__file__).parents[4] / "plugins" / "converters" / "pyproject.toml"
+calm = settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=50)
+BROKEN = st.lists(
+    st.sampled_from([b"a", b"\xed\xa0\x80", b"\xed\xa0", b"\xc3", b"\xe2\x82", b"\x80", "é€😀".encode()])
+)
+
+
+def string(**config: str) -> StringConverter:
+    """Return a converter of texts."""
+    made = StringConverter()
+    made.configure({f"converter.{name}": text for name, text in config.items()}, is_key=False)
+    return made
+
+
+def same_in_both_forms(made: BatchConverter, schema: Schema | None, column: Any) -> None:
+    """Compare a column with its values, or see both forms raise."""
+    try:
+        plain = [made.from_connect_data("t", schema, value) for value in column_to_values(schema, column)]
+    except DataError:
+        with pytest.raises(DataError):
+            made.from_connect_batch("t", schema, column)
+        return
+    written = made.from_connect_batch("t", schema, column)
+    assert written.type == pa.binary()
+    assert written.to_pylist() == plain
+
+
+@calm
+@given(st.data())
+def test_columns_are_written_as_single_values_are(data: st.DataObject) -> None:
+    """A column of any schema becomes the bytes of its values, or both forms raise."""
+    schema = data.draw(schemas())
+    rows = data.draw(st.lists(st.none() | values(schema), min_size=1, max_size=4))
+    column = values_to_column(schema, [None, *rows])[1:]
+    for made in (string(), string(encoding="UTF-16"), ByteArrayConverter()):
+        same_in_both_forms(made, schema, column)
+
+
+@calm
+@given(st.lists(SCHEMALESS, max_size=4) | st.lists(st.none() | TEXT, max_size=4))
+def test_columns_without_schema_are_written_as_single_values_are(rows: list[Any]) -> None:
+    """The JSON text of a column without schema is never what is written."""
+    column = values_to_column(None, rows)
+    for made in (string(), ByteArrayConverter()):
+        same_in_both_forms(made, None, column)
+
+
+@calm
+@given(st.lists(st.none() | st.binary(max_size=6) | BROKEN.map(b"".join), max_size=4))
+def test_columns_are_read_as_single_messages_are(messages: list[bytes | None]) -> None:
+    """Whatever the bytes are, both forms give the same values with the same schema."""
+    data = pa.array([None, *messages], pa.binary())[1:]
+    for made in (string(), string(encoding="UTF-16"), string(encoding="ISO-8859-1"), ByteArrayConverter()):
+        (run,) = made.to_connect_batch("t", data)
+        plain = [made.to_connect_data("t", message) for message in messages]
+        assert deep_key(column_to_values(run.schema, run.column)) == deep_key([value for _, value in plain])
+        assert all(schema == run.schema for schema, _ in plain)
+
+
+def test_texts_and_bytes_are_not_copied() -> None:
+    """Between UTF-8 bytes and text only the type of a column changes; the memory stays the same."""
+    texts = pa.array(["a", None, "é€😀"])
+    as_bytes = string().from_connect_batch("t", STRING_SCHEMA, texts)
+    assert as_bytes.buffers()[2].address == texts.buffers()[2].address
+    (run,) = string().to_connect_batch("t", as_bytes)
+    assert run.column.buffers()[2].address == texts.buffers()[2].address
+    assert run.schema == OPTIONAL_STRING_SCHEMA
+    (run,) = ByteArrayConverter().to_connect_batch("t", as_bytes)
+    assert run.column is as_bytes
+    assert run.schema == OPTIONAL_BYTES_SCHEMA
+    assert ByteArrayConverter().from_connect_batch("t", BYTES_SCHEMA, as_bytes) is as_bytes
+
+
+def test_an_unknown_encoding_is_a_configuration_error() -> None:
+    """The error names the encoding."""
+    for name in ("nope", "hex", ""):
+        with pytest.raises(ConfigError, match=f"Unsupported encoding {name}"):
+            string(encoding=name)
+
+
+@pytest.mark.parametrize("made", [StringConverter(), ByteArrayConverter(), SimpleHeaderConverter()])
+def test_versions_are_those_of_the_kafka_classes(made: Any) -> None:
+    """Users see the version of the class they know."""
+    assert made.version() == "4.3.1"
+
+
+def test_keys_are_those_of_the_kafka_classes() -> None:
+    """The definitions show the keys of Kafka Connect 4.3.1."""
+    assert StringConverter().config().names == ["converter.type", "converter.encoding"]
+    assert ByteArrayConverter().config().names == ["converter.type"]
+    assert SimpleHeaderConverter().config().names == []
+
+
+def test_entry_points_carry_the_names_of_kafkas_classes() -> None:
+    """A configuration written for Kafka Connect finds the classes."""
+    converters, headers = PROJECT.read_text("utf-8").split('[project.entry-points."hearth.header_converters"]')
+    for name, target in (
+        ("org.apache.kafka.connect.storage.StringConverter", "hearth_converters.string:StringConverter"),
+        ("org.apache.kafka.connect.converters.ByteArrayConverter", "hearth_converters.byte_array:ByteArrayConverter"),
+    ):
+        assert f'"{name}" = "{target}"\n' in converters
+        assert f'"{name}" = "{target}"\n' in headers
+    name = "org.apache.kafka.connect.storage.SimpleHeaderConverter"
+    assert f'"{name}" = "hearth_converters.simple_header:SimpleHeaderConverter"\n' in headers
+
+
+def test_a_header_the_parser_cannot_take_is_given_as_bytes(caplog: pytest.LogCaptureFixture) -> None:
+    """A header that breaks the parser does not break the record: its bytes are passed on, with a warning."""
+    made = SimpleHeaderConverter()
+    deep = b"[" * 100_000
+    schema, value = made.to_connect_header("t", "h", deep)
+    assert value == deep or isinstance(value, str)
+    assert schema is not None
+    assert (schema.type.value == "bytes") == bool(caplog.records)

@@ -1,0 +1,302 @@
+"""The form with columns gives what the plain form gives, value for value and error for error."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+from hearth_api import (
+    BOOLEAN_SCHEMA,
+    BYTES_SCHEMA,
+    FLOAT32_SCHEMA,
+    FLOAT64_SCHEMA,
+    INT8_SCHEMA,
+    INT32_SCHEMA,
+    OPTIONAL_INT64_SCHEMA,
+    OPTIONAL_STRING_SCHEMA,
+    STRING_SCHEMA,
+    ColumnRun,
+    DataError,
+    Date,
+    Decimal,
+    Schema,
+    SchemaBuilder,
+    Time,
+    Timestamp,
+    column_to_values,
+    values_to_column,
+)
+from hearth_api.schema import deep_key
+from hearth_json import JsonConverter
+from tests.unit.hearth_api.strategy import SCHEMALESS, TEXT, schemas, values
+
+CONFIGS = st.fixed_dictionaries(
+    {},
+    optional={
+        "schemas.enable": st.sampled_from(["true", "false"]),
+        "decimal.format": st.sampled_from(["BASE64", "NUMERIC"]),
+        "replace.null.with.default": st.sampled_from(["true", "false"]),
+    },
+)
+FAILED = object()
+slow = settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=60)
+
+
+def converter(config: dict[str, str]) -> JsonConverter:
+    """Return a converter of values."""
+    made = JsonConverter()
+    made.configure(config, is_key=False)
+    return made
+
+
+def written(made: JsonConverter, schema: Schema | None, value: Any) -> Any:
+    """Return what the plain form writes, FAILED when it raises."""
+    try:
+        return made.from_connect_data("t", schema, value)
+    except DataError:
+        return FAILED
+
+
+def read(made: JsonConverter, data: bytes | None) -> Any:
+    """Return schema and value of the plain form, FAILED when it raises or no column could hold the value."""
+    try:
+        schema, value = made.to_connect_data("t", data)
+        values_to_column(schema, [value])
+    except DataError:
+        return FAILED
+    return schema, deep_key(value)
+
+
+def rows_of(runs: list[ColumnRun]) -> list[Any]:
+    """Return schema and value of every row."""
+    return [(run.schema, deep_key(value)) for run in runs for value in column_to_values(run.schema, run.column)]
+
+
+def assert_same_when_read(made: JsonConverter, messages: list[bytes | None]) -> None:
+    """Compare the two forms on the rows that can be read, and see the batch raise when there are others."""
+    plain = [read(made, message) for message in messages]
+    good = [message for message, row in zip(messages, plain) if row is not FAILED]
+    if len(good) < len(messages):
+        with pytest.raises(DataError):
+            made.to_connect_batch("t", pa.array(messages, pa.binary()))
+    runs = made.to_connect_batch("t", pa.array(good, pa.binary()))
+    assert rows_of(runs) == [row for row in plain if row is not FAILED]
+    assert all(one.schema != other.schema for one, other in zip(runs, runs[1:]))
+
+
+@slow
+@given(st.data(), CONFIGS)
+def test_columns_are_written_as_single_values_are(data: st.DataObject, config: dict[str, str]) -> None:
+    """A column of any schema becomes the bytes of its values; it raises when one of them does."""
+    schema = data.draw(schemas())
+    rows = data.draw(st.lists(st.none() | values(schema), max_size=6))
+    made = converter(config)
+    plain = [written(made, schema, row) for row in rows]
+    column = values_to_column(schema, rows)
+    if FAILED in plain:
+        with pytest.raises(DataError):
+            made.from_connect_batch("t", schema, column)
+    else:
+        assert made.from_connect_batch("t", schema, column).to_pylist() == plain
+
+
+@slow
+@given(st.lists(SCHEMALESS, max_size=6), CONFIGS)
+def test_columns_without_schema_are_written_as_single_values_are(rows: list[Any], config: dict[str, str]) -> None:
+    """Without schema a column holds JSON text, which becomes what the value it stands for becomes."""
+    made = converter(config)
+    column = values_to_column(None, rows)
+    plain = [written(made, None, row) for row in column_to_values(None, column)]
+    if FAILED in plain:
+        with pytest.raises(DataError):
+            made.from_connect_batch("t", None, column)
+    else:
+        assert made.from_connect_batch("t", None, column).to_pylist() == plain
+
+
+@slow
+@given(st.data(), CONFIGS)
+def test_slices_are_written_as_single_values_are(data: st.DataObject, config: dict[str, str]) -> None:
+    """A part of a column, which shares its memory, becomes the bytes of just its values."""
+    schema = data.draw(schemas(1))
+    rows = data.draw(st.lists(values(schema), min_size=4, max_size=4))
+    made = converter(config)
+    plain = [written(made, schema, row) for row in rows]
+    assume(FAILED not in plain)
+    column = values_to_column(schema, rows).slice(1, 2)
+    assert made.from_connect_batch("t", schema, column).to_pylist() == plain[1:3]
+
+
+@slow
+@given(st.data(), CONFIGS)
+def test_columns_are_read_as_single_messages_are(data: st.DataObject, config: dict[str, str]) -> None:
+    """What was written is read alike by both forms, with changing schemas and nulls between them."""
+    made = converter(config)
+    messages: list[bytes | None] = []
+    for schema in data.draw(st.lists(schemas(), min_size=1, max_size=2)):
+        rows = data.draw(st.lists(values(schema), min_size=3, max_size=6))
+        messages += [row for row in (written(made, schema, row) for row in rows) if row is not FAILED]
+    order = data.draw(st.permutations(range(len(messages))))
+    assert_same_when_read(made, [None, *(messages[index] for index in order), *messages * 4])
+
+
+ODD = st.sampled_from(
+    [
+        *("null", "true", "0012", "-0", "1.5", "1e2", "0x1F", "300", "2147483648", "9223372036854775808", "-0.0"),
+        *("1.555", "1e400", "-1e-400", "-719163", "86400000", "NaN", "[]", "{}", "[1]", '{"a":1}', "-", "", "1 "),
+        *('"12"', '"x"', '""', '"a\\"b"', '"\\ud800"', '"\\u0041\\n"', '"\t"', '"\\\\"', '"\\\\\\""', '"é€😀"'),
+        *('"AQI="', '"A"', '"AAA=\\n"', '"]'),
+    ]
+)
+
+
+def number(schema: Schema) -> Any:
+    """Return JSON numbers for a schema that are in range."""
+    low, high = {INT8_SCHEMA: (-128, 127), INT32_SCHEMA: (-(2**31), 2**31 - 1)}.get(schema, (0, 86_399_999))
+    return st.integers(low, high).map(str)
+
+
+STRINGS = TEXT.map(lambda text: json.dumps(text, ensure_ascii=False)) | TEXT.map(json.dumps)
+FLOATS = st.floats(allow_nan=False, allow_infinity=False).map(repr)
+INNER = SchemaBuilder.struct().field("x", INT32_SCHEMA).field("y", OPTIONAL_STRING_SCHEMA).optional().build()
+FIELDS: list[tuple[str, Schema, Any]] = [
+    ("a", INT32_SCHEMA, number(INT32_SCHEMA)),
+    ("b", OPTIONAL_STRING_SCHEMA, STRINGS),
+    ("c", SchemaBuilder.int64().optional().default(5).build(), number(OPTIONAL_INT64_SCHEMA)),
+    ("d", FLOAT64_SCHEMA, FLOATS),
+    ("e", FLOAT32_SCHEMA, FLOATS),
+    ("f", BOOLEAN_SCHEMA, st.sampled_from(["true", "false"])),
+    ("g", BYTES_SCHEMA, st.sampled_from(['"AQI="', '""', '"/+8="'])),
+    ("h", Decimal.schema(2), st.sampled_from(['"AJY="', '"AA=="', "1.5", "12", "0.00"])),
+    ("i", Date.SCHEMA, number(INT8_SCHEMA)),
+    ("j", Time.SCHEMA, number(OPTIONAL_INT64_SCHEMA)),
+    ("k", Timestamp.SCHEMA, number(INT32_SCHEMA)),
+    ("l", SchemaBuilder.string().default("d").build(), STRINGS),
+    ("m", INT8_SCHEMA, number(INT8_SCHEMA)),
+    ("n", INNER, st.sampled_from(['{"x":1,"y":"z"}', '{"x":-7,"y":"é"}', '{"x":12,"y":null}'])),
+]
+LAYOUTS = st.sampled_from(
+    [(",", ":", "{", "}"), (", ", ": ", "{", "}"), (" ,", ":", "{ ", " }"), (",\n", ":", "{\n", "\n}")]
+)
+
+
+@st.composite
+def payloads(draw: st.DrawFn, members: list[tuple[str, Schema, Any]], layout: tuple[str, ...]) -> str:
+    """Return a payload that is usually laid out like the others, with values that usually fit."""
+    comma, colon, opening, closing = layout
+    oddity = draw(st.integers(0, 40))
+    parts = [[name, draw(texts)] for name, _, texts in members]
+    if oddity < 8:
+        draw(st.sampled_from(parts))[1] = draw(ODD)
+    if oddity == 9:
+        parts = draw(st.permutations(parts))
+    if oddity == 10:
+        parts.pop()
+    if oddity == 11:
+        parts.append(draw(st.sampled_from([["zz", "1"], ["a", "7"], parts[0]])))
+    text = opening + comma.join(f'"{name}"{colon}{value}' for name, value in parts) + closing
+    return text + draw(st.sampled_from(["", " ", "x", "}"])) if oddity == 12 else text
+
+
+@settings(slow, max_examples=100)
+@given(st.data(), LAYOUTS, st.booleans())
+def test_payloads_that_are_laid_out_alike_are_read_as_single_ones_are(
+    data: st.DataObject, layout: tuple[str, ...], replaces: bool
+) -> None:
+    """Templates give the plain form's values, and leave to it every row that is a little different."""
+    members = data.draw(st.lists(st.sampled_from(FIELDS), min_size=1, max_size=4, unique_by=lambda field: field[0]))
+    builder = SchemaBuilder.struct()
+    for name, schema, _ in members:
+        builder.field(name, schema)
+    made = converter({"replace.null.with.default": str(replaces)})
+    head = '{"schema":' + made._schemas.text(builder.build()) + ',"payload":'
+    texts = data.draw(st.lists(payloads(members, layout), min_size=16, max_size=24))
+    messages: list[bytes | None] = [f"{head}{text}}}".encode("utf-8", "surrogatepass") for text in texts]
+    assert_same_when_read(made, messages)
+
+
+@settings(slow, max_examples=100)
+@given(st.data(), st.sampled_from([field for field in FIELDS if field[0] != "n"]))
+def test_bare_payloads_are_read_as_single_ones_are(data: st.DataObject, field: tuple[str, Schema, Any]) -> None:
+    """A payload that is one scalar is a template of one value."""
+    _, schema, texts = field
+    made = converter({})
+    head = '{"schema":' + made._schemas.text(schema) + ',"payload":'
+    rows = data.draw(st.lists(texts | texts | texts | texts | ODD | st.just("null"), min_size=16, max_size=24))
+    assert_same_when_read(made, [f"{head}{row}}}".encode() for row in rows])
+
+
+JSON: st.SearchStrategy[Any] = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**65), 2**65) | st.floats(allow_nan=False, allow_infinity=False) | TEXT,
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(TEXT | st.sampled_from(["@x", "@map"]), inner, max_size=3)
+    ),
+    max_leaves=5,
+)
+NASTY = st.sampled_from(
+    [
+        *(b"", b" ", b"1 2", b"1,2", b"1],[2", b"[3", b"4]", b'1,"\\u007f",[2', b"3]", b'"\x7f"', b"\xff", b'"\xff"'),
+        *(b"tru", b"1e400", b"1e-99999999999", b"-1e-400", b"12345678901234567890", b"-0.0", b"-0", b"0012", b'"a":1'),
+        *(b'{"a":1,"a":2}', b'{"@x":1}', b'"\\ud800"', b"1" * 1001, b"[" * 950 + b"]" * 950, b'{"a":1}x', b"1.0E10"),
+        *(b"\xef\xbb\xbf1", b"1\x00", '"é"'.encode("utf-16"), b"1e16", b"1e-7", b"0.00001", b"123456789.5"),
+    ]
+)
+
+
+@settings(slow, max_examples=100)
+@given(st.lists(JSON, min_size=1, max_size=12), st.data(), st.booleans())
+def test_json_without_schema_is_read_as_single_messages_are(
+    trees: list[Any], data: st.DataObject, enveloped: bool
+) -> None:
+    """Any JSON gives the same value in both forms, however it is written, and so does what is hardly JSON."""
+    write = compact if data.draw(st.booleans()) else json.dumps
+    messages = [write(tree).encode() for tree in trees]
+    if data.draw(st.booleans()):
+        messages.insert(data.draw(st.integers(0, len(messages))), data.draw(NASTY))
+    if data.draw(st.booleans()):
+        messages += data.draw(st.lists(NASTY, min_size=1, max_size=4))
+    if enveloped:
+        messages = [b'{"schema":null,"payload":%b}' % message for message in messages]
+    assert_same_when_read(converter({"schemas.enable": str(enveloped)}), [*messages, *messages])
+
+
+def compact(tree: Any) -> str:
+    """Return JSON as most writers print it."""
+    return json.dumps(tree, ensure_ascii=False, separators=(",", ":"))
+
+
+@slow
+@given(st.lists(JSON, min_size=1, max_size=12))
+def test_columns_without_schema_hold_the_text_of_the_api(trees: list[Any]) -> None:
+    """The text in a column without schema is letter by letter what the API writes for the value."""
+    made = converter({"schemas.enable": "false"})
+    messages = [compact(tree).encode() for tree in trees] * 2
+    (run,) = made.to_connect_batch("t", pa.array(messages, pa.binary()))
+    values_of_rows = [made.to_connect_data("t", message).value for message in messages]
+    assert run.column.to_pylist() == values_to_column(None, values_of_rows).to_pylist()
+
+
+@pytest.mark.parametrize("kinds", [2, 12])
+def test_runs_follow_every_change_of_schema(kinds: int) -> None:
+    """Rows of several schemas that take turns come as runs in their order, also when there are many schemas."""
+    made = converter({})
+    schemas_in_turn = [SchemaBuilder.string().name(f"s{index}").build() for index in range(kinds)]
+    messages = [made.from_connect_data("t", schemas_in_turn[row % kinds], f"v{row}") for row in range(5 * kinds)]
+    messages[3] = None
+    runs = made.to_connect_batch("t", pa.array(messages, pa.binary()))
+    assert rows_of(runs) == [read(made, message) for message in messages]
+    assert len(runs) == 5 * kinds
+
+
+def test_an_empty_column_gives_no_rows() -> None:
+    """A batch without rows is converted without an error."""
+    made = converter({})
+    runs = made.to_connect_batch("t", pa.array([], pa.binary()))
+    assert sum(len(run.column) for run in runs) == 0
+    assert len(made.from_connect_batch("t", STRING_SCHEMA, pa.array([], pa.string()))) == 0
+    assert len(made.from_connect_batch("t", INNER, values_to_column(INNER, []))) == 0
