@@ -59,8 +59,8 @@ def write_frame(sock: socket.socket, header: dict[str, Any], batches: Sequence[B
 def read_frame(sock: socket.socket, limit: int = MAX_FRAME) -> Frame | None:
     """Read one frame, or ``None`` when the other side closed its end between two frames.
 
-    Raises ``EOFError`` when the stream ends inside a frame, ``ValueError`` when it is no frame or one of ``limit`` bytes
-    or more.
+    Raises ``EOFError`` when the stream ends inside a frame, ``ValueError`` when it is no frame or not shorter than
+    ``limit``.
     """
     prefix = _read(sock, _PREFIX.size, first=True)
     if prefix is None:

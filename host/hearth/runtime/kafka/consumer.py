@@ -69,6 +69,7 @@ class Consumer:
         self._library = library()
         self._on_assign, self._on_revoke = on_assign, on_revoke
         self._raised: BaseException | None = None
+        self._revoked: set[TopicPartition] = set()
         self._callback = RebalanceCallback(self._rebalance)
         configuration = new_configuration(config)
         self._library.conf_set_rebalance_cb(configuration, self._callback)
@@ -103,6 +104,7 @@ class Consumer:
         address = self._pointers.ctypes.data
         if self._library.consume_batch_queue(self._queue, wait_ms, address, 1) < 1:
             return 0
+        self._revoked.clear()
         rest = self._library.consume_batch_queue(self._queue, 0, address + 8, most - 1) if most > 1 else 0
         return 1 + max(int(rest), 0)
 
@@ -152,6 +154,7 @@ class Consumer:
                 self._assign(client, pointer)
                 self._on_assign(partitions)
             else:
+                self._revoked |= set(partitions)
                 try:
                     self._on_revoke(partitions, bool(self._library.assignment_lost(client)))
                 finally:
@@ -181,6 +184,8 @@ class Consumer:
 
     def _read(self, pointers: Any) -> list[Incoming]:
         rows = messages(pointers)
+        if self._revoked and self._is_revoked(rows[0]):
+            rows, pointers = rows[1:], pointers[1:]
         if rows["error"].any():
             self._raise_errors(rows, pointers)
             good = rows["error"] == 0
@@ -192,6 +197,13 @@ class Consumer:
             return [self._incoming(rows, pointers)]
         parts = [rows["topic"] == topic for topic in topics]
         return [self._incoming(rows[part], pointers[part]) for part in parts]
+
+    def _is_revoked(self, row: Any) -> bool:
+        """Return whether the first message's partition was taken away while the rest was fetched.
+
+        librdkafka itself takes such messages out of what one call returns; its owner after this one reads it again.
+        """
+        return not row["error"] and (self._name(int(row["topic"])), int(row["partition"])) in self._revoked
 
     def _incoming(self, rows: Any, pointers: Any) -> Incoming:
         addresses = pointers.tolist()

@@ -88,3 +88,12 @@ def locate(column: Any) -> tuple[Any, Any]:
         addresses = np.where(missing, 0, addresses)
         sizes = np.where(missing, 0, sizes)
     return addresses, sizes
+
+
+def content_size(column: Any) -> int:
+    """Return the bytes that the elements of a ``binary`` or ``string`` array hold."""
+    if len(column) == 0:
+        return 0
+    first, count = column.offset, len(column)
+    offsets = np.frombuffer(column.buffers()[1], np.int32, count=count + 1, offset=4 * first)
+    return int(offsets[-1] - offsets[0])

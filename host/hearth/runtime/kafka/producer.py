@@ -22,7 +22,7 @@ from hearth.runtime.kafka.library import (
     new_client,
     new_configuration,
 )
-from hearth.runtime.kafka.memory import locate, messages
+from hearth.runtime.kafka.memory import content_size, locate, messages
 
 MOST_MESSAGES = 50_000
 """Most records on their way; librdkafka needs about 300 bytes for each."""
@@ -58,7 +58,7 @@ class Outgoing:
     @property
     def size(self) -> int:
         """Return the bytes of all values and keys."""
-        return int(self.value.nbytes) + (0 if self.key is None else int(self.key.nbytes))
+        return content_size(self.value) + (0 if self.key is None else content_size(self.key))
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,80 @@
+"""Topics of a real broker, and a second client to look at them with."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import confluent_kafka
+import pytest
+
+from hearth.broker import KafkaBroker
+from tests.peer.topic import Topics
+
+WAIT = 30.0
+_numbers = itertools.count()
+
+
+@dataclass(frozen=True)
+class Message:
+    """A message as confluent-kafka reads it, apart from the code under test."""
+
+    partition: int
+    offset: int
+    key: bytes | None
+    value: bytes | None
+    headers: list[tuple[str, bytes | None]]
+    timestamp: tuple[int, int]
+
+
+@pytest.fixture(scope="session")
+def topics(broker: KafkaBroker) -> Topics:
+    """Provide the topics of the session's broker."""
+    return Topics(broker.bootstrap_servers)
+
+
+@pytest.fixture
+def new_topic(topics: Topics) -> Callable[[int], str]:
+    """Make topics with names of their own."""
+
+    def make(partitions: int = 1) -> str:
+        name = f"columns-{next(_numbers)}"
+        topics.create(name, partitions)
+        return name
+
+    return make
+
+
+@pytest.fixture
+def read(broker: KafkaBroker) -> Iterator[Callable[[str, int, int], list[Message]]]:
+    """Read so many messages of a topic, each partition from its begin."""
+    consumer: Any = confluent_kafka.Consumer(
+        {"bootstrap.servers": broker.bootstrap_servers, "group.id": "reader", "enable.auto.commit": False}
+    )
+
+    def read(topic: str, count: int, partitions: int = 1) -> list[Message]:
+        consumer.assign([confluent_kafka.TopicPartition(topic, number, 0) for number in range(partitions)])
+        found: list[Message] = []
+        deadline = time.monotonic() + WAIT
+        while len(found) < count:
+            assert time.monotonic() < deadline, f"only {len(found)} of {count} messages came"
+            found += map(_message, consumer.consume(count - len(found), timeout=0.5))
+        return sorted(found, key=lambda each: (each.partition, each.offset))
+
+    yield read
+    consumer.close()
+
+
+def _message(message: Any) -> Message:
+    assert message.error() is None, message.error()
+    return Message(
+        message.partition(),
+        message.offset(),
+        message.key(),
+        message.value(),
+        message.headers() or [],
+        message.timestamp(),
+    )

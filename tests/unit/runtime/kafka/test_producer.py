@@ -1,0 +1,268 @@
+"""The producer of columns, against a real broker and read back by another client."""
+
+from __future__ import annotations
+
+import ctypes
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from hearth.broker import KafkaBroker
+from hearth.runtime.kafka import library as library_module
+from hearth.runtime.kafka.library import KafkaError
+from hearth.runtime.kafka.producer import Delivery, Outgoing, Producer
+from hearth_api import ConfigError
+from tests.unit.runtime.kafka.conftest import WAIT, Message
+
+NewTopic = Callable[..., str]
+Read = Callable[..., list[Message]]
+Open = Callable[..., Producer]
+TOO_LARGE, NO_PARTITION, TIMED_OUT = 10, -190, -192
+
+
+@pytest.fixture
+def open_producer(broker: KafkaBroker) -> Iterator[Open]:
+    """Open producers that are closed after the test."""
+    opened: list[Producer] = []
+
+    def new(**config: str) -> Producer:
+        settings = {key.replace("_", "."): value for key, value in config.items()}
+        opened.append(Producer({"bootstrap.servers": broker.bootstrap_servers, "linger.ms": "1", **settings}))
+        return opened[-1]
+
+    yield new
+    for producer in opened:
+        producer.close()
+
+
+def binary(*values: bytes | None) -> Any:
+    """Return a column of bytes."""
+    return pa.array(values, pa.binary())
+
+
+def numbers(count: int, first: int = 0) -> Any:
+    """Return sequence numbers."""
+    return np.arange(first, first + count)
+
+
+def send(producer: Producer, outgoing: Outgoing, sequence: Any) -> Delivery | None:
+    """Send rows and keep their columns, as everybody who sends must."""
+    producer.kept = [*getattr(producer, "kept", []), outgoing]  # type: ignore[attr-defined]
+    return producer.send(outgoing, sequence)
+
+
+def finish(producer: Producer) -> list[Delivery]:
+    """Wait until nothing is on its way."""
+    deliveries: list[Delivery] = []
+    deadline = time.monotonic() + WAIT
+    while producer.in_flight:
+        assert time.monotonic() < deadline, f"{producer.in_flight} rows were not acknowledged"
+        deliveries += producer.poll(100)
+    return deliveries
+
+
+def outcome(deliveries: list[Delivery]) -> dict[int, tuple[int, int, int]]:
+    """Return error, partition and offset by sequence number."""
+    return {
+        number: (error, partition, offset)
+        for each in deliveries
+        for number, error, partition, offset in zip(
+            each.sequence.tolist(), each.error.tolist(), each.partition.tolist(), each.offset.tolist(), strict=True
+        )
+    }
+
+
+def test_rows_arrive_in_order_with_their_keys(open_producer: Open, new_topic: NewTopic, read: Read) -> None:
+    """Keys and values go out as they are; a null is not an empty one, for keys and for values."""
+    topic, producer = new_topic(), open_producer()
+    values = binary(b"a", None, b"", b"\x00\xff", b"last")
+    keys = binary(b"k", b"k", None, b"", b"last")
+    send(producer, Outgoing(topic, values, keys), numbers(5, 70))
+    written = outcome(finish(producer))
+    assert written == {70 + row: (0, 0, row) for row in range(5)}
+    assert [(each.key, each.value) for each in read(topic, 5)] == list(
+        zip(keys.to_pylist(), values.to_pylist(), strict=True)
+    )
+
+
+def test_rows_without_keys_and_from_a_slice(open_producer: Open, new_topic: NewTopic, read: Read) -> None:
+    """A column may begin anywhere in its buffers."""
+    topic, producer = new_topic(), open_producer()
+    send(producer, Outgoing(topic, binary(b"no", b"a", None, b"b", b"no").slice(1, 3)), numbers(3))
+    finish(producer)
+    assert [(each.key, each.value) for each in read(topic, 3)] == [(None, b"a"), (None, None), (None, b"b")]
+
+
+def test_columns_of_nothing_but_empty_values_are_no_tombstones(
+    open_producer: Open, new_topic: NewTopic, read: Read
+) -> None:
+    """An array without any byte of content still tells empty from null."""
+    topic, producer = new_topic(), open_producer()
+    send(producer, Outgoing(topic, binary(b"", b""), binary(b"", None)), numbers(2))
+    finish(producer)
+    assert [(each.key, each.value) for each in read(topic, 2)] == [(b"", b""), (None, b"")]
+
+
+def test_wanted_partitions_are_kept(open_producer: Open, new_topic: NewTopic, read: Read) -> None:
+    """A row goes where it wants to; -1 leaves the choice to the partitioner."""
+    topic, producer = new_topic(3), open_producer()
+    wanted = np.array([2, 0, 2, -1, 1], np.int32)
+    send(producer, Outgoing(topic, binary(b"0", b"1", b"2", b"3", b"4"), partition=wanted), numbers(5))
+    written = outcome(finish(producer))
+    assert [written[row][1] for row in (0, 1, 2, 4)] == [2, 0, 2, 1]
+    assert [each.value for each in read(topic, 5, 3) if each.partition == 2 and each.value != b"3"] == [b"0", b"2"]
+
+
+@pytest.mark.parametrize("with_timestamps", [False, True], ids=["batch", "rows"])
+def test_ten_thousand_rows_keep_their_order(
+    open_producer: Open, new_topic: NewTopic, read: Read, with_timestamps: bool
+) -> None:
+    """Order holds over many requests, in either way rows reach librdkafka."""
+    topic, producer, count = new_topic(), open_producer(max_in_flight="1"), 10_000
+    values = [f"value {row}".encode() * (row % 7) for row in range(count)]
+    stamps = np.arange(1, count + 1) if with_timestamps else None
+    for start in range(0, count, 2500):
+        part = slice(start, start + 2500)
+        stamp = None if stamps is None else stamps[part]
+        send(producer, Outgoing(topic, binary(*values[part]), timestamp=stamp), numbers(2500, start))
+    written = outcome(finish(producer))
+    assert [written[row] for row in range(count)] == [(0, 0, row) for row in range(count)]
+    assert [each.value for each in read(topic, count)] == values
+
+
+def test_timestamps_are_kept(open_producer: Open, new_topic: NewTopic, read: Read) -> None:
+    """A row's own time is written; 0 leaves it to the producer's clock."""
+    topic, producer = new_topic(), open_producer()
+    before = int(time.time() * 1000)
+    send(
+        producer,
+        Outgoing(topic, binary(b"a", None, b""), binary(b"k", None, b""), timestamp=np.array([12345, 0, 99])),
+        numbers(3),
+    )
+    finish(producer)
+    first, second, third = read(topic, 3)
+    create_time = 1
+    assert (first.timestamp, third.timestamp) == ((create_time, 12345), (create_time, 99))
+    assert before <= second.timestamp[1] <= int(time.time() * 1000)
+    assert [(each.key, each.value) for each in (first, second, third)] == [(b"k", b"a"), (None, None), (b"", b"")]
+
+
+def test_headers_are_kept(open_producer: Open, new_topic: NewTopic, read: Read) -> None:
+    """Headers keep order, repeated names, nulls and empty values; names may be of any language."""
+    topic, producer = new_topic(2), open_producer()
+    headers: list[list[tuple[str, bytes | None]]] = [
+        [("b", b"1"), ("a", None), ("b", b""), ("größe", b"\x00\xff")],
+        [],
+        [("only", b"x" * 3000)],
+    ]
+    outgoing = Outgoing(
+        topic,
+        binary(b"v", None, b""),
+        binary(b"k", None, b"k"),
+        np.array([1, 1, 1], np.int32),
+        np.array([5, 6, 7]),
+        headers,
+    )
+    send(producer, outgoing, numbers(3, 7))
+    assert outcome(finish(producer)) == {7: (0, 1, 0), 8: (0, 1, 1), 9: (0, 1, 2)}
+    found = read(topic, 3, 2)
+    assert [each.headers for each in found] == headers
+    assert [(each.key, each.value, each.timestamp[1]) for each in found] == [
+        (b"k", b"v", 5),
+        (None, None, 6),
+        (b"k", b"", 7),
+    ]
+
+
+@pytest.mark.parametrize("way", ["batch", "rows", "headers"])
+def test_row_that_is_refused_is_told_and_the_others_go(
+    open_producer: Open, new_topic: NewTopic, read: Read, way: str
+) -> None:
+    """A row that is too large, or for a partition that does not exist, is an outcome of its own (KIP-779)."""
+    topic, producer = new_topic(), open_producer(message_max_bytes="2000")
+    send(producer, Outgoing(topic, binary(b"first")), numbers(1, 99))
+    finish(producer)  # the partitions of the topic are known by now
+    outgoing = Outgoing(
+        topic,
+        binary(b"a", b"x" * 3000, b"b", b"c"),
+        partition=np.array([0, 0, 9, 0], np.int32),
+        timestamp=None if way == "batch" else np.array([1, 2, 3, 4]),
+        headers=[[("h", b"1")]] * 4 if way == "headers" else None,
+    )
+    refused = send(producer, outgoing, numbers(4))
+    deliveries = finish(producer) + ([] if refused is None else [refused])
+    errors = {number: error for number, (error, _, _) in outcome(deliveries).items()}
+    assert errors == {0: 0, 1: TOO_LARGE, 2: NO_PARTITION, 3: 0}
+    assert [each.value for each in read(topic, 3)] == [b"first", b"a", b"c"]
+
+
+def test_room_is_bounded_by_messages(open_producer: Open, new_topic: NewTopic) -> None:
+    """Beyond the bound there is no room until rows are delivered; an idle producer takes any batch."""
+    topic, producer = new_topic(), open_producer(queue_buffering_max_messages="3")
+    four = Outgoing(topic, binary(b"a", b"b", b"c", b"d"))
+    assert producer.has_room(four)
+    send(producer, Outgoing(topic, binary(b"a", b"b")), numbers(2))
+    assert producer.in_flight == 2
+    assert producer.has_room(Outgoing(topic, binary(b"c")))
+    assert not producer.has_room(Outgoing(topic, binary(b"c", b"d")))
+    finish(producer)
+    assert producer.has_room(four)
+
+
+def test_room_is_bounded_by_bytes(open_producer: Open, new_topic: NewTopic) -> None:
+    """Keys and values count; what is delivered gives back exactly what it took."""
+    topic, producer = new_topic(), open_producer(queue_buffering_max_kbytes="1")
+    send(producer, Outgoing(topic, binary(b"x" * 500), binary(b"k" * 100)), numbers(1))
+    assert producer.has_room(Outgoing(topic, binary(b"x" * 424)))
+    assert not producer.has_room(Outgoing(topic, binary(b"x" * 425)))
+    finish(producer)
+    assert producer.has_room(Outgoing(topic, binary(b"x" * 5000)))
+
+
+@pytest.mark.parametrize("column", [binary(b"ab", None, b"", b"c"), binary(b"no", b"ab", b"c", b"no").slice(1, 2)])
+def test_size_is_that_of_the_content(column: Any) -> None:
+    """What counts against the bound is what the broker is sent, not what Arrow needs to keep it."""
+    assert Outgoing("t", column).size == 3
+    assert Outgoing("t", column, column).size == 6
+
+
+def test_rows_that_cannot_be_written_in_time_come_back_with_their_error() -> None:
+    """Without a broker a row fails after the delivery timeout; nothing hangs."""
+    producer = Producer({"bootstrap.servers": "127.0.0.1:1", "message.timeout.ms": "50", "log_level": "0"})
+    send(producer, Outgoing("t", binary(b"a", b"b")), numbers(2))
+    assert {error for error, _, _ in outcome(finish(producer)).values()} == {TIMED_OUT}
+    producer.close()
+
+
+def test_closing_forgets_what_is_on_its_way() -> None:
+    """A task that is cancelled does not wait for a broker; closing again is nothing."""
+    producer = Producer({"bootstrap.servers": "127.0.0.1:1", "log_level": "0"})
+    send(producer, Outgoing("t", binary(b"a")), numbers(1))
+    assert producer.in_flight == 1
+    begun = time.monotonic()
+    producer.close()
+    producer.close()
+    assert time.monotonic() - begun < 5
+
+
+def test_setting_librdkafka_does_not_know_is_named() -> None:
+    """A wrong setting is the user's to repair, so the error repeats it."""
+    with pytest.raises(ConfigError, match=r"no\.such\.key"):
+        Producer({"no.such.key": "1"})
+    with pytest.raises(ConfigError, match=r"linger\.ms='soon'"):
+        Producer({"linger.ms": "soon"})
+
+
+def test_fenced_producer_cannot_go_on(open_producer: Open, new_topic: NewTopic) -> None:
+    """An error after which librdkafka delivers nothing more is raised by ``poll``, not met in silence."""
+    producer = open_producer(enable_idempotence="true")
+    send(producer, Outgoing(new_topic(), binary(b"a")), numbers(1))
+    finish(producer)
+    rdkafka = ctypes.CDLL(library_module._loaded_path())
+    rdkafka.rd_kafka_test_fatal_error(ctypes.c_void_p(producer._client), 47, b"fenced by a test")
+    with pytest.raises(KafkaError, match="fenced by a test"):
+        producer.poll(int(WAIT * 1000))
