@@ -93,12 +93,12 @@ class ConnectorRun:
         self._become(wanted)
 
     def refuse_unless(self, check: Callable[[], object]) -> None:
-        """Make a check of the configuration; what it raises fails the connector and goes on."""
+        """Make a check that validation leaves out, as Kafka Connect's does; what it raises fails the connector."""
         try:
             check()
         except ConnectError as error:
             self.fail(trace_of(error))
-            raise
+            raise ConnectError(str(error), code=error.code, hint=error.hint) from error
 
     def task_configs(self) -> list[dict[str, str]]:
         """Return what the connector's tasks are to be configured with; raises TooManyTasks or PluginError."""

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hearth.storage import RestartRequest, State, TargetState
-from hearth_api import ConfigError, ConflictError, NotFoundError
+from hearth_api import ConfigError, ConflictError, ConnectError, NotFoundError
 from tests.unit.herder.fake import Bench
 
 
@@ -116,9 +116,10 @@ class TestCreation:
         assert bench.connector("c")["connector"]["state"] == "RUNNING"
 
     def test_topics_to_create_are_checked_before_the_start(self, bench: Bench) -> None:
-        """Kafka fails such a connector too, because validation does not look at these keys."""
-        with pytest.raises(ConfigError, match=r"topic\.creation\.default"):
+        """Kafka fails such a connector too, with 500, because validation does not look at these keys."""
+        with pytest.raises(ConnectError, match=r"topic\.creation\.default") as caught:
             bench.put("c", topic_creation_groups="g")
+        assert not isinstance(caught.value, ConfigError)
         assert bench.connector("c")["connector"]["state"] == "FAILED"
 
 
