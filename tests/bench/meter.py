@@ -45,6 +45,7 @@ class Meter:
     root: int
     peak: int = 0
     peak_without_jvm: int = 0
+    at_peak: list[str] = field(default_factory=list)
     _seen: dict[int, Process] = field(default_factory=dict)
     _stop: threading.Event = field(default_factory=threading.Event)
 
@@ -96,7 +97,14 @@ class Meter:
         if memory:
             cost = self.cost()
             self.peak = max(self.peak, cost.memory)
-            self.peak_without_jvm = max(self.peak_without_jvm, cost.memory - cost.memory_jvm)
+            if cost.memory - cost.memory_jvm > self.peak_without_jvm:
+                self.peak_without_jvm = cost.memory - cost.memory_jvm
+                self.at_peak = self._breakdown()
+
+    def _breakdown(self) -> list[str]:
+        """Return what each process takes now, the largest first."""
+        rows = sorted(self._seen.items(), key=lambda row: -row[1].memory)
+        return [f"{label(_command(pid))} {one.memory / 1e6:.0f} MB" for pid, one in rows if one.memory]
 
 
 def _tree(root: int, seen: dict[int, Process]) -> dict[int, tuple[str, int, float]]:
@@ -134,6 +142,16 @@ def pss(pid: int) -> int:
 def descendants(root: int) -> dict[int, str]:
     """Return the pids of a process's descendants, itself included, with their command lines."""
     return {pid: _command(pid) for pid in _tree(root, {})}
+
+
+def label(command: str) -> str:
+    """Return a short name for a command line: the Java program, the Python module, the program's own name."""
+    words = command.split() or ["ended"]
+    if words[0].endswith("java"):
+        return "java"
+    if "-m" in words[:-1]:
+        return " ".join(words[words.index("-m") + 1 :][:2])
+    return " ".join(Path(word).name for word in words if not word.startswith("-"))[:40]
 
 
 def _command(pid: int) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -60,14 +61,16 @@ def measure(case: Throughput, bench: Bench) -> Result:
         result.add(side, **values)
         bench.say(f"{case.case} {pair}/{bench.pairs} {side}: {values['rate']:,.0f} records/s")
     world.close()
+    result.notes += [f"{side}'s memory at its peak: {', '.join(rows)}" for side, rows in world.at_peak.items()]
     return result
 
 
 def _metrics(case: Throughput) -> tuple[Metric, ...]:
     return (
         Metric("rate", "records/s", goal=case.goal, format="{:,.0f}"),
-        Metric("cpu", "CPU s per million, all processes", "lower", goal=case.cpu_goal, format="{:.2f}"),
+        Metric("cpu", "CPU s per million while they flow", "lower", goal=case.cpu_goal, format="{:.2f}"),
         Metric("cpu_without_jvm", "CPU s per million, without Spark's JVM", "lower", format="{:.2f}"),
+        Metric("cpu_with_start", "CPU s per million, start of the task included", "lower", format="{:.2f}"),
         Metric("memory", "peak MB, all processes", "lower", format="{:,.0f}"),
         Metric(
             "memory_without_jvm",
@@ -110,14 +113,17 @@ class Progress:
         return (self.count - self.first_count) / (self.last - self.first)
 
 
-def follow(count: Callable[[], float], wanted: float, is_alive: Callable[[], bool]) -> Progress:
-    """Watch a count grow from nothing to what is wanted."""
+def follow(
+    count: Callable[[], float], wanted: float, is_alive: Callable[[], bool], on_first: Callable[[], object]
+) -> Progress:
+    """Watch a count grow from nothing to what is wanted, and tell when it begins to grow."""
     deadline = time.monotonic() + _TIMEOUT
     first = first_count = 0.0
     while True:
         seen, now = count(), time.monotonic()
         if seen and not first:
             first, first_count = now, seen
+            on_first()
         if seen >= wanted:
             return Progress(first, first_count, now, seen)
         if now > deadline or not is_alive():
@@ -131,19 +137,24 @@ class _World:
     def __init__(self, bench: Bench, case: Throughput) -> None:
         self.bench = bench
         self.case = case
+        self.at_peak: dict[str, list[str]] = {}
         self._ask_again = 0.0
 
     def _measure(self, worker: Worker, config: dict[str, str], count: Callable[[], float]) -> dict[str, float]:
+        """Run a connector from its creation to its last record and return the figures."""
         with running(worker) as meter:
-            before = meter.refreshed()
+            costs = [meter.refreshed()]
             answer = worker.rest.create(config)
             assert answer.status == 201, answer.text
+            is_alive = partial(self._is_alive, worker, config["name"])
             try:
-                progress = follow(count, self.bench.records, lambda: self._is_alive(worker, config["name"]))
+                progress = follow(count, self.bench.records, is_alive, lambda: costs.append(meter.refreshed()))
             except AssertionError as error:
                 status = worker.rest.status(config["name"])
                 raise AssertionError(f"{worker.side} {error}: {status}\n{worker.last_words()}") from error
-            return {"rate": progress.rate, **self._costs(worker.side, before, meter.refreshed(), meter)}
+            costs.append(meter.refreshed())
+        self.at_peak[worker.side] = meter.at_peak
+        return {"rate": progress.rate, **_cpu(worker.side, costs, progress), **_memory(worker.side, meter)}
 
     def _is_alive(self, worker: Worker, name: str) -> bool:
         """Ask the worker now and then; asking at every look would be part of what is measured."""
@@ -153,15 +164,23 @@ class _World:
         self._ask_again = now + _ASK_EVERY
         return worker.is_running and "FAILED" not in worker.rest.states(name)
 
-    def _costs(self, side: str, before: Cost, after: Cost, meter: Meter) -> dict[str, float]:
-        millions = self.bench.records / 1e6
-        cpu, jvm = after.cpu - before.cpu, after.cpu_jvm - before.cpu_jvm
-        return {
-            "cpu": cpu / millions,
-            "cpu_without_jvm": (cpu if side == "java" else cpu - jvm) / millions,
-            "memory": meter.peak / 1e6,
-            "memory_without_jvm": (meter.peak if side == "java" else meter.peak_without_jvm) / 1e6,
-        }
+
+def _cpu(side: str, costs: Sequence[Cost], progress: Progress) -> dict[str, float]:
+    """Return CPU seconds per million records: between the first and the last look, and from the creation on."""
+    created, first, last = costs
+    flowed = (progress.count - progress.first_count) / 1e6
+    cpu, jvm = last.cpu - first.cpu, last.cpu_jvm - first.cpu_jvm
+    return {
+        "cpu": cpu / flowed,
+        "cpu_without_jvm": (cpu if side == "java" else cpu - jvm) / flowed,
+        "cpu_with_start": (last.cpu - created.cpu) / progress.count * 1e6,
+    }
+
+
+def _memory(side: str, meter: Meter) -> dict[str, float]:
+    """Return the peaks of the run in MB."""
+    own = meter.peak if side == "java" else meter.peak_without_jvm
+    return {"memory": meter.peak / 1e6, "memory_without_jvm": own / 1e6}
 
 
 class _Source(_World):
