@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib.abc
 import importlib.machinery
 import os
+import signal
 import socket
 import sys
 from collections.abc import Collection, Sequence
@@ -38,7 +39,6 @@ def die_with_parent() -> None:
     """Ask Linux to kill this process when its parent ends, whatever the plugin is doing then."""
     if sys.platform == "linux":
         import ctypes
-        import signal
 
         ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
 
@@ -51,6 +51,7 @@ def main(arguments: list[str]) -> None:
     sys.meta_path.insert(0, HostFinder(API, base))
     sys.meta_path.append(HostFinder(LAYER, base))
     die_with_parent()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt of the terminal is for the host, which ends its stages
     from hearth_stage.program import Program
 
     Program(_connection(descriptor)).run()

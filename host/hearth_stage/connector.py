@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from hearth_api import (
+    ConfigDef,
     ConfigProvider,
+    ConfigValue,
     Connector,
     ConnectorClientConfigOverridePolicy,
     ConnectorContext,
@@ -102,7 +104,7 @@ class StageConnector:
         if definition is None:
             return Reply({"definitions": None, "values": None})
         result = connector.validate(request.args["config"])
-        values = None if result is None else [config_value_to_json(value) for value in result.config_values]
+        values = None if result is None else [_value_to_json(definition, value) for value in result.values]
         return Reply({"definitions": config_def_to_json(definition), "values": values})
 
     def start(self, request: Request) -> None:
@@ -138,6 +140,11 @@ class StageConnector:
     def _loaded(self) -> Any:
         assert self._connector is not None, "the protocol loads a connector before it is used"
         return self._connector
+
+
+def _value_to_json(definition: ConfigDef, value: ConfigValue) -> dict[str, Any]:
+    key = definition.keys.get(value.name)
+    return config_value_to_json(value, None if key is None else key.type)
 
 
 def _check_type(kind: type[Any], type_: str | None) -> None:
