@@ -20,7 +20,7 @@ from hearth_stage.plugins import Plugins
 from hearth_stage.retry import Retry
 from hearth_stage.sink import StageSink
 from hearth_stage.source import StageSource
-from hearth_stage.transformation import Step, Transformations
+from hearth_stage.transformation import Transformations, steps_of
 
 END_SECONDS = 5
 """How long plugins may take to stop once the connection is gone."""
@@ -141,6 +141,7 @@ class Program:
             request.answer(handler)
 
     def _on_configure(self, request: Request) -> None:
+        self._plugins.close()
         self._configure(request.args["type"], Retry.of(request.args.get("errors") or {}))
 
     def _on_load(self, request: Request) -> Reply:
@@ -151,8 +152,7 @@ class Program:
         return Reply({"versions": versions})
 
     def _on_apply(self, request: Request) -> Reply:
-        steps = [Step(**step) for step in request.args["steps"]]
-        outcome = self._transformations.apply(steps, request.batches[0])
+        outcome = self._transformations.apply(steps_of(request.args["steps"]), request.batches[0])
         return Reply({"failures": [failure.to_json() for failure in outcome.failures]}, outcome.batches)
 
     def _on_test(self, request: Request) -> Reply:

@@ -20,7 +20,7 @@ from hearth_api import (
 from hearth_stage.channel import Channel, Reply, Request
 from hearth_stage.failure import ErrorInfo
 from hearth_stage.load import load_class, version_of
-from hearth_stage.transformation import Step, Transformations
+from hearth_stage.transformation import Step, Transformations, steps_of
 
 
 class ChannelErrantReporter(ErrantRecordReporter):
@@ -105,7 +105,7 @@ class StageSink:
         """Create the connector's task and start it."""
         config: dict[str, str] = request.args["config"]
         task = load_class(request.args["python"])().task_class()()
-        self._steps = [Step(**step) for step in request.args.get("steps", ())]
+        self._steps = steps_of(request.args.get("steps", ()))
         self._context = StageSinkContext(self._channel, config, bool(request.args.get("reporter")))
         task.initialize(self._context)
         self._task = task

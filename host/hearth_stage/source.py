@@ -27,7 +27,7 @@ from hearth_stage.channel import Channel, Reply, Request
 from hearth_stage.failure import ErrorInfo
 from hearth_stage.load import load_class, version_of
 from hearth_stage.order import number_rows
-from hearth_stage.transformation import Step, Transformations
+from hearth_stage.transformation import Step, Transformations, steps_of
 
 
 class ChannelOffsetReader(OffsetStorageReader):
@@ -89,7 +89,7 @@ class StageSource:
         """Create the connector's task and start it."""
         config: dict[str, str] = request.args["config"]
         task = load_class(request.args["python"])().task_class()()
-        self._steps = [Step(**step) for step in request.args.get("steps", ())]
+        self._steps = steps_of(request.args.get("steps", ()))
         self._wants_records = type(task).commit_record is not SourceTask.commit_record
         task.initialize(StageSourceContext(self._channel, config))
         self._task = task
