@@ -6,11 +6,13 @@ What cannot be encoded becomes a question mark, what cannot be decoded becomes U
 from __future__ import annotations
 
 import codecs
+import re
 from dataclasses import dataclass
 
 from hearth_api import ConfigError
 
 _REPLACE = "hearth_converters.replace"
+_SURROGATE = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]?")
 
 
 @dataclass(frozen=True)
@@ -58,12 +60,8 @@ def _replace(error: UnicodeError) -> tuple[str, int]:
     """Replace what is not UTF-8 by one mark; Java takes an encoded surrogate for one error and not for three."""
     if not isinstance(error, UnicodeDecodeError):
         raise error
-    data, start, end = error.object, error.start, error.end
-    if data[start] == 0xED and 0xA0 <= data[start + 1 : start + 2][0:1].ljust(1)[0] <= 0xBF:
-        end = start + 2
-        if data[end : end + 1] and 0x80 <= data[end] <= 0xBF:
-            end += 1
-    return "\ufffd", end
+    surrogate = _SURROGATE.match(error.object, error.start)
+    return "\ufffd", error.end if surrogate is None else surrogate.end()
 
 
 codecs.register_error(_REPLACE, _replace)

@@ -37,7 +37,7 @@ class ColumnReader:
         self._values = values
         self._size = max(settings.schemas_cache_size, 1)
         self._templates: OrderedDict[Schema, list[Template]] = OrderedDict()
-        self._strict = StrictReader(settings.schemas_cache_size)
+        self._strict = StrictReader(settings.replace_null_with_default, settings.schemas_cache_size)
 
     def parts(self, schema: Schema, payloads: Any) -> list[Part]:
         """Return the payloads, a binary column without nulls, as columns; some rows may be in none of them."""

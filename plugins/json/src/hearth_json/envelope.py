@@ -30,7 +30,6 @@ _PAYLOAD = re.compile(r'[ \t\n\r]*,[ \t\n\r]*"payload"[ \t\n\r]*:[ \t\n\r]*')
 _TAIL = re.compile(r"[ \t\n\r]*\}[ \t\n\r]*")
 _KINDS_AT_MOST = 8
 """So many different envelopes are looked for in one batch; rows of any others are read one by one."""
-_FEW = 8
 
 PlainForm = Callable[[bytes], SchemaAndValue]
 
@@ -73,10 +72,9 @@ class BatchReader:
         data = data.cast(pa.binary())
         parts = _Parts(len(data))
         parts.add(None, _null_part(data))
-        if len(data) >= _FEW:
-            for envelope, rows in self._envelopes(data, parts.left):
-                for part in self._read(envelope, data, rows):
-                    parts.add(envelope.schema, part)
+        for envelope, rows in self._envelopes(data, parts.left):
+            for part in self._read(envelope, data, rows):
+                parts.add(envelope.schema, part)
         for row in np.flatnonzero(parts.left).tolist():
             schema, value = self._plain_form(data[row].as_py())
             parts.add_value(schema, row, value)

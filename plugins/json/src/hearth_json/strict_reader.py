@@ -1,7 +1,7 @@
 """JSON values that are just what their schema asks for, to the physical values of a column, one at a time.
 
 Stands between the templates and the plain form: it reads arrays, maps and members in any order several times faster
-than the plain form, and gives up wherever leniency, a default or a limit of Jackson's could make a difference.
+than the plain form, and gives up wherever leniency or a limit of Jackson's could make a difference.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 import orjson
 
-from hearth_api import DataError, Date, Decimal, Schema, Time, Timestamp, Type
+from hearth_api import DataError, Date, Decimal, Schema, Time, Timestamp, Type, to_physical
 from hearth_json.base64_text import from_base64
 
 _Read = Callable[[Any], Any]
@@ -37,8 +37,9 @@ class UnsureError(ValueError):
 class StrictReader:
     """Reads payloads of any layout by their schema."""
 
-    def __init__(self, cache_size: int) -> None:
-        """Remember how to read the last so many schemas."""
+    def __init__(self, replaces: bool, cache_size: int) -> None:
+        """Tell whether defaults replace nulls, and how many schemas to remember."""
+        self._replaces = replaces
         self._size = max(cache_size, 1)
         self._readers: dict[Schema, _Read] = {}
 
@@ -53,8 +54,18 @@ class StrictReader:
         if read is None:
             if len(self._readers) >= self._size:
                 self._readers.clear()
-            read = self._readers[schema] = _nullable(schema)
+            read = self._readers[schema] = self._compiled(schema)
         return read
+
+    def _compiled(self, schema: Schema) -> _Read:
+        try:
+            return _nullable(schema, self._replaces)
+        except UnsureError:
+            return _refuse
+
+
+def _refuse(tree: Any) -> Any:
+    raise UnsureError("a schema for the plain form")
 
 
 def _check_limits(payload: bytes) -> None:
@@ -63,28 +74,31 @@ def _check_limits(payload: bytes) -> None:
         raise UnsureError("near a limit of the parser")
 
 
-def _nullable(schema: Schema | None) -> _Read:
+def _nullable(schema: Schema | None, replaces: bool) -> _Read:
     if schema is None:
         raise UnsureError("no schema")
-    read = _present(schema)
+    read = _present(schema, replaces)
+    has_default = schema.default is not None and replaces
+    default = to_physical(schema, schema.default) if has_default and schema.type.is_primitive else None
+    may_be_null = default is not None or (schema.optional and not has_default)
 
     def value(tree: Any) -> Any:
         if tree is not None:
             return read(tree)
-        if schema.default is not None or not schema.optional:
-            raise UnsureError("null with a default or where there may be none")
-        return None
+        if not may_be_null:
+            raise UnsureError("null where there may be none, or an array, map or struct takes its place")
+        return default
 
     return value
 
 
-def _present(schema: Schema) -> _Read:
+def _present(schema: Schema, replaces: bool) -> _Read:
     if schema.type is Type.STRUCT:
-        return _struct(schema)
+        return _struct(schema, replaces)
     if schema.type is Type.ARRAY:
-        return _array(schema)
+        return _array(schema, replaces)
     if schema.type is Type.MAP:
-        return _map(schema)
+        return _map(schema, replaces)
     if schema.name == Decimal.LOGICAL_NAME:
         return _decimal(schema)
     if schema.type in _LIMITS:
@@ -94,8 +108,8 @@ def _present(schema: Schema) -> _Read:
     return _PRIMITIVES[schema.type]
 
 
-def _struct(schema: Schema) -> _Read:
-    members = [(field.name, _nullable(field.schema)) for field in schema.fields]
+def _struct(schema: Schema, replaces: bool) -> _Read:
+    members = [(field.name, _nullable(field.schema, replaces)) for field in schema.fields]
 
     def read(tree: Any) -> dict[str, Any]:
         if type(tree) is not dict:
@@ -106,8 +120,8 @@ def _struct(schema: Schema) -> _Read:
     return read
 
 
-def _array(schema: Schema) -> _Read:
-    item = _nullable(schema.value_schema)
+def _array(schema: Schema, replaces: bool) -> _Read:
+    item = _nullable(schema.value_schema, replaces)
 
     def read(tree: Any) -> list[Any]:
         if type(tree) is not list:
@@ -117,12 +131,12 @@ def _array(schema: Schema) -> _Read:
     return read
 
 
-def _map(schema: Schema) -> _Read:
-    keys, item = schema.key_schema, _nullable(schema.value_schema)
+def _map(schema: Schema, replaces: bool) -> _Read:
+    keys, item = schema.key_schema, _nullable(schema.value_schema, replaces)
     if keys is None or not keys.type.is_primitive or keys.name in (Decimal.LOGICAL_NAME, *RANGES):
         raise UnsureError("keys of an unusual type")
     if keys.type is not Type.STRING:
-        return _pairs(_present(keys), item)
+        return _pairs(_present(keys, replaces), item)
 
     def read(tree: Any) -> list[tuple[Any, Any]]:
         if type(tree) is not dict:

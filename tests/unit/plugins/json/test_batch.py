@@ -178,6 +178,23 @@ FIELDS: list[tuple[str, Schema, Any]] = [
     ("k", Timestamp.SCHEMA, number(INT32_SCHEMA)),
     ("l", SchemaBuilder.string().default("d").build(), STRINGS),
     ("m", INT8_SCHEMA, number(INT8_SCHEMA)),
+    (
+        "o",
+        SchemaBuilder.array(SchemaBuilder.int32().default(3).build()).optional().build(),
+        st.sampled_from(["[]", "[1,2]", "[null]", "null", "[1,null,-5]", '["x"]', "[[1]]"]),
+    ),
+    (
+        "p",
+        SchemaBuilder.map(STRING_SCHEMA, OPTIONAL_STRING_SCHEMA).build(),
+        st.sampled_from(["{}", '{"a":"b"}', '{"a":null,"b":"c"}', '{"a":1}', '{"a":"1","a":"2"}', "[]"]),
+    ),
+    (
+        "q",
+        SchemaBuilder.map(INT32_SCHEMA, INNER).build(),
+        st.sampled_from(
+            ["[]", '[[1,{"x":1}]]', "[[1,null]]", '[[1,null],[1,{"x":2}]]', "[[null,null]]", '[["1",null]]']
+        ),
+    ),
     ("n", INNER, st.sampled_from(['{"x":1,"y":"z"}', '{"x":-7,"y":"é"}', '{"x":12,"y":null}'])),
 ]
 LAYOUTS = st.sampled_from(
