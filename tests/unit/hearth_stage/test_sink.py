@@ -1,0 +1,271 @@
+"""A sink task in its stage: what it is given, and what it may ask."""
+
+from __future__ import annotations
+
+from concurrent.futures import Future
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from hearth_api import (
+    STRING_SCHEMA,
+    Batch,
+    BatchSinkTask,
+    ConfigDef,
+    DataError,
+    OffsetAndMetadata,
+    SinkConnector,
+    SinkTask,
+    TopicPartition,
+)
+from hearth_stage.channel import Reply
+from hearth_stage.order import number_rows
+from hearth_stage.plugins import Plugins
+from hearth_stage.sink import StageSink
+from hearth_stage.transformation import Transformations
+
+SAMPLES = Path(__file__).parents[2] / "samples"
+FIRST, SECOND = TopicPartition("t", 0), TopicPartition("t", 1)
+heard: list[Any] = []
+
+
+class Task(SinkTask):
+    """Notes what it is asked to do."""
+
+    def version(self) -> str:
+        """Return a version."""
+        return "1.0"
+
+    def start(self, props: Any) -> None:
+        """Note the configuration."""
+        heard.append(("start", dict(props)))
+
+    def open(self, partitions: Any) -> None:
+        """Note partitions, and what the context says by now."""
+        heard.append(("open", list(partitions), self.context.assignment()))
+
+    def put(self, records: Any) -> None:
+        """Note values."""
+        heard.append(("put", [(record.value, record.original_kafka_offset) for record in records]))
+
+    def pre_commit(self, current_offsets: Any) -> Any:
+        """Agree to all but the last record."""
+        heard.append(("pre_commit", dict(current_offsets)))
+        return {partition: OffsetAndMetadata(each.offset - 1) for partition, each in current_offsets.items()}
+
+    def close(self, partitions: Any) -> None:
+        """Note partitions, and what the context still says."""
+        heard.append(("close", list(partitions), self.context.assignment()))
+
+    def stop(self) -> None:
+        """Note that this was called."""
+        heard.append("stop")
+
+
+class BatchTask(BatchSinkTask, Task):
+    """Takes batches and reads one column."""
+
+    columns = frozenset({"value", "offset"})
+
+    def put_batch(self, batches: list[Batch]) -> None:
+        """Note values."""
+        heard.append(("put_batch", [batch.column("value").to_pylist() for batch in batches]))
+
+
+class Connector(SinkConnector):
+    """Leads to ``Task``."""
+
+    def version(self) -> str:
+        """Return a version."""
+        return "1.0"
+
+    def config(self) -> ConfigDef:
+        """Return no keys."""
+        return ConfigDef()
+
+    def start(self, props: Any) -> None:
+        """Need nothing."""
+
+    def stop(self) -> None:
+        """Need nothing."""
+
+    def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
+        """Return one configuration."""
+        return [{}]
+
+    def task_class(self) -> type[Task]:
+        """Return the task's class."""
+        return Task
+
+
+class BatchConnector(Connector):
+    """Leads to ``BatchTask``."""
+
+    def task_class(self) -> type[Task]:
+        """Return the task's class."""
+        return BatchTask
+
+
+class Wire:
+    """The runtime's side: notes notices and leaves calls open."""
+
+    def __init__(self) -> None:
+        self.sent: list[tuple[str, Any]] = []
+        self.calls: list[tuple[str, Any, Future[Reply]]] = []
+
+    def notify(self, op: str, args: Any) -> None:
+        """Note a notice."""
+        self.sent.append((op, args))
+
+    def begin(self, op: str, args: Any) -> Future[Reply]:
+        """Note a call."""
+        self.calls.append((op, args, Future()))
+        return self.calls[-1][2]
+
+
+@pytest.fixture(autouse=True)
+def _samples(monkeypatch: pytest.MonkeyPatch) -> None:
+    heard.clear()
+    monkeypatch.syspath_prepend(str(SAMPLES))
+
+
+def request(*batches: Batch, **args: Any) -> Any:
+    """Return a request."""
+    return SimpleNamespace(args=args, batches=list(batches))
+
+
+def started(connector: str = "Connector", steps: bool = False, **args: Any) -> tuple[StageSink, Wire, Reply]:
+    """Return a stage whose task is started, with a transformation before it if that is wanted."""
+    wire: Any = Wire()
+    plugins = Plugins("sink")
+    plugins.load("transforms.u", "sample.Upper", "sample_plugins:Upper", {})
+    sink = StageSink(wire, Transformations(plugins))
+    forms = [{"role": "transforms.u"}] if steps else []
+    reply = sink.start(request(python=f"{__name__}:{connector}", config={"a": "1"}, steps=forms, **args))
+    return sink, wire, reply
+
+
+def batch(*values: str) -> Batch:
+    """Return a consumed batch with offsets from 100."""
+    columns = {
+        "value": pa.array(values, pa.string()),
+        "partition": pa.array([0] * len(values), pa.int32()),
+        "offset": pa.array(range(100, 100 + len(values)), pa.int64()),
+    }
+    data = pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
+    return number_rows(Batch("t", None, STRING_SCHEMA, data, original_topic="t"))
+
+
+@pytest.mark.parametrize(
+    ("connector", "steps", "answer"),
+    [
+        ("Connector", False, {"version": "1.0", "is_batch": False, "columns": None}),
+        ("BatchConnector", False, {"version": "1.0", "is_batch": True, "columns": ["offset", "value"]}),
+        ("BatchConnector", True, {"version": "1.0", "is_batch": True, "columns": None}),
+    ],
+)
+def test_start_tells_what_the_task_takes(connector: str, steps: bool, answer: dict[str, Any]) -> None:
+    """Columns nobody reads need not be sent; a transformation may read any."""
+    _, _, reply = started(connector, steps)
+    assert reply.args == answer
+    assert heard == [("start", {"a": "1"})]
+
+
+def test_records_are_put_in_the_form_the_task_takes() -> None:
+    """A task of records gets all batches as one list, a task of batches the batches; nothing is a put, too."""
+    sink, _, _ = started()
+    sink.put(request(batch("a", "b"), batch("c")))
+    sink.put(request())
+    assert heard[1:] == [("put", [("a", 100), ("b", 101), ("c", 100)]), ("put", [])]
+    sink, _, _ = started("BatchConnector")
+    sink.put(request(batch("a", "b"), batch("c")))
+    assert heard[-1] == ("put_batch", [["a", "b"], ["c"]])
+
+
+@pytest.mark.parametrize("tolerant", [True, False])
+def test_records_that_fail_in_a_step_are_left_out_or_hold_up_all(tolerant: bool) -> None:
+    """Without tolerance the task fails, and Kafka Connect puts nothing of that delivery."""
+    sink, _, _ = started(steps=True)
+    reply = sink.put(request(batch("a", "bad", "b"), tolerant=tolerant))
+    assert [each["row"] for each in reply.args["failures"]] == [1]
+    assert heard[1:] == ([("put", [("A", 100), ("B", 102)])] if tolerant else [])
+
+
+def test_task_agrees_to_offsets() -> None:
+    """What the task returns is what may be committed."""
+    sink, _, _ = started()
+    reply = sink.pre_commit(request(offsets=[["t", 0, 7], ["t", 1, 9]]))
+    assert heard[1:] == [("pre_commit", {FIRST: OffsetAndMetadata(7), SECOND: OffsetAndMetadata(9)})]
+    assert reply.args == {"offsets": [["t", 0, 6], ["t", 1, 8]]}
+
+
+def test_assignment_is_known_while_partitions_open_and_close() -> None:
+    """A partition counts as assigned from its opening to the end of its closing."""
+    sink, _, _ = started()
+    sink.open(request(partitions=[["t", 0]]))
+    sink.open(request(partitions=[["t", 1]]))
+    sink.close(request(partitions=[["t", 0]]))
+    sink.close(request(partitions=[["t", 1]]))
+    assert heard[1:] == [
+        ("open", [FIRST], {FIRST}),
+        ("open", [SECOND], {FIRST, SECOND}),
+        ("close", [FIRST], {FIRST, SECOND}),
+        ("close", [SECOND], {SECOND}),
+    ]
+
+
+def test_wishes_go_to_the_runtime() -> None:
+    """What a task asks of its context travels as it was asked."""
+    sink, wire, _ = started()
+    context = sink._parts()[1]
+    context.offset(FIRST, 3)
+    context.offset({FIRST: 4, SECOND: 5})
+    context.timeout(250)
+    context.pause(FIRST, SECOND)
+    context.resume(SECOND)
+    context.request_commit()
+    assert wire.sent == [
+        ("sink.context", {"rewind": [["t", 0, 3]]}),
+        ("sink.context", {"rewind": [["t", 0, 4], ["t", 1, 5]]}),
+        ("sink.context", {"timeout": 250}),
+        ("sink.context", {"pause": [["t", 0], ["t", 1]]}),
+        ("sink.context", {"resume": [["t", 1]]}),
+        ("sink.context", {"commit": True}),
+    ]
+    assert context.config() == {"a": "1"}
+
+
+def test_reporter_is_there_only_where_reports_go_somewhere() -> None:
+    """Kafka Connect gives none unless a dead letter topic or the error log is set."""
+    assert started()[0]._parts()[1].errant_record_reporter() is None
+
+
+@pytest.mark.parametrize("error", [None, DataError("not tolerated")])
+def test_report_ends_when_the_record_is_where_bad_records_go(error: Exception | None) -> None:
+    """The future of a report is that of the runtime's answer."""
+    from hearth_api import batch_to_sink_records
+
+    sink, wire, _ = started(reporter=True)
+    reporter = sink._parts()[1].errant_record_reporter()
+    assert reporter is not None
+    (record,) = batch_to_sink_records(batch("a"))
+    done = reporter.report(record, DataError("bad"))
+    ((op, args, answer),) = wire.calls
+    assert (op, args["record"], args["error"]["message"]) == ("sink.errant", ["t", 0, 100], "bad")
+    assert not done.done()
+    if error is None:
+        answer.set_result(Reply())
+    else:
+        answer.set_exception(error)
+    assert done.exception() is error
+
+
+def test_task_is_stopped_once() -> None:
+    """Stopping and ending call the task's ``stop`` once."""
+    sink, _, _ = started()
+    sink.stop(request())
+    sink.end()
+    assert heard[1:] == ["stop"]

@@ -1,0 +1,313 @@
+"""A source task in its stage: what it hands over, and what it hears of its records."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from hearth_api import (
+    STRING_SCHEMA,
+    Batch,
+    BatchSourceTask,
+    ConfigDef,
+    RecordMetadata,
+    RetriableError,
+    SourceConnector,
+    SourceRecord,
+    SourceTask,
+)
+from hearth_stage.channel import Reply
+from hearth_stage.plugins import Plugins
+from hearth_stage.source import StageSource
+from hearth_stage.transformation import Transformations
+
+SAMPLES = Path(__file__).parents[2] / "samples"
+polls: list[Callable[[], Any]] = []
+heard: list[Any] = []
+
+
+class Task(SourceTask):
+    """Returns what the test prepared."""
+
+    def version(self) -> str:
+        """Return a version."""
+        return "1.0"
+
+    def start(self, props: Any) -> None:
+        """Note the configuration and what is stored."""
+        heard.append(("start", dict(props), self.context.offset_storage_reader().offset({"file": "f"})))
+        if "fail" in props:
+            raise RuntimeError("cannot start")
+
+    def poll(self) -> list[SourceRecord] | None:
+        """Return the next of the prepared polls."""
+        answer: list[SourceRecord] | None = polls.pop(0)()
+        return answer
+
+    def stop(self) -> None:
+        """Note that this was called."""
+        heard.append("stop")
+
+
+class Curious(Task):
+    """Wants to hear of each record."""
+
+    def commit(self) -> None:
+        """Fail, after noting it."""
+        heard.append("commit")
+        raise RuntimeError("commit failed")
+
+    def commit_record(self, record: SourceRecord, metadata: RecordMetadata | None) -> None:
+        """Note a record; fail for one that says so."""
+        heard.append((record.value, metadata))
+        if record.value == "fail":
+            raise RuntimeError("commit_record failed")
+
+
+class CuriousBatches(BatchSourceTask, Curious):
+    """Returns batches and wants to hear of each record."""
+
+    def poll_batch(self) -> list[Batch] | None:
+        """Return the next of the prepared polls."""
+        answer: list[Batch] | None = polls.pop(0)()
+        return answer
+
+
+class _Connector(SourceConnector):
+    def version(self) -> str:
+        return "1.0"
+
+    def config(self) -> ConfigDef:
+        return ConfigDef()
+
+    def start(self, props: Any) -> None:
+        return
+
+    def stop(self) -> None:
+        return
+
+    def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
+        return [{}]
+
+
+class PlainConnector(_Connector):
+    """Leads to ``Task``."""
+
+    def task_class(self) -> type[Task]:
+        """Return the task's class."""
+        return Task
+
+
+class CuriousConnector(_Connector):
+    """Leads to ``Curious``."""
+
+    def task_class(self) -> type[Task]:
+        """Return the task's class."""
+        return Curious
+
+
+class BatchConnector(_Connector):
+    """Leads to ``CuriousBatches``."""
+
+    def task_class(self) -> type[Task]:
+        """Return the task's class."""
+        return CuriousBatches
+
+
+class Wire:
+    """The runtime's side: notes notices and answers what is asked."""
+
+    def __init__(self) -> None:
+        self.sent: list[tuple[str, Any, list[Batch]]] = []
+
+    def notify(self, op: str, args: Any = None, batches: Any = ()) -> None:
+        """Note a notice."""
+        self.sent.append((op, args, list(batches)))
+
+    def call(self, op: str, args: Any) -> Reply:
+        """Answer where offsets are."""
+        assert op == "offsets.read"
+        return Reply({"offsets": [{"position": 5} for _ in args["partitions"]]})
+
+
+@pytest.fixture(autouse=True)
+def _forget() -> None:
+    polls.clear()
+    heard.clear()
+
+
+def request(**args: Any) -> Any:
+    """Return a request with these arguments."""
+    return SimpleNamespace(args=args)
+
+
+def started(connector: str = "Plain", plugins: Plugins | None = None, **args: Any) -> tuple[StageSource, Wire]:
+    """Return a stage whose task is started and may be polled ten times."""
+    wire: Any = Wire()
+    source = StageSource(wire, Transformations(plugins or Plugins("source")))
+    source.start(request(python=f"{__name__}:{connector}Connector", config={"a": "1"}, **args))
+    source.credit(request(count=10))
+    return source, wire
+
+
+def records(*values: str) -> list[SourceRecord]:
+    """Return records of one source partition."""
+    return [
+        SourceRecord({"file": "f"}, {"position": index}, "t", value_schema=STRING_SCHEMA, value=value)
+        for index, value in enumerate(values)
+    ]
+
+
+def poll(source: StageSource, *answers: Any) -> None:
+    """Poll once for each answer; an exception is raised by the task."""
+    for answer in answers:
+        polls.append(partial(_give, answer))
+        source.poll()
+
+
+def _give(answer: Any) -> Any:
+    if isinstance(answer, Exception):
+        raise answer
+    return answer
+
+
+def values(batch: Batch) -> list[str]:
+    """Return the values of a batch."""
+    found: list[str] = batch.column("value").to_pylist()
+    return found
+
+
+def test_task_starts_with_its_configuration_and_offsets() -> None:
+    """A task may read where it left off while it starts."""
+    source, _ = started()
+    assert heard == [("start", {"a": "1"}, {"position": 5})]
+    assert source.may_poll
+
+
+def test_polling_needs_credit_and_permission() -> None:
+    """Credit and hold are apart from each other; a hand-over costs one credit, an empty poll none."""
+    source, wire = started()
+    source.credit(request(count=-9))
+    poll(source, None, [])
+    states = [source.may_poll]
+    source.hold(request())
+    states.append(source.may_poll)
+    source.resume(request())
+    states.append(source.may_poll)
+    poll(source, records("a"))
+    assert [*states, source.may_poll] == [True, False, True, False]
+    assert [op for op, _, _ in wire.sent] == ["source.batches"]
+
+
+def test_polled_records_are_handed_over_as_batches() -> None:
+    """One group per batch; a new topic begins a new one."""
+    source, wire = started()
+    first, second = records("a", "b")
+    poll(source, [first, second.new_record(topic="u")])
+    ((op, args, batches),) = wire.sent
+    assert (op, args) == ("source.batches", {"groups": [{"results": 1}, {"results": 1}]})
+    assert [(batch.topic, values(batch)) for batch in batches] == [("t", ["a"]), ("u", ["b"])]
+
+
+def test_steps_run_before_the_hand_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The polled batch goes along with what the steps made of it, because positions are counted in it."""
+    monkeypatch.syspath_prepend(str(SAMPLES))
+    plugins = Plugins("source")
+    plugins.load("transforms.u", "sample.Upper", "sample_plugins:Upper", {})
+    source, wire = started(plugins=plugins, steps=[{"role": "transforms.u"}])
+    poll(source, records("a", "drop", "bad", "b"))
+    ((_, args, (origin, result)),) = wire.sent
+    (group,) = args["groups"]
+    assert (group["results"], group["origin"], [each["row"] for each in group["failures"]]) == (1, True, [2])
+    assert values(origin) == ["a", "drop", "bad", "b"]
+    assert result.column("row").to_pylist() == [0, 3]
+
+
+@pytest.mark.parametrize("connector", ["Curious", "Batch"])
+def test_task_hears_of_each_of_its_records(connector: str) -> None:
+    """Numbers count the records of all polls, so each one is told of the very record it returned."""
+    source, _ = started(connector)
+    heard.clear()
+    for answer in (records("a", "b"), None, records("c"), records("d")):
+        columns = [] if answer is None else [record.value for record in answer]
+        data = pa.RecordBatch.from_arrays([pa.array(columns, pa.string())], names=["value"])
+        batches = [Batch("t", None, STRING_SCHEMA, data, {"file": "f"})]
+        poll(source, batches if connector == "Batch" else answer)
+    source.commit_records(request(records=[[3, "t", 0, 7, None], [0, None, None, None, None]]))
+    source.commit_records(request(records=[[2, "t", 1, 8, 99], [1, "t", 0, 9, None]]))
+    assert heard == [
+        ("d", RecordMetadata("t", 0, 7, None)),
+        ("a", None),
+        ("c", RecordMetadata("t", 1, 8, 99)),
+        ("b", RecordMetadata("t", 0, 9, None)),
+    ]
+
+
+def test_task_that_fails_at_a_record_hears_of_the_next(capsys: pytest.CaptureFixture[str]) -> None:
+    """As in Kafka Connect, what ``commit`` and ``commit_record`` raise is noted and nothing else."""
+    source, _ = started("Curious")
+    heard.clear()
+    poll(source, records("fail", "b"))
+    source.commit_records(request(records=[[0, "t", 0, 0, None], [1, "t", 0, 1, None]]))
+    source.commit(request())
+    assert [each if each == "commit" else each[0] for each in heard] == ["fail", "b", "commit"]
+    errors = capsys.readouterr().err
+    assert "commit_record failed" in errors
+    assert "RuntimeError: commit failed" in errors
+
+
+def test_task_that_does_not_care_is_not_remembered_for() -> None:
+    """Records of a task that leaves ``commit_record`` as it is are not kept."""
+    source, _ = started()
+    poll(source, records("a"))
+    assert source._pending == {}
+
+
+def test_failing_poll_is_reported_once() -> None:
+    """A task that raised is not polled again."""
+    source, wire = started()
+    poll(source, RuntimeError("no more"))
+    ((op, args, _),) = wire.sent
+    assert (op, args["error"]["kind"], args["error"]["message"]) == ("source.failed", "plugin", "no more")
+    assert "in poll" in args["error"]["trace"]
+    assert not source.may_poll
+
+
+def test_retriable_poll_is_noted_and_repeated(capsys: pytest.CaptureFixture[str]) -> None:
+    """Kafka Connect logs it and polls again."""
+    source, wire = started()
+    poll(source, RetriableError("not now"), records("a"))
+    assert [op for op, _, _ in wire.sent] == ["source.batches"]
+    assert "not now" in capsys.readouterr().err
+
+
+def test_task_is_stopped_once() -> None:
+    """Stopping twice, or stopping and ending, calls the task's ``stop`` once."""
+    source, _ = started()
+    source.stop(request())
+    source.end()
+    assert heard[1:] == ["stop"]
+    assert not source.may_poll
+
+
+def test_task_whose_start_failed_is_stopped() -> None:
+    """Whatever a start has opened by then must be closed."""
+    wire: Any = Wire()
+    source = StageSource(wire, Transformations(Plugins("source")))
+    with pytest.raises(RuntimeError, match="cannot start"):
+        source.start(request(python=f"{__name__}:PlainConnector", config={"fail": "1"}))
+    source.end()
+    assert heard[1:] == ["stop"]
+
+
+def test_end_without_start_is_nothing() -> None:
+    """A stage that only transforms has no task to stop."""
+    wire: Any = Wire()
+    StageSource(wire, Transformations(Plugins("source"))).end()
+    assert heard == []
