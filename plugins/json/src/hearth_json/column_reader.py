@@ -54,6 +54,8 @@ class ColumnReader:
 
     def _by_template(self, schema: Schema, column: Any, left: Any) -> Iterator[Part]:
         content, offsets = memory(column)
+        if len(content) == 0:
+            return
         payloads = Payloads(content, offsets)
         clean = _clean_rows(column, content, offsets)
         for template in self._known_and_new(schema, column, left):
@@ -71,11 +73,14 @@ class ColumnReader:
             yield template
             if not left.any():
                 return
-        while len(known) < _TEMPLATES_AT_MOST and np.count_nonzero(left) >= max(_FEW, len(left) // 8):
+        for _ in range(_TEMPLATES_AT_MOST):
+            if np.count_nonzero(left) < max(_FEW, len(left) // 8):
+                return
             new = learn(schema, column[int(np.argmax(left))].as_py())
             if new is None or new in known or not self._is_complete(schema, new, ""):
                 return
             known.append(new)
+            del known[:-_TEMPLATES_AT_MOST]
             yield new
 
     def _is_complete(self, schema: Schema, template: Template, path: str) -> bool:

@@ -136,6 +136,8 @@ def _integers(type_: Any, texts: Any) -> Sure:
         return _checked_integers(type_, texts)
     # Arrow reads leading zeros as well, and hexadecimal numbers, which begin with a zero, too.
     content, offsets = memory(texts)
+    if len(content) == 0:
+        return values, None
     firsts = content.take(offsets[:-1], mode="clip")
     is_negative = firsts == _MINUS
     if is_negative.any():

@@ -11,15 +11,14 @@ import pyarrow.compute as pc
 
 from hearth_json.literal import escape
 
-Piece = bytes | Any
-"""A part of every row's text: the same bytes in each, or a column of binary or string."""
-
 _EMPTY = pa.scalar(b"", pa.binary())
-_BINARY_LIKE = (pa.binary(), pa.large_binary(), pa.string(), pa.large_string())
 
 
 def join(pieces: Sequence[Any], length: int) -> Any:
-    """Return the pieces joined row by row as a binary column; a null in any of them makes a null."""
+    """Return the pieces joined row by row as a binary column; a null in any of them makes a null.
+
+    A piece is a column of binary or string, or bytes that are the same in every row.
+    """
     merged: list[Any] = []
     for piece in pieces:
         if isinstance(piece, bytes) and merged and isinstance(merged[-1], bytes):

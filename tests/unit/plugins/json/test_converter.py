@@ -13,6 +13,8 @@ from hearth_api import (
     FLOAT32_SCHEMA,
     INT32_SCHEMA,
     INT64_SCHEMA,
+    OPTIONAL_INT32_SCHEMA,
+    OPTIONAL_INT64_SCHEMA,
     STRING_SCHEMA,
     ConfigError,
     DataError,
@@ -190,6 +192,37 @@ def test_many_schemas_pass_through_a_small_cache() -> None:
             (run,) = made.to_connect_batch("t", made.from_connect_batch("t", schema, column))
             assert run.schema == schema
             assert run.column.equals(column)
+
+
+@pytest.mark.parametrize("payload", ["null", "", "{}", '{"a":null,"b":null}', '{"a":0,"b":-0}'])
+def test_batches_of_the_same_unusual_payload_are_read_as_single_ones(payload: str) -> None:
+    """Columns of nothing but nulls, and rows without payload after good ones, are no special case for users."""
+    made = converter()
+    schema = (
+        SchemaBuilder.struct().field("a", OPTIONAL_INT32_SCHEMA).field("b", OPTIONAL_INT64_SCHEMA).optional().build()
+    )
+    text = made._schemas.text(schema)
+    made.to_connect_batch("t", pa.array([enveloped(text, '{"a":1,"b":2}')] * 20, pa.binary()))
+    data = pa.array([enveloped(text, payload)] * 20, pa.binary())
+    try:
+        expected = made.to_connect_data("t", enveloped(text, payload)).value
+    except DataError:
+        with pytest.raises(DataError):
+            made.to_connect_batch("t", data)
+    else:
+        (run,) = made.to_connect_batch("t", data)
+        assert column_to_values(run.schema, run.column) == [expected] * 20
+
+
+def test_layouts_come_and_go() -> None:
+    """However often a writer changes its layout, the values stay right."""
+    made = converter()
+    schema = SchemaBuilder.struct().field("a", OPTIONAL_INT32_SCHEMA).field("b", OPTIONAL_INT64_SCHEMA).build()
+    for turn in range(12):
+        space = " " * turn
+        messages = [enveloped(made._schemas.text(schema), f'{{"b":{space}{row},"a":{row}}}') for row in range(20)]
+        (run,) = made.to_connect_batch("t", pa.array(messages, pa.binary()))
+        assert run.column.field(1).to_pylist() == list(range(20))
 
 
 def test_decimals_are_written_alike_in_both_formats() -> None:
