@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from hearth_json.column_reader import Part
 from hearth_json.leaf import as_string, without_null
-from hearth_json.scan import may_hold_odd_number
+from hearth_json.scan import MAY_BE_DEEP, may_be_deep, may_hold_odd_number
 from hearth_json.text_column import memory
 
 _MARK = "\x7f"
@@ -29,7 +29,6 @@ _ODD = (
 )
 # In the bytes that were read: an exponent or so many digits that Jackson may have refused them.
 _ODD_INPUT = r"[eE][-+]?[0-9]{3}|[0-9.]{500}"
-_NESTED_AT_MOST = 900
 # So many rows and their values stay in the processor's cache.
 _ROWS_AT_ONCE = 2000
 
@@ -117,17 +116,13 @@ def _sure_part(payloads: Any, texts: Any, odd: Any) -> Part:
 def _deep_rows(payloads: Any) -> Any:
     """Tell which rows may be nested deeper than Jackson reads; None when none is."""
     _, offsets = memory(payloads)
-    long = np.flatnonzero(np.diff(offsets) > _NESTED_AT_MOST)
-    deep = [row for row in long.tolist() if _brackets(payloads[row].as_py()) > _NESTED_AT_MOST]
+    long = np.flatnonzero(np.diff(offsets) > MAY_BE_DEEP)
+    deep = [row for row in long.tolist() if may_be_deep(payloads[row].as_py())]
     if not deep:
         return None
     mask = np.zeros(len(payloads), bool)
     mask[deep] = True
     return mask
-
-
-def _brackets(payload: bytes) -> int:
-    return payload.count(b"[") + payload.count(b"{")
 
 
 def _matches(texts: Any, pattern: str) -> Any:

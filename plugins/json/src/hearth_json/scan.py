@@ -10,6 +10,8 @@ from typing import Any
 # Pieces of this size stay in the processor's cache with the arrays made from them.
 _PIECE = 1 << 16
 _LONGEST_RUN = 19
+MAY_BE_DEEP = 900
+"""A shorter JSON text than this is not nested too deep for Jackson or Python, and has no number that is too long."""
 
 
 def may_hold_odd_number(content: Any) -> bool:
@@ -20,6 +22,11 @@ def may_hold_odd_number(content: Any) -> bool:
     """
     pieces = range(0, len(content), _PIECE)
     return any(_piece_may_hold(content[at : at + _PIECE + _LONGEST_RUN]) for at in pieces)
+
+
+def may_be_deep(payload: bytes) -> bool:
+    """Tell whether a JSON text may be nested deeper than Jackson or Python read."""
+    return payload.count(b"[") + payload.count(b"{") > MAY_BE_DEEP
 
 
 def _piece_may_hold(content: Any) -> bool:

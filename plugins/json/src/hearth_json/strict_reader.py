@@ -16,18 +16,18 @@ import orjson
 
 from hearth_api import DataError, Date, Decimal, Schema, Time, Timestamp, Type, to_physical
 from hearth_json.base64_text import from_base64
+from hearth_json.scan import MAY_BE_DEEP, may_be_deep
+from hearth_json.value_writer import LIMITS
 
 _Read = Callable[[Any], Any]
-_LIMITS = {Type.INT8: 1 << 7, Type.INT16: 1 << 15, Type.INT32: 1 << 31, Type.INT64: 1 << 63}
 # Python's dates and times hold less than the integers they are written as.
 RANGES: dict[str | None, tuple[int, int]] = {
     Date.LOGICAL_NAME: (-719_162, 2_932_896),
     Time.LOGICAL_NAME: (0, 86_399_999),
     Timestamp.LOGICAL_NAME: (-62_135_596_800_000, 253_402_300_799_999),
 }
-# Below this many characters no number is too long and nothing is nested too deep.
-_SHORT = 900
 _TINY = re.compile(rb"[eE]-[0-9]{3}")
+_LONG = re.compile(rb"[0-9.]{500}")
 
 
 class UnsureError(ValueError):
@@ -45,7 +45,7 @@ class StrictReader:
 
     def physical(self, schema: Schema, payload: bytes) -> Any:
         """Return the physical value of a payload; whatever is not sure raises a ValueError."""
-        if len(payload) > _SHORT or ((b"e-" in payload or b"E-" in payload) and _TINY.search(payload)):
+        if len(payload) > MAY_BE_DEEP or ((b"e-" in payload or b"E-" in payload) and _TINY.search(payload)):
             _check_limits(payload)
         return self._reader(schema)(orjson.loads(payload))
 
@@ -69,8 +69,7 @@ def _refuse(tree: Any) -> Any:
 
 
 def _check_limits(payload: bytes) -> None:
-    is_deep = payload.count(b"[") + payload.count(b"{") > _SHORT
-    if is_deep or re.search(rb"[0-9.]{%d}" % _SHORT, payload) or _TINY.search(payload):
+    if may_be_deep(payload) or _LONG.search(payload) or _TINY.search(payload):
         raise UnsureError("near a limit of the parser")
 
 
@@ -101,7 +100,7 @@ def _present(schema: Schema, replaces: bool) -> _Read:
         return _map(schema, replaces)
     if schema.name == Decimal.LOGICAL_NAME:
         return _decimal(schema)
-    if schema.type in _LIMITS:
+    if schema.type in LIMITS:
         return _integer(schema)
     if schema.name in RANGES:
         raise UnsureError("a logical type on another type than its own")
@@ -156,7 +155,7 @@ def _pairs(key: _Read, item: _Read) -> _Read:
 
 
 def _integer(schema: Schema) -> _Read:
-    limit = _LIMITS[schema.type]
+    limit = LIMITS[schema.type]
     low, high = RANGES.get(schema.name, (-limit, limit - 1))
 
     def read(tree: Any) -> int:

@@ -17,7 +17,8 @@ from hearth_json.literal import (
 )
 from hearth_json.setting import JsonConverterSettings
 
-_LIMITS = {Type.INT8: 1 << 7, Type.INT16: 1 << 15, Type.INT32: 1 << 31, Type.INT64: 1 << 63}
+LIMITS = {Type.INT8: 1 << 7, Type.INT16: 1 << 15, Type.INT32: 1 << 31, Type.INT64: 1 << 63}
+"""The integer types, and the smallest number that is too large for each."""
 _BYTES = (bytes, bytearray, memoryview)
 
 
@@ -67,7 +68,7 @@ class ValueWriter:
             return self._array(schema, schema.value_schema, value)
         if type_ is Type.MAP:
             return self._map(schema, value)
-        if type_ in _LIMITS:
+        if type_ in LIMITS:
             return _integer(schema, value)
         return _primitive(schema, value)
 
@@ -106,7 +107,7 @@ class ValueWriter:
             return string_literal(value)
         if isinstance(value, bool):
             return "true" if value else "false"
-        if isinstance(value, int) and -_LIMITS[Type.INT64] <= value < _LIMITS[Type.INT64]:
+        if isinstance(value, int) and -LIMITS[Type.INT64] <= value < LIMITS[Type.INT64]:
             return str(value)
         if isinstance(value, float):
             return double_literal(value)
@@ -151,7 +152,7 @@ def _timestamp(schema: Schema, value: Any) -> str:
 
 
 def _integer(schema: Schema, value: Any) -> str:
-    limit = _LIMITS[schema.type]
+    limit = LIMITS[schema.type]
     if not isinstance(value, int) or isinstance(value, bool):
         raise _wrong_type(schema, value)
     if not -limit <= value < limit:
