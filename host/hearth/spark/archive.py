@@ -1,7 +1,7 @@
 """An archive of the driver's classes, so that Spark starts a second or more sooner (the JVM's AppCDS).
 
-``python -m hearth.spark.archive`` makes it once, as ``tools/setup`` does; every later driver on the same Java and Spark
-maps it. A driver without it only starts slower.
+``python -m hearth.spark.archive`` makes it once, as ``tools/setup`` does; every later driver on the same Java and
+Spark maps it. A driver without it only starts slower.
 """
 
 from __future__ import annotations
