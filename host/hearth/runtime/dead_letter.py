@@ -60,9 +60,10 @@ class DeadLetterReporter:
         stamp = int(part.timestamp[row]) if part.timestamp is not None else -1
         times = {"timestamp": stamp} if stamp >= 0 else {}
         value, key = part.value[row].as_py(), part.key[row].as_py()
-        self._producer.produce(
-            self._topic, value, key, headers=headers, on_delivery=lambda error, _: self._settle(done, error), **times
-        )
+        try:
+            self._send(value, key, headers=headers, on_delivery=lambda error, _: self._settle(done, error), **times)
+        except (KafkaException, BufferError) as error:  # too large, for example
+            self._settle(done, error)
         return done
 
     def close(self) -> None:
@@ -70,6 +71,13 @@ class DeadLetterReporter:
         self._closing.set()
         self._poller.join()
         self._producer.flush(TOPIC_SECONDS)
+
+    def _send(self, *record: Any, **rest: Any) -> None:
+        try:
+            self._producer.produce(self._topic, *record, **rest)
+        except BufferError:  # full: the task waits for its dead letters, as for everything it writes
+            self._producer.flush(TOPIC_SECONDS)
+            self._producer.produce(self._topic, *record, **rest)
 
     def _ensure_topic(self, replication: int) -> None:
         """Create the topic with one partition unless it is there."""
@@ -103,7 +111,7 @@ class DeadLetterReporter:
 
     def _settle(self, done: Future[None], error: Any) -> None:
         if error is not None:
-            log.error("%s: a dead letter was not written to %s: %s", self._spec.name, self._topic, error.str())
+            log.error("%s: a dead letter was not written to %s: %s", self._spec.name, self._topic, error)
         done.set_result(None)
 
     def _poll(self) -> None:

@@ -332,3 +332,11 @@ def test_task_takes_its_own_end_of_the_chain(
 def test_transformation_leaves_the_stage_for_a_far_predicate(predicate: str, inside: str) -> None:
     """A step whose predicate lives elsewhere is driven by the runtime, and what follows it, too."""
     assert names(split(chain("source", "bundle", "bundle", predicate=predicate)))[0] == inside
+
+
+def test_rows_may_be_numbered_on() -> None:
+    """What one poll returned of several topics is numbered through, so that a failure names one record of all."""
+    incoming = consumed(b"a", b"bad", b"c", headers={2: [("h", b"bad")]})
+    outcome = pipeline("sink").deserialize(incoming, first=10)
+    assert [row for each in outcome.batches for row in each.column("row").to_pylist()] == [10]
+    assert sorted(failed(outcome.failures)) == [(11, "VALUE_CONVERTER"), (12, "HEADER_CONVERTER")]

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 from hearth.runtime.setting import TaskSettings
 from hearth.runtime.spec import TaskSpec
-from hearth.runtime.tolerance import LogReporter
 from tests.unit.runtime.sample import task_spec
 
 
@@ -41,9 +40,3 @@ def test_connector_may_set_its_own_call_timeout() -> None:
     """How long a plugin may take is best known for the one connector."""
     settings = TaskSettings.of(spec({"plugin.call.timeout.ms": "10"}, {"plugin.call.timeout.ms": "20"}))
     assert settings.call_timeout == 0.02
-
-
-def test_reporters_come_from_the_connector() -> None:
-    """Error reporting is a connector's setting, and reports name its task."""
-    (reporter,) = TaskSettings.of(spec(config={"errors.log.enable": "true"})).reporters
-    assert isinstance(reporter, LogReporter)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import logging
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 
-from hearth.runtime.tolerance import LogReporter, Tolerance, ToleranceExceeded, reporters_of, trace_of
+from hearth.runtime.tolerance import LogReporter, Tolerance, ToleranceExceeded, log_reporters, trace_of, when_all
 from hearth_api import DataError
 from hearth_stage.failure import ErrorInfo, Failure
 
@@ -18,10 +19,15 @@ class Ledger:
     """A reporter that remembers."""
 
     reported: list[tuple[int, Any]] = field(default_factory=list)
+    answer: Future[None] | None = None
 
-    def report(self, failure: Failure, record: Any) -> None:
+    def report(self, failure: Failure, record: Any) -> Future[None] | None:
         """Note row and record."""
         self.reported.append((failure.row, record))
+        return self.answer
+
+    def close(self) -> None:
+        """Hold nothing."""
 
 
 @dataclass(frozen=True)
@@ -91,6 +97,40 @@ def test_trace_of_any_other_error_is_its_own() -> None:
     assert "test_trace_of_any_other_error_is_its_own" in trace
 
 
+def test_commit_waits_for_reports_that_are_under_way() -> None:
+    """A record's offset must not be committed before its dead letter is written; what is late is asked for again."""
+    under_way: Future[None] = Future()
+    tolerance = Tolerance({"errors.tolerance": "all"}, [Ledger(), Ledger(answer=under_way)])
+    assert tolerance.report(failure(0), None) == [under_way]
+    assert not tolerance.settle(0.01)
+    assert not tolerance.settle(0.01)
+    under_way.set_result(None)
+    assert tolerance.settle(0.01)
+    assert tolerance.settle(0.01)
+
+
+def test_report_that_ends_the_task_is_still_waited_for() -> None:
+    """Without tolerance a dead letter is written all the same."""
+    under_way: Future[None] = Future()
+    tolerance = Tolerance({}, [Ledger(answer=under_way)])
+    with pytest.raises(ToleranceExceeded):
+        tolerance.report(failure(0), None)
+    assert not tolerance.settle(0.01)
+
+
+def test_all_reports_are_waited_for() -> None:
+    """The last of them calls, once, in whatever order they end; none at all calls at once."""
+    called: list[str] = []
+    when_all([], lambda: called.append("none"))
+    reports: list[Future[None]] = [Future(), Future(), Future()]
+    reports[1].set_result(None)
+    when_all(reports, lambda: called.append("all"))
+    reports[2].set_result(None)
+    assert called == ["none"]
+    reports[0].set_result(None)
+    assert called == ["none", "all"]
+
+
 LINE = "Error encountered in task c-0. Executing stage 'VALUE_CONVERTER' with class 'the.Converter'"
 
 
@@ -111,7 +151,7 @@ def test_log_line_shows_the_record_where_that_is_allowed(caplog: pytest.LogCaptu
 
 def test_reporters_are_those_a_configuration_asks_for() -> None:
     """Nothing is logged unless ``errors.log.enable`` says so."""
-    assert reporters_of("c-0", {}) == []
-    assert reporters_of("c-0", {"errors.log.enable": "false", "errors.log.include.messages": "true"}) == []
-    (reporter,) = reporters_of("c-0", {"errors.log.enable": " True "})
+    assert log_reporters("c-0", {}) == []
+    assert log_reporters("c-0", {"errors.log.enable": "false", "errors.log.include.messages": "true"}) == []
+    (reporter,) = log_reporters("c-0", {"errors.log.enable": " True "})
     assert isinstance(reporter, LogReporter)

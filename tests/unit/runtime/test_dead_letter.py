@@ -1,0 +1,179 @@
+"""Dead letters, written to a real broker and read back by another client."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from hearth.broker import KafkaBroker
+from hearth.runtime.dead_letter import DeadLetterReporter
+from hearth.runtime.delivery import Consumed
+from hearth.runtime.kafka.consumer import Incoming
+from hearth_api import ConnectError
+from hearth_stage.failure import ErrorInfo, Failure
+from tests.peer.topic import Record, Topics
+from tests.unit.runtime.sample import task_spec
+
+WAIT = 30
+FAILURE = Failure(0, "VALUE_CONVERTER", "the.Converter", ErrorInfo("data", "lib.BadError", "bad", "the trace"))
+Open = Callable[..., DeadLetterReporter]
+_numbers = itertools.count()
+
+
+@pytest.fixture
+def topic() -> str:
+    """Name a dead letter topic of its own."""
+    return f"dead-{next(_numbers)}"
+
+
+@pytest.fixture
+def open_reporter(broker: KafkaBroker, topic: str) -> Iterator[Open]:
+    """Open reporters that are closed after the test."""
+    opened: list[DeadLetterReporter] = []
+
+    def new(context: bool = False, replication: int = 1, **producer: str) -> DeadLetterReporter:
+        config = {
+            "errors.deadletterqueue.topic.name": topic,
+            "errors.deadletterqueue.topic.replication.factor": str(replication),
+            "errors.deadletterqueue.context.headers.enable": str(context).lower(),
+        }
+        servers = {"bootstrap.servers": broker.bootstrap_servers}
+        settings = {key.replace("_", "."): value for key, value in producer.items()}
+        opened.append(DeadLetterReporter(replace(task_spec("sink"), config=config), {**servers, **settings}, servers))
+        return opened[-1]
+
+    yield new
+    for reporter in opened:
+        reporter.close()
+
+
+@pytest.fixture(scope="module")
+def topics(broker: KafkaBroker) -> Topics:
+    """Provide the topics of the session's broker."""
+    return Topics(broker.bootstrap_servers)
+
+
+def consumed(**rest: Any) -> Incoming:
+    """Return three rows of partition 4."""
+    return Incoming(
+        topic="orders",
+        partition=np.full(3, 4, np.int32),
+        offset=np.array([70, 71, 72]),
+        key=pa.array([b"k", None, b""], pa.binary()),
+        value=pa.array([b"\x00bad", None, b""], pa.binary()),
+        timestamp=rest.get("timestamp", np.array([1000, 2000, 3000])),
+        timestamp_type=1,
+        headers={0: [("h", b"1"), ("h", None)]},
+    )
+
+
+def test_record_is_kept_as_it_was_consumed(open_reporter: Open, topics: Topics, topic: str) -> None:
+    """Bytes and headers are the original ones; a null is not an empty value here, either."""
+    reporter = open_reporter()
+    reports = [reporter.report(FAILURE, Consumed(consumed(), row)) for row in range(3)]
+    for report in reports:
+        assert report is not None
+        report.result(WAIT)
+    assert topics.read(topic) == [
+        Record(b"k", b"\x00bad", (("h", b"1"), ("h", None))),
+        Record(None, None),
+        Record(b"", b""),
+    ]
+
+
+def test_context_says_what_went_wrong(open_reporter: Open, topics: Topics, topic: str) -> None:
+    """Kafka Connect's ten headers follow the record's own, as text; what there is none of is null."""
+    reporter = open_reporter(context=True)
+    silent = replace(FAILURE, error=ErrorInfo("data", "lib.BadError", "", ""))
+    for failure in (FAILURE, silent):
+        report = reporter.report(failure, Consumed(consumed(), 0))
+        assert report is not None
+        report.result(WAIT)
+    first, second = topics.read(topic)
+    names = [name for name, _ in first.headers]
+    assert names[:2] == ["h", "h"]
+    context = {name.removeprefix("__connect.errors."): value for name, value in first.headers[2:]}
+    assert context == {
+        "topic": b"orders",
+        "partition": b"4",
+        "offset": b"70",
+        "connector.name": b"c",
+        "task.id": b"0",
+        "stage": b"VALUE_CONVERTER",
+        "class.name": b"the.Converter",
+        "exception.class.name": b"lib.BadError",
+        "exception.message": b"bad",
+        "exception.stacktrace": b"the trace",
+    }
+    assert dict(second.headers[-2:]) == {
+        "__connect.errors.exception.message": None,
+        "__connect.errors.exception.stacktrace": None,
+    }
+
+
+def test_topic_is_made_with_one_partition_or_used_as_it_is(open_reporter: Open, topics: Topics, topic: str) -> None:
+    """A dead letter topic that exists keeps its shape."""
+    assert topic not in topics.names()
+    open_reporter()
+    assert topic in topics.names()
+    open_reporter(replication=3)
+
+
+def test_topic_that_cannot_be_made_fails_the_start(open_reporter: Open, topic: str) -> None:
+    """Three copies on one broker are Kafka Connect's classic; the error says what to do."""
+    with pytest.raises(ConnectError, match=f"Could not initialize dead letter queue with topic={topic}") as caught:
+        open_reporter(replication=3)
+    assert "replication.factor" in str(caught.value.hint)
+
+
+def test_record_nobody_knows_any_more_is_logged(open_reporter: Open, caplog: pytest.LogCaptureFixture) -> None:
+    """A task may report a record of long ago; that is no reason to fail."""
+    assert open_reporter().report(FAILURE, None) is None
+    assert "is not known any more: bad" in caplog.text
+
+
+def test_letter_that_cannot_be_written_is_logged_and_counts_as_reported(
+    open_reporter: Open, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As in Kafka Connect the task goes on when its dead letter queue is out of order."""
+    large = replace(consumed(), value=pa.array([b"x" * 5000] * 3, pa.binary()))
+    report = open_reporter(message_max_bytes="2000").report(FAILURE, Consumed(large, 0))
+    assert report is not None
+    report.result(WAIT)
+    assert "a dead letter was not written" in caplog.text
+
+
+def test_more_letters_than_the_client_holds_are_waited_for(
+    open_reporter: Open, topics: Topics, topic: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A task that finds nothing but bad records is held up by its dead letters and loses none."""
+    reporter = open_reporter(queue_buffering_max_messages="2", linger_ms="20")
+    for _ in range(9):
+        reporter.report(FAILURE, Consumed(consumed(), 0))
+    reporter.close()
+    assert topics.count(topic) == 9
+    assert "not written" not in caplog.text
+
+
+def test_record_without_time_gets_one(open_reporter: Open, topics: Topics, topic: str) -> None:
+    """Where nobody read timestamps the letter is written all the same."""
+    report = open_reporter().report(FAILURE, Consumed(consumed(timestamp=None), 0))
+    assert report is not None
+    report.result(WAIT)
+    assert topics.count(topic) == 1
+
+
+def test_closing_writes_what_is_left(open_reporter: Open, topics: Topics, topic: str) -> None:
+    """A letter that was reported is not lost with the end of its task."""
+    reporter = open_reporter(linger_ms="2000")
+    report = reporter.report(FAILURE, Consumed(consumed(), 0))
+    reporter.close()
+    assert report is not None
+    assert report.done()
+    assert topics.count(topic) == 1

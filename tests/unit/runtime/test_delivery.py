@@ -1,0 +1,100 @@
+"""Deliveries: what a sink loop holds, taken apart when partitions go."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hearth.runtime.delivery import Consumed, Delivery, bounds
+from hearth.runtime.kafka.consumer import Incoming
+from hearth_api import STRING_SCHEMA, Batch, TopicPartition
+
+
+def incoming(*places: tuple[int, int], topic: str = "t", kind: int = 1) -> Incoming:
+    """Return consumed rows at these partitions and offsets."""
+    partitions, offsets = [place[0] for place in places], [place[1] for place in places]
+    return Incoming(
+        topic=topic,
+        partition=np.array(partitions, np.int32),
+        offset=np.array(offsets, np.int64),
+        key=pa.nulls(len(places), pa.binary()),
+        value=pa.array([b"%d/%d" % place for place in places], pa.binary()),
+        timestamp=np.array(offsets, np.int64) * 10 if kind else None,
+        timestamp_type=kind,
+        headers={},
+    )
+
+
+def batch(*partitions: int, topic: str = "t", **columns: Any) -> Batch:
+    """Return a batch of rows from these partitions."""
+    columns = {"partition": pa.array(partitions, pa.int32()), **columns}
+    columns["value"] = pa.array([str(number) for number in partitions])
+    data = pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
+    return Batch(topic, None, STRING_SCHEMA, data, original_topic="t")
+
+
+def partitions(delivery: Delivery) -> list[list[int]]:
+    """Return where the rows of each batch came from, by their values."""
+    return [[int(value) for value in each.column("value").to_pylist()] for each in delivery.batches]
+
+
+def test_rows_of_partitions_that_went_are_taken_out() -> None:
+    """What is put again after a rebalance holds only what the task still has; empty batches vanish."""
+    first, second = TopicPartition("t", 0), TopicPartition("t", 1)
+    delivery = Delivery([batch(0, 1, 0), batch(1)], (), {first: 5, second: 7}, {first: 6, second: 9})
+    left = delivery.without({second})
+    assert partitions(left) == [[0, 0]]
+    assert (left.starts, left.offsets) == ({first: 5}, {first: 6})
+
+
+def test_rows_are_known_by_where_they_came_from() -> None:
+    """A transformation may send a record to another topic or partition; that does not save it from being taken."""
+    moved = batch(9, 9, topic="u", original_partition=pa.array([0, 1], pa.int32()))
+    left = Delivery([moved]).without({TopicPartition("t", 0), TopicPartition("u", 9)})
+    assert left.batches[0].column("original_partition").to_pylist() == [1]
+
+
+def test_record_is_found_by_number_through_all_sources() -> None:
+    """Rows are numbered on from one source to the next."""
+    delivery = Delivery(sources=(incoming((0, 5), (0, 6)), incoming((3, 1), topic="u")))
+    found = [delivery.record(row) for row in range(4)]
+    assert [None if each is None else (each.incoming.topic, each.row) for each in found] == [
+        ("t", 0),
+        ("t", 1),
+        ("u", 0),
+        None,
+    ]
+
+
+def test_record_is_found_by_where_it_was_read() -> None:
+    """A task that reports a record names topic, partition and offset."""
+    delivery = Delivery(sources=(incoming((0, 5), (1, 5)), incoming((0, 6))))
+    found = delivery.find(TopicPartition("t", 0), 6)
+    assert found is not None
+    assert found.incoming.value[found.row].as_py() == b"0/6"
+    assert delivery.find(TopicPartition("t", 1), 6) is None
+    assert delivery.find(TopicPartition("u", 0), 5) is None
+
+
+def test_record_is_described_as_kafka_connect_does() -> None:
+    """The error log names topic, partition, offset and time, where there is one."""
+    assert Consumed(incoming((3, 7)), 0).text() == (
+        "consumed record is {topic='t', partition=3, offset=7, timestamp=70, timestampType=CreateTime}"
+    )
+    assert Consumed(incoming((3, 7), kind=0), 0).text() == "consumed record is {topic='t', partition=3, offset=7}"
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 99)), max_size=20))
+def test_bounds_are_those_of_each_partition(places: list[tuple[int, int]]) -> None:
+    """The next offset of a partition is one beyond its last record, wherever that stands among the rows."""
+    model: dict[TopicPartition, list[int]] = {}
+    for partition, offset in places:
+        model.setdefault(TopicPartition("t", partition), []).append(offset)
+    starts, ends = bounds(incoming(*places))
+    assert starts == {place: min(offsets) for place, offsets in model.items()}
+    assert ends == {place: max(offsets) + 1 for place, offsets in model.items()}
