@@ -13,10 +13,13 @@ from tests.bench.bench import Bench, running, settle
 from tests.bench.cluster import SparkCluster
 from tests.bench.latency import Pipeline
 from tests.bench.result import Metric, Result
+from tests.peer.rest import eventually
 
 _TIMEOUT = 120.0
 _POLL = 0.005
 _PAUSE = 0.01
+_BEFORE = 2.0
+_AFTER = 1.0
 _METRICS = (
     Metric("executor", "s after SIGKILL of an executor", "lower", goal=2.0, absolute=True, format="{:.2f}"),
     Metric("host", "s after a SIGKILLed worker is started anew", "lower", goal=6.0, absolute=True, format="{:.2f}"),
@@ -39,33 +42,32 @@ def measure(bench: Bench) -> Result:
 
 
 def _kill_worker(bench: Bench, side: str) -> float:
-    """Return the seconds from the second start of a killed worker to a line that was appended after the kill."""
+    """Return the seconds from the second start of a killed worker to the end of the standstill."""
     pipeline = Pipeline(bench, "bench-h")
     worker = bench.worker(side, connectors=pipeline.configs())
     with worker, _appending(pipeline):
-        _flows(pipeline, 1)
-        time.sleep(2)
+        _wait_for(pipeline, 1)
+        time.sleep(_BEFORE)
         worker.kill()
-        started, number = time.monotonic(), pipeline.appended + 1
+        started = time.monotonic()
         worker.start(wait=False)
-        seconds = _flows(pipeline, number) - started
+        seconds = _standstill(pipeline, started)
     pipeline.remove()
     return seconds
 
 
 def _kill_executor(bench: Bench) -> float:
-    """Return the seconds from the death of the busiest of two executors to a line appended after it."""
+    """Return the seconds from the death of the busier of two executors to the end of the standstill."""
     pipeline = Pipeline(bench, "bench-h")
     with SparkCluster(bench.folder / bench.fresh("spark"), workers=2) as cluster:
         worker = bench.worker("hearth", settings=cluster.settings())
         with running(worker):
             pipeline.create(worker)
             with _appending(pipeline):
-                _flows(pipeline, 1)
-                time.sleep(2)
-                killed, number = time.monotonic(), pipeline.appended + 1
+                _wait_for(pipeline, 1)
+                time.sleep(_BEFORE)
                 os.kill(cluster.busiest_executor(), signal.SIGKILL)
-                seconds = _flows(pipeline, number) - killed
+                seconds = _standstill(pipeline, time.monotonic())
     pipeline.remove()
     return seconds
 
@@ -88,14 +90,32 @@ def _appending(pipeline: Pipeline) -> Iterator[None]:
         thread.join()
 
 
-def _flows(pipeline: Pipeline, number: int) -> float:
-    """Return the moment a line with this number, or a later one, was seen in the output."""
-    deadline = time.monotonic() + _TIMEOUT
-    position = 0
-    while time.monotonic() < deadline:
-        seen = pipeline.numbers(position)
-        if any(found >= number for found in seen):
-            return time.monotonic()
-        position += len(seen) * pipeline.line_bytes
+def _wait_for(pipeline: Pipeline, number: int) -> None:
+    """Wait until the line with this number, or a later one, is in the output."""
+    wanted = number * pipeline.line_bytes
+    assert eventually(lambda: pipeline.output_size() >= wanted, _TIMEOUT), f"line {number} did not arrive"
+
+
+def _standstill(pipeline: Pipeline, since: float) -> float:
+    """Return the seconds from a moment to the end of the longest time without output after it.
+
+    What a killed process had already handed on may arrive, and its orphans may go on for an instant; so it is the
+    longest silence that counts, and it is over when lines arrive that were appended a second after the moment.
+    """
+    position, last, longest, end = pipeline.output_size(), since, 0.0, since
+    wanted: int | None = None
+    while True:
         time.sleep(_POLL)
-    raise AssertionError(f"line {number} did not arrive within {_TIMEOUT:.0f} s")
+        now = time.monotonic()
+        assert now < since + _TIMEOUT, f"nothing flowed for {_TIMEOUT:.0f} s"
+        if wanted is None and now > since + _AFTER:
+            wanted = pipeline.appended
+        seen = pipeline.numbers(position)
+        if not seen:
+            continue
+        position += len(seen) * pipeline.line_bytes
+        if now - last > longest:
+            longest, end = now - last, now
+        last = now
+        if wanted is not None and max(seen) >= wanted:
+            return end - since

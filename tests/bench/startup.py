@@ -16,7 +16,7 @@ _METRICS = (
     Metric("first", "s to first record", "lower", goal=1.0, format="{:.2f}"),
 )
 _TIMEOUT = 120.0
-_POLL = 0.005
+_POLL = 0.02
 
 
 def measure(bench: Bench) -> Result:
