@@ -69,6 +69,7 @@ class Consumer:
         self._library = library()
         self._on_assign, self._on_revoke = on_assign, on_revoke
         self._raised: BaseException | None = None
+        self._is_closing = False
         self._revoked: set[TopicPartition] = set()
         self._callback = RebalanceCallback(self._rebalance)
         configuration = new_configuration(config)
@@ -141,6 +142,7 @@ class Consumer:
         """Leave the group, which revokes the partitions, and free the client."""
         if self._client is None:
             return
+        self._is_closing = True
         self._library.consumer_close(self._client)  # the last revocation runs in here and may still commit
         client, self._client = self._client, None
         self._library.queue_destroy(self._queue)
@@ -151,6 +153,8 @@ class Consumer:
         partitions = list(read_list(pointer))
         try:
             if event == ERR_ASSIGN_PARTITIONS:
+                if self._is_closing:
+                    return  # nobody inside librdkafka answers an assignment any more: the call would never return
                 self._assign(client, pointer)
                 self._on_assign(partitions)
             else:
