@@ -55,6 +55,7 @@ class StageTimeout(PluginError):
 
     def __init__(self, name: str, op: str, seconds: float, stacks: str, words: str) -> None:
         super().__init__(f"the stage process of {name} did not answer {op!r} within {seconds:g} s")
+        self.op = op
         where = f"\nwhat it was doing:\n{stacks}" if stacks else "\nit did not even say what it was doing"
         self.trace = f"{self}{where}" + (f"\nits last words:\n{words}" if words else "")
 
@@ -191,7 +192,7 @@ class Stage:
     @property
     def is_alive(self) -> bool:
         """Return whether the process can still be called."""
-        return not self._channel.closed.is_set()
+        return not self._channel.closed.is_set() and self._process.returncode is None
 
     def close(self, grace: float = 1.0) -> None:
         """End the process: it goes when its connection does, and is killed when it has not after ``grace`` seconds."""

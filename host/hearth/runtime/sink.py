@@ -11,7 +11,7 @@ from concurrent.futures import Future
 from dataclasses import asdict
 from typing import Any
 
-from hearth.isolation.stage import Stage
+from hearth.isolation.stage import Stage, StageTimeout
 from hearth.runtime.delivery import Delivery, Offsets, Wishes, bounds
 from hearth.runtime.kafka.consumer import MOST_MESSAGES, Consumer, Incoming
 from hearth.runtime.link import TaskLink
@@ -104,8 +104,10 @@ class SinkLoop:
                 incoming = self._consumer.poll(int(self._patience() * 1000), self._most)
                 self._put(self._convert(incoming))
                 self._commit_when_due()
-        finally:
-            self._close()
+        except Exception as error:
+            self._close_after(error)
+            raise
+        self._close()
         self._stage.call("sink.stop", timeout=self._settings.graceful_timeout)
 
     # Reading --------------------------------------------------------------------------------------------------
@@ -289,6 +291,15 @@ class SinkLoop:
                 self._finish_put()
         finally:
             self._consumer.close()
+
+    def _close_after(self, error: Exception) -> None:
+        """Give the partitions back after a failure; what else fails then must not hide what failed first."""
+        if isinstance(error, StageTimeout) and error.op.startswith("sink."):
+            self._stage.kill()  # the task hangs, and would do so again
+        try:
+            self._close()
+        except Exception as later:
+            log.warning("%s: while it was closed after a failure: %s", self._spec.name, later)
 
     # What others want -----------------------------------------------------------------------------------------
 
