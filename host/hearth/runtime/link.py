@@ -205,6 +205,12 @@ class _Visitor:
             self._channel.close()
 
 
+class HostLost(ConnectError):
+    """The link to the host broke, so the task stops: another run of it may have begun elsewhere."""
+
+    code = "task.host_lost"
+
+
 class TaskLink:
     """The task's end: commands arrive as calls of ``on_command`` on the link's thread.
 

@@ -47,6 +47,11 @@ class Prepared:
     outgoing: list[tuple[Outgoing, Any]] = field(default_factory=list)
     failures: list[Failure] = field(default_factory=list)
 
+    def before(self, row: int) -> Prepared:
+        """Return what comes before a row."""
+        earlier = ((outgoing, rows, int(np.searchsorted(rows, row))) for outgoing, rows in self.outgoing)
+        return Prepared([(outgoing.slice(0, count), rows[:count]) for outgoing, rows, count in earlier if count])
+
 
 @dataclass
 class Pipeline:

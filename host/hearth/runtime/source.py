@@ -16,12 +16,12 @@ import pyarrow as pa
 from hearth.isolation.stage import Stage, StageTimeout
 from hearth.runtime.kafka.library import KafkaError
 from hearth.runtime.kafka.producer import Delivery, Outgoing, Producer
-from hearth.runtime.link import TaskLink
+from hearth.runtime.link import HostLost, TaskLink
 from hearth.runtime.pipeline import Pipeline, Prepared, step_of
 from hearth.runtime.position import SubmittedPositions
 from hearth.runtime.setting import TaskSettings
 from hearth.runtime.spec import PluginSpec, TaskSpec
-from hearth.runtime.tolerance import Tolerance
+from hearth.runtime.tolerance import Tolerance, ToleranceExceeded
 from hearth_api import Batch, ConnectError
 from hearth_stage.channel import Reply, Request
 from hearth_stage.failure import ErrorInfo, Failure
@@ -96,11 +96,17 @@ class SourceLoop:
         The order of the calls is the guarantee: a position is committed only when every record up to it was
         acknowledged, so a crash on any line repeats records and never loses one (invariants 1 and 2).
         """
-        while not self._is_stopping:
-            self._take(IDLE_SECONDS)
-            self._collect(0)
-            self._commit_when_due()
-            self._watch()
+        try:
+            while not self._is_stopping:
+                self._take(IDLE_SECONDS)
+                self._collect(0)
+                self._commit_when_due()
+                self._watch()
+        except HostLost:
+            raise  # another run may have begun, so nothing more is this one's to store
+        except Exception:
+            self._finish(self._settings.flush_timeout)
+            raise
         self._drain()
 
     def _take(self, wait: float) -> None:
@@ -150,16 +156,26 @@ class SourceLoop:
     # Sending --------------------------------------------------------------------------------------------------
 
     def _send(self, polled: _Polled) -> None:
-        """Transform, convert and send what was polled; a record that is not sent counts as done."""
+        """Transform, convert and send what was polled; a record that is dropped or skipped counts as done.
+
+        Where nothing is tolerated the records before the first that failed are sent, and the task ends there.
+        """
         prepared = self._prepare(polled)
-        self._tolerance.judge(prepared.failures)
-        count = polled.origin.num_rows
+        try:
+            self._tolerance.judge(prepared.failures)
+        except ToleranceExceeded as exceeded:
+            self._submit(polled.origin.slice(0, exceeded.failure.row), prepared.before(exceeded.failure.row))
+            raise
+        self._submit(polled.origin, prepared)
+
+    def _submit(self, origin: Batch, prepared: Prepared) -> None:
+        count = origin.num_rows
         written = np.zeros(count, np.bool_)
         for _, rows in prepared.outgoing:
             written[rows] = True
-        offsets = polled.origin.column("source_offset")
+        offsets = origin.column("source_offset")
         offsets = pa.nulls(count, pa.string()) if offsets is None else offsets
-        first = self._positions.submit(polled.origin.source_partition, offsets, written, prepared.outgoing)
+        first = self._positions.submit(origin.source_partition, offsets, written, prepared.outgoing)
         if self._wants_records:
             self._tell_dropped(first, written)
         for outgoing, rows in prepared.outgoing:
@@ -190,11 +206,12 @@ class SourceLoop:
             self._settle(delivery)
 
     def _settle(self, delivery: Delivery) -> None:
+        if self._wants_records and self._stage.is_alive:
+            self._tell_written(delivery)
+        self._positions.acknowledge(delivery.sequence[delivery.error == 0])
         if delivery.error.any():
             self._judge(delivery)
-        self._positions.acknowledge(delivery.sequence)
-        if self._wants_records:
-            self._tell_written(delivery)
+            self._positions.acknowledge(delivery.sequence[delivery.error != 0])
 
     def _judge(self, delivery: Delivery) -> None:
         """Decide about records the broker did not take (KIP-779)."""
@@ -210,8 +227,9 @@ class SourceLoop:
             delivery.sequence.tolist(), delivery.error.tolist(), delivery.partition.tolist(), delivery.offset.tolist()
         )
         records = [
-            [number, None if error else self._topics.pop(number, None), partition, offset, None]
+            [number, None if error else topic, partition, offset, None]
             for number, error, partition, offset in rows
+            for topic in (self._topics.pop(number, None),)
         ]
         self._stage.notify("source.commit_records", {"records": records})
 
@@ -241,6 +259,15 @@ class SourceLoop:
         if self._stage.is_alive:
             self._stage.notify("source.commit")
 
+    def _finish(self, seconds: float) -> None:
+        """Wait for what is on its way, at most so long, and commit what is acknowledged."""
+        deadline = time.monotonic() + seconds
+        try:
+            while self._producer.in_flight and time.monotonic() < deadline:
+                self._collect(FULL_WAIT_MS)
+        finally:
+            self._commit()
+
     def _drain(self) -> None:
         """Send what was polled, wait for its acknowledgement, commit, and stop the task (invariant 8).
 
@@ -255,9 +282,7 @@ class SourceLoop:
             return
         while not self.inbox.empty():
             self._take(0)
-        while self._producer.in_flight and time.monotonic() < deadline:
-            self._collect(FULL_WAIT_MS)
-        self._commit()
+        self._finish(deadline - time.monotonic())
         self._stage.call("source.stop", timeout=max(1.0, deadline - time.monotonic()))
 
 

@@ -13,7 +13,7 @@ from hearth.isolation.stage import Stage
 from hearth.runtime.client import Translation, admin_config, consumer_config, producer_config
 from hearth.runtime.dead_letter import TOPIC_KEY, DeadLetterReporter
 from hearth.runtime.kafka.producer import Producer
-from hearth.runtime.link import TaskLink
+from hearth.runtime.link import HostLost, TaskLink
 from hearth.runtime.pipeline import Pipeline, split
 from hearth.runtime.place import LocalPlace, Place, StagePlace
 from hearth.runtime.setting import TaskSettings
@@ -26,12 +26,6 @@ from hearth_stage.channel import Request
 from hearth_stage.retry import Retry
 
 log = logging.getLogger(__name__)
-
-
-class HostLost(ConnectError):
-    """The link to the host broke, so the task stops: another run of it may have begun elsewhere."""
-
-    code = "task.host_lost"
 
 
 def run_task(spec: TaskSpec) -> None:
@@ -56,6 +50,7 @@ class TaskRun:
         self._spec = spec
         self._settings = TaskSettings.of(spec)
         self._reporters: list[Reporter] = []
+        self._stopping = threading.Event()
         self._link = TaskLink(self._on_command, self._on_lost)
         self._early: list[Any] = []
         self._loop: SourceLoop | SinkLoop | None = None
@@ -93,7 +88,7 @@ class TaskRun:
         assert self._loop is not None
         home = spec.plugin("task").environment
         assert home is not None, "a task runs in a stage process, never in the runtime (invariant 6)"
-        self._places[None] = LocalPlace(spec.type, Retry.of(spec.config))
+        self._places[None] = LocalPlace(spec.type, Retry.of(spec.config, self._stopping))
         for environment in dict.fromkeys([home, *(plugin.environment for plugin in spec.plugins)]):
             if environment is not None:
                 self._places[environment] = self._start_stage(environment, self._loop)
@@ -164,6 +159,8 @@ class TaskRun:
     # From the host --------------------------------------------------------------------------------------------
 
     def _on_command(self, command: str) -> None:
+        if command == "stop":
+            self._stopping.set()  # ends a wait before the next attempt at a record
         self._post(command)
 
     def _on_lost(self) -> None:

@@ -60,6 +60,11 @@ class Outgoing:
         """Return the bytes of all values and keys."""
         return content_size(self.value) + (0 if self.key is None else content_size(self.key))
 
+    def slice(self, start: int, end: int) -> Outgoing:
+        """Return some consecutive rows."""
+        columns = (self.value, self.key, self.partition, self.timestamp, self.headers)
+        return Outgoing(self.topic, *(None if column is None else column[start:end] for column in columns))
+
 
 @dataclass(frozen=True)
 class Delivery:
