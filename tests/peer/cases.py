@@ -30,6 +30,7 @@ _DEAD_LETTERS = {
     "errors.deadletterqueue.topic.replication.factor": "1",
     "errors.deadletterqueue.context.headers.enable": "true",
 }
+_HASH_ORDER = "Java prints a map in the order of its hash table, Hearth in the order the entries came"
 _WHEN = 1700000000123
 
 
@@ -213,7 +214,7 @@ SINKS = (
          records=_objects({"a": 1}, {"a": None}, {"a": [1, {"b": 2}]}, {})),
     Case("sink-json-many-fields", "sink", {**_STRINGS, **_SCHEMALESS},
          records=_objects({"name": "Ada", "age": 36, "zebra": 1, "id": 7, "line": "x", "Aa": 1, "BB": 2},
-                          {f"field{number}": number for number in range(30)})),
+                          {f"field{number}": number for number in range(30)}), differs=_HASH_ORDER),
     Case("sink-json-of-worker", "sink", {**converter("key", "string")}, records=_PERSONS),
     Case("sink-json-numbers", "sink", {**converter("key", "string")}, records=_NUMBER_RECORDS),
     Case("sink-json-nested", "sink", {**converter("key", "string")}, records=_NESTED_RECORDS),
@@ -232,7 +233,7 @@ SINKS = (
              t={"type": "InsertField$Value", "topic.field": "f"},
              a={"type": "ExtractField$Value", "field": "f"},
              h=_HOIST, o={"type": "InsertField$Value", "offset.field": "offset!"})},
-         records=_objects({"n": 1}, {"n": 2}, {"n": 3})),
+         records=_objects({"n": 1}, {"n": 2}, {"n": 3}), differs=_HASH_ORDER),
     Case("sink-insert-with-schema", "sink",
          {**converter("key", "string"), **transforms(i={
              **_STATIC, "topic.field": "topic", "partition.field": "partition", "offset.field": "offset!",

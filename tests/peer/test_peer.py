@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pytest
 
@@ -18,7 +19,7 @@ from tests.peer.worker import Worker
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(400), pytest.mark.xdist_group("peer")]
 
 # Texts that name Java's own classes and call stacks; everything else in a header has to be equal.
-_JAVA_ONLY_HEADERS = ("__connect.errors.exception.stacktrace",)
+_JAVA_ONLY_HEADERS = ("__connect.errors.exception.stacktrace", "__connect.errors.exception.class.name")
 
 
 @pytest.fixture(scope="session")
@@ -47,7 +48,13 @@ def _selected(items: Sequence[pytest.Item]) -> list[Case]:
     return [case for case in CASES if case in wanted]
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def _parameter(case: Case) -> Any:
+    """Return a case as a parameter of the test; a known difference has to stay one, or its row is out of date."""
+    marks = [pytest.mark.xfail(reason=case.differs, strict=True)] if case.differs else []
+    return pytest.param(case, id=case.name, marks=marks)
+
+
+@pytest.mark.parametrize("case", [_parameter(case) for case in CASES])
 def test_outcome_is_the_same_on_both_sides(case: Case, outcomes: Mapping[str, tuple[Outcome, Outcome]]) -> None:
     """A configuration written for Kafka Connect means the same on Hearth: topics, files and task states."""
     java, hearth = outcomes[case.name]
