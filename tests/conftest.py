@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 
 import pytest
 
 from hearth.broker import KafkaBroker
 from hearth.broker.port import random_free
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # A shell lets programs in its background ignore Ctrl-C, and the programs that tests start would inherit that.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
