@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 import uuid
 from collections.abc import Mapping
@@ -22,12 +23,16 @@ class Pipeline:
         """Describe host and connectors; offsets are committed often, so that there is much to get wrong."""
         self.name = f"crash-{uuid.uuid4().hex[:8]}"
         topics.create(self.name)
-        self.ledger = Ledger(folder, topics.bootstrap_servers, self.name, folder / "connect.offsets")
         self.processes: set[Process] = set()
-        defaults = {"offset.flush.interval.ms": "200", "key.converter": STRING, "value.converter": STRING}
-        self.host = HearthConnect(
-            folder, topics.bootstrap_servers, {**defaults, **(settings or {})}, self.connectors()
-        )
+        own = {
+            "offset.flush.interval.ms": "200",
+            "key.converter": STRING,
+            "value.converter": STRING,
+            "offset.storage.file.filename": str(folder / "connect.offsets"),
+            **(settings or {}),
+        }
+        self.ledger = Ledger(folder, topics.bootstrap_servers, self.name, Path(own["offset.storage.file.filename"]))
+        self.host = HearthConnect(folder, topics.bootstrap_servers, own, self.connectors())
 
     def connectors(self) -> list[dict[str, str]]:
         """Return the configurations of both connectors."""
@@ -84,3 +89,8 @@ class Pipeline:
             self.stop()
         finally:
             self.ledger.close()
+
+
+def pass_time(seconds: float) -> None:
+    """Let so much time pass: the moment of a kill is a time, there is nothing to wait for."""
+    threading.Event().wait(seconds)

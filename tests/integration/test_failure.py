@@ -99,8 +99,8 @@ def test_a_transformation_that_misbehaves_fails_its_task_alone(
     assert sink.taken() == []
 
 
-def test_what_a_plugin_wrote_before_its_end_is_in_the_trace(host: Host, name: str) -> None:
-    """A connector that cannot even be started says so in its status, and REST goes on answering."""
+def test_a_connector_that_cannot_be_started_says_so(host: Host, name: str) -> None:
+    """The answer is Kafka Connect's; the reason stands in the status, and REST goes on answering."""
     config = misbehaving(name, SOURCE, misbehave_how="raise", misbehave_where="connector.start")
     assert host.rest.create(config).status == 500
     assert eventually(lambda: host.rest.states(name)[:1] == ["FAILED"], 20)

@@ -1,0 +1,73 @@
+"""SIGKILL of what Spark runs a task in: its Python worker, the JVM of its executor, the JVM of a local host."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from tests.bench.cluster import SparkCluster
+from tests.crash.pipeline import Pipeline, pass_time
+from tests.crash.process import await_end, find, tree
+from tests.peer.topic import Topics
+
+ROUNDS = 2
+
+
+@pytest.fixture
+def clustered(tmp_path: Path, topics: Topics) -> Iterator[Pipeline]:
+    """Provide a pipeline on a real Spark cluster: a master and two workers with one executor each."""
+    with SparkCluster(tmp_path / "cluster", workers=2) as cluster:
+        with closing(Pipeline(tmp_path, topics, cluster.settings())) as pipeline:
+            yield pipeline
+        executors = cluster.executors()
+    await_end([found for pid in executors for found in tree(pid)])
+
+
+def kill_and_flow(pipeline: Pipeline, pid: int) -> float:
+    """SIGKILL a process, and return after how many seconds a new line has arrived; no part of it may stay."""
+    below = tree(pid)
+    os.kill(pid, signal.SIGKILL)
+    seconds = pipeline.await_new_line()
+    await_end(below)
+    return seconds
+
+
+@pytest.mark.slow
+def test_a_killed_python_worker_of_a_local_host_is_replaced(pipeline: Pipeline, chance: random.Random) -> None:
+    """The process that carries a task dies with its stage; the task runs again without anybody's doing."""
+    pipeline.start()
+    with pipeline.ledger.flowing():
+        for _ in range(ROUNDS):
+            for kind in ("source", "sink"):
+                pass_time(chance.uniform(0.3, 1.5))
+                seconds = kill_and_flow(pipeline, pipeline.python_worker(kind).pid)
+                print(f"lines flow {seconds:.2f} s after the python worker of the {kind} was killed")
+    pipeline.ledger.prove()
+    print(pipeline.ledger)
+
+
+@pytest.mark.slow
+def test_a_killed_executor_of_a_cluster_is_replaced(clustered: Pipeline, chance: random.Random) -> None:
+    """The tasks of a dead executor run on the other one, and the cluster starts another executor."""
+    clustered.start()
+    with clustered.ledger.flowing():
+        for kind in ("source", "sink"):
+            pass_time(chance.uniform(0.5, 2.0))
+            seconds = kill_and_flow(clustered, executor_of(clustered, kind))
+            print(f"lines flow {seconds:.2f} s after the executor of the {kind} was killed")
+    clustered.ledger.prove()
+    print(clustered.ledger)
+
+
+def executor_of(pipeline: Pipeline, kind: str) -> int:
+    """Return the JVM above a task's Python worker."""
+    process = pipeline.python_worker(kind)
+    while "CoarseGrainedExecutorBackend" not in process.command:
+        process = find(process.parent)
+    return process.pid
