@@ -44,7 +44,7 @@ def outcomes(
 
 def _selected(items: Sequence[pytest.Item]) -> list[Case]:
     """Return the cases among the tests that are about to run."""
-    wanted = [item.callspec.params["case"] for item in items if hasattr(item, "callspec")]
+    wanted = [item.callspec.params.get("case") for item in items if hasattr(item, "callspec")]
     return [case for case in CASES if case in wanted]
 
 
