@@ -145,13 +145,13 @@ def descendants(root: int) -> dict[int, str]:
 
 
 def label(command: str) -> str:
-    """Return a short name for a command line: the Java program, the Python module, the program's own name."""
+    """Return a short name for a command line: java, the Python module with its first argument, the program."""
     words = command.split() or ["ended"]
     if words[0].endswith("java"):
         return "java"
     if "-m" in words[:-1]:
         return " ".join(words[words.index("-m") + 1 :][:2])
-    return " ".join(Path(word).name for word in words if not word.startswith("-"))[:40]
+    return next((Path(word).name for word in words[1:] if not word.startswith("-")), Path(words[0]).name)
 
 
 def _command(pid: int) -> str:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from tests.bench.meter import Meter, descendants, pss
+import pytest
+
+from tests.bench.meter import Meter, descendants, label, pss
 from tests.peer.rest import eventually
 
 _BURN = "import time; end = time.process_time() + 0.5\nwhile time.process_time() < end: pass\n"
@@ -47,6 +49,21 @@ def test_descendants_come_with_their_command_lines() -> None:
         assert parent.stdout is not None
         assert "import subprocess" in descendants(parent.pid)[parent.pid]
         parent.communicate()
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("/usr/bin/java -cp x Main", "java"),
+        ("/v/bin/python -m hearth standalone w.properties", "hearth standalone"),
+        ("/v/bin/python -I -S /x/hearth_stage 12 a/site -- b", "hearth_stage"),
+        ("/bin/cat", "cat"),
+        ("", "ended"),
+    ],
+)
+def test_label_says_what_a_process_is(command: str, expected: str) -> None:
+    """A breakdown by process is readable without whole command lines."""
+    assert label(command) == expected
 
 
 def test_process_that_is_gone_takes_no_memory() -> None:

@@ -61,7 +61,8 @@ def measure(case: Throughput, bench: Bench) -> Result:
         result.add(side, **values)
         bench.say(f"{case.case} {pair}/{bench.pairs} {side}: {values['rate']:,.0f} records/s")
     world.close()
-    result.notes += [f"{side}'s memory at its peak: {', '.join(rows)}" for side, rows in world.at_peak.items()]
+    if "hearth" in world.at_peak:
+        result.notes.append(f"Hearth's memory at its peak: {', '.join(world.at_peak['hearth'])}")
     return result
 
 

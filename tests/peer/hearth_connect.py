@@ -29,9 +29,8 @@ def file_bundle() -> Path:
 
 
 def hearth_environment() -> dict[str, str]:
-    """Return the environment in which `python -m hearth` finds this checkout's host."""
-    plugins = [str(path) for path in sorted(ROOT.glob("plugins/*/src"))]
-    return {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "host"), *plugins])}
+    """Return the environment in which `python -m hearth` is this checkout's host; its plugins are installed."""
+    return {**os.environ, "PYTHONPATH": str(ROOT / "host")}
 
 
 def run_hearth(*arguments: str) -> str:
