@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
 import os
+import shutil
 import subprocess
 import sys
 from collections import deque
@@ -22,8 +24,9 @@ _GRACE = 30.0
 
 @cache
 def file_bundle() -> Path:
-    """Return a plugin.path that holds the packed file bundle; it is packed once a run."""
+    """Return a plugin.path that holds the packed file bundle; it is packed once a run and removed at its end."""
     folder = Path(mkdtemp(prefix="hearth-peer-plugins-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
     run_hearth("bundle", "pack", str(ROOT / "plugins" / "file"), "-o", str(folder))
     return folder
 
