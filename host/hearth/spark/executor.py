@@ -8,12 +8,13 @@ import sys
 from collections.abc import Iterable, Iterator
 
 from hearth.runtime.spec import TaskSpec
-from hearth.runtime.task import leave_signals_to_spark, run_task
 from hearth.spark.shipment import unpacked
 
 
 def run(specs: Iterable[str]) -> Iterator[str]:
     """Run the tasks of a partition: there is one. Yields nothing, because no record flows through Spark."""
+    from hearth.runtime.task import leave_signals_to_spark, run_task  # the host names this function, and stays light
+
     logging.basicConfig(
         stream=sys.stderr, level=logging.WARNING, format="[%(asctime)s] %(levelname)s %(message)s (%(name)s)"
     )
