@@ -142,7 +142,8 @@ class SinkLoop:
         """Wait for the put before, then begin the next; an empty put tells the task that nothing came."""
         self._finish_put()
         delivery = self._withdraw(delivery)
-        self._recent.append(delivery)
+        if self._settings.reporters:
+            self._recent.append(delivery)
         self._putting = (self._begin_put(delivery), delivery)
         if not delivery.batches:
             self._finish_put()

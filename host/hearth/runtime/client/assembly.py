@@ -54,8 +54,8 @@ CONSUMER_DEFAULTS: dict[str, str] = _EVERYWHERE | {
     "session.timeout.ms": "10000",
     # Hearth's, measured: librdkafka stands still for a second when its queue was full, and its queue is large
     "librdkafka.fetch.queue.backoff.ms": "2",
-    "librdkafka.queued.min.messages": "50000",
-    "librdkafka.queued.max.messages.kbytes": "32768",
+    "librdkafka.queued.min.messages": "20000",
+    "librdkafka.queued.max.messages.kbytes": "16384",
     "max.partition.fetch.bytes": "2097152",
     "librdkafka.enable.auto.commit": "false",
     "librdkafka.enable.auto.offset.store": "false",
