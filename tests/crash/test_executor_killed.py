@@ -71,3 +71,20 @@ def executor_of(pipeline: Pipeline, kind: str) -> int:
     while "CoarseGrainedExecutorBackend" not in process.command:
         process = find(process.parent)
     return process.pid
+
+
+@pytest.mark.slow
+def test_a_killed_jvm_of_a_local_host_is_replaced(pipeline: Pipeline) -> None:
+    """With Spark inside the host its JVM is the executor; another one is started, and the tasks run in it."""
+    pipeline.start()
+    with pipeline.ledger.flowing():
+        pass_time(1.0)
+        seconds = kill_and_flow(pipeline, jvm_of(pipeline))
+        print(f"lines flow {seconds:.2f} s after Spark's JVM was killed")
+    pipeline.ledger.prove()
+    print(pipeline.ledger)
+
+
+def jvm_of(pipeline: Pipeline) -> int:
+    """Return the JVM that the host started."""
+    return next(each.pid for each in tree(pipeline.host.pid) if "org.apache.spark.deploy.SparkSubmit" in each.command)

@@ -1,0 +1,97 @@
+"""The driver: one SparkContext and the JVM behind it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import subprocess
+import sys
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from hearth.spark.archive import archive_options
+
+ENDING_SECONDS = 2
+MOST_LINES = 12
+_PY4J = re.compile(r"\AAn error occurred while calling .*\n: ")
+_OPTIONS = "spark.driver.extraJavaOptions"
+_IMPORT_PATH = "spark.executorEnv.PYTHONPATH"
+
+
+class Driver:
+    """A running driver; it is made on the calling thread, which takes seconds."""
+
+    def __init__(self, settings: Mapping[str, str]) -> None:
+        os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+        if is_local(settings):
+            os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+        os.environ["PYTHONPATH"] = os.pathsep.join(_import_path())
+        from pyspark import SparkConf, SparkContext
+
+        options = f"{settings[_OPTIONS]} {archive_options()}".strip()
+        # Executors on this machine import what this process does, installed or not; on others the path leads nowhere.
+        own = {_IMPORT_PATH: os.environ["PYTHONPATH"], **settings, _OPTIONS: options}
+        self.context: Any = SparkContext(conf=SparkConf().setAll(list(own.items())))
+        self._jvm: subprocess.Popen[bytes] | None = getattr(SparkContext._gateway, "proc", None)
+
+    def has_ended(self, failure: BaseException) -> bool:
+        """Return whether the JVM is gone, which a call of it that failed makes one think."""
+        from py4j.protocol import Py4JError, Py4JJavaError
+
+        if self._jvm is None or isinstance(failure, Py4JJavaError) or not isinstance(failure, (Py4JError, OSError)):
+            return False
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._jvm.wait(ENDING_SECONDS)  # its connections end a moment before it does
+        return self._jvm.poll() is not None
+
+    def stop(self, grace: float = 5) -> None:
+        """Stop Spark and its JVM, which has ``grace`` seconds to end; every task's process ends with it."""
+        with contextlib.suppress(Exception):
+            self.context.cancelAllJobs()
+        for _ in range(2):  # where the JVM is gone the first call fails half-way, and the second does the rest
+            with contextlib.suppress(Exception), warnings.catch_warnings():
+                warnings.simplefilter("ignore", RuntimeWarning)  # the JVM may have crashed: that is why it is stopped
+                self.context.stop()
+        self._end_jvm(grace)
+
+    def _end_jvm(self, grace: float) -> None:
+        jvm = self._jvm
+        if jvm is None:
+            return
+        from pyspark import SparkContext
+
+        if SparkContext._gateway is not None:
+            with contextlib.suppress(Exception):
+                SparkContext._gateway.shutdown()
+            SparkContext._gateway = SparkContext._jvm = None
+        if jvm.stdin is not None:
+            with contextlib.suppress(OSError):
+                jvm.stdin.close()  # the JVM ends with its input
+        try:
+            jvm.wait(grace)
+        except subprocess.TimeoutExpired:
+            jvm.kill()
+            jvm.wait()
+
+
+def is_local(settings: Mapping[str, str]) -> bool:
+    """Return whether executors run inside the driver's JVM."""
+    return settings["spark.master"].startswith("local")
+
+
+def reason_of(error: BaseException) -> str:
+    """Return what went wrong in a few lines: what the JVM says, without the frames of its stacks."""
+    text = _PY4J.sub("", str(error).partition("\nDriver stacktrace:")[0])
+    lines = [line.strip() for line in text.splitlines()]
+    said = [line for line in lines if line and not line.startswith(("at ", "... "))]
+    return "\n".join(said[:MOST_LINES]) or type(error).__name__
+
+
+def _import_path() -> list[str]:
+    """Return what makes this process's own packages importable in Spark's Python workers."""
+    import hearth_api
+
+    return [str(Path(hearth_api.__file__).parent.parent), *filter(None, [os.environ.get("PYTHONPATH")])]

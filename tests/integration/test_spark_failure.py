@@ -1,0 +1,24 @@
+"""A Spark whose Python workers do not start: the task says so instead of trying for ever."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hearth.broker import KafkaBroker
+from tests.peer.hearth_connect import HearthConnect
+
+
+@pytest.mark.slow
+def test_a_task_that_no_worker_can_carry_is_failed_with_the_reason(tmp_path: Path, broker: KafkaBroker) -> None:
+    """As on a cluster whose machines have no hearth: ten launches in a row are enough to know."""
+    settings = {"spark.python.daemon.module": "no_such_daemon"}
+    source = {"connector.class": "FileStreamSource", "file": str(tmp_path / "in.txt"), "topic": "no-worker"}
+    with HearthConnect(tmp_path, broker.bootstrap_servers, settings) as host:
+        assert host.rest.create({"name": "source", **source}).status == 201
+        host.wait_for_state("source", "FAILED", 90)
+        trace = host.rest.status("source")["tasks"][0]["trace"]
+    assert "lost 11 times in a row" in trace
+    assert "no_such_daemon" in trace
+    assert "at org.apache.spark" not in trace
