@@ -116,6 +116,14 @@ def _decoded(lines: Any, is_ascii: bool) -> Any:
     return texts
 
 
+def line_record_batch(lines: LineColumns) -> Any:
+    """Return lines and the offsets after them as a RecordBatch; offsets say null where positions mean nothing."""
+    count = len(lines.texts)
+    nowhere = _BEFORE.decode() + "null" + _AFTER.decode()
+    offsets = pa.repeat(nowhere, count) if lines.positions is None else offset_column(lines.positions)
+    return pa.RecordBatch.from_arrays([lines.texts, offsets], names=["value", "source_offset"])
+
+
 def offset_column(positions: Places) -> Any:
     """Return the source offsets that stand for positions, `{"position":28}`, as an Arrow string array."""
     digits = pc.cast(pa.array(positions), pa.string())

@@ -6,10 +6,6 @@ import os
 from collections.abc import Collection, Mapping
 from typing import Any
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from hearth_api import (
     Batch,
     BatchSinkTask,
@@ -88,6 +84,10 @@ def _open(file: str) -> int:
 
 def _lines(batch: Batch) -> tuple[Any, bytes]:
     """Return the lines of a batch without the end of the last one, and that end."""
+    import numpy as np  # here: the connector's own process names this module's class and never writes
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
     column, schema = batch.column("value"), batch.value_schema
     if schema is None or schema.type not in _CASTS or is_logical(schema):
         texts = [java_text(value, schema) for value in column_to_values(schema, column)]

@@ -7,18 +7,18 @@ import os
 import threading
 import time
 from collections.abc import Callable, Mapping
-from typing import TypeVar
-
-import pyarrow as pa
+from typing import TYPE_CHECKING, TypeVar
 
 from hearth_api import STRING_SCHEMA, Batch, BatchSourceTask, ConnectError, SourceRecord, TimestampType
 from hearth_file import VERSION
-from hearth_file.column import ColumnReader, LineColumns, offset_column
 from hearth_file.line import take_lines
 from hearth_file.source import FILENAME, POSITION, FileStreamSourceConfig
 from hearth_file.stream import FollowedFile, StandardInput
 from hearth_file.utf8 import decode
 from hearth_file.window import Window
+
+if TYPE_CHECKING:  # Arrow is loaded by the first poll: the connector's own process names this class and never polls
+    from hearth_file.column import ColumnReader, LineColumns
 
 LARGE_BATCH = 10_000
 """Most lines of a batch where `batch.size` is not set."""
@@ -121,6 +121,8 @@ class FileStreamSourceTask(BatchSourceTask):
         return position
 
     def _take_columns(self, window: Window) -> LineColumns | None:
+        from hearth_file.column import ColumnReader
+
         if self._columns is None:
             self._columns = ColumnReader(window)
         return self._columns.take(self._batch_limit)
@@ -137,9 +139,9 @@ class FileStreamSourceTask(BatchSourceTask):
         ]  # fmt: skip
 
     def _batch(self, lines: LineColumns) -> Batch:
-        count = len(lines.texts)
-        offsets = offset_column(lines.positions) if lines.positions is not None else _no_positions(count)
-        data = pa.RecordBatch.from_arrays([lines.texts, offsets], names=["value", "source_offset"])
+        from hearth_file.column import line_record_batch
+
+        data = line_record_batch(lines)
         partition = {FILENAME: self._file}
         # Without timestamps of its own a batch of this type was made just now, which is what a line's time is.
         return Batch(self._topic, None, STRING_SCHEMA, data, partition, TimestampType.CREATE_TIME)
@@ -147,7 +149,3 @@ class FileStreamSourceTask(BatchSourceTask):
 
 def _now() -> int:
     return time.time_ns() // 1_000_000
-
-
-def _no_positions(count: int) -> pa.Array:
-    return pa.array([f'{{"{POSITION}":null}}'] * count, pa.string())
