@@ -18,6 +18,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.peer.rest import eventually
+
 pytestmark = pytest.mark.timeout(300)
 
 MARK = "HEARTH_TEST_RUN"
@@ -175,7 +177,7 @@ def test_host_that_ends_is_told_with_its_last_words(tmp_path: Path) -> None:
         os.kill(host, signal.SIGKILL)
         assert run.end() == 1
         assert "error: the host ended by itself" in run.shown
-        assert run.processes() == []
+        assert eventually(lambda: run.processes() == [], 15), "a task that lost its host stops itself"
 
 
 def _command(process: int) -> list[str]:
