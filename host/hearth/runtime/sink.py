@@ -221,6 +221,8 @@ class SinkLoop:
 
     def _commit(self, partitions: set[TopicPartition], *, wait: bool) -> None:
         """Commit what is done and what ``pre_commit`` agrees to, and nothing beyond."""
+        if not partitions:
+            return  # nothing was opened yet
         done = {partition: offset for partition, offset in self._done.items() if partition in partitions}
         asked = [[*partition, offset] for partition, offset in done.items()]
         reply = self._stage.call("sink.pre_commit", {"offsets": asked})
