@@ -100,6 +100,7 @@ from hearth_api.errors import (
     SchemaBuilderError,
     SchemaProjectorError,
 )
+from hearth_api.hash_order import hash_ordered
 from hearth_api.header import Header, Headers
 from hearth_api.inference import infer_schema
 from hearth_api.logical import Date, Decimal, Time, Timestamp
@@ -323,6 +324,7 @@ __all__ = [
     "double_text",
     "float_text",
     "from_physical",
+    "hash_ordered",
     "headers_to_column",
     "infer_schema",
     "is_logical",

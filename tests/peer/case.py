@@ -28,8 +28,8 @@ class Case:
     A source reads a file with the content `text`; a sink reads `records` from the topics `reads`, which are
     made with `partitions`; `both` is a source and a sink with a topic between them. What is compared: the
     topics in `writes`, the sink's file, and the states of the tasks. `expected` is the number of outputs
-    that tells that a side is through: records of a source, lines of a sink. `differs` says why Hearth is
-    known not to do the same. Topic names may hold {name}, the name of the case.
+    that tells that a side is through: records of a source, lines of a sink. Topic names may hold {name}, the name
+    of the case.
     """
 
     name: str
@@ -45,7 +45,6 @@ class Case:
     expected: int = -1
     fails: bool = False
     ordered: bool = True
-    differs: str = ""
 
     @property
     def group(self) -> str:

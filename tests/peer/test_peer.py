@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import pytest
 
@@ -48,13 +47,7 @@ def _selected(items: Sequence[pytest.Item]) -> list[Case]:
     return [case for case in CASES if case in wanted]
 
 
-def _parameter(case: Case) -> Any:
-    """Return a case as a parameter of the test; a known difference has to stay one, or its row is out of date."""
-    marks = [pytest.mark.xfail(reason=case.differs, strict=True)] if case.differs else []
-    return pytest.param(case, id=case.name, marks=marks)
-
-
-@pytest.mark.parametrize("case", [_parameter(case) for case in CASES])
+@pytest.mark.parametrize("case", [pytest.param(case, id=case.name) for case in CASES])
 def test_outcome_is_the_same_on_both_sides(case: Case, outcomes: Mapping[str, tuple[Outcome, Outcome]]) -> None:
     """A configuration written for Kafka Connect means the same on Hearth: topics, files and task states."""
     java, hearth = outcomes[case.name]

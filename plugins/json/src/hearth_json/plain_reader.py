@@ -2,7 +2,8 @@
 
 Most JSON already is that text. To prove it, many rows are parsed at once, with a mark between them that occurs in no
 row, so that a mark which the parser finds between two values stands between two rows. The parsed values are written
-again: where the bytes are the same, the row was its own text.
+again: where the bytes are the same, the row was its own text. Objects get the order of Java's hash tables, in which
+Kafka Connect would write them again.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from hearth_api import hash_ordered
 from hearth_json.column_reader import Part
 from hearth_json.leaf import as_string, without_null
 from hearth_json.scan import MAY_BE_DEEP, may_be_deep, may_hold_odd_number
@@ -51,12 +53,13 @@ def _part(payloads: Any) -> Part:
     try:
         if values is None:
             return _one_by_one(payloads)
+        values[::2] = map(_ordered, values[::2])
         if orjson.dumps(values) == joined:
             texts, odd = payloads, None
         else:
             texts = pa.array([orjson.dumps(value) for value in values[::2]], pa.binary())
             odd = _matches(payloads, _ODD_INPUT)
-    except orjson.JSONEncodeError:  # nested deeper than orjson writes
+    except (orjson.JSONEncodeError, RecursionError):  # nested deeper than orjson writes
         return _one_by_one(payloads)
     content, _ = memory(texts)
     if may_hold_odd_number(content):
@@ -87,15 +90,27 @@ def _parse_all(payloads: Any, joined: bytes) -> list[Any] | None:
     return values if len(values) == 2 * count - 1 and values[1::2] == [_MARK] * (count - 1) else None
 
 
+def _ordered(value: Any) -> Any:
+    """Return a value with its objects in hash order."""
+    if type(value) is dict:
+        value = hash_ordered(value)
+        for key, item in value.items():
+            if type(item) is dict or type(item) is list:
+                value[key] = _ordered(item)
+    elif type(value) is list:
+        value[:] = map(_ordered, value)
+    return value
+
+
 def _one_by_one(payloads: Any) -> Part:
     rows: list[int] = []
     texts: list[bytes] = []
     odd = _matches(payloads, _ODD_INPUT)
     for row, payload in enumerate(payloads.to_pylist()):
         try:
-            texts.append(orjson.dumps(orjson.loads(payload)))
+            texts.append(orjson.dumps(_ordered(orjson.loads(payload))))
             rows.append(row)
-        except (ValueError, orjson.JSONEncodeError):
+        except (ValueError, orjson.JSONEncodeError, RecursionError):
             continue  # for the plain form
     read = np.array(rows, np.int64)
     column = pa.array(texts, pa.binary())

@@ -14,7 +14,7 @@ from typing import Any
 
 import orjson
 
-from hearth_api import DataError, Date, Decimal, Schema, Time, Timestamp, Type, to_physical
+from hearth_api import DataError, Date, Decimal, Schema, Time, Timestamp, Type, hash_ordered, to_physical
 from hearth_json.base64_text import from_base64
 from hearth_json.scan import MAY_BE_DEEP, may_be_deep
 from hearth_json.value_writer import LIMITS
@@ -135,21 +135,21 @@ def _map(schema: Schema, replaces: bool) -> _Read:
     if keys is None or not keys.type.is_primitive or keys.name in (Decimal.LOGICAL_NAME, *RANGES):
         raise UnsureError("keys of an unusual type")
     if keys.type is not Type.STRING:
-        return _pairs(_present(keys, replaces), item)
+        return _pairs(keys, _present(keys, replaces), item)
 
     def read(tree: Any) -> list[tuple[Any, Any]]:
         if type(tree) is not dict:
             raise UnsureError("not an object")
-        return [(name, item(part)) for name, part in tree.items()]
+        return [(name, item(part)) for name, part in hash_ordered(tree, keys).items()]
 
     return read
 
 
-def _pairs(key: _Read, item: _Read) -> _Read:
+def _pairs(schema: Schema, key: _Read, item: _Read) -> _Read:
     def read(tree: Any) -> list[tuple[Any, Any]]:
         if type(tree) is not list or not all(type(pair) is list and len(pair) == 2 for pair in tree):
             raise UnsureError("not an array of pairs")
-        return list({key(name): item(part) for name, part in tree}.items())
+        return list(hash_ordered({key(name): item(part) for name, part in tree}, schema).items())
 
     return read
 

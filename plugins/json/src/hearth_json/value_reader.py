@@ -2,6 +2,7 @@
 
 A JSON value of another kind than the schema asks for becomes what Jackson's accessors make of it: a number of a text
 is 0, a text of a number is null, an integer out of range wraps. Only logical types, maps and structs are strict.
+Maps have the order of Java's hash tables, because that is the order in which they are written and printed.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import decimal
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from hearth_api import DataError, Date, Decimal, Schema, Struct, Time, Timestamp, Type
+from hearth_api import DataError, Date, Decimal, Schema, Struct, Time, Timestamp, Type, hash_ordered
 from hearth_api.number import decimal_to_float32, to_long, wrap
 from hearth_json.base64_text import from_base64
 from hearth_json.setting import JsonConverterSettings
@@ -69,13 +70,13 @@ class ValueReader:
         if keys is not None and keys.type is Type.STRING:
             if not isinstance(tree, dict):
                 raise DataError(f"Maps with string fields should be encoded as JSON objects, but found {_kind(tree)}")
-            return {_text(key): self.value(items, item) for key, item in tree.items()}
+            return hash_ordered({_text(key): self.value(items, item) for key, item in tree.items()}, keys)
         if not isinstance(tree, list):
             found = _kind(tree)
             raise DataError(
                 f"Maps with non-string fields should be encoded as JSON array of tuples, but found {found}"
             )
-        return dict(self._entries(keys, items, tree))
+        return hash_ordered(dict(self._entries(keys, items, tree)), keys)
 
     def _entries(self, keys: Schema | None, items: Schema | None, tree: list[Any]) -> Iterator[tuple[Any, Any]]:
         for entry in tree:
@@ -99,7 +100,7 @@ class ValueReader:
             return _text(tree)
         if isinstance(tree, list):
             return [self._schemaless(item) for item in tree]
-        return {_text(key): self._schemaless(item) for key, item in tree.items()}
+        return hash_ordered({_text(key): self._schemaless(item) for key, item in tree.items()})
 
 
 def _primitive(type_: Type, tree: Any) -> Any:

@@ -18,6 +18,7 @@ from hearth_api import (
     Settings,
     Struct,
     Type,
+    hash_ordered,
     key,
 )
 from hearth_transforms.attribute import OFFSET, PARTITION, PURPOSE, TIMESTAMP, TOPIC, Attribute, fixed_text
@@ -88,7 +89,8 @@ class InsertField(KafkaPlugin, BatchTransformation):
             return record
         if schema is None:
             inserted = {each.name: found for each, found in self._values(record)}
-            return self.side.replaced(record, None, {**require_map(value, PURPOSE), **inserted})
+            present = require_map(value, PURPOSE)
+            return self.side.replaced(record, None, hash_ordered({**present, **inserted}, copied=len(present)))
         struct = require_struct(value, PURPOSE, schema)
         updated = Struct(self._extended(struct.schema))
         for field in struct.schema.fields:
@@ -165,6 +167,8 @@ def _insertion(text: str, attribute: Attribute) -> Insertion:
 
 def _runs(batch: Batch, mask: Any) -> Iterator[Batch]:
     """Return the batch in pieces that lie as a whole within or outside of the mask."""
+    import numpy as np
+
     cuts = np.flatnonzero(np.diff(mask.to_numpy(zero_copy_only=False))) + 1
     starts = [0, *cuts.tolist()]
     for start, end in zip(starts, [*starts[1:], batch.num_rows]):

@@ -14,6 +14,7 @@ from hearth_api import (
     Struct,
     Type,
     ValidList,
+    hash_ordered,
     key,
 )
 from hearth_transforms.mask import mask, masked_column
@@ -57,7 +58,7 @@ class MaskField(KafkaPlugin, BatchTransformation):
     def configure(self, configs: Mapping[str, Any]) -> None:
         """Take the names of the fields and what replaces their values."""
         config = MaskFieldConfig(configs)
-        self._names = frozenset(config.fields)
+        self._names = dict.fromkeys(config.fields)
         self._replacement = config.replacement
         self._with_default = config.replace_null_with_default
 
@@ -67,7 +68,7 @@ class MaskField(KafkaPlugin, BatchTransformation):
         if schema is None:
             present = require_map(value, _PURPOSE)
             masked = {name: mask(present.get(name), None, self._replacement) for name in self._names}
-            return self.side.replaced(record, None, {**present, **masked})
+            return self.side.replaced(record, None, hash_ordered({**present, **masked}, copied=len(present)))
         struct = require_struct(value, _PURPOSE, schema)
         updated = Struct(struct.schema)
         for field in struct.schema.fields:

@@ -1,0 +1,89 @@
+"""The order in which Java iterates a map, which shows wherever Kafka Connect writes one as text or JSON.
+
+`java.util.HashMap` (OpenJDK 17) goes through its buckets, and through the entries of one bucket as they came. The
+bucket of a key is its hash cut to the size of the table, a power of two that doubles above three quarters full.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+from hearth_api.schema import Schema, Type
+
+_SMALLEST_TABLE = 16
+# Records have the same few fields again and again; a large map has keys of its own.
+_MOST_REMEMBERED = 64
+_MASK = 0xFFFF_FFFF
+
+
+def hash_ordered(
+    entries: Mapping[Any, Any], key_schema: Schema | None = None, copied: int | None = None
+) -> dict[Any, Any]:
+    """Return the entries in the order of a HashMap to which they were put one after the other.
+
+    Where the map began as a copy of another (`new HashMap<>(map)`), `copied` is the number of that one's entries,
+    which tells how large the table was. Keys without a schema that are integers are hashed as INT64.
+    """
+    if len(entries) < 2:
+        return dict(entries)
+    size = _table_size(len(entries), _SMALLEST_TABLE if copied is None else _table_of_copy(copied))
+    type_ = None if key_schema is None else key_schema.type
+    order = _remembered if len(entries) <= _MOST_REMEMBERED else _ordered
+    return {key: entries[key] for key in order(tuple(entries), type_, size)}
+
+
+def _ordered(keys: tuple[Any, ...], type_: Type | None, size: int) -> tuple[Any, ...]:
+    return tuple(sorted(keys, key=lambda key: _spread(_hash(key, type_)) & (size - 1)))
+
+
+_remembered = lru_cache(maxsize=1000)(_ordered)
+
+
+def _table_of_copy(count: int) -> int:
+    return 1 << (int(count / 0.75 + 1) - 1).bit_length() if count else _SMALLEST_TABLE
+
+
+def _table_size(count: int, smallest: int) -> int:
+    size = smallest
+    while count > size * 0.75:
+        size *= 2
+    return size
+
+
+def _spread(hash_: int) -> int:
+    return hash_ ^ (hash_ >> 16)
+
+
+def _hash(key: Any, type_: Type | None) -> int:
+    """Return Java's `hashCode` of a key, as an unsigned number of 32 bits."""
+    if key is None:
+        return 0
+    if isinstance(key, str):
+        return _of_text(key)
+    if isinstance(key, bool):
+        return 1231 if key else 1237
+    if isinstance(key, int):
+        is_long = type_ is None or type_ is Type.INT64
+        return _of_long(key) if is_long else key & _MASK
+    if isinstance(key, float):
+        return int(struct.unpack(">I", struct.pack(">f", key))[0]) if type_ is Type.FLOAT32 else _of_double(key)
+    return 0
+
+
+def _of_long(number: int) -> int:
+    return (number ^ (number >> 32)) & _MASK
+
+
+def _of_double(number: float) -> int:
+    return _of_long(struct.unpack(">q", struct.pack(">d", number))[0])
+
+
+def _of_text(text: str) -> int:
+    units = text.encode("utf-16-le", "surrogatepass")
+    hash_ = 0
+    for unit in struct.unpack(f"<{len(units) // 2}H", units):
+        hash_ = (hash_ * 31 + unit) & _MASK
+    return hash_

@@ -1,0 +1,36 @@
+"""Maps come in the order of Java's HashMap; `golden/hash_order.json` holds what OpenJDK 17 answers."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hearth_api import FLOAT64_SCHEMA, INT32_SCHEMA, INT64_SCHEMA, STRING_SCHEMA, Schema, hash_ordered
+
+_GOLDEN = json.loads((Path(__file__).parent / "golden" / "hash_order.json").read_text())
+_SCHEMAS = {"string": STRING_SCHEMA, "int32": INT32_SCHEMA, "int64": INT64_SCHEMA, "double": FLOAT64_SCHEMA}
+
+
+@pytest.mark.parametrize("row", _GOLDEN)
+def test_entries_put_one_by_one_come_as_java_iterates_them(row: dict[str, Any]) -> None:
+    """The table grows with its entries."""
+    assert list(hash_ordered(dict.fromkeys(row["keys"]), _schema(row))) == row["put"]
+
+
+@pytest.mark.parametrize("row", _GOLDEN)
+def test_entries_put_to_a_copy_come_as_java_iterates_them(row: dict[str, Any]) -> None:
+    """The table of a copy is made for what was copied, and grows from there."""
+    assert list(hash_ordered(dict.fromkeys(row["keys"]), _schema(row), row["copied"])) == row["after_copy"]
+
+
+def test_keys_without_schema_are_hashed_as_what_they_are() -> None:
+    """Texts need no schema, and entries keep their values."""
+    assert hash_ordered({"b": 1, "a": 2, None: 3}) == {None: 3, "a": 2, "b": 1}
+    assert list(hash_ordered({"b": 1, "a": 2, None: 3})) == [None, "a", "b"]
+
+
+def _schema(row: dict[str, Any]) -> Schema:
+    return _SCHEMAS[row["kind"]]
