@@ -13,12 +13,12 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 from hearth.runtime.delivery import Consumed
 from hearth.runtime.spec import TaskSpec
+from hearth.runtime.tolerance import DEAD_LETTER_TOPIC
 from hearth_api import ConnectError
 from hearth_stage.failure import Failure
 
 log = logging.getLogger(__name__)
 
-TOPIC_KEY = "errors.deadletterqueue.topic.name"
 REPLICATION_KEY = "errors.deadletterqueue.topic.replication.factor"
 CONTEXT_KEY = "errors.deadletterqueue.context.headers.enable"
 PREFIX = "__connect.errors."
@@ -36,7 +36,7 @@ class DeadLetterReporter:
 
     def __init__(self, spec: TaskSpec, producer: Mapping[str, Any], admin: Mapping[str, Any]) -> None:
         self._spec = spec
-        self._topic = spec.config[TOPIC_KEY].strip()
+        self._topic = spec.config[DEAD_LETTER_TOPIC].strip()
         self._with_context = spec.config.get(CONTEXT_KEY, "false").strip().lower() == "true"
         self._admin = AdminClient(dict(admin))
         self._ensure_topic(int(spec.config.get(REPLICATION_KEY, 3)))

@@ -11,7 +11,6 @@ from typing import Any
 
 from hearth.isolation.stage import Stage
 from hearth.runtime.client import Translation, admin_config, consumer_config, producer_config
-from hearth.runtime.dead_letter import TOPIC_KEY, DeadLetterReporter
 from hearth.runtime.kafka.producer import Producer
 from hearth.runtime.link import HostLost, TaskLink
 from hearth.runtime.pipeline import Pipeline, split
@@ -20,7 +19,7 @@ from hearth.runtime.setting import TaskSettings
 from hearth.runtime.sink import SinkLoop
 from hearth.runtime.source import SourceLoop
 from hearth.runtime.spec import TaskSpec
-from hearth.runtime.tolerance import Reporter, log_reporters, trace_of
+from hearth.runtime.tolerance import DEAD_LETTER_TOPIC, Reporter, log_reporters, trace_of
 from hearth_api import ConnectError
 from hearth_stage.channel import Request
 from hearth_stage.retry import Retry
@@ -111,7 +110,9 @@ class TaskRun:
     def _new_reporters(self) -> list[Reporter]:
         spec = self._spec
         reporters = log_reporters(spec.name, spec.config)
-        if spec.type == "sink" and spec.config.get(TOPIC_KEY, "").strip():
+        if spec.type == "sink" and spec.config.get(DEAD_LETTER_TOPIC, "").strip():
+            from hearth.runtime.dead_letter import DeadLetterReporter  # with confluent-kafka's own clients: 6 MB
+
             producer = producer_config(spec.worker, spec.config, spec.connector, spec.task, dead_letters=True)
             admin = admin_config(spec.worker, spec.config, spec.connector, spec.task)
             reporters.append(DeadLetterReporter(spec, self._checked(producer).config, self._checked(admin).config))

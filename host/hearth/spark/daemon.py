@@ -7,18 +7,40 @@
 from __future__ import annotations
 
 import gc
+import os
+import sys
+from pathlib import Path
 
-import confluent_kafka  # noqa: F401
-import numpy as np
-import pyarrow.compute
-from pyspark.daemon import manager
 
-import hearth.runtime.task
-import hearth.spark.executor  # noqa: F401
+def without_zips(path: list[str], spark_home: str | None) -> list[str]:
+    """Return an import path without the zips in which Spark brings pyspark and py4j, where both are installed beside.
+
+    What comes from a zip is compiled by every process that imports it, which costs two seconds and 10 MB. Only the
+    pyspark that Spark itself was installed with takes the place of its zip.
+    """
+    if spark_home is None or str(Path(spark_home).parent) not in path or not Path(spark_home, "__init__.py").exists():
+        return path
+    if not Path(spark_home).with_name("py4j").is_dir():
+        return path
+    zips = os.path.join(spark_home, "python", "lib", "")
+    return [entry for entry in path if not entry.startswith(zips)]
+
 
 if __name__ == "__main__":
+    sys.path[:] = without_zips(sys.path, os.environ.get("SPARK_HOME"))
+
+    import numpy as np
+    import pyarrow.compute
+    import pyspark.worker  # noqa: F401  (Spark imports it after each fork, which is 7 MB more in every worker)
+    from pyspark.daemon import manager
+
+    import hearth.runtime.task
+    import hearth.spark.executor  # noqa: F401
+    from hearth.runtime.kafka.library import library
+
     # The first array looks for pandas. Where that is installed, it is loaded here and not for a second in every fork.
     pyarrow.array(np.zeros(1))
+    library()
     gc.collect()
     gc.freeze()
     manager()

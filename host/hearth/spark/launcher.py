@@ -37,6 +37,8 @@ _DEFAULTS = {
     # Arrow's own allocator keeps what it once had: with the system's a pipeline holds a quarter less memory
     "spark.executorEnv.ARROW_DEFAULT_MEMORY_POOL": "system",
     "spark.executorEnv.MALLOC_ARENA_MAX": "2",
+    "spark.executorEnv.MALLOC_MMAP_THRESHOLD_": "4194304",
+    "spark.executorEnv.MALLOC_TRIM_THRESHOLD_": "4194304",
     "spark.ui.retainedJobs": "200",
     "spark.ui.retainedStages": "200",
     "spark.ui.retainedTasks": "1000",

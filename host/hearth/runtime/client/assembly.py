@@ -52,11 +52,10 @@ CONSUMER_DEFAULTS: dict[str, str] = _EVERYWHERE | {
     "exclude.internal.topics": "true",
     # Hearth's: a successor is let in at once (static membership), and a lost machine is noticed soon
     "session.timeout.ms": "10000",
-    # Hearth's, measured: librdkafka stands still for a second when its queue was full, and its queue is large
+    # Hearth's, measured: librdkafka stands still for a second when its queue was full, and keeps 64 MB in it
     "librdkafka.fetch.queue.backoff.ms": "2",
-    "librdkafka.queued.min.messages": "20000",
-    "librdkafka.queued.max.messages.kbytes": "16384",
-    "max.partition.fetch.bytes": "2097152",
+    "librdkafka.queued.min.messages": "10000",
+    "librdkafka.queued.max.messages.kbytes": "8192",
     "librdkafka.enable.auto.commit": "false",
     "librdkafka.enable.auto.offset.store": "false",
 }

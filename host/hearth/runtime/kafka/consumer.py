@@ -27,7 +27,7 @@ from hearth.runtime.kafka.memory import gather_nullable, messages
 from hearth.runtime.kafka.partition import first_error, partition_list, read_list
 from hearth_api import TopicPartition
 
-MOST_MESSAGES = 10_000
+MOST_MESSAGES = 5_000
 """Most messages of one poll."""
 
 

@@ -1,6 +1,6 @@
 """librdkafka's C functions, as the record path calls them.
 
-The library is the one that confluent-kafka has loaded, so both speak through the same code and version. Names,
+The library is the one that confluent-kafka brings, so both speak through the same code and version. Names,
 arguments and structures follow ``rdkafka.h`` of librdkafka 2.x.
 """
 
@@ -159,15 +159,16 @@ class Library:
 @functools.lru_cache(maxsize=1)
 def library() -> Library:
     """Return the librdkafka that confluent-kafka uses; raises ``ConnectError`` when it cannot be found."""
-    import confluent_kafka  # noqa: F401  -- loads the library
-
-    path = _loaded_path() or _packaged_path()
+    path = _packaged_path() or _loaded_path()
     if path is None:
         raise ConnectError("librdkafka was not found beside confluent-kafka", hint="reinstall confluent-kafka")
     return Library(path)
 
 
 def _loaded_path() -> str | None:
+    """Return the library of a confluent-kafka that was built on this machine, which is the system's."""
+    import confluent_kafka  # noqa: F401  -- loads it
+
     maps = Path("/proc/self/maps")
     if not maps.exists():
         return None
@@ -176,6 +177,7 @@ def _loaded_path() -> str | None:
 
 
 def _packaged_path() -> str | None:
+    """Return the library that a wheel of confluent-kafka brings; its Python modules, 6 MB, are not needed for it."""
     files = metadata.files("confluent-kafka") or []
     return next((str(file.locate()) for file in files if "librdkafka" in file.name), None)
 

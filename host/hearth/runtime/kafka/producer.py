@@ -24,7 +24,7 @@ from hearth.runtime.kafka.library import (
 )
 from hearth.runtime.kafka.memory import content_size, locate, messages
 
-MOST_MESSAGES = 30_000
+MOST_MESSAGES = 20_000
 """Most records on their way; librdkafka needs about 300 bytes for each."""
 
 DEFAULT_KBYTES = 32_768

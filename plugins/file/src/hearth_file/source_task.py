@@ -20,7 +20,7 @@ from hearth_file.window import Window
 if TYPE_CHECKING:  # Arrow is loaded by the first poll: the connector's own process names this class and never polls
     from hearth_file.column import ColumnReader, LineColumns
 
-LARGE_BATCH = 10_000
+LARGE_BATCH = 5_000
 """Most lines of a batch where `batch.size` is not set."""
 MISSING_FILE_WAIT = 0.1
 """Seconds between two looks for a file that does not exist."""

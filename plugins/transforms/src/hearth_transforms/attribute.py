@@ -6,8 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import pyarrow as pa
-
 from hearth_api import (
     INT32_SCHEMA,
     INT64_SCHEMA,
@@ -45,6 +43,8 @@ class Attribute:
 
     def column(self, batch: Batch) -> Any:
         """Return the column of a batch, None where one that is needed is missing."""
+        import pyarrow as pa
+
         column = self.of_batch(batch)
         is_left_out = column is None and not self.is_needed
         return pa.nulls(batch.num_rows, arrow_type(self.schema)) if is_left_out else column
@@ -56,6 +56,8 @@ def fixed_text(text: str) -> Attribute:
 
 
 def _texts(text: str | None, batch: Batch) -> Any:
+    import pyarrow as pa
+
     return None if text is None else pa.repeat(pa.scalar(text, pa.string()), batch.num_rows)
 
 

@@ -6,8 +6,6 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any, ClassVar, NamedTuple
 
-import numpy as np
-
 from hearth_api import (
     Batch,
     BatchTransformation,

@@ -7,10 +7,6 @@ import decimal
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from hearth_api import (
     DataError,
     Decimal,
@@ -60,6 +56,10 @@ def mask(value: Any, schema: Schema | None, replacement: str | None) -> Any:
 
 def masked_column(column: Any, schema: Schema, replacement: str | None) -> Any:
     """Return what `mask` gives for every value of a column."""
+    import numpy as np
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
     # What stands for a value depends on its kind alone, so one value tells it for all.
     first = pc.index(column.is_valid(), True).as_py()
     if first < 0:

@@ -5,10 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from hearth_api import (
     Batch,
     BatchPredicate,
@@ -50,6 +46,8 @@ class TopicNameMatches(KafkaPlugin, BatchPredicate):
 
     def test_batch(self, batch: Batch) -> Any:
         """Return the one answer for all rows, which share their topic."""
+        import pyarrow as pa
+
         return pa.repeat(self._matches(batch.topic), batch.num_rows)
 
     def _matches(self, topic: str | None) -> bool:
@@ -77,6 +75,10 @@ class HasHeaderKey(KafkaPlugin, BatchPredicate):
 
     def test_batch(self, batch: Batch) -> Any:
         """Return for every row whether it has such a header."""
+        import numpy as np
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
         answers = np.zeros(batch.num_rows, np.bool_)
         headers = batch.column("headers")
         if headers is not None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pyarrow as pa
-
 from hearth_api import (
     Batch,
     BatchTransformation,
@@ -29,6 +27,8 @@ def apply_records(transformation: BatchTransformation, batch: Batch) -> list[Bat
 
     Topic, schemas, key and value are the new records', every other column is the batch's own.
     """
+    import pyarrow as pa
+
     batch = batch.stamped()
     applied = [(row, transformation.apply(record)) for row, record in enumerate(records_of(batch))]
     rows = [row for row, record in applied if record is not None]

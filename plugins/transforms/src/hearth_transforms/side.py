@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-import pyarrow as pa
-
 from hearth_api import Batch, ConnectRecord, Schema, arrow_type
 
 R = TypeVar("R", bound=ConnectRecord)
@@ -29,6 +27,8 @@ class Side:
 
     def column(self, batch: Batch) -> Any:
         """Return the column of this side, of nulls where the batch leaves it out."""
+        import pyarrow as pa
+
         column = batch.column(self.name)
         return pa.nulls(batch.num_rows, arrow_type(self.schema(batch))) if column is None else column
 

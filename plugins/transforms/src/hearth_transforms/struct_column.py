@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from hearth_api import Field, Schema, Struct, Type, arrow_type, values_to_column
 
 
 def field_column(column: Any, field: Field, with_default: bool) -> Any:
     """Return the values of a field: null where the struct is, the default where only the field is null."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
     child = column.field(field.index)
     default = field.schema.default
     if with_default and default is not None and child.null_count:
@@ -34,11 +33,16 @@ def field_columns(schema: Schema, column: Any, with_default: bool) -> list[Any] 
 
 def struct_column(schema: Schema, columns: Sequence[Any]) -> Any:
     """Return structs of these fields, none of them null."""
+    import pyarrow as pa
+
     return pa.StructArray.from_arrays(list(columns), fields=list(arrow_type(schema)))
 
 
 def repeated(schema: Schema, value: Any, count: int) -> Any:
     """Return a column that holds one value in every row."""
+    import numpy as np
+    import pyarrow as pa
+
     return values_to_column(schema, [value]).take(pa.array(np.zeros(count, np.int64)))
 
 

@@ -82,9 +82,8 @@ def test_sink_consumer_is_a_static_member_of_connects_group_and_is_real() -> Non
         "isolation.level": "read_uncommitted",
         "session.timeout.ms": "10000",
         "fetch.min.bytes": "1000",
-        "fetch.message.max.bytes": "2097152",
-        "queued.min.messages": "20000",
-        "queued.max.messages.kbytes": "16384",
+        "queued.min.messages": "10000",
+        "queued.max.messages.kbytes": "8192",
     }
     assert wanted.items() <= result.config.items()
     assert result.warnings == []
