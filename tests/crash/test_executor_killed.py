@@ -14,19 +14,25 @@ import pytest
 from tests.bench.cluster import SparkCluster
 from tests.crash.pipeline import Pipeline, pass_time
 from tests.crash.process import await_end, find, tree
+from tests.peer.rest import eventually
 from tests.peer.topic import Topics
 
 ROUNDS = 2
 
 
 @pytest.fixture
-def clustered(tmp_path: Path, topics: Topics) -> Iterator[Pipeline]:
-    """Provide a pipeline on a real Spark cluster: a master and two workers with one executor each."""
+def cluster(tmp_path: Path) -> Iterator[SparkCluster]:
+    """Provide a real Spark cluster: a master and two workers with one executor each."""
     with SparkCluster(tmp_path / "cluster", workers=2) as cluster:
-        with closing(Pipeline(tmp_path, topics, cluster.settings())) as pipeline:
-            yield pipeline
-        executors = cluster.executors()
-    await_end([found for pid in executors for found in tree(pid)])
+        yield cluster
+
+
+@pytest.fixture
+def clustered(tmp_path: Path, topics: Topics, cluster: SparkCluster) -> Iterator[Pipeline]:
+    """Provide a pipeline on the cluster."""
+    with closing(Pipeline(tmp_path, topics, cluster.settings())) as pipeline:
+        yield pipeline
+    await_end([found for pid in cluster.executors() for found in tree(pid)])
 
 
 def kill_and_flow(pipeline: Pipeline, pid: int) -> float:
@@ -53,9 +59,12 @@ def test_a_killed_python_worker_of_a_local_host_is_replaced(pipeline: Pipeline, 
 
 
 @pytest.mark.slow
-def test_a_killed_executor_of_a_cluster_is_replaced(clustered: Pipeline, chance: random.Random) -> None:
-    """The tasks of a dead executor run on the other one, and the cluster starts another executor."""
+def test_a_killed_executor_of_a_cluster_is_replaced(
+    cluster: SparkCluster, clustered: Pipeline, chance: random.Random
+) -> None:
+    """The tasks of a dead executor run on the other one, warm by then, and the cluster starts another executor."""
     clustered.start()
+    assert eventually(lambda: all(children for children in cluster.executors().values()), 20), "not all are warm"
     with clustered.ledger.flowing():
         for kind in ("source", "sink"):
             pass_time(chance.uniform(0.5, 2.0))

@@ -1,7 +1,7 @@
 """Spark: one long-running Spark task and one Spark job for each Connect task.
 
 ``launcher`` runs on the host and is the only part that talks to a SparkContext; ``executor`` is what Spark calls in an
-executor; ``daemon`` is the process from which Spark forks its Python workers, warm; ``shipment`` brings environments
-to executors on other machines. No record flows through the JVM, so the RDD interface is enough and Catalyst never
-wakes.
+executor; ``daemon`` is the process from which Spark forks its Python workers, warm, and ``warmth`` has one started in
+each executor; ``shipment`` brings environments to executors on other machines. No record flows through the JVM, so the
+RDD interface is enough and Catalyst never wakes.
 """

@@ -12,7 +12,6 @@ import subprocess
 import sys
 from importlib import metadata
 from pathlib import Path
-from typing import Any
 
 from hearth.broker.java import java_executable
 from hearth.foundation.directory import cache_directory
@@ -69,12 +68,8 @@ def rehearse() -> None:
     launcher = SparkLauncher({})
     launcher.start()
     launcher.wait_until_ready()
-    launcher.rehearse(_nothing)
+    launcher.rehearse()
     launcher.stop(grace=TIMEOUT_SECONDS)  # the archive is written while the JVM ends
-
-
-def _nothing(rows: Any) -> Any:
-    return iter(())
 
 
 if __name__ == "__main__":

@@ -6,9 +6,15 @@ import dataclasses
 import logging
 import sys
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from hearth.runtime.spec import TaskSpec
 from hearth.spark.shipment import unpacked
+
+
+def nothing(rows: Iterable[Any]) -> Iterator[Any]:
+    """Do nothing: the partition of a job that is there to have Python started."""
+    return iter(())
 
 
 def run(specs: Iterable[str]) -> Iterator[str]:

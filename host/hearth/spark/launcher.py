@@ -13,6 +13,7 @@ from hearth.runtime.launcher import TaskEnd
 from hearth.runtime.spec import TaskSpec
 from hearth.spark.driver import Driver, is_local, reason_of
 from hearth.spark.shipment import ship
+from hearth.spark.warmth import keep_warm, warm_up
 from hearth_api import ConnectError
 
 log = logging.getLogger(__name__)
@@ -100,10 +101,10 @@ class SparkLauncher:
             with contextlib.suppress(Exception):  # a context that is going away has cancelled it already
                 driver.context.cancelJobGroup(_group(connector, task))
 
-    def rehearse(self, function: Callable[[Any], Any]) -> None:
-        """Run a function over one empty partition, so that all a task needs has been loaded once."""
+    def rehearse(self) -> None:
+        """Run an empty task, so that all a task needs has been loaded once."""
         assert self._driver is not None, "Spark has to be ready"
-        self._driver.context.parallelize([0], 1).mapPartitions(function).collect()
+        warm_up(self._driver.context, 1)
 
     def stop(self, grace: float = 5) -> None:
         """Stop Spark and its JVM, which has ``grace`` seconds to end; every task's process ends with it."""
@@ -127,6 +128,8 @@ class SparkLauncher:
         if self._driver is not driver:
             driver.stop()
         self._ready.set()
+        if not is_local(self._settings):
+            keep_warm(driver.context)
 
     def _run(self, spec: TaskSpec, on_end: Callable[[TaskEnd], None]) -> None:
         error = None
