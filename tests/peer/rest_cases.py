@@ -160,8 +160,10 @@ REST_CASES = (
     _refused("tasks-max-zero", {"tasks.max": "0"}),
     _refused("sink-topics-missing", {"topics": None}, _SINK),
     _refused("sink-topics-and-regex", {"topics.regex": "a.*"}, _SINK),
-    RestCase("sink-regex-broken", (Step("POST", "/connectors", {"name": "c", "config": {
-        "connector.class": "FileStreamSink", "topics.regex": "a("}}, same="status"),)),
+    _refused("sink-regex-broken", {"topics": None, "topics.regex": "a("}, _SINK),
+    _refused("topic-group-regex-broken", {
+        "topic.creation.groups": "g", "topic.creation.g.include": "ok,a(",
+        "topic.creation.default.partitions": "1", "topic.creation.default.replication.factor": "1"}),
     _refused("tolerance-unknown", {"errors.tolerance": "some"}),
     _refused("dead-letters-are-input", {"errors.deadletterqueue.topic.name": "rest-topic"}, _SINK),
     _refused("transform-without-type", {"transforms": "t"}),

@@ -9,11 +9,11 @@ from concurrent.futures import Future
 from typing import Any
 
 from confluent_kafka import KafkaException, Producer
-from confluent_kafka.admin import AdminClient, NewTopic
 
 from hearth.runtime.delivery import Consumed
 from hearth.runtime.spec import TaskSpec
 from hearth.runtime.tolerance import DEAD_LETTER_TOPIC
+from hearth.runtime.topic import TopicAdmin
 from hearth_api import ConnectError
 from hearth_stage.failure import Failure
 
@@ -23,7 +23,7 @@ REPLICATION_KEY = "errors.deadletterqueue.topic.replication.factor"
 CONTEXT_KEY = "errors.deadletterqueue.context.headers.enable"
 PREFIX = "__connect.errors."
 
-TOPIC_SECONDS = 30
+FLUSH_SECONDS = 30
 POLL_SECONDS = 0.05
 
 
@@ -38,8 +38,7 @@ class DeadLetterReporter:
         self._spec = spec
         self._topic = spec.config[DEAD_LETTER_TOPIC].strip()
         self._with_context = spec.config.get(CONTEXT_KEY, "false").strip().lower() == "true"
-        self._admin = AdminClient(dict(admin))
-        self._ensure_topic(int(spec.config.get(REPLICATION_KEY, 3)))
+        self._ensure_topic(TopicAdmin(admin), int(spec.config.get(REPLICATION_KEY, 3)))
         self._producer = Producer(dict(producer))
         self._closing = threading.Event()
         self._poller = threading.Thread(target=self._poll, name="dead-letters", daemon=True)
@@ -70,28 +69,25 @@ class DeadLetterReporter:
         """Write what is left and stop."""
         self._closing.set()
         self._poller.join()
-        self._producer.flush(TOPIC_SECONDS)
+        self._producer.flush(FLUSH_SECONDS)
 
     def _send(self, *record: Any, **rest: Any) -> None:
         try:
             self._producer.produce(self._topic, *record, **rest)
         except BufferError:  # full: the task waits for its dead letters, as for everything it writes
-            self._producer.flush(TOPIC_SECONDS)
+            self._producer.flush(FLUSH_SECONDS)
             self._producer.produce(self._topic, *record, **rest)
 
-    def _ensure_topic(self, replication: int) -> None:
+    def _ensure_topic(self, admin: TopicAdmin, replication: int) -> None:
         """Create the topic with one partition unless it is there."""
         try:
-            if self._topic in self._admin.list_topics(timeout=TOPIC_SECONDS).topics:
-                return
-            wanted = NewTopic(self._topic, num_partitions=1, replication_factor=replication)
-            self._admin.create_topics([wanted])[self._topic].result(TOPIC_SECONDS)
+            if not admin.exists(self._topic):
+                admin.create(self._topic, 1, replication)
         except KafkaException as error:
-            if error.args[0].name() != "TOPIC_ALREADY_EXISTS":
-                raise ConnectError(
-                    f"Could not initialize dead letter queue with topic={self._topic}: {error.args[0].str()}",
-                    hint=f"create the topic, or set {REPLICATION_KEY} to at most the number of brokers",
-                ) from error
+            raise ConnectError(
+                f"Could not initialize dead letter queue with topic={self._topic}: {error.args[0].str()}",
+                hint=f"create the topic, or set {REPLICATION_KEY} to at most the number of brokers",
+            ) from error
 
     def _context(self, failure: Failure, record: Consumed) -> list[tuple[str, bytes | None]]:
         part, row, error = record.incoming, record.row, failure.error

@@ -18,6 +18,7 @@ from hearth.runtime.link import TaskLink
 from hearth.runtime.pipeline import Pipeline, step_of
 from hearth.runtime.setting import TaskSettings
 from hearth.runtime.spec import PluginSpec, TaskSpec
+from hearth.runtime.subscription import Subscription
 from hearth.runtime.tolerance import Tolerance, when_all
 from hearth_api import ConnectError, TopicPartition
 from hearth_stage.channel import Reply, Request
@@ -48,6 +49,7 @@ class SinkLoop:
         self._spec, self._settings, self._link = spec, settings, link
         self._asked_most = most
         self._consumer = Consumer(consumer, self._on_assign, self._on_revoke)
+        self._subscription = Subscription(spec.config, self._consumer, consumer)
         self._tolerance = Tolerance(spec.config, settings.reporters)
         self._columns: list[str] | None = None
         self._assigned: set[TopicPartition] = set()
@@ -80,7 +82,7 @@ class SinkLoop:
         )
         default = MOST_MESSAGES if answer["is_batch"] else JAVA_MAX_POLL_RECORDS
         self._most = int(self._asked_most) if self._asked_most else default
-        self._consumer.subscribe(_subscription(self._spec.config))
+        self._subscription.begin()
 
     def answer(self, request: Request) -> None:
         """Take what the stage sends; runs on the stage's reader thread."""
@@ -101,6 +103,7 @@ class SinkLoop:
             while not self._is_stopping:
                 self._serve_inbox()
                 self._rewind_when_asked()
+                self._subscription.renew()
                 incoming = self._consumer.poll(int(self._patience() * 1000), self._most)
                 self._put(self._convert(incoming))
                 self._commit_when_due()
@@ -365,9 +368,3 @@ class SinkLoop:
             request.fail(exceeded)
             return
         when_all(reports, request.reply)
-
-
-def _subscription(config: Mapping[str, str]) -> list[str]:
-    topics = [topic.strip() for topic in config.get("topics", "").split(",") if topic.strip()]
-    # librdkafka takes a name that begins with ^ for a regular expression; Kafka's pattern matches a whole name.
-    return topics or [f"^({config['topics.regex']})$"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import queue
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -52,9 +52,17 @@ class SourceLoop:
     that calls ``execute``.
     """
 
-    def __init__(self, spec: TaskSpec, settings: TaskSettings, link: TaskLink, producer: Producer) -> None:
+    def __init__(
+        self,
+        spec: TaskSpec,
+        settings: TaskSettings,
+        link: TaskLink,
+        producer: Producer,
+        ensure_topic: Callable[[str], None] | None = None,
+    ) -> None:
         self.inbox: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._spec, self._settings, self._link, self._producer = spec, settings, link, producer
+        self._ensure_topic = ensure_topic
         self._tolerance = Tolerance(spec.config, settings.reporters)
         self._positions = SubmittedPositions()
         self._unstored: list[tuple[Any, Any]] = []
@@ -191,6 +199,8 @@ class SourceLoop:
         return prepared
 
     def _produce(self, outgoing: Outgoing, sequence: Any) -> None:
+        if self._ensure_topic is not None:
+            self._ensure_topic(outgoing.topic)
         while not self._producer.has_room(outgoing):
             self._collect(FULL_WAIT_MS)
             self._commit_when_due()

@@ -6,11 +6,13 @@ import contextlib
 import logging
 import signal
 import threading
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 from hearth.isolation.stage import Stage
 from hearth.runtime.client import Translation, admin_config, consumer_config, producer_config
+from hearth.runtime.config.topic import topic_groups
 from hearth.runtime.kafka.producer import Producer
 from hearth.runtime.link import HostLost, TaskLink
 from hearth.runtime.pipeline import Pipeline, split
@@ -105,7 +107,19 @@ class TaskRun:
             return SinkLoop(spec, settings, self._link, consumer.config, consumer.runtime.get("max.poll.records"))
         producer = self._checked(producer_config(spec.worker, spec.config, spec.connector, spec.task))
         self._producer = Producer(producer.config)
-        return SourceLoop(spec, settings, self._link, self._producer)
+        return SourceLoop(spec, settings, self._link, self._producer, self._topic_creation())
+
+    def _topic_creation(self) -> Callable[[str], None] | None:
+        """Return what creates a topic before its first record, where worker and connector want that (KIP-158)."""
+        spec = self._spec
+        is_enabled = spec.worker.get("topic.creation.enable", "true").strip().lower() == "true"
+        groups = topic_groups(spec.config) if is_enabled else []
+        if not groups:
+            return None
+        from hearth.runtime.topic import TopicCreation  # with confluent-kafka's own clients: 6 MB
+
+        admin = admin_config(spec.worker, spec.config, spec.connector, spec.task)
+        return TopicCreation(groups, self._checked(admin).config, self._stopping).ensure
 
     def _new_reporters(self) -> list[Reporter]:
         spec = self._spec

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,8 +12,10 @@ from hearth_api import (
     ConfigValue,
     Importance,
     Lambda,
+    PatternError,
     ValidList,
     Width,
+    compile_pattern,
     key,
 )
 from hearth_api.config import parse_type
@@ -26,8 +27,8 @@ DEAD_LETTER_TOPIC = "errors.deadletterqueue.topic.name"
 
 def _compilable(name: str, value: Any) -> None:
     try:
-        re.compile(value)
-    except re.error as error:
+        compile_pattern(value)
+    except PatternError as error:
         raise ConfigError(name, value, f"Invalid regex: {error}") from error
 
 
@@ -128,8 +129,8 @@ def _given(props: Mapping[str, str | None], name: str) -> str:
 
 def _matches(expression: str, topic: str) -> bool:
     try:
-        return re.fullmatch(expression, topic) is not None
-    except re.error:
+        return compile_pattern(expression).fullmatch(topic) is not None
+    except PatternError:
         return False  # the key's own check says so
 
 

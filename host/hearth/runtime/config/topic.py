@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from hearth.runtime.config.connector import unique_aliases
 from hearth.runtime.config.source import TOPIC_CREATION
-from hearth_api import NO_DEFAULT, ConfigDef, ConfigError, ConfigType, Importance, Lambda, Width
+from hearth_api import (
+    NO_DEFAULT,
+    ConfigDef,
+    ConfigError,
+    ConfigType,
+    Importance,
+    Lambda,
+    PatternError,
+    Width,
+    compile_pattern,
+)
 from hearth_api.config import parse_type
 
 PREFIX = "topic.creation."
@@ -32,9 +41,9 @@ class TopicGroup:
 
     def takes(self, topic: str) -> bool:
         """Return whether a topic belongs to this group; exclusion goes before inclusion."""
-        if any(re.fullmatch(pattern, topic) for pattern in self.exclude):
+        if any(compile_pattern(pattern).fullmatch(topic) for pattern in self.exclude):
             return False
-        return any(re.fullmatch(pattern, topic) for pattern in self.include)
+        return any(compile_pattern(pattern).fullmatch(topic) for pattern in self.include)
 
 
 def topic_groups(props: Mapping[str, str]) -> list[TopicGroup]:
@@ -95,8 +104,8 @@ def _definition(alias: str, default: TopicGroup | None) -> ConfigDef:
 def _compilable(name: str, value: Any) -> None:
     try:
         for pattern in value:
-            re.compile(pattern)
-    except re.error as error:
+            compile_pattern(pattern)
+    except PatternError as error:
         raise ConfigError(name, value, f"Syntax error in regular expression: {error}") from error
 
 

@@ -15,7 +15,9 @@ from hearth.runtime.kafka.library import (
     ERR_ASSIGN_PARTITIONS,
     ERR_FATAL,
     ERR_PARTITION_EOF,
+    OK,
     KafkaError,
+    MetadataStruct,
     RebalanceCallback,
     check,
     check_object,
@@ -82,8 +84,19 @@ class Consumer:
         self._kind = ctypes.c_int()
         self._headers = ctypes.c_void_p()
 
+    def topic_names(self, wait_ms: int = 30_000) -> list[str]:
+        """Return the names of all topics the broker shows to this client."""
+        metadata = ctypes.POINTER(MetadataStruct)()
+        check(self._library.metadata(self._client, 1, None, ctypes.byref(metadata), wait_ms))
+        try:
+            found = metadata.contents
+            topics = (found.topics[index] for index in range(found.topic_count))
+            return [topic.name.decode() for topic in topics if topic.error == OK]
+        finally:
+            self._library.metadata_destroy(metadata)
+
     def subscribe(self, topics: Iterable[str]) -> None:
-        """Join the group for these topics; a name that begins with ``^`` is a regular expression."""
+        """Join the group for these topics; a name that begins with ``^`` is one of librdkafka's (POSIX) patterns."""
         with partition_list([TopicPartition(topic, -1) for topic in topics]) as wanted:
             check(self._library.subscribe(self._client, wanted))
 

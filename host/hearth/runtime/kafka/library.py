@@ -69,6 +69,25 @@ class TopicPartitionListStruct(ctypes.Structure):
     _fields_ = [("count", c_int), ("size", c_int), ("elements", ctypes.POINTER(TopicPartitionStruct))]
 
 
+class TopicMetadataStruct(ctypes.Structure):
+    """``rd_kafka_metadata_topic_t``."""
+
+    _fields_ = [("name", c_char_p), ("partition_count", c_int), ("partitions", c_void_p), ("error", c_int)]
+
+
+class MetadataStruct(ctypes.Structure):
+    """``rd_kafka_metadata_t``."""
+
+    _fields_ = [
+        ("broker_count", c_int),
+        ("brokers", c_void_p),
+        ("topic_count", c_int),
+        ("topics", ctypes.POINTER(TopicMetadataStruct)),
+        ("origin", c_int32),
+        ("origin_name", c_char_p),
+    ]
+
+
 TopicPartitionList = ctypes.POINTER(TopicPartitionListStruct)
 RebalanceCallback = ctypes.CFUNCTYPE(None, c_void_p, c_int, TopicPartitionList, c_void_p)
 ErrorCallback = ctypes.CFUNCTYPE(None, c_void_p, c_int, c_char_p, c_void_p)
@@ -122,6 +141,8 @@ _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "seek_partitions": (c_void_p, [c_void_p, TopicPartitionList, c_int]),
     "pause_partitions": (c_int, [c_void_p, TopicPartitionList]),
     "resume_partitions": (c_int, [c_void_p, TopicPartitionList]),
+    "metadata": (c_int, [c_void_p, c_int, c_void_p, c_void_p, c_int]),
+    "metadata_destroy": (None, [c_void_p]),
     "consumer_close": (c_int, [c_void_p]),
     "consume_batch_queue": (ctypes.c_ssize_t, [c_void_p, c_int, c_void_p, c_size_t]),
     "message_destroy": (None, [c_void_p]),
