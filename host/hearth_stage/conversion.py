@@ -6,7 +6,6 @@ Each ``answer_*`` function serves a call inside the stage process; the ``ask_*``
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
@@ -23,8 +22,7 @@ from hearth_stage.channel import Reply, Request
 from hearth_stage.converter import Converters
 from hearth_stage.failure import ErrorInfo, Failure
 from hearth_stage.order import rows_of
-
-RawHeaders = list[tuple[str, "bytes | None"]]
+from hearth_stage.raw_header import RawHeaders, headers_from_text, headers_to_text, rows_from_text, rows_to_text
 
 
 class Caller(Protocol):
@@ -35,10 +33,12 @@ class Caller(Protocol):
 
 
 def ask_serialize(
-    stage: Caller, role: str, topic: str, schema: Any, column: Any, rows: Any
+    stage: Caller, role: str, topic: str, schema: Any, column: Any, rows: Any, headers: dict[int, RawHeaders]
 ) -> tuple[Any, list[Failure]]:
-    """Have a column serialized."""
-    reply = stage.call("serialize", {"role": role, "topic": topic}, [_cells(schema, column, rows)])
+    """Have a column serialized; what the converter changes of ``headers`` is changed in there."""
+    args = {"role": role, "topic": topic, "headers": rows_to_text(headers)}
+    reply = stage.call("serialize", args, [_cells(schema, column, rows)])
+    headers.update(rows_from_text(reply.args["headers"]))
     return reply.batches[0].column("value"), _failures(reply)
 
 
@@ -46,17 +46,22 @@ def answer_serialize(converters: Converters, request: Request) -> Reply:
     """Serialize the ``value`` column of the request."""
     batch = request.batches[0]
     args = request.args
+    given = rows_from_text(args["headers"])
+    headers = dict(given)
     column, failures = converters.serialize(
-        args["role"], args["topic"], batch.value_schema, batch.column("value"), rows_of(batch)
+        args["role"], args["topic"], batch.value_schema, batch.column("value"), rows_of(batch), headers
     )
-    return _reply(failures, [_cells(OPTIONAL_BYTES_SCHEMA, column)])
+    reply = _reply(failures, [_cells(OPTIONAL_BYTES_SCHEMA, column)])
+    reply.args["headers"] = rows_to_text({row: own for row, own in headers.items() if own != given.get(row)})
+    return reply
 
 
 def ask_deserialize(
-    stage: Caller, role: str, topic: str, data: Any, rows: Any
+    stage: Caller, role: str, topic: str, data: Any, rows: Any, headers: Mapping[int, RawHeaders]
 ) -> tuple[list[ColumnRun], list[Failure]]:
     """Have bytes turned into Connect data."""
-    reply = stage.call("deserialize", {"role": role, "topic": topic}, [_cells(OPTIONAL_BYTES_SCHEMA, data, rows)])
+    args = {"role": role, "topic": topic, "headers": rows_to_text(headers)}
+    reply = stage.call("deserialize", args, [_cells(OPTIONAL_BYTES_SCHEMA, data, rows)])
     return [ColumnRun(run.value_schema, run.column("value")) for run in reply.batches], _failures(reply)
 
 
@@ -64,21 +69,24 @@ def answer_deserialize(converters: Converters, request: Request) -> Reply:
     """Deserialize the ``value`` column of the request; one batch per run of a schema."""
     batch = request.batches[0]
     args = request.args
-    runs, failures = converters.deserialize(args["role"], args["topic"], batch.column("value"), rows_of(batch))
+    headers = rows_from_text(args["headers"])
+    runs, failures = converters.deserialize(
+        args["role"], args["topic"], batch.column("value"), rows_of(batch), headers
+    )
     return _reply(failures, [_cells(run.schema, run.column) for run in runs])
 
 
 def ask_write_headers(stage: Caller, topic: str, batch: Batch) -> tuple[list[RawHeaders], list[Failure]]:
     """Have the headers of a batch serialized."""
     reply = stage.call("serialize_headers", {"topic": topic}, [batch])
-    return [_from_text(row) for row in reply.args["rows"]], _failures(reply)
+    return [headers_from_text(row) for row in reply.args["rows"]], _failures(reply)
 
 
 def answer_write_headers(converters: Converters, request: Request) -> Reply:
     """Serialize the headers of the request's batch."""
     rows, failures = write_headers(converters, request.args["topic"], request.batches[0])
     reply = _reply(failures)
-    reply.args["rows"] = [_to_text(row) for row in rows]
+    reply.args["rows"] = [headers_to_text(row) for row in rows]
     return reply
 
 
@@ -86,8 +94,8 @@ def ask_read_headers(
     stage: Caller, topic: str, headers: Mapping[int, RawHeaders], count: int
 ) -> tuple[Any, list[Failure]]:
     """Have raw headers, by row, turned into a column of ``count`` rows."""
-    rows = {str(row): _to_text(own) for row, own in headers.items()}
-    reply = stage.call("deserialize_headers", {"topic": topic, "rows": rows, "count": count})
+    args = {"topic": topic, "rows": rows_to_text(headers), "count": count}
+    reply = stage.call("deserialize_headers", args)
     return reply.batches[0].column("headers"), _failures(reply)
 
 
@@ -96,8 +104,7 @@ def answer_read_headers(converters: Converters, request: Request) -> Reply:
     import pyarrow as pa
 
     args = request.args
-    headers = {int(row): _from_text(own) for row, own in args["rows"].items()}
-    column, failures = read_headers(converters, args["topic"], headers, args["count"])
+    column, failures = read_headers(converters, args["topic"], rows_from_text(args["rows"]), args["count"])
     cells = _cells(OPTIONAL_BYTES_SCHEMA, pa.nulls(args["count"], pa.binary()))
     return _reply(failures, [cells.with_columns(headers=column)])
 
@@ -149,14 +156,6 @@ def _cells(schema: Any, column: Any, rows: Any = None) -> Batch:
     columns = {"value": column} if rows is None else {"value": column, "row": pa.array(rows, pa.int32())}
     data = pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
     return Batch(None, None, schema, data)
-
-
-def _to_text(headers: RawHeaders) -> list[list[str | None]]:
-    return [[key, None if data is None else base64.b64encode(data).decode()] for key, data in headers]
-
-
-def _from_text(headers: list[list[Any]]) -> RawHeaders:
-    return [(key, None if data is None else base64.b64decode(data)) for key, data in headers]
 
 
 def _reply(failures: list[Failure], batches: list[Batch] | None = None) -> Reply:

@@ -6,7 +6,7 @@ which the pipeline takes out, and is named among the failures.
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Mapping
 from itertools import chain
 from typing import Any
 
@@ -23,6 +23,7 @@ from hearth_api import (
 from hearth_stage.attempt import Attempts, joined
 from hearth_stage.failure import Failure
 from hearth_stage.plugins import Plugins
+from hearth_stage.raw_header import RawHeaders, from_headers, to_headers
 
 _NULL = SchemaAndValue(None, None)
 
@@ -33,21 +34,29 @@ class Converters:
     def __init__(self, plugins: Plugins) -> None:
         self._plugins = plugins
 
-    def serialize(self, role: str, topic: str, schema: Any, column: Any, rows: Any) -> tuple[Any, list[Failure]]:
-        """Turn a column of Connect data into bytes."""
+    def serialize(
+        self, role: str, topic: str, schema: Any, column: Any, rows: Any, headers: dict[int, RawHeaders]
+    ) -> tuple[Any, list[Failure]]:
+        """Turn a column of Connect data into bytes.
+
+        ``headers`` holds, by position in the column, those of the Kafka records being built; what a converter
+        changes of them is changed in there.
+        """
         attempts = self._plugins.attempts(role)
         converter: Converter = self._plugins[role]
         if isinstance(converter, BatchConverter):
             return _serialize_column(converter, attempts, topic, schema, column, rows), attempts.failures
-        return _serialize_values(converter, attempts, topic, schema, column, rows), attempts.failures
+        return _serialize_values(converter, attempts, topic, schema, column, rows, headers), attempts.failures
 
-    def deserialize(self, role: str, topic: str, data: Any, rows: Any) -> tuple[list[ColumnRun], list[Failure]]:
-        """Turn bytes into runs of Connect data."""
+    def deserialize(
+        self, role: str, topic: str, data: Any, rows: Any, headers: Mapping[int, RawHeaders]
+    ) -> tuple[list[ColumnRun], list[Failure]]:
+        """Turn bytes into runs of Connect data; ``headers`` holds those of the records, by position."""
         attempts = self._plugins.attempts(role)
         converter: Converter = self._plugins[role]
         if isinstance(converter, BatchConverter):
             return _deserialize_column(converter, attempts, topic, data, rows), attempts.failures
-        return _deserialize_values(converter, attempts, topic, data, rows), attempts.failures
+        return _deserialize_values(converter, attempts, topic, data, rows, headers), attempts.failures
 
     def serialize_header(self, topic: str, key: str, schema: Any, value: Any) -> bytes | None:
         """Turn one header into bytes with the header converter."""
@@ -78,16 +87,30 @@ def _serialize_column(
 
 
 def _serialize_values(
-    converter: Converter, attempts: Attempts, topic: str, schema: Any, column: Any, rows: Any
+    converter: Converter,
+    attempts: Attempts,
+    topic: str,
+    schema: Any,
+    column: Any,
+    rows: Any,
+    headers: dict[int, RawHeaders],
 ) -> Any:
     import pyarrow as pa
 
     def read(start: int, size: int) -> list[Any]:
         return column_to_values(schema, column.slice(start, size))
 
+    def convert(item: tuple[int, Any]) -> bytes | None:
+        position, value = item
+        raw = headers.get(position, [])
+        own = to_headers(raw)
+        data = converter.from_connect_data(topic, schema, value, own)
+        if (changed := from_headers(own)) != raw:
+            headers[position] = changed
+        return data
+
     values = chain.from_iterable(attempts.in_halves(rows, read, [None]))
-    convert = partial(converter.from_connect_data, topic, schema)
-    return pa.array(attempts.one_by_one(rows, convert, values, None), pa.binary())
+    return pa.array(attempts.one_by_one(rows, convert, enumerate(values), None), pa.binary())
 
 
 def _deserialize_column(
@@ -101,8 +124,14 @@ def _deserialize_column(
     return list(chain.from_iterable(attempts.in_halves(rows, run, _runs([_NULL]))))
 
 
-def _deserialize_values(converter: Converter, attempts: Attempts, topic: str, data: Any, rows: Any) -> list[ColumnRun]:
-    cells = attempts.one_by_one(rows, partial(converter.to_connect_data, topic), data.to_pylist(), _NULL)
+def _deserialize_values(
+    converter: Converter, attempts: Attempts, topic: str, data: Any, rows: Any, headers: Mapping[int, RawHeaders]
+) -> list[ColumnRun]:
+    def convert(item: tuple[int, bytes | None]) -> SchemaAndValue:
+        position, cell = item
+        return converter.to_connect_data(topic, cell, to_headers(headers.get(position, [])))
+
+    cells = attempts.one_by_one(rows, convert, enumerate(data.to_pylist()), _NULL)
 
     def collect(start: int, size: int) -> list[ColumnRun]:
         return _runs(cells[start : start + size])

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -208,7 +209,7 @@ def test_serialize_leaves_null_where_a_row_failed(place: Place, name: str) -> No
     """A column keeps its length; failures carry the rows they were given, and null values stay null."""
     load(place, value_converter=name)
     column = pa.array(["a", "bad", None, ""], pa.string())
-    data, failures = place.serialize("value.converter", "t", STRING_SCHEMA, column, pa.array([3, 5, 7, 9]).to_numpy())
+    data, failures = place.serialize("value.converter", "t", STRING_SCHEMA, column, np.array([3, 5, 7, 9]), {})
     assert data.type == pa.binary()
     assert data.to_pylist() == [b"a", None, None, b""]
     assert facts(failures) == [(5, "VALUE_CONVERTER", f"sample.{name}", BAD)]
@@ -219,7 +220,7 @@ def test_deserialize_starts_a_run_where_the_schema_changes(place: Place, name: s
     """Runs hold all rows in order, each of one schema."""
     load(place, key_converter=name)
     data = pa.array([b"a", b"1", b"2", None], pa.binary())
-    runs, failures = place.deserialize("key.converter", "t", data, pa.array(range(4)).to_numpy())
+    runs, failures = place.deserialize("key.converter", "t", data, np.arange(4), {})
     rows = [(run.schema, value) for run in runs for value in run.column.to_pylist()]
     text, number = OPTIONAL_STRING_SCHEMA, INT64_SCHEMA
     assert rows == [(text, "a"), (number, 1), (number, 2), (text, None)]
@@ -231,19 +232,54 @@ def test_deserialize_names_the_rows_that_fail(place: Place, name: str) -> None:
     """A failed row stays as a null among the runs, so that keys and values still lie side by side."""
     load(place, key_converter=name)
     data = pa.array([b"bad", b"1", b"\xff"], pa.binary())
-    runs, failures = place.deserialize("key.converter", "t", data, pa.array([4, 5, 6]).to_numpy())
+    runs, failures = place.deserialize("key.converter", "t", data, np.array([4, 5, 6]), {})
     assert [value for run in runs for value in run.column.to_pylist()] == [None, 1, None]
     assert [(each.row, each.stage) for each in failures] == [(4, "KEY_CONVERTER"), (6, "KEY_CONVERTER")]
+
+
+def test_converter_sees_and_changes_the_headers_of_the_records_it_writes(place: Place) -> None:
+    """They are Kafka's, names with bytes; of a record that fails they stay what they were."""
+    load(place, value_converter="Heading")
+    headers: dict[int, list[tuple[str, bytes | None]]] = {0: [("n", None), ("old", b"\xff")], 1: [("old", b"1")]}
+    column = pa.array(["a", "bad", None, "b"], pa.string())
+    data, failures = place.serialize("value.converter", "t", STRING_SCHEMA, column, np.arange(4), headers)
+    assert data.to_pylist() == [b"a", None, None, b"b"]
+    assert headers[0] == [("n", None), ("length", b"1"), ("text", b"a")]
+    assert headers[1] == [("old", b"1")]
+    assert headers[3] == [("length", b"1"), ("text", b"b")]
+    assert 2 not in headers
+    assert facts(failures) == [(1, "VALUE_CONVERTER", "sample.Heading", BAD)]
+
+
+def test_converter_that_leaves_a_header_kafka_cannot_hold_fails_its_record(place: Place) -> None:
+    """The message names the header."""
+    load(place, value_converter="Heading")
+    headers: dict[int, list[tuple[str, bytes | None]]] = {}
+    column = pa.array(["number", "b"], pa.string())
+    data, (failure,) = place.serialize("value.converter", "t", STRING_SCHEMA, column, np.arange(2), headers)
+    assert data.to_pylist() == [None, b"b"]
+    assert "left a header 'length' of int" in failure.error.message
+    assert set(headers) == {1}
+
+
+def test_converter_sees_the_headers_of_the_records_it_reads(place: Place) -> None:
+    """By position, whatever number a row has."""
+    load(place, value_converter="Heading")
+    data = pa.array([b"a", b"b"], pa.binary())
+    runs, failures = place.deserialize(
+        "value.converter", "t", data, np.array([7, 8]), {1: [("length", b"9"), ("none", None)]}
+    )
+    assert ([run.column.to_pylist() for run in runs], failures) == ([["a ", "b length=b'9' none=None"]], [])
 
 
 def test_converter_that_returns_too_few_values_loses_no_record(place: Place) -> None:
     """A column that is too short is a failure of every row in it, never a silent loss (invariant 3)."""
     load(place, value_converter="Short")
-    rows = pa.array([0, 1]).to_numpy()
-    data, failures = place.serialize("value.converter", "t", STRING_SCHEMA, pa.array(["a", "b"]), rows)
+    rows = np.arange(2)
+    data, failures = place.serialize("value.converter", "t", STRING_SCHEMA, pa.array(["a", "b"]), rows, {})
     assert data.to_pylist() == [None, None]
     assert [each.row for each in failures] == [0, 1]
-    runs, failures = place.deserialize("value.converter", "t", pa.array([b"a", b"b"], pa.binary()), rows)
+    runs, failures = place.deserialize("value.converter", "t", pa.array([b"a", b"b"], pa.binary()), rows, {})
     assert sum(len(run.column) for run in runs) == 2
     assert "returned 0 values for 1 rows" in failures[0].error.message
 

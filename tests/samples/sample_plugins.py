@@ -169,6 +169,36 @@ class Text(Converter):
         closed.append("key" if self.is_key else "value")
 
 
+class Heading(Text):
+    """Writes the length of a text into the headers of its record, and reads headers into the text."""
+
+    def from_connect_data(
+        self, topic: str, schema: Schema | None, value: Any, headers: Headers | None = None
+    ) -> bytes | None:
+        """Return the text as bytes, after a change of the headers."""
+        assert headers is not None
+        if value is not None:
+            headers.remove("old")
+            headers.add("length", None, 6) if value == "number" else headers.add_bytes("length", b"%d" % len(value))
+            headers.add_string("text", value)
+        return super().from_connect_data(topic, schema, value, headers)
+
+    def to_connect_data(self, topic: str, data: bytes | None, headers: Headers | None = None) -> SchemaAndValue:
+        """Return the text with the headers behind it."""
+        found = " ".join(f"{each.key}={each.value}" for each in headers or ())
+        return SchemaAndValue(OPTIONAL_STRING_SCHEMA, f"{'' if data is None else data.decode()} {found}")
+
+
+class WordForNull(Text):
+    """Writes a word for a null."""
+
+    def from_connect_data(
+        self, topic: str, schema: Schema | None, value: Any, headers: Headers | None = None
+    ) -> bytes | None:
+        """Return the text, or the word."""
+        return b"nothing" if value is None else super().from_connect_data(topic, schema, value, headers)
+
+
 class TextBatch(BatchConverter, Text):
     """Does the same column by column."""
 

@@ -15,9 +15,10 @@ from hearth.runtime.kafka.consumer import Incoming
 from hearth.runtime.kafka.producer import Outgoing
 from hearth.runtime.place import Place
 from hearth.runtime.spec import PluginSpec, TaskSpec
-from hearth_api import Batch, ConnectError, TimestampType
+from hearth_api import Batch, ConnectError, TimestampType, arrow_type
 from hearth_stage.failure import Failure, first_of_each_row
 from hearth_stage.order import number_rows, rows_of
+from hearth_stage.raw_header import RawHeaders
 from hearth_stage.transformation import Guard, Outcome, Step, chain, without
 
 _TIMESTAMP_TYPES = {
@@ -90,31 +91,33 @@ class Pipeline:
             raise ConnectError("a source record has no topic", hint="the connector must name one for each record")
         rows = rows_of(batch)
         failures: list[Failure] = []
-        headers = None
+        headers: dict[int, RawHeaders] = {}
         if batch.column("headers") is not None:
-            headers, failed = self._place("header.converter").write_headers(topic, batch)
+            written, failed = self._place("header.converter").write_headers(topic, batch)
+            headers = {position: own for position, own in enumerate(written) if own}
             failures += failed
-        key, failed = self._serialize_column("key.converter", topic, batch.key_schema, batch.column("key"), rows)
-        failures += failed
-        value, failed = self._serialize_column(
-            "value.converter", topic, batch.value_schema, batch.column("value"), rows
+        sides = ("key", batch.key_schema), ("value", batch.value_schema)
+        data = {}
+        for side, schema in sides:
+            column = batch.column(side)
+            if column is None:
+                column = pa.nulls(len(rows), arrow_type(schema))
+            place = self._place(f"{side}.converter")
+            data[side], failed = place.serialize(f"{side}.converter", topic, schema, column, rows, headers)
+            failures += failed
+        failures = first_of_each_row(failures)
+        outgoing = Outgoing(
+            topic,
+            data["value"],
+            None if data["key"].null_count == len(rows) else data["key"],
+            _partitions(batch),
+            _timestamps(batch),
+            [headers.get(position, []) for position in range(len(rows))] if headers else None,
         )
-        failures = first_of_each_row(failures + failed)
-        outgoing = Outgoing(topic, value, key, _partitions(batch), _timestamps(batch), headers)
         if failures:
             outgoing, rows = _without(outgoing, rows, failures)
         prepared.failures += failures
         prepared.outgoing.append((outgoing, rows))
-
-    def _serialize_column(
-        self, role: str, topic: str, schema: Any, column: Any, rows: Any
-    ) -> tuple[Any, list[Failure]]:
-        if column is None and schema is None:
-            return None, []  # every converter turns a null without schema into null bytes
-        if column is None:
-            column = pa.nulls(len(rows), pa.string()) if schema is None else _nulls(schema, len(rows))
-        data, failures = self._place(role).serialize(role, topic, schema, column, rows)
-        return data, failures
 
     # From Kafka -----------------------------------------------------------------------------------------------
 
@@ -123,22 +126,21 @@ class Pipeline:
         topic, count = incoming.topic, len(incoming.value)
         rows = np.arange(first, first + count, dtype=np.int32)
         failures: list[Failure] = []
-        keys, failed = self._deserialize_column("key.converter", topic, incoming.key, rows)
+        headers = incoming.headers
+        keys, failed = self._place("key.converter").deserialize("key.converter", topic, incoming.key, rows, headers)
         failures += failed
-        values, failed = self._deserialize_column("value.converter", topic, incoming.value, rows)
+        place = self._place("value.converter")
+        values, failed = place.deserialize("value.converter", topic, incoming.value, rows, headers)
         failures += failed
         columns = self._common_columns(incoming, rows)
-        if incoming.headers:
-            columns["headers"], failed = self._place("header.converter").read_headers(topic, incoming.headers, count)
+        if headers:
+            columns["headers"], failed = self._place("header.converter").read_headers(topic, headers, count)
             failures += [replace(failure, row=failure.row + first) for failure in failed]
         batches = [_batch(incoming, columns, start, key, value) for start, key, value in _align(keys, values)]
         if failures:
             failures = first_of_each_row(failures)
             batches = [batch.filter(without(batch, failures)) for batch in batches]
         return Outcome([batch for batch in batches if batch.num_rows], failures)
-
-    def _deserialize_column(self, role: str, topic: str, data: Any, rows: Any) -> tuple[list[Any], list[Failure]]:
-        return self._place(role).deserialize(role, topic, data, rows)
 
     @staticmethod
     def _common_columns(incoming: Incoming, rows: Any) -> dict[str, Any]:
@@ -202,12 +204,6 @@ def split(spec: TaskSpec) -> tuple[list[PluginSpec], list[PluginSpec]]:
     if spec.type == "source":
         return chain[:inside], chain[inside:]
     return chain[len(chain) - inside :], chain[: len(chain) - inside]
-
-
-def _nulls(schema: Any, count: int) -> Any:
-    from hearth_api import arrow_type
-
-    return pa.nulls(count, arrow_type(schema))
 
 
 def _partitions(batch: Batch) -> Any:

@@ -14,10 +14,10 @@ from hearth.isolation.stage import Stage
 from hearth.runtime.spec import PluginSpec
 from hearth_api import Batch, ColumnRun
 from hearth_stage import conversion
-from hearth_stage.conversion import RawHeaders
 from hearth_stage.converter import Converters
 from hearth_stage.failure import Failure
 from hearth_stage.plugins import Plugins
+from hearth_stage.raw_header import RawHeaders
 from hearth_stage.retry import Retry
 from hearth_stage.transformation import Outcome, Step, Transformations
 
@@ -34,10 +34,14 @@ class Place(Protocol):
     def test(self, role: str, batch: Batch) -> tuple[Any, list[Failure]]:
         """Ask a predicate about every row."""
 
-    def serialize(self, role: str, topic: str, schema: Any, column: Any, rows: Any) -> tuple[Any, list[Failure]]:
-        """Turn a column of Connect data into bytes."""
+    def serialize(
+        self, role: str, topic: str, schema: Any, column: Any, rows: Any, headers: dict[int, RawHeaders]
+    ) -> tuple[Any, list[Failure]]:
+        """Turn a column of Connect data into bytes; a converter may change the headers of the records."""
 
-    def deserialize(self, role: str, topic: str, data: Any, rows: Any) -> tuple[list[ColumnRun], list[Failure]]:
+    def deserialize(
+        self, role: str, topic: str, data: Any, rows: Any, headers: Mapping[int, RawHeaders]
+    ) -> tuple[list[ColumnRun], list[Failure]]:
         """Turn bytes into runs of Connect data."""
 
     def write_headers(self, topic: str, batch: Batch) -> tuple[list[RawHeaders], list[Failure]]:
@@ -104,13 +108,17 @@ class StagePlace:
         mask = pa.array(reply.args["mask"], pa.bool_())
         return mask, [Failure.from_json(each) for each in reply.args["failures"]]
 
-    def serialize(self, role: str, topic: str, schema: Any, column: Any, rows: Any) -> tuple[Any, list[Failure]]:
-        """Turn a column of Connect data into bytes."""
-        return conversion.ask_serialize(self.stage, role, topic, schema, column, rows)
+    def serialize(
+        self, role: str, topic: str, schema: Any, column: Any, rows: Any, headers: dict[int, RawHeaders]
+    ) -> tuple[Any, list[Failure]]:
+        """Turn a column of Connect data into bytes; a converter may change the headers of the records."""
+        return conversion.ask_serialize(self.stage, role, topic, schema, column, rows, headers)
 
-    def deserialize(self, role: str, topic: str, data: Any, rows: Any) -> tuple[list[ColumnRun], list[Failure]]:
+    def deserialize(
+        self, role: str, topic: str, data: Any, rows: Any, headers: Mapping[int, RawHeaders]
+    ) -> tuple[list[ColumnRun], list[Failure]]:
         """Turn bytes into runs of Connect data."""
-        return conversion.ask_deserialize(self.stage, role, topic, data, rows)
+        return conversion.ask_deserialize(self.stage, role, topic, data, rows, headers)
 
     def write_headers(self, topic: str, batch: Batch) -> tuple[list[RawHeaders], list[Failure]]:
         """Serialize the headers of every row."""

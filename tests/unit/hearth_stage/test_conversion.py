@@ -84,7 +84,7 @@ class Raw:
 def test_column_is_serialized_elsewhere(wire: Wire) -> None:
     """Schema, values and row numbers arrive; bytes and failures come back."""
     column, rows = pa.array(["a", "bad", None]), np.array([4, 6, 8])
-    data, failures = conversion.ask_serialize(wire, "key.converter", "t", OPTIONAL_STRING_SCHEMA, column, rows)
+    data, failures = conversion.ask_serialize(wire, "key.converter", "t", OPTIONAL_STRING_SCHEMA, column, rows, {})
     assert data.to_pylist() == [b"a", None, None]
     assert [(each.row, each.stage, each.class_name) for each in failures] == [(6, "KEY_CONVERTER", "sample.Text")]
 
@@ -92,7 +92,7 @@ def test_column_is_serialized_elsewhere(wire: Wire) -> None:
 def test_column_without_schema_is_serialized_elsewhere(wire: Wire) -> None:
     """A column without schema stays one on the way."""
     data, failures = conversion.ask_serialize(
-        wire, "key.converter", "t", None, pa.array(['"a"', "1", None]), np.arange(3)
+        wire, "key.converter", "t", None, pa.array(['"a"', "1", None]), np.arange(3), {}
     )
     assert (data.to_pylist(), failures) == ([b"a", b"1", None], [])
 
@@ -100,7 +100,7 @@ def test_column_without_schema_is_serialized_elsewhere(wire: Wire) -> None:
 def test_bytes_are_deserialized_elsewhere(wire: Wire) -> None:
     """Each run comes back with its schema."""
     data = pa.array([b"a", b"7", None], pa.binary())
-    runs, failures = conversion.ask_deserialize(wire, "value.converter", "t", data, np.arange(3))
+    runs, failures = conversion.ask_deserialize(wire, "value.converter", "t", data, np.arange(3), {})
     assert [(str(run.schema), run.column.to_pylist()) for run in runs] == [
         ("Schema{STRING}", ["a"]),
         ("Schema{INT64}", [7]),

@@ -22,7 +22,7 @@ from tests.unit.herder.catalogue import GOLDEN, SOURCE, WORKER, directory
 # Where this host differs from Kafka Connect on purpose: the words of an answer, by case and key.
 OURS: dict[str, dict[str, list[str]]] = {
     # Regular expressions are Python's, and so are the reasons.
-    "sink regex bad": {"topics.regex": ["Invalid regex: missing )"]},
+    "sink regex bad": {"topics.regex": ["Invalid regex: Unclosed group near index 1\n("]},
     "transform bad keys": {"transforms.a.regex": ["configuration regex: Invalid regex: missing )"]},
     "predicate bad": {"predicates.p.pattern": ["Missing required", "for configuration pattern: Invalid regex:"]},
     # Kafka lists a version once for each type a class has.

@@ -19,15 +19,13 @@ def plugin(
     )
 
 
-CONVERTERS = (
-    plugin("key.converter", "Text"),
-    plugin("value.converter", "TextBatch"),
-    plugin("header.converter", "TextHeader"),
-)
-
-
-def task_spec(type_: str, *transformations: PluginSpec, home: str = "bundle") -> TaskSpec:
+def task_spec(type_: str, *transformations: PluginSpec, home: str = "bundle", key: str = "Text") -> TaskSpec:
     """Return a task whose connector lives in the environment ``home``, with converters of the host."""
+    converters = (
+        plugin("key.converter", key),
+        plugin("value.converter", "TextBatch"),
+        plugin("header.converter", "TextHeader"),
+    )
     return TaskSpec(
         connector="c",
         task=0,
@@ -38,7 +36,7 @@ def task_spec(type_: str, *transformations: PluginSpec, home: str = "bundle") ->
         config={},
         task_config={},
         worker={},
-        plugins=(plugin("task", "Connector", home), *CONVERTERS, *transformations),
+        plugins=(plugin("task", "Connector", home), *converters, *transformations),
         environments={},
         link=LinkAddress("127.0.0.1", 1, "token"),
     )

@@ -22,6 +22,7 @@ from hearth_api import (
     ConnectError,
     Header,
     Headers,
+    Schema,
     TimestampType,
     batch_to_sink_records,
     headers_to_column,
@@ -41,9 +42,9 @@ def _samples(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(SAMPLES))
 
 
-def pipeline(type_: str, *transformations: PluginSpec) -> Pipeline:
+def pipeline(type_: str, *transformations: PluginSpec, key: str = "Text") -> Pipeline:
     """Return a pipeline whose plugins run in the runtime or in a second place, as their environment says."""
-    spec = task_spec(type_, *transformations)
+    spec = task_spec(type_, *transformations, key=key)
     places: dict[str | None, Place] = {each: LocalPlace(type_, Retry()) for each in (None, "other")}
     for environment, place in places.items():
         place.load([each for each in spec.plugins if each.environment == environment and each.role != "task"])
@@ -118,11 +119,14 @@ def test_batch_without_keys_has_no_key_column() -> None:
     assert outgoing.key is None
 
 
-def test_keys_that_are_all_null_are_converted_where_they_have_a_schema() -> None:
-    """A converter may write something for a null of a schema."""
-    batch = polled("a").replace(key_schema=OPTIONAL_STRING_SCHEMA)
+@pytest.mark.parametrize("schema", [None, OPTIONAL_STRING_SCHEMA])
+def test_keys_that_are_all_null_are_converted_as_well(schema: Schema | None) -> None:
+    """A converter may write something for a null; where it does not, the records go without a key column."""
+    batch = polled("a", "b").replace(key_schema=schema)
     (outgoing, _) = pipeline("source").prepare(batch).outgoing[0]
-    assert outgoing.key.to_pylist() == [None]
+    assert outgoing.key is None
+    (outgoing, _) = pipeline("source", key="WordForNull").prepare(batch).outgoing[0]
+    assert outgoing.key.to_pylist() == [b"nothing", b"nothing"]
 
 
 def test_headers_go_out_as_bytes() -> None:
