@@ -5,41 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from hearth_api import (
-    ConfigDef,
-    ConfigProvider,
-    ConfigValue,
     Connector,
-    ConnectorClientConfigOverridePolicy,
     ConnectorContext,
-    Converter,
-    HeaderConverter,
-    PluginError,
-    Predicate,
-    RestExtension,
-    SinkConnector,
     SinkConnectorContext,
     SourceConnector,
     SourceConnectorContext,
-    Transformation,
     config_def_to_json,
-    config_value_to_json,
 )
 from hearth_stage.channel import Channel, Reply, Request
+from hearth_stage.definition import checked
 from hearth_stage.failure import ErrorInfo
 from hearth_stage.load import load_class, version_of
 from hearth_stage.source import ChannelOffsetReader
-
-_TYPES: dict[str, type[Any]] = {
-    "source": SourceConnector,
-    "sink": SinkConnector,
-    "converter": Converter,
-    "header_converter": HeaderConverter,
-    "transformation": Transformation,
-    "predicate": Predicate,
-    "configprovider": ConfigProvider,
-    "rest_extension": RestExtension,
-    "connector_client_config_override_policy": ConnectorClientConfigOverridePolicy,
-}
 
 
 class _StageContext:
@@ -71,21 +48,12 @@ class StageSinkConnectorContext(_StageContext, SinkConnectorContext):
 
 
 class StageConnector:
-    """Answers ``describe`` and the ``connector.*`` calls of the protocol."""
+    """Answers the ``connector.*`` calls of the protocol."""
 
     def __init__(self, channel: Channel) -> None:
         self._channel = channel
         self._connector: Connector | None = None
         self._is_started = False
-
-    def describe(self, request: Request) -> Reply:
-        """Load any plugin and answer its version and configuration definition."""
-        kind = load_class(request.args["python"])
-        _check_type(kind, request.args.get("type"))
-        plugin = kind()
-        definition = plugin.config() if hasattr(plugin, "config") else None
-        keys = [] if definition is None else config_def_to_json(definition)
-        return Reply({"version": version_of(plugin), "config": keys})
 
     def load(self, request: Request) -> Reply:
         """Create the connector; the calls that follow go to this instance."""
@@ -101,11 +69,8 @@ class StageConnector:
         """Answer the definition and the checked values; ``null`` for what the connector does not return."""
         connector = self._loaded()
         definition = connector.config()
-        if definition is None:
-            return Reply({"definitions": None, "values": None})
-        result = connector.validate(request.args["config"])
-        values = None if result is None else [_value_to_json(definition, value) for value in result.values]
-        return Reply({"definitions": config_def_to_json(definition), "values": values})
+        result = None if definition is None else connector.validate(request.args["config"])
+        return checked(definition, None if result is None else result.values)
 
     def start(self, request: Request) -> None:
         """Initialize and start the connector."""
@@ -140,15 +105,3 @@ class StageConnector:
     def _loaded(self) -> Any:
         assert self._connector is not None, "the protocol loads a connector before it is used"
         return self._connector
-
-
-def _value_to_json(definition: ConfigDef, value: ConfigValue) -> dict[str, Any]:
-    key = definition.keys.get(value.name)
-    return config_value_to_json(value, None if key is None else key.type)
-
-
-def _check_type(kind: type[Any], type_: str | None) -> None:
-    wanted = _TYPES.get(type_ or "")
-    if wanted is not None and not issubclass(kind, wanted):
-        name = f"{kind.__module__}.{kind.__qualname__}"
-        raise PluginError(f"{name} is declared as {type_} and is no {wanted.__name__}")

@@ -11,7 +11,7 @@ import threading
 import traceback
 from collections.abc import Callable
 
-from hearth_stage import conversion
+from hearth_stage import conversion, definition
 from hearth_stage.channel import Channel, ChannelClosed, Reply, Request
 from hearth_stage.connector import StageConnector
 from hearth_stage.converter import Converters
@@ -107,7 +107,8 @@ class Program:
             "sink.pre_commit": sink.pre_commit,
             "sink.close": sink.close,
             "sink.stop": sink.stop,
-            "describe": connector.describe,
+            "describe": definition.answer_describe,
+            "validate": definition.answer_validate,
             "connector.load": connector.load,
             "connector.config": connector.config,
             "connector.validate": connector.validate,

@@ -37,7 +37,7 @@ def bundle() -> None:
 def pack(project: Path, output: Path, find_links: tuple[Path, ...], offline: bool) -> None:
     """Make a bundle of PROJECT: its wheel, the wheels it needs and their hashes, in one zip file.
 
-    The plugins are described in a process of their own, so that listing and validation need not run them
+    The plugins are described in a process of their own, so that listing and describing need not run them
     later. Prints the path of the bundle. Equal sources and dependencies give equal bytes.
     """
     from hearth.foundation.directory import cache_directory

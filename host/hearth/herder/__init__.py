@@ -5,6 +5,7 @@
 host; `crew` holds the tasks and `task` one of them, launched on Spark, launched again when its executor is
 lost. `plugin` turns names into plugins and environments, `pipeline` a configuration into what a task's run is
 told. `validation` checks configurations: `definition` and `enrichment` gather the keys, `description` asks
-plugins for theirs, `override` judges client settings and `result` puts the outcome into Kafka Connect's form.
+plugins for theirs and `examination` lets them check their values, `override` judges client settings and `result`
+puts the outcome into Kafka Connect's form.
 `status` writes and reads what is said of all of them.
 """

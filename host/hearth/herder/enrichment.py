@@ -6,12 +6,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from hearth.discovery import Plugin, PluginType
+from hearth.discovery import PluginType
 from hearth.herder.definition import INTERFACES, DefinitionMaker
-from hearth.herder.description import Describer
+from hearth.herder.examination import Examination, Examined
 from hearth.herder.plugin import PluginDirectory
 from hearth.runtime.config.connector import PREDICATES, TRANSFORMS
-from hearth_api import ConfigDef, ConfigError, ConfigKey, ConfigType, ConnectError, Importance, Width
+from hearth_api import (
+    ConfigDef,
+    ConfigError,
+    ConfigKey,
+    ConfigType,
+    ConfigValue,
+    ConnectError,
+    Importance,
+    NotFoundError,
+    Width,
+)
 from hearth_api.config import parse_type
 
 
@@ -36,23 +46,33 @@ KINDS = (
 
 
 class Enrichment:
-    """Adds keys for every alias a configuration lists: its class, its version and what that class has."""
+    """Adds keys for every alias one configuration lists: its class, its version and what that class has."""
 
-    def __init__(self, directory: PluginDirectory, maker: DefinitionMaker, describer: Describer) -> None:
+    def __init__(
+        self,
+        directory: PluginDirectory,
+        maker: DefinitionMaker,
+        examination: Examination,
+        config: Mapping[str, str | None],
+    ) -> None:
         self._directory = directory
         self._maker = maker
-        self._describer = describer
+        self._examination = examination
+        self._config = config
 
-    def add_to(self, definition: ConfigDef, config: Mapping[str, str | None]) -> None:
-        """Add the keys of all transformations and predicates of a configuration."""
+    def add_to(self, definition: ConfigDef) -> dict[str, ConfigValue]:
+        """Add the keys of all transformations and predicates, and return the values that were checked elsewhere."""
+        told: dict[str, ConfigValue] = {}
         for kind in KINDS:
-            aliases = parse_type(kind.listed_in, config.get(kind.listed_in), ConfigType.LIST) or []
+            aliases = parse_type(kind.listed_in, self._config.get(kind.listed_in), ConfigType.LIST) or []
             for alias in dict.fromkeys(aliases):
-                self._add_alias(definition, kind, alias, config)
+                told.update(self._add_alias(definition, kind, alias))
+        return told
 
-    def _add_alias(self, definition: ConfigDef, kind: Kind, alias: str, config: Mapping[str, str | None]) -> None:
+    def _add_alias(self, definition: ConfigDef, kind: Kind, alias: str) -> dict[str, ConfigValue]:
         prefix, group = f"{kind.listed_in}.{alias}.", f"{kind.group}: {alias}"
-        class_name = self._maker.resolved(config.get(prefix + "type"))
+        class_name = self._maker.resolved(self._config.get(prefix + "type"))
+        examined = self._examined(kind, prefix, class_name)
         word = kind.interface.lower()
         definition.add(
             ConfigKey(
@@ -64,7 +84,7 @@ class Enrichment:
                 order_in_group=0,
                 width=Width.LONG,
                 display_name=f"{kind.interface} type for {alias}",
-                **self._maker.class_parts(kind.type, lambda: _check_negation(prefix, config)),
+                **self._maker.class_parts(kind.type, lambda: _check(prefix, self._config, examined)),
             )
         )
         definition.add(
@@ -80,39 +100,54 @@ class Enrichment:
                 **self._version_parts(class_name, kind.type),
             )
         )
-        own = self._own_keys(kind, class_name, config.get(prefix + "plugin.version"))
-        if own is not None:
-            definition.embed(prefix, group, 2, own)
+        if not isinstance(examined, Examined):
+            return {}
+        keys = _shared_keys(kind)
+        mine = [key for key in examined.definition.keys.values() if key.name not in keys.keys]
+        for key in mine:
+            keys.add(key)
+        definition.embed(prefix, group, 2, keys)
+        names = [prefix + key.name for key in mine]
+        return {name: examined.told[name] for name in names if name in examined.told}
 
     def _version_parts(self, class_name: str | None, type_: PluginType) -> dict[str, Any]:
         parts = self._maker.version_parts(class_name, type_)
         # Kafka Connect shows this key in any case, unlike those of the converters.
         return {**parts, "recommender": parts["recommender"].shown()}
 
-    def _own_keys(self, kind: Kind, class_name: str | None, version: str | None) -> ConfigDef | None:
-        """Return the keys of a class and those all of its kind have, None for a class that is not there."""
+    def _examined(self, kind: Kind, prefix: str, class_name: str | None) -> Examined | ConfigError | None:
+        """Return what a class says of its settings, or why it does not; None for a class that is not there."""
         try:
-            plugin: Plugin = self._directory.plugin(class_name or "", version, kind.type)
-            own = self._describer.definition(plugin)
-        except ConnectError:
+            version = self._config.get(prefix + "plugin.version")
+            plugin = self._directory.plugin(class_name or "", version, kind.type)
+        except (ConfigError, NotFoundError):
             return None  # the check of the class or version key says why
-        keys = ConfigDef()
-        if kind.type is PluginType.TRANSFORMATION:
-            keys.define("predicate", ConfigType.STRING, None, doc=_PREDICATE_DOC)
-            keys.define("negate", ConfigType.BOOLEAN, False, doc=_NEGATE_DOC)
-        for key in own.keys.values():
-            if key.name not in keys.keys:
-                keys.add(key)
-        return keys
+        try:
+            return self._examination.of(plugin, self._config, prefix)
+        except ConnectError as error:
+            reason = f"Error getting config definition from {kind.interface}: {error}"
+            return ConfigError(prefix + "type", f"class {class_name}", reason)
+
+
+def _shared_keys(kind: Kind) -> ConfigDef:
+    """Return the keys that all plugins of a kind have."""
+    keys = ConfigDef()
+    if kind.type is PluginType.TRANSFORMATION:
+        keys.define("predicate", ConfigType.STRING, None, doc=_PREDICATE_DOC)
+        keys.define("negate", ConfigType.BOOLEAN, False, doc=_NEGATE_DOC)
+    return keys
 
 
 _PREDICATE_DOC = "The alias of a predicate: only records it accepts are transformed."
 _NEGATE_DOC = "Whether only records the predicate does not accept are transformed."
 
 
-def _check_negation(prefix: str, config: Mapping[str, str | None]) -> None:
+def _check(prefix: str, config: Mapping[str, str | None], examined: Examined | ConfigError | None) -> None:
+    """Object, at the key of a class, to a negation of nothing, and to a class that does not say what keys it has."""
     if prefix + "negate" in config and prefix + "predicate" not in config:
         raise ConfigError(
             f"Config '{prefix}negate' was provided but there is no config '{prefix}predicate' "
             "defining a predicate to be negated."
         )
+    if isinstance(examined, ConfigError):
+        raise examined

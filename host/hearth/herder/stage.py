@@ -1,12 +1,12 @@
-"""A connector in a process of its own, every call with a deadline."""
+"""Processes beside the host in which plugins are asked and connectors live, every call with a deadline."""
 
 from __future__ import annotations
 
 import contextlib
 import threading
 import weakref
-from collections.abc import Mapping
-from typing import Any, Protocol
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol, TypeVar
 
 from hearth.discovery import Plugin
 from hearth.isolation.environment import Environment
@@ -16,6 +16,10 @@ from hearth_api import ConnectError, PluginError
 CALL_SECONDS = 60.0
 STOP_SECONDS = 5.0
 IDLE_SECONDS = 10.0
+
+T = TypeVar("T")
+Said = tuple["list[Any] | None", "list[Any] | None"]
+"""Key definitions and checked values as REST shows them, None for what a plugin refuses to say."""
 
 
 class StageListener(Protocol):
@@ -31,32 +35,61 @@ class StageListener(Protocol):
         """Return the committed offsets of source partitions."""
 
 
-class ConnectorStage:
-    """An instance of a connector class; not running until it is started, and again after it is stopped.
+class PluginStage:
+    """A process in one environment, whose plugins can be asked of their settings.
 
-    Invariant 6: the connector's code is never imported here. The process ends with `close`, whatever the
-    plugin does, and with the host.
+    Invariant 6: their code is never imported here. The process ends with `close`, whatever a plugin does, and with
+    the host.
     """
 
-    def __init__(self, plugin: Plugin, environment: Environment) -> None:
-        self.plugin = plugin
-        self._listener: StageListener | None = None
+    def __init__(self, environment: Environment, name: str) -> None:
+        self.environment = environment
         self._is_closed = False
-        self._is_started = False
-        self._stage = Stage.start(environment, plugin.class_name, self._answer, self._on_death)
-        try:
-            self.version: str | None = self._call("connector.load", {"python": plugin.python})["version"]
-        except PluginError:
-            self.close()
-            raise
+        self._stage = Stage.start(environment, name, self._answer, self._on_death)
 
     @property
     def is_alive(self) -> bool:
         """Return whether the process can still be called."""
         return not self._is_closed and self._stage.is_alive
 
-    def validate(self, config: Mapping[str, str | None]) -> tuple[list[Any] | None, list[Any] | None]:
-        """Return the connector's key definitions and what it says of the values; None for what it refuses to say."""
+    def examine(self, plugin: Plugin, config: Mapping[str, Any], prefix: str, seconds: float) -> Said:
+        """Let any plugin of the environment check the settings whose names begin with a prefix."""
+        args = {"python": plugin.python, "type": plugin.type.value, "config": dict(config), "prefix": prefix}
+        reply = self._call("validate", args, seconds)
+        return reply["definitions"], reply["values"]
+
+    def close(self) -> None:
+        """End the process."""
+        self._is_closed = True
+        with contextlib.suppress(OSError):
+            self._stage.close()
+
+    def _call(self, op: str, args: dict[str, Any], timeout: float = CALL_SECONDS) -> dict[str, Any]:
+        return dict(self._stage.call(op, args, timeout=timeout).args)
+
+    def _answer(self, op: str, args: dict[str, Any]) -> dict[str, Any]:
+        raise ConnectError(f"nothing runs here, so {op!r} has no meaning")
+
+    def _on_death(self) -> None:
+        """Nobody has to hear of it who does not call."""
+
+
+class ConnectorStage(PluginStage):
+    """An instance of a connector class; not running until it is started, and again after it is stopped."""
+
+    def __init__(self, plugin: Plugin, environment: Environment) -> None:
+        self.plugin = plugin
+        self._listener: StageListener | None = None
+        self._is_started = False
+        super().__init__(environment, plugin.class_name)
+        try:
+            self.version: str | None = self._call("connector.load", {"python": plugin.python})["version"]
+        except PluginError:
+            self.close()
+            raise
+
+    def validate(self, config: Mapping[str, str | None]) -> Said:
+        """Return the connector's key definitions and what it says of the values."""
         reply = self._call("connector.validate", {"config": dict(config)})
         return reply["definitions"], reply["values"]
 
@@ -91,13 +124,8 @@ class ConnectorStage:
 
     def close(self) -> None:
         """End the process."""
-        self._is_closed = True
         self._listener = None
-        with contextlib.suppress(OSError):
-            self._stage.close()
-
-    def _call(self, op: str, args: dict[str, Any], timeout: float = CALL_SECONDS) -> dict[str, Any]:
-        return dict(self._stage.call(op, args, timeout=timeout).args)
+        super().close()
 
     def _answer(self, op: str, args: dict[str, Any]) -> dict[str, Any]:
         listener = self._listener
@@ -120,34 +148,44 @@ class ConnectorStage:
             threading.Thread(target=lambda: listener.on_error(trace_of(self._stage.died())), daemon=True).start()
 
 
+AnyStage = TypeVar("AnyStage", bound=PluginStage)
+
+
 class StagePool:
-    """Keeps an idle connector process for a moment, because who validates a configuration mostly starts it next."""
+    """Keeps an idle process for a moment, because who validates a configuration mostly starts its connector next."""
 
     def __init__(self, idle_seconds: float = IDLE_SECONDS) -> None:
         self._idle_seconds = idle_seconds
-        self._idle: list[ConnectorStage] = []
-        self._made: weakref.WeakSet[ConnectorStage] = weakref.WeakSet()
+        self._idle: dict[PluginStage, threading.Timer] = {}
+        self._made: weakref.WeakSet[PluginStage] = weakref.WeakSet()
         self._lock = threading.Lock()
         self._is_closed = False
 
     def take(self, plugin: Plugin, environment: Environment) -> ConnectorStage:
         """Return an instance of the connector, started anew unless one is idle."""
-        with self._lock:
-            for stage in self._idle:
-                if stage.plugin == plugin and stage.is_alive:
-                    self._idle.remove(stage)
-                    return stage
-        stage = ConnectorStage(plugin, environment)
-        with self._lock:
-            self._made.add(stage)
-        return stage
+        found = self._idle_one(lambda stage: isinstance(stage, ConnectorStage) and stage.plugin == plugin)
+        return found if isinstance(found, ConnectorStage) else self._keep(ConnectorStage(plugin, environment))
 
-    def give(self, stage: ConnectorStage) -> None:
-        """Take back an instance that was never started."""
+    def take_any(self, environment: Environment, name: str) -> PluginStage:
+        """Return a process of the environment, be it that of an idle connector; one started anew has the name."""
+        found = self._idle_one(lambda stage: stage.environment == environment)
+        return found or self._keep(PluginStage(environment, name))
+
+    def ask(self, stage: AnyStage, question: Callable[[AnyStage], T]) -> T:
+        """Return what a stage that was taken answers, and take it back; one that fails to answer is ended."""
+        try:
+            answer = question(stage)
+        except PluginError:
+            stage.close()
+            raise
+        self.give(stage)
+        return answer
+
+    def give(self, stage: PluginStage) -> None:
+        """Take back a process in which no connector was started."""
         with self._lock:
             if not self._is_closed and stage.is_alive:
-                self._idle.append(stage)
-                timer = threading.Timer(self._idle_seconds, self._expire, [stage])
+                timer = self._idle[stage] = threading.Timer(self._idle_seconds, self._expire, [stage])
                 timer.daemon = True
                 timer.start()
                 return
@@ -158,15 +196,31 @@ class StagePool:
         with self._lock:
             self._is_closed = True
             made = list(self._made)
+            for timer in self._idle.values():
+                timer.cancel()
             self._idle.clear()
         for stage in made:
             stage.close()
 
-    def _expire(self, stage: ConnectorStage) -> None:
+    def _idle_one(self, is_fit: Callable[[PluginStage], bool]) -> PluginStage | None:
+        """Take an idle process that fits, so that it is not ended."""
         with self._lock:
-            if stage not in self._idle:
+            found = next((stage for stage in self._idle if is_fit(stage) and stage.is_alive), None)
+            if found is not None:
+                self._idle.pop(found).cancel()
+        return found
+
+    def _keep(self, stage: AnyStage) -> AnyStage:
+        with self._lock:
+            self._made.add(stage)
+        return stage
+
+    def _expire(self, stage: PluginStage) -> None:
+        """End a process, unless it was taken while this timer rang, and perhaps given back to wait for another."""
+        with self._lock:
+            if self._idle.get(stage) is not threading.current_thread():
                 return
-            self._idle.remove(stage)
+            del self._idle[stage]
         stage.close()
 
 

@@ -9,6 +9,7 @@ from hearth.discovery import Plugin, PluginType
 from hearth.herder.definition import DefinitionMaker
 from hearth.herder.description import Describer
 from hearth.herder.enrichment import Enrichment
+from hearth.herder.examination import Examination
 from hearth.herder.override import OverridePolicy
 from hearth.herder.plugin import CONNECTOR_TYPES, PluginDirectory, VersionNotFound
 from hearth.herder.result import Section, connector_section, merge, prefixed_section
@@ -23,7 +24,6 @@ from hearth_api import (
     ConfigValue,
     ConnectError,
     NotFoundError,
-    PluginError,
     config_def_to_json,
     config_key_to_json,
 )
@@ -49,11 +49,11 @@ class Validator:
     def __init__(self, directory: PluginDirectory, worker: WorkerConfig, pool: StagePool) -> None:
         self._directory = directory
         self._pool = pool
+        self._worker = worker
         self._policy = OverridePolicy(worker)
         self._describer = Describer(directory)
         self._maker = DefinitionMaker(directory, worker)
         self._plain = DefinitionMaker(directory, None)
-        self._enrichment = Enrichment(directory, self._maker, self._describer)
 
     def validate(self, config: Config) -> dict[str, Any]:
         """Return a ConfigInfos; raises ConfigError when the connector itself is not named or not there."""
@@ -65,12 +65,14 @@ class Validator:
             plugin = self._directory.connector(config)
         except VersionNotFound as error:
             return merge(class_name, [self._without_version(config, str(error))])
+        examination = Examination(self._directory, self._describer, self._pool, self._worker, config)
+        said = self._said(plugin, config)  # first: other plugins of its bundle are then asked in the same process
         definition = self._maker.definition(plugin.type, config)
-        self._enrichment.add_to(definition, config)
-        values = _framework_values(plugin, definition, config)
+        told = Enrichment(self._directory, self._maker, examination, config).add_to(definition)
+        values = _framework_values(plugin, definition, config, told)
         self._maker.check_versions(config, values)
-        converters = self._converters(config, values)  # may find fault with the keys that name them
-        connector = self._connector(plugin, config, definition, values)
+        converters = self._converters(config, values, examination)  # may find fault with the keys that name them
+        connector = connector_section(definition, values, *said)
         return merge(class_name, [connector, *self._overrides(plugin, config), *converters])
 
     def plugin_keys(self, name: str, version: str | None) -> list[dict[str, Any]]:
@@ -109,26 +111,18 @@ class Validator:
             values[name].add_error_message(message)
         return connector_section(definition, values, [], [])
 
-    def _connector(
-        self, plugin: Plugin, config: Config, definition: ConfigDef, values: Mapping[str, ConfigValue]
-    ) -> Section:
-        keys, own_values = self._ask(plugin, lambda stage: stage.validate(config))
+    def _said(self, plugin: Plugin, config: Config) -> tuple[list[Any], list[Any]]:
+        """Return the connector's own keys and values."""
+        keys, values = self._ask(plugin, lambda stage: stage.validate(config))
         if keys is None:
             raise ConfigError(f"{plugin.class_name}.config() must return a ConfigDef that is not null.")
-        if own_values is None:
+        if values is None:
             raise ConfigError(f"{plugin.class_name}.validate() must return a Config that is not null.")
-        return connector_section(definition, values, keys, own_values)
+        return keys, values
 
     def _ask(self, plugin: Plugin, question: Callable[[ConnectorStage], T]) -> T:
-        """Ask an instance of a connector that is not running; one that fails to answer is not asked again."""
-        stage = self._pool.take(plugin, self._directory.environment(plugin))
-        try:
-            answer = question(stage)
-        except PluginError:
-            stage.close()
-            raise
-        self._pool.give(stage)
-        return answer
+        """Ask an instance of a connector that is not running."""
+        return self._pool.ask(self._pool.take(plugin, self._directory.environment(plugin)), question)
 
     def _overrides(self, plugin: Plugin, config: Config) -> list[Section]:
         """Return the sections of the clients that the connector's tasks use."""
@@ -145,27 +139,31 @@ class Validator:
             for prefix in (f"{client}.override." for client, is_used in used.items() if is_used)
         ]
 
-    def _converters(self, config: Config, values: Mapping[str, ConfigValue]) -> list[Section]:
+    def _converters(
+        self, config: Config, values: Mapping[str, ConfigValue], examination: Examination
+    ) -> list[Section]:
         """Return the sections of the converters the connector has of its own, those with errors left out."""
         sections = []
         for role, use in CONVERTER_WORDS.items():
             if config.get(role) is None or values[role].error_messages:
                 continue
+            settings = {"converter.type": use, **_below(config, f"{role}.")}
             try:
                 plugin = self._directory.plugin(values[role].value, config.get(f"{role}.plugin.version"))
-                definition = self._describer.definition(plugin)
+                examined = examination.of(plugin, settings)
             except ConnectError as error:
                 message = f"Failed to load ConfigDef from {role.replace('.', ' ')}: {error}"
                 values[role].add_error_message(message)
                 continue
-            settings = {"converter.type": use, **_below(config, f"{role}.")}
-            sections.append(prefixed_section(f"{role}.", definition, definition.validate(settings)))
+            sections.append(prefixed_section(f"{role}.", examined.definition, examined.validate(settings)))
         return sections
 
 
-def _framework_values(plugin: Plugin, definition: ConfigDef, config: Config) -> dict[str, ConfigValue]:
+def _framework_values(
+    plugin: Plugin, definition: ConfigDef, config: Config, told: Mapping[str, ConfigValue]
+) -> dict[str, ConfigValue]:
     """Return the values of the framework's keys with what is wrong with each and between them."""
-    values = definition.validate_all(config)
+    values = {**definition.validate_all(config), **told}
     if plugin.type is PluginType.SINK:
         check_topics(config, values)
     for name, value in config.items():

@@ -98,6 +98,21 @@ def test_plugin_that_raises_is_an_error_with_its_own_trace(started: Started) -> 
     stage.call("ping")
 
 
+def test_any_plugin_is_asked_of_its_settings_beside_a_connector(started: Started) -> None:
+    """One process serves a whole environment while a configuration is validated."""
+    stage = started()
+    stage.await_hello()
+    stage.call("connector.load", {"python": CONNECTOR})
+    args = {"python": "misbehaving:Misbehave", "prefix": "t.", "config": {"t.misbehave.after": "soon"}}
+    values = stage.call("validate", {**args, "type": "transformation"}).args["values"]
+    assert {value["name"]: value["errors"] for value in values if value["errors"]} == {
+        "t.misbehave.after": ["Invalid value soon for configuration t.misbehave.after: Not a number of type INT"]
+    }
+    with pytest.raises(RemoteError, match="is declared as predicate and is no Predicate"):
+        stage.call("validate", {**args, "type": "predicate"})
+    assert stage.call("connector.validate", {"config": {}}).args["values"]
+
+
 def test_process_that_exits_is_told_from_one_that_raises(started: Started) -> None:
     """``os._exit`` in a plugin ends the stage only, and the error says with which status."""
     with pytest.raises(StageDied, match="the stage process of test-0 exited with 3"):

@@ -17,6 +17,7 @@ from hearth_api import (
     ConfigDef,
     ConfigType,
     Importance,
+    Lambda,
     SinkConnector,
     SinkTask,
     SourceConnector,
@@ -70,6 +71,11 @@ class Misbehaviour:
         taken = []
         while True:
             taken.append(bytearray(16 << 20))
+
+
+def misbehave_now(name, value) -> None:
+    """Misbehave while a value is checked."""
+    Misbehaviour({"misbehave.how": value, "misbehave.where": "validate"})("validate")
 
 
 class Misbehaving:
@@ -164,7 +170,8 @@ class Misbehave(Transformation):
     """Passes records on, until it misbehaves."""
 
     def config(self) -> ConfigDef:
-        return definition()
+        check = Lambda(misbehave_now, "nothing that the host should survive")
+        return definition().define("misbehave.now", ConfigType.STRING, "", check, Importance.LOW, "In which way.")
 
     def configure(self, configs) -> None:
         self._misbehave = Misbehaviour({"misbehave.where": "apply", **configs})

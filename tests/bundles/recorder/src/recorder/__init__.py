@@ -1,4 +1,4 @@
-"""A sink that writes every call it gets as one line of JSON to ``journal``, and a predicate on values.
+"""A sink that writes every call it gets as one line of JSON to ``journal``, a predicate on values and a transformation.
 
 ``retry.at`` and ``retry.times``: put raises RetriableError so often when the records hold that offset. ``rewind.at``:
 when the records hold that offset for the first time, the task asks to read from the first offset again.
@@ -11,15 +11,18 @@ import json
 import os
 
 from hearth_api import (
+    STRING_SCHEMA,
     ConfigDef,
     ConfigType,
     Importance,
     OffsetAndMetadata,
     Predicate,
+    Range,
     RetriableError,
     SinkConnector,
     SinkTask,
     TopicPartition,
+    Transformation,
 )
 
 LOW = Importance.LOW
@@ -116,6 +119,26 @@ class EndsWith(Predicate):
 
     def test(self, record) -> bool:
         return str(record.value).endswith(self._text)
+
+    def close(self) -> None:
+        return
+
+
+class Append(Transformation):
+    """Appends a text to the value, so many times."""
+
+    def config(self) -> ConfigDef:
+        return (
+            ConfigDef()
+            .define("text", ConfigType.STRING, importance=Importance.HIGH, doc="The text to append.")
+            .define("times", ConfigType.INT, 1, Range.at_least(1), LOW, "How many times.", "Repetition", 0)
+        )
+
+    def configure(self, configs) -> None:
+        self._text = configs["text"] * int(configs.get("times", 1))
+
+    def apply(self, record):
+        return record.new_record(value_schema=STRING_SCHEMA, value=f"{record.value}{self._text}")
 
     def close(self) -> None:
         return

@@ -1,0 +1,75 @@
+"""Configurations of plugins in bundles are checked before anything starts, as those of plugins of the host."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.integration.conftest import Host
+
+HOIST = "org.apache.kafka.connect.transforms.HoistField$Value"
+
+
+def sink(name: str, journal: Path, **settings: str) -> dict[str, str]:
+    """Return a sink with a transformation `a`; underscores in keys stand for dots."""
+    config = {"name": name, "connector.class": "org.example.RecorderSinkConnector", "topics": name}
+    changes = {key.replace("_", "."): value for key, value in settings.items()}
+    return {**config, "journal": str(journal), "transforms": "a", **changes}
+
+
+def refused(host: Host, config: dict[str, str]) -> list[str]:
+    """Create a connector, which is refused, and return the messages."""
+    answer = host.rest.create(config)
+    assert answer.status == 400, answer
+    assert answer.json["error_code"] == 400
+    assert config["name"] not in host.rest.call("GET", "/connectors").json
+    first, *messages, last = str(answer.json["message"]).split("\n")
+    assert first == f"Connector configuration is invalid and contains the following {len(messages)} error(s):"
+    assert last.startswith("You can also find the above list of errors at the endpoint")
+    return messages
+
+
+@pytest.mark.parametrize(("type_", "key"), [("org.example.Append", "text"), (HOIST, "field")])
+def test_a_transformation_without_its_required_key_is_refused(
+    host: Host, name: str, tmp_path: Path, type_: str, key: str
+) -> None:
+    """Whether it is in a bundle or installed with the host."""
+    assert refused(host, sink(name, tmp_path / "journal", transforms_a_type=type_)) == [
+        f'Missing required configuration "transforms.a.{key}" which has no default value.'
+    ]
+
+
+def test_the_checks_of_a_bundles_transformation_are_its_own(host: Host, name: str, tmp_path: Path) -> None:
+    """The check runs in its process; its message has the plugin's name of the key, as in Kafka."""
+    settings = {"transforms_a_type": "org.example.Append", "transforms_a_text": "!", "transforms_a_times": "0"}
+    config = sink(name, tmp_path / "journal", **settings)
+    message = "Invalid value 0 for configuration times: Value must be at least 1"
+    assert refused(host, config) == [message]
+    result = host.rest.call("PUT", "/connector-plugins/RecorderSinkConnector/config/validate", config).json
+    assert result["error_count"] == 1
+    assert "Transforms: a: Repetition" in result["groups"]
+    found = next(each for each in result["configs"] if each["value"]["name"] == "transforms.a.times")
+    assert found["definition"]["group"] == "Transforms: a: Repetition"
+    assert found["value"]["errors"] == [message]
+
+
+@pytest.mark.parametrize(
+    ("how", "says"),
+    [
+        ("raise", "RuntimeError: raised in validate as configured"),
+        ("exit", "the stage process of org.example.Misbehave exited with 3"),
+        ("kill", "the stage process of org.example.Misbehave was killed by signal 9"),
+        ("hang", "the stage process of org.example.Misbehave did not answer 'validate' within 2 s"),
+    ],
+)
+def test_a_transformation_that_misbehaves_in_a_check_is_refused(
+    host: Host, name: str, tmp_path: Path, how: str, says: str
+) -> None:
+    """The key that names it says why, and the host goes on answering."""
+    settings = {"transforms_a_type": "org.example.Misbehave", "transforms_a_misbehave_now": how}
+    config = sink(name, tmp_path / "journal", plugin_call_timeout_ms="2000", **settings)
+    assert refused(host, config) == [
+        "Invalid value class org.example.Misbehave for configuration transforms.a.type: "
+        f"Error getting config definition from Transformation: {says}"
+    ]

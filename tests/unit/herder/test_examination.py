@@ -1,0 +1,253 @@
+"""Plugins of bundles check their settings in their own process, and the answer is that of plugins of the host."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hearth.discovery import Bundle, Catalogue, PluginType
+from hearth.discovery.catalogue import read
+from hearth.herder import examination
+from hearth.herder.plugin import PluginDirectory
+from hearth.herder.result import complaint
+from hearth.herder.stage import StagePool
+from hearth.herder.validation import Validator
+from hearth.isolation.environment import EnvironmentStore
+from hearth.runtime.config import WorkerConfig
+from tests.bundles import build
+from tests.peer.rest import eventually
+from tests.unit.herder import catalogue as known
+from tests.unit.herder import stand_in
+from tests.unit.herder.catalogue import CLASSES, CONNECT, GOLDEN, SOURCE, WORKER
+
+MINIMAL = GOLDEN["cases"]["source minimal"]["config"]
+CASES = {
+    name: case["config"]
+    for name, case in GOLDEN["cases"].items()
+    if "message" not in case and any(word in str(case["config"]) for word in ("transforms", "predicates", "converter"))
+}
+BUNDLED = """
+import os, time
+from hearth_api import ConfigDef, ConfigType, Converter, HeaderConverter, Lambda, Predicate, Transformation
+import stand_in
+from stand_in import Source
+
+def of(keys, *kinds):
+    made = type(keys.__name__, (keys, *kinds), {})
+    made.__abstractmethods__ = frozenset()
+    return made
+
+RegexRouter, HoistField, InsertField = (
+    of(each, Transformation) for each in (stand_in.RegexRouter, stand_in.HoistField, stand_in.InsertField)
+)
+TopicNameMatches = of(stand_in.TopicNameMatches, Predicate)
+JsonConverter, StringConverter, SimpleHeaderConverter = (
+    of(each, Converter, HeaderConverter)
+    for each in (stand_in.JsonConverter, stand_in.StringConverter, stand_in.SimpleHeaderConverter)
+)
+
+def do(name, value):
+    stand_in._do("now", {"do.now": value})
+
+class Doing:
+    def config(self):
+        return ConfigDef().define("now", ConfigType.STRING, "", Lambda(do, "any"))
+
+Doer = of(Doing, Transformation)
+ConverterDoer = of(Doing, Converter)
+
+class Saying:
+    def config(self):
+        return None
+
+Silent = of(Saying, Transformation)
+"""
+DOERS = {
+    "org.example.Doer": (PluginType.TRANSFORMATION, "Doer"),
+    "org.example.Silent": (PluginType.TRANSFORMATION, "Silent"),
+    "org.example.ConverterDoer": (PluginType.CONVERTER, "ConverterDoer"),
+    "org.example.Missing": (PluginType.PREDICATE, "NotThere"),
+}
+HANGING = {"type": "org.example.Doer", "now": "hang"}
+
+
+@pytest.fixture(scope="module")
+def bundle(tmp_path_factory: pytest.TempPathFactory) -> Bundle:
+    """Lay out a bundle with the stand-ins of this folder and plugins that fail."""
+    site = tmp_path_factory.mktemp("site")
+    build.site(site, "bundled", groups={"hearth.transformations": {"org.example.Doer": "bundled:Doer"}})
+    (site / "bundled.py").write_text(BUNDLED)
+    shutil.copy(stand_in.__file__, site / "stand_in.py")
+    found = read(site)
+    assert isinstance(found, Bundle)
+    return found
+
+
+def catalogue(bundle: Bundle) -> Catalogue:
+    """Return the stand-ins for Kafka's plugins, all but connectors moved to a bundle, and those that fail."""
+    moved = {CONNECT + name: class_name for name, class_name in CLASSES.items()}
+    plugins = [
+        replace(each, bundle=bundle, python=f"bundled:{moved[each.class_name]}") if each.class_name in moved else each
+        for each in known.catalogue().plugins
+    ]
+    for class_name, (type_, python) in DOERS.items():
+        plugins.append(replace(known.plugin(class_name, type_, ""), bundle=bundle, python=f"bundled:{python}"))
+    own = known.plugin("org.example.BundledSource", PluginType.SOURCE, "")
+    return Catalogue([*plugins, replace(own, bundle=bundle, python="bundled:Source")])
+
+
+@pytest.fixture
+def pool() -> Iterator[StagePool]:
+    """Provide the processes of a validator."""
+    made = StagePool()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def validator(bundle: Bundle, pool: StagePool, tmp_path: Path) -> Validator:
+    """Make a validator whose converters and transformations are in a bundle."""
+    found = catalogue(bundle)
+    return Validator(PluginDirectory(lambda: found, EnvironmentStore(tmp_path)), WorkerConfig(WORKER), pool)
+
+
+def complaints(result: dict[str, Any]) -> dict[str, list[str]]:
+    """Return the messages of all keys that have any."""
+    values = [config["value"] for config in result["configs"]]
+    return {value["name"]: value["errors"] for value in values if value["errors"]}
+
+
+def doing(deed: str, **more: str) -> dict[str, str]:
+    """Return a configuration whose transformation fails while it checks a key."""
+    return {**MINIMAL, "transforms": "d", "transforms.d.type": "org.example.Doer", "transforms.d.now": deed, **more}
+
+
+def test_the_answer_is_that_of_plugins_of_the_host(validator: Validator, tmp_path: Path) -> None:
+    """Order, groups, definitions, values, suggestions, visibility and messages, for every case of Kafka's answers."""
+    pool = StagePool()
+    beside = Validator(known.directory(tmp_path / "beside"), WorkerConfig(WORKER), pool)
+    try:
+        for name, config in CASES.items():
+            ours, hosts = validator.validate(config), beside.validate(config)
+            for config_info in (*ours["configs"], *hosts["configs"]):
+                if str(config_info["value"]["name"]).endswith(("type", "converter")):
+                    del config_info["value"]["recommended_values"]  # plugins that are there for this test
+            assert ours == hosts, name
+    finally:
+        pool.close()
+
+
+def test_a_missing_key_is_told_in_kafkas_words(validator: Validator) -> None:
+    """Before any task starts."""
+    config = {**MINIMAL, "transforms": "h", "transforms.h.type": f"{CONNECT}transforms.HoistField$Value"}
+    assert complaint(validator.validate(config)) == (
+        "Connector configuration is invalid and contains the following 1 error(s):\n"
+        'Missing required configuration "transforms.h.field" which has no default value.\n'
+        "You can also find the above list of errors at the endpoint "
+        "`/connector-plugins/{connectorType}/config/validate`"
+    )
+
+
+@pytest.mark.parametrize(
+    ("deed", "says"),
+    [
+        ("raise", "RuntimeError: now does not work today"),
+        ("exit", "the stage process of org.example.Doer exited with 7"),
+        ("hang", "the stage process of org.example.Doer did not answer 'validate' within 1 s"),
+    ],
+)
+def test_a_plugin_that_fails_is_an_error_of_the_key_that_names_it(validator: Validator, deed: str, says: str) -> None:
+    """In Kafka's words for a class that cannot be asked; the next validation gets a process that works."""
+    begun = time.monotonic()
+    result = validator.validate(doing(deed, **{"plugin.call.timeout.ms": "1000"}))
+    assert complaints(result) == {
+        "transforms.d.type": [
+            "Invalid value class org.example.Doer for configuration transforms.d.type: "
+            f"Error getting config definition from Transformation: {says}"
+        ]
+    }
+    assert time.monotonic() - begun < 30
+    assert complaint(validator.validate(doing(""))) is None
+
+
+def test_plugins_that_hang_share_the_time_of_one(validator: Validator, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever waits for the validation waits no longer for many, and hears of each."""
+    monkeypatch.setattr(examination, "CALL_SECONDS", 2.0)
+    more = {f"transforms.{alias}.{key}": value for alias in "ab" for key, value in HANGING.items()}
+    found = complaints(validator.validate({**MINIMAL, "transforms": "a,b", **more}))
+    assert list(found) == ["transforms.a.type", "transforms.b.type"]
+    assert "did not answer 'validate' within" in found["transforms.a.type"][0]
+    assert found["transforms.b.type"][0].endswith("within 1 s")
+
+
+@pytest.mark.parametrize(
+    ("class_name", "listed", "interface", "says"),
+    [
+        ("org.example.Silent", "transforms", "Transformation", "must return a ConfigDef that is not null."),
+        ("org.example.Missing", "predicates", "Predicate", "module 'bundled' has no attribute 'NotThere'"),
+    ],
+)
+def test_a_class_that_has_no_definition_is_an_error_of_its_key(
+    validator: Validator, class_name: str, listed: str, interface: str, says: str
+) -> None:
+    """Nothing is left out in silence."""
+    result = validator.validate({**MINIMAL, listed: "a", f"{listed}.a.type": class_name})
+    ((name, messages),) = complaints(result).items()
+    assert name == f"{listed}.a.type"
+    assert f"Error getting config definition from {interface}: " in messages[0]
+    assert says in messages[0]
+
+
+def test_a_converter_that_fails_is_an_error_of_its_key(validator: Validator) -> None:
+    """In Kafka's words for converters."""
+    config = {**MINIMAL, "key.converter": "org.example.ConverterDoer", "key.converter.now": "raise"}
+    assert complaints(validator.validate(config)) == {
+        "key.converter": ["Failed to load ConfigDef from key converter: RuntimeError: now does not work today"]
+    }
+
+
+def test_a_limit_that_is_no_number_is_not_the_validations_affair(validator: Validator) -> None:
+    """The task refuses it."""
+    assert complaint(validator.validate(doing("", **{"plugin.call.timeout.ms": "soon"}))) is None
+
+
+def test_plugins_of_one_environment_share_a_process_with_their_connector(
+    validator: Validator, pool: StagePool
+) -> None:
+    """However many there are, also with converters."""
+    config = doing("", **{"connector.class": "org.example.BundledSource"})
+    config.update({"predicates": "p", "predicates.p.type": f"{CONNECT}transforms.predicates.TopicNameMatches"})
+    config.update({"predicates.p.pattern": "a", "value.converter": f"{CONNECT}json.JsonConverter"})
+    assert complaint(validator.validate(config)) is None
+    assert len(pool._made) == 1
+
+
+def test_plugins_of_the_host_are_given_no_process(tmp_path: Path, pool: StagePool) -> None:
+    """Only the connector has one, as ever."""
+    beside = Validator(known.directory(tmp_path), WorkerConfig(WORKER), pool)
+    config = {**MINIMAL, "transforms": "h", "transforms.h.type": f"{CONNECT}transforms.HoistField$Value"}
+    beside.validate({**config, "transforms.h.field": "f", "value.converter": f"{CONNECT}json.JsonConverter"})
+    assert [stage.plugin.class_name for stage in pool._made] == [SOURCE]  # type: ignore[attr-defined]
+
+
+def test_a_process_given_back_again_waits_its_full_time(bundle: Bundle, tmp_path: Path) -> None:
+    """Each question to it begins its time anew, and of many questions one timer is left."""
+    pool, environment = StagePool(idle_seconds=0.6), EnvironmentStore(tmp_path).ensure(bundle)
+    stage, before = pool.take_any(environment, "first"), threading.active_count()
+    try:
+        for _ in range(8):
+            pool.give(stage)
+            time.sleep(0.1)
+            assert pool.take_any(environment, "another") is stage
+        pool.give(stage)
+        assert threading.active_count() <= before + 2
+        assert eventually(lambda: not stage.is_alive, 10)
+    finally:
+        pool.close()
