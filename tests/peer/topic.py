@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -37,13 +37,14 @@ class Topics:
         self.bootstrap_servers = bootstrap_servers
         self._admin: Any = AdminClient({"bootstrap.servers": bootstrap_servers, "log_level": 2})
 
-    def create(self, name: str, partitions: int = 1) -> None:
+    def create(self, name: str, partitions: int = 1, settings: Mapping[str, str] | None = None) -> None:
         """Create a topic; one of this name that is being deleted is waited for."""
-        made = eventually(lambda: self._create_unless_there(name, partitions), _TIMEOUT)
+        wanted = NewTopic(name, partitions, 1, config=dict(settings or {}))
+        made = eventually(lambda: self._create_unless_there(wanted), _TIMEOUT)
         assert made, f"topic {name} still exists"
 
-    def _create_unless_there(self, name: str, partitions: int) -> bool:
-        future = self._admin.create_topics([NewTopic(name, partitions, 1)])[name]
+    def _create_unless_there(self, wanted: Any) -> bool:
+        future = self._admin.create_topics([wanted])[wanted.topic]
         return _succeeds(future, KafkaError.TOPIC_ALREADY_EXISTS)
 
     def delete(self, names: Iterable[str]) -> None:

@@ -48,8 +48,8 @@ class SinkLoop:
         self.inbox: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._spec, self._settings, self._link = spec, settings, link
         self._asked_most = most
+        self._subscription = Subscription(spec.config, consumer)
         self._consumer = Consumer(consumer, self._on_assign, self._on_revoke)
-        self._subscription = Subscription(spec.config, self._consumer, consumer)
         self._tolerance = Tolerance(spec.config, settings.reporters)
         self._columns: list[str] | None = None
         self._assigned: set[TopicPartition] = set()
@@ -82,7 +82,7 @@ class SinkLoop:
         )
         default = MOST_MESSAGES if answer["is_batch"] else JAVA_MAX_POLL_RECORDS
         self._most = int(self._asked_most) if self._asked_most else default
-        self._subscription.begin()
+        self._subscription.begin(self._consumer)
 
     def answer(self, request: Request) -> None:
         """Take what the stage sends; runs on the stage's reader thread."""
@@ -103,7 +103,7 @@ class SinkLoop:
             while not self._is_stopping:
                 self._serve_inbox()
                 self._rewind_when_asked()
-                self._subscription.renew()
+                self._subscription.renew(self._consumer)
                 incoming = self._consumer.poll(int(self._patience() * 1000), self._most)
                 self._put(self._convert(incoming))
                 self._commit_when_due()

@@ -27,28 +27,27 @@ class Subscription:
     patterns only, so topics are matched here, each time metadata grows old (``metadata.max.age.ms``).
     """
 
-    def __init__(self, config: Mapping[str, str], consumer: Consumer, settings: Mapping[str, str]) -> None:
-        self._consumer = consumer
+    def __init__(self, config: Mapping[str, str], settings: Mapping[str, str]) -> None:
         self._topics = [topic.strip() for topic in config.get("topics", "").split(",") if topic.strip()]
         self._pattern = None if self._topics else compile_pattern(config["topics.regex"])
         self._hidden = [re.compile(each) for each in settings.get(HIDDEN_TOPICS, "").split(",") if each]
         self._seconds = int(settings.get(METADATA_AGE, _DEFAULT_AGE_MS)) / 1000
         self._due = 0.0
 
-    def begin(self) -> None:
+    def begin(self, consumer: Consumer) -> None:
         """Subscribe for the first time, which joins the group, even where no topic matches yet."""
         if self._pattern is None:
-            self._consumer.subscribe(self._topics)
-        elif not self.renew():
-            self._consumer.subscribe([_NO_TOPIC])
+            consumer.subscribe(self._topics)
+        elif not self.renew(consumer):
+            consumer.subscribe([_NO_TOPIC])
 
-    def renew(self) -> bool:
+    def renew(self, consumer: Consumer) -> bool:
         """Match the pattern anew when that is due; returns whether the subscription changed."""
         if self._pattern is None or time.monotonic() < self._due:
             return False
         self._due = time.monotonic() + self._seconds
         try:
-            names = self._consumer.topic_names(_WAIT_MS)
+            names = consumer.topic_names(_WAIT_MS)
         except KafkaError as error:  # the broker is away: the next look may find it
             log.warning("topics are not matched with %s now: %s", self._pattern.pattern, error)
             self._due = time.monotonic() + min(self._seconds, _WAIT_MS / 1000)
@@ -58,5 +57,5 @@ class Subscription:
         if matching == self._topics:
             return False
         self._topics = matching
-        self._consumer.subscribe(matching or [_NO_TOPIC])
+        consumer.subscribe(matching or [_NO_TOPIC])
         return True

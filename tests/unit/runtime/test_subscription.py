@@ -26,15 +26,15 @@ class Reader:
         self.topics: set[str] = set()
         settings = {"bootstrap.servers": servers, "group.id": f"sub-{next(_numbers)}", METADATA_AGE: age_ms}
         settings[HIDDEN_TOPICS] = "^__consumer_offsets$"
+        self.subscription = Subscription(config, settings)
         self.consumer = Consumer(settings, self._add, self._remove)
-        self.subscription = Subscription(config, self.consumer, settings)
-        self.subscription.begin()
+        self.subscription.begin(self.consumer)
 
     def reads(self, topics: set[str]) -> bool:
         """Poll until exactly these topics are assigned."""
         deadline = time.monotonic() + WAIT
         while self.topics != topics and time.monotonic() < deadline:
-            self.subscription.renew()
+            self.subscription.renew(self.consumer)
             self.consumer.poll(50)
         return self.topics == topics
 

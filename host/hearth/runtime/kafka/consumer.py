@@ -15,6 +15,7 @@ from hearth.runtime.kafka.library import (
     ERR_ASSIGN_PARTITIONS,
     ERR_FATAL,
     ERR_PARTITION_EOF,
+    FETCHED,
     OK,
     KafkaError,
     MetadataStruct,
@@ -57,7 +58,7 @@ class Consumer:
 
     ``on_assign`` and ``on_revoke`` run on the polling thread inside ``poll`` and ``close``. ``on_revoke`` gets a
     second argument: whether the partitions are lost, so that nothing may be committed for them. What they raise is
-    raised again by that ``poll``. ``wants_timestamps`` may be unset where nobody reads them: each costs a call.
+    raised again by that ``poll``. ``wants_timestamps`` may be unset where nobody reads them: each may cost a call.
     """
 
     wants_timestamps = True
@@ -69,6 +70,7 @@ class Consumer:
         on_revoke: Callable[[list[TopicPartition], bool], None],
     ) -> None:
         self._library = library()
+        self._message_type = self._library.message_type
         self._on_assign, self._on_revoke = on_assign, on_revoke
         self._raised: BaseException | None = None
         self._is_closing = False
@@ -200,7 +202,7 @@ class Consumer:
             raise error
 
     def _read(self, pointers: Any) -> list[Incoming]:
-        rows = messages(pointers)
+        rows = messages(pointers, self._message_type)
         if self._revoked and self._is_revoked(rows[0]):
             rows, pointers = rows[1:], pointers[1:]
         if rows["error"].any():
@@ -230,25 +232,32 @@ class Consumer:
             rows["offset"],
             gather_nullable(rows["key"], rows["key_size"]),
             gather_nullable(rows["value"], rows["value_size"]),
-            *self._read_timestamps(addresses),
-            self._read_headers(addresses),
+            *self._read_timestamps(rows, addresses),
+            self._read_headers(rows, addresses),
         )
 
-    def _read_timestamps(self, addresses: list[int]) -> tuple[Any, int]:
+    def _read_timestamps(self, rows: Any, addresses: list[int]) -> tuple[Any, int]:
         if not self.wants_timestamps:
             return None, 0
-        self._library.message_timestamp(addresses[0], ctypes.addressof(self._kind))  # a topic has one kind
+        if self._message_type is FETCHED:
+            return rows["timestamp"], int(rows["timestamp_type"][0])  # a topic has one kind
+        self._library.message_timestamp(addresses[0], ctypes.addressof(self._kind))
         stamps = map(self._library.message_timestamp, addresses, repeat(None))
         return np.fromiter(stamps, np.int64, len(addresses)), self._kind.value
 
-    def _read_headers(self, addresses: list[int]) -> dict[int, list[tuple[str, bytes | None]]]:
+    def _read_headers(self, rows: Any, addresses: list[int]) -> dict[int, list[tuple[str, bytes | None]]]:
         where = ctypes.addressof(self._headers)
-        errors = map(self._library.message_headers, addresses, repeat(where))
         found = {}
-        for row in np.flatnonzero(np.fromiter(errors, np.int32, len(addresses)) == 0).tolist():
-            self._library.message_headers(addresses[row], where)
+        for row in self._rows_with_headers(rows, addresses, where).tolist():
+            check(self._library.message_headers(addresses[row], where))
             found[row] = self._header_list(self._headers.value)
         return found
+
+    def _rows_with_headers(self, rows: Any, addresses: list[int], where: int) -> Any:
+        if self._message_type is FETCHED:
+            return np.flatnonzero(rows["headers_size"] > 1)  # one byte tells that there are none
+        errors = map(self._library.message_headers, addresses, repeat(where))
+        return np.flatnonzero(np.fromiter(errors, np.int32, len(addresses)) == 0)
 
     def _header_list(self, headers: int | None) -> list[tuple[str, bytes | None]]:
         name, value, size = ctypes.c_char_p(), ctypes.c_void_p(), ctypes.c_size_t()

@@ -47,6 +47,24 @@ MESSAGE = np.dtype(
 )
 """``rd_kafka_message_t`` on a 64-bit platform."""
 
+FETCHED = np.dtype(
+    [
+        *((name, MESSAGE[name]) for name in MESSAGE.names or ()),
+        ("_link", "V16"),
+        ("_flags", "i4"),
+        ("timestamp_type", "i4"),
+        ("timestamp", "i8"),
+        ("parsed_headers", "i8"),
+        ("_status", "i8"),
+        ("headers_size", "i4"),
+        ("_rest", "V4"),
+    ]
+)
+"""``rd_kafka_msg_t``, which begins with the message: librdkafka's own, so it counts for known versions only."""
+
+_KNOWN_FETCHED = (0x021000FF,)
+"""Versions (``rd_kafka_version``) whose ``FETCHED`` was compared with what the public functions say, see 0006."""
+
 
 class TopicPartitionStruct(ctypes.Structure):
     """``rd_kafka_topic_partition_t``."""
@@ -94,6 +112,7 @@ ErrorCallback = ctypes.CFUNCTYPE(None, c_void_p, c_int, c_char_p, c_void_p)
 LogCallback = ctypes.CFUNCTYPE(None, c_void_p, c_int, c_char_p, c_char_p)
 
 _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
+    "version": (c_int, []),
     "conf_new": (c_void_p, []),
     "conf_destroy": (None, [c_void_p]),
     "conf_set": (c_int, [c_void_p, c_char_p, c_char_p, c_char_p, c_size_t]),
@@ -172,6 +191,11 @@ class Library:
             function = getattr(quick if name in _PER_MESSAGE else waiting, f"rd_kafka_{name}")
             function.restype, function.argtypes = result, arguments
             setattr(self, name, function)
+
+    @property
+    def message_type(self) -> Any:
+        """Return the numpy type of a fetched message: ``FETCHED`` where this version's is known, else ``MESSAGE``."""
+        return FETCHED if self.version() in _KNOWN_FETCHED else MESSAGE
 
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(f"librdkafka's {name!r} is not declared in {__name__}")

@@ -68,11 +68,11 @@ def gather_nullable(addresses: Any, sizes: Any) -> Any:
     return gather(addresses[present], sizes[present]).cast(pa.binary()).take(indices)
 
 
-def messages(pointers: Any) -> Any:
-    """Copy the ``rd_kafka_message_t`` structures at ``pointers`` into one numpy array of ``MESSAGE``."""
+def messages(pointers: Any, type_: Any = MESSAGE) -> Any:
+    """Copy the ``rd_kafka_message_t`` structures at ``pointers`` into one numpy array of a structured type."""
     count = len(pointers)
-    structures = gather(pointers, np.full(count, MESSAGE.itemsize, np.int64))
-    return np.frombuffer(structures.buffers()[2], MESSAGE, count=count)
+    structures = gather(pointers, np.full(count, type_.itemsize, np.int64))
+    return np.frombuffer(structures.buffers()[2], type_, count=count)
 
 
 def locate(column: Any) -> tuple[Any, Any]:

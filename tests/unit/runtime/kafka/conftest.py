@@ -37,12 +37,12 @@ def topics(broker: KafkaBroker) -> Topics:
 
 
 @pytest.fixture
-def new_topic(topics: Topics) -> Callable[[int], str]:
-    """Make topics with names of their own."""
+def new_topic(topics: Topics) -> Callable[..., str]:
+    """Make topics with names of their own; other arguments are settings of the topic."""
 
-    def make(partitions: int = 1) -> str:
+    def make(partitions: int = 1, **settings: str) -> str:
         name = f"columns-{next(_numbers)}"
-        topics.create(name, partitions)
+        topics.create(name, partitions, settings)
         return name
 
     return make
