@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import itertools
 import traceback
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from hearth_api import (
     Batch,
     BatchSourceTask,
+    DataError,
     OffsetStorageReader,
     RecordMetadata,
     RetriableError,
@@ -24,7 +25,7 @@ from hearth_api import (
     records_to_batches,
 )
 from hearth_stage.channel import Channel, Reply, Request
-from hearth_stage.failure import ErrorInfo
+from hearth_stage.failure import ErrorInfo, Failure
 from hearth_stage.load import load_class, version_of
 from hearth_stage.order import number_rows
 from hearth_stage.transformation import Step, Transformations, steps_of
@@ -64,6 +65,10 @@ class StageSourceContext(SourceTaskContext):
     def transaction_context(self) -> None:
         """Return ``None``: this task writes without transactions (KIP-618 needs a distributed worker)."""
         return
+
+
+Polled = tuple[Batch, list[Failure]]
+"""A batch and, where its records do not fit their schemas, a failure for each of them."""
 
 
 class StageSource:
@@ -112,9 +117,9 @@ class StageSource:
     def poll(self) -> None:
         """Poll once and hand over what came; a task that raises is reported and not polled again."""
         try:
-            batches = self._poll()
-            if batches:
-                self._hand_over(batches)
+            polled = self._poll()
+            if polled:
+                self._hand_over(polled)
         except RetriableError:
             traceback.print_exc()  # and polled again, as Kafka Connect does
         except Exception as error:
@@ -149,17 +154,21 @@ class StageSource:
         if task is not None:
             task.stop()
 
-    def _poll(self) -> list[Batch]:
+    def _poll(self) -> list[Polled]:
+        """Return what the task has, batch by batch, with the records that cannot be what they say they are."""
         task = self._started()
         if isinstance(task, BatchSourceTask):
             batches = task.poll_batch() or []
             if self._wants_records:
                 self._remember(record for batch in batches for record in batch_to_source_records(batch))
-            return [batch for batch in batches if batch.num_rows]
+            return [(batch, []) for batch in batches if batch.num_rows]
         records = task.poll() or []
         if self._wants_records:
             self._remember(records)
-        return records_to_batches(records)
+        try:
+            return [(batch, []) for batch in records_to_batches(records)]
+        except DataError:
+            return list(_sorted_out(records, type(task)))
 
     def _remember(self, records: Iterable[SourceRecord]) -> None:
         """Number records as the runtime does, from 0 in the order they are handed over."""
@@ -170,11 +179,15 @@ class StageSource:
         assert self._task is not None, "the protocol starts a task before it is used"
         return self._task
 
-    def _hand_over(self, polled: list[Batch]) -> None:
+    def _hand_over(self, polled: list[Polled]) -> None:
         self._credit -= 1
         groups: list[dict[str, Any]] = []
         sent: list[Batch] = []
-        for batch in polled:
+        for batch, misfits in polled:
+            if misfits:
+                groups.append({"results": 0, "origin": True, "failures": [each.to_json() for each in misfits]})
+                sent.append(batch)
+                continue
             if not self._steps:
                 groups.append({"results": 1})
                 sent.append(batch)
@@ -184,3 +197,33 @@ class StageSource:
             groups.append({"results": len(outcome.batches), "origin": True, "failures": failures})
             sent += [batch, *outcome.batches]
         self._channel.notify("source.batches", {"groups": groups}, sent)
+
+
+def _sorted_out(records: Sequence[SourceRecord], task: type[SourceTask]) -> Iterator[Polled]:
+    """Yield the records in their order: those that fit as they are, the others without key, value and headers.
+
+    In Kafka Connect a converter finds that a record is not what its schemas say, so it is tolerated like any other
+    that cannot be converted.
+    """
+    class_name = f"{task.__module__}.{task.__qualname__}"
+    for is_fit, group in itertools.groupby(((each, _misfit(each)) for each in records), lambda pair: pair[1] is None):
+        pairs = list(group)
+        if is_fit:
+            yield from ((batch, []) for batch in records_to_batches([record for record, _ in pairs]))
+            continue
+        errors = (ErrorInfo.of(error) for _, error in pairs if error is not None)
+        for batch in records_to_batches([_emptied(record) for record, _ in pairs]):
+            rows = zip(range(batch.num_rows), errors)
+            yield batch, [Failure(row, "TASK_POLL", class_name, error) for row, error in rows]
+
+
+def _misfit(record: SourceRecord) -> DataError | None:
+    try:
+        records_to_batches([record])
+    except DataError as error:
+        return error
+    return None
+
+
+def _emptied(record: SourceRecord) -> SourceRecord:
+    return SourceRecord(record.source_partition, record.source_offset, record.topic)

@@ -66,6 +66,23 @@ def test_a_source_that_misbehaves_fails_alone(host: Host, topics: Topics, name: 
         assert words.format(name=name, where=where) in trace
 
 
+def test_a_record_that_is_not_what_its_schema_says_is_tolerated_like_any_other(
+    host: Host, topics: Topics, name: str
+) -> None:
+    """Where nothing is tolerated the task fails behind the records before it; else it is skipped, and done."""
+    config = misbehaving(name, SOURCE, misbehave_how="misfit")
+    assert host.rest.create(config).status == 201
+    trace = trace_of(host, name)
+    assert "Tolerance exceeded" in trace
+    assert "TASK_POLL with class misbehaving.MisbehavingSourceTask" in trace
+    assert [record.value for record in topics.read(name)] == [b"0", b"1"]
+    host.delete(name)
+    host.run(misbehaving(f"{name}-all", SOURCE, misbehave_how="misfit", errors_tolerance="all"))
+    assert eventually(lambda: topics.count(f"{name}-all") > 6, 30)
+    found = [int(record.value or b"") for record in topics.read(f"{name}-all")]
+    assert found == [number for number in range(found[-1] + 1) if number % 3 != 2]
+
+
 @pytest.mark.parametrize(("how", "where"), [("raise", "put"), ("exit", "put"), ("hang", "put"), ("kill", "flush")])
 def test_a_sink_that_misbehaves_fails_alone(host: Host, topics: Topics, name: str, how: str, where: str) -> None:
     """The same for sinks."""

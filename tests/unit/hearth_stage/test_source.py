@@ -164,6 +164,27 @@ def records(*values: str) -> list[SourceRecord]:
     ]
 
 
+def test_records_that_do_not_fit_their_schema_are_failures_in_their_place() -> None:
+    """They keep their position, so that it can be passed; the others are handed over as they are, in order."""
+    source, wire = started()
+    polled: list[Any] = records("a", "b", "c", "d")
+    polled[1] = polled[1].new_record(value=5)
+    polled[2] = polled[2].new_record(key_schema=STRING_SCHEMA, key=b"bytes", topic="other")
+    poll(source, polled)
+    ((op, args, batches),) = wire.sent
+    assert op == "source.batches"
+    assert [group.get("origin", False) for group in args["groups"]] == [False, True, True, False]
+    assert [group["results"] for group in args["groups"]] == [1, 0, 0, 1]
+    assert [(batch.topic, batch.column("source_offset").to_pylist()) for batch in batches] == [
+        (topic, [f'{{"position":{index}}}']) for index, topic in enumerate(("t", "t", "other", "t"))
+    ]
+    failures = [failure for group in args["groups"] for failure in group.get("failures", ())]
+    assert [(each["row"], each["stage"], each["class_name"]) for each in failures] == [
+        (0, "TASK_POLL", f"{__name__}.Task")
+    ] * 2
+    assert "STRING" in failures[0]["error"]["message"]
+
+
 def poll(source: StageSource, *answers: Any) -> None:
     """Poll once for each answer; an exception is raised by the task."""
     for answer in answers:

@@ -1,7 +1,7 @@
 """Plugins that misbehave on request: ``misbehave.how`` says how, ``misbehave.where`` in which method.
 
 How: ``raise``, ``exit`` (``os._exit(3)``), ``kill`` (SIGKILL to itself), ``hang``, ``hog`` (takes memory
-until there is none). Where: the name of a method, ``poll`` unless stated. ``misbehave.after`` calls of
+until there is none), ``misfit`` (a source that returns numbers as texts, every third time). Where: the name of a method, ``poll`` unless stated. ``misbehave.after`` calls of
 that method go well first.
 """
 
@@ -63,6 +63,9 @@ class Misbehaviour:
 
     def do_kill(self) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
+
+    def do_misfit(self) -> None:
+        """Leave it to the source, which has the records."""
 
     def do_hang(self) -> None:
         threading.Event().wait()
@@ -129,8 +132,8 @@ class MisbehavingSourceTask(SourceTask):
         time.sleep(0.01)
         number, self._next = self._next, self._next + 1
         offset = {"next": self._next}
-        text = str(number)
-        return [SourceRecord(self._partition, offset, self._topic, value_schema=STRING_SCHEMA, value=text)]
+        value = number if self._misbehave.how == "misfit" and number % 3 == 2 else str(number)
+        return [SourceRecord(self._partition, offset, self._topic, value_schema=STRING_SCHEMA, value=value)]
 
     def commit(self) -> None:
         self._misbehave("commit")
