@@ -22,10 +22,9 @@ def ship(context: Any, environment: Environment) -> None:
         content = Path(folder, "content")
         for index, path in enumerate(environment.paths):
             shutil.copytree(path, content / str(index), symlinks=False)
-        archive = shutil.make_archive(str(Path(folder, environment.key)), "zip", content)
-        kept = Path(tempfile.mkdtemp(prefix="hearth-ship-"), Path(archive).name)
-        shutil.move(archive, kept)
-    context.addArchive(f"{kept}#{environment.key}")
+        # executors fetch it as long as the application runs, whose own folder goes when that ends
+        archive = shutil.make_archive(str(Path(context._temp_dir, environment.key)), "zip", content)
+    context.addArchive(f"{archive}#{environment.key}")
 
 
 def unpacked(environment: Environment) -> Environment:
