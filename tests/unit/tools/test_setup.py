@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).parents[3]
+STEPS = ["venv", "--requirement", "--editable", "compileall", "hearth.spark.archive"]
+"""What tells the commands of a whole set-up apart, in their order."""
 
 
 @pytest.fixture
@@ -33,9 +35,7 @@ def setup(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     module.ran = []
 
     def run(command: list[str], **_: Any) -> Any:
-        module.ran.append(
-            next(word for word in command if word in ("venv", "--requirement", "--editable", "hearth.spark.archive"))
-        )
+        module.ran.append(next(word for word in command if word in STEPS))
         Path(module.python()).parent.mkdir(parents=True, exist_ok=True)
         Path(module.python()).touch()
         return types.SimpleNamespace(returncode=0)
@@ -47,9 +47,9 @@ def setup(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 def test_first_run_makes_everything_and_second_nothing(setup: Any) -> None:
     """The fingerprints say that nothing changed."""
     setup.main()
-    assert setup.ran == ["venv", "--requirement", "--editable", "hearth.spark.archive"]
+    assert setup.ran == STEPS
     setup.main()
-    assert len(setup.ran) == 4
+    assert len(setup.ran) == len(STEPS)
 
 
 def test_new_lock_rebuilds_the_environment(setup: Any) -> None:
@@ -59,7 +59,7 @@ def test_new_lock_rebuilds_the_environment(setup: Any) -> None:
     left_over.touch()
     Path(setup.LOCK).write_text("one==2")
     setup.main()
-    assert setup.ran[4:] == ["venv", "--requirement", "--editable", "hearth.spark.archive"]
+    assert setup.ran[len(STEPS) :] == STEPS
     assert not left_over.exists()
 
 
@@ -68,7 +68,7 @@ def test_changed_project_is_installed_again_alone(setup: Any) -> None:
     setup.main()
     Path(setup.ROOT, "plugins/json/pyproject.toml").write_text("changed")
     setup.main()
-    assert setup.ran[4:] == ["--editable", "hearth.spark.archive"]
+    assert setup.ran[len(STEPS) :] == STEPS[2:]
 
 
 def test_python_without_ensurepip_is_told_what_to_install(
