@@ -48,7 +48,7 @@ class Payloads:
         self.starts = offsets[:-1]
         self.ends = offsets[1:]
         quotes = np.flatnonzero(content == _QUOTE)
-        self.backslashes = np.empty(0, np.int64)
+        self.backslashes: Any = np.empty(0, np.int64)
         if b"\\" in content.tobytes():
             self.backslashes = np.flatnonzero(content == _BACKSLASH)
             quotes = _unescaped(quotes, self.backslashes, self.starts)
@@ -68,7 +68,7 @@ class Payloads:
         places = len(self.content) - len(literal) + 1
         if places <= 0:
             return False
-        windows = np.ndarray((places,), f"V{len(literal)}", self.content, strides=(1,))
+        windows: Any = np.ndarray((places,), f"V{len(literal)}", self.content, strides=(1,))
         # Not take(): it would first copy all windows into one piece.
         found = windows[np.minimum(at, places - 1)].tobytes()
         if found == literal * count:
