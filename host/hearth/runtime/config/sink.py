@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from hearth.runtime.config.connector import COMMON, ERRORS, ConnectorConfig
 from hearth_api import (
-    ConfigError,
     ConfigType,
     ConfigValue,
     Importance,
-    Lambda,
     PatternError,
+    Regex,
     ValidList,
     Width,
     compile_pattern,
@@ -23,13 +21,6 @@ from hearth_api.config import parse_type
 TOPICS = "topics"
 TOPICS_REGEX = "topics.regex"
 DEAD_LETTER_TOPIC = "errors.deadletterqueue.topic.name"
-
-
-def _compilable(name: str, value: Any) -> None:
-    try:
-        compile_pattern(value)
-    except PatternError as error:
-        raise ConfigError(name, value, f"Invalid regex: {error}") from error
 
 
 class SinkConnectorConfig(ConnectorConfig):
@@ -49,7 +40,7 @@ class SinkConnectorConfig(ConnectorConfig):
     topics_regex: str = key(
         "topics.regex",
         default="",
-        check=Lambda(_compilable, "valid regex"),
+        check=Regex(),
         importance=Importance.HIGH,
         doc="A regular expression; every topic whose whole name it matches is read. Give this or topics, not both.",
         group=COMMON,

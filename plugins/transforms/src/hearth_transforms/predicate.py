@@ -12,11 +12,11 @@ from hearth_api import (
     ConnectRecord,
     Importance,
     NonEmptyString,
+    Regex,
     Settings,
     compile_pattern,
     key,
 )
-from hearth_transforms.pattern import ValidPattern
 from hearth_transforms.plugin import KafkaPlugin
 
 
@@ -25,7 +25,7 @@ class TopicNameMatchesConfig(Settings):
 
     pattern: str = key(
         "pattern",
-        check=Composite(NonEmptyString(), ValidPattern()),
+        check=Composite(NonEmptyString(), Regex()),
         importance=Importance.MEDIUM,
         doc="Regular expression, in Java's syntax, that the whole topic of a record must match.",
     )

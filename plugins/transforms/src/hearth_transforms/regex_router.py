@@ -12,12 +12,12 @@ from hearth_api import (
     DataError,
     Importance,
     PatternError,
+    Regex,
     Settings,
     compile_pattern,
     compile_replacement,
     key,
 )
-from hearth_transforms.pattern import ValidPattern
 from hearth_transforms.plugin import KafkaPlugin
 from hearth_transforms.record_form import is_sink_batch
 from hearth_transforms.side import R
@@ -28,7 +28,7 @@ class RegexRouterConfig(Settings):
 
     regex: str = key(
         "regex",
-        check=ValidPattern(),
+        check=Regex(),
         importance=Importance.HIGH,
         doc="Regular expression, in Java's syntax, that the whole topic must match to be changed.",
     )
