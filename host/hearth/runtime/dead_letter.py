@@ -10,9 +10,9 @@ from typing import Any
 
 from confluent_kafka import KafkaException, Producer
 
+from hearth.runtime.config.sink import DEAD_LETTER_TOPIC
 from hearth.runtime.delivery import Consumed
 from hearth.runtime.spec import TaskSpec
-from hearth.runtime.tolerance import DEAD_LETTER_TOPIC
 from hearth.runtime.topic import TopicAdmin
 from hearth_api import ConnectError
 from hearth_stage.failure import Failure

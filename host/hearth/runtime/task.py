@@ -12,6 +12,7 @@ from typing import Any
 
 from hearth.isolation.stage import Stage
 from hearth.runtime.client import Translation, admin_config, consumer_config, producer_config
+from hearth.runtime.config.sink import DEAD_LETTER_TOPIC
 from hearth.runtime.config.topic import topic_groups
 from hearth.runtime.kafka.producer import Producer
 from hearth.runtime.link import HostLost, TaskLink
@@ -21,7 +22,7 @@ from hearth.runtime.setting import TaskSettings
 from hearth.runtime.sink import SinkLoop
 from hearth.runtime.source import SourceLoop
 from hearth.runtime.spec import TaskSpec
-from hearth.runtime.tolerance import DEAD_LETTER_TOPIC, Reporter, log_reporters, trace_of
+from hearth.runtime.tolerance import Reporter, log_reporters, trace_of
 from hearth_api import ConnectError
 from hearth_stage.channel import Request
 from hearth_stage.retry import Retry

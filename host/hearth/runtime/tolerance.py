@@ -13,8 +13,6 @@ from hearth_stage.failure import ErrorInfo, Failure
 
 log = logging.getLogger(__name__)
 
-DEAD_LETTER_TOPIC = "errors.deadletterqueue.topic.name"
-
 
 class ToleranceExceeded(ConnectError):
     """A record failed and ``errors.tolerance`` is ``none``, so the task fails with the record's trace."""
