@@ -9,10 +9,33 @@ import pytest
 
 from hearth.broker import KafkaBroker
 from hearth.broker.port import random_free
+from tests.profile import load_profile
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell lets programs in its background ignore Ctrl-C, and the programs that tests start would inherit that.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Offer the long search: state machines of 200,000 examples, and the tests marked ``long``."""
+    parser.addoption("--long", action="store_true", help="let property tests search for hours, and run long tests")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Choose how far hypothesis searches, before a test module asks."""
+    load_profile(is_long=config.getoption("long"))
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out long tests unless they are asked for; a search that is asked for has no deadline."""
+    if config.getoption("long"):
+        for item in items:
+            item.add_marker(pytest.mark.timeout(0))
+        return
+    left_out = [item for item in items if item.get_closest_marker("long") is not None]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in left_out]
 
 
 @pytest.fixture(scope="session")

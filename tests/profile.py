@@ -1,0 +1,31 @@
+"""How far hypothesis searches: the suite's profile, and the long one that ``--long`` asks for."""
+
+from __future__ import annotations
+
+from hypothesis import HealthCheck, settings
+
+SUITE, LONG = "suite", "long"
+
+MACHINE_EXAMPLES = {SUITE: 2_000, LONG: 200_000}
+"""Runs of a state machine in each profile."""
+
+
+def load_profile(*, is_long: bool) -> None:
+    """Make one of the profiles the one that tests without settings of their own run in."""
+    settings.register_profile(SUITE, deadline=None)
+    settings.register_profile(LONG, settings.get_profile(SUITE), max_examples=10_000)
+    settings.load_profile(LONG if is_long else SUITE)
+
+
+def machine_settings(steps: int = 50) -> settings:
+    """Return the settings of a state machine's test case, to be asked for when its module is imported.
+
+    ``steps`` is the most steps of one run. A machine draws its own data, so slow draws and large choices are no
+    sign of anything there.
+    """
+    return settings(
+        max_examples=MACHINE_EXAMPLES[settings.get_current_profile_name()],
+        stateful_step_count=steps,
+        deadline=None,
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
+    )

@@ -1,0 +1,21 @@
+"""The long search is asked for by ``--long`` alone."""
+
+from __future__ import annotations
+
+from hypothesis import settings
+
+from tests.profile import LONG, MACHINE_EXAMPLES, SUITE, load_profile, machine_settings
+
+
+def test_a_state_machine_searches_as_far_as_the_profile_says() -> None:
+    """The suite's profile runs thousands of examples, the long one two hundred thousand."""
+    before = settings.get_current_profile_name()
+    try:
+        load_profile(is_long=True)
+        long = machine_settings()
+        load_profile(is_long=False)
+        suite = machine_settings(steps=20)
+    finally:
+        settings.load_profile(before)
+    assert (suite.max_examples, suite.stateful_step_count) == (MACHINE_EXAMPLES[SUITE], 20)
+    assert long.max_examples == MACHINE_EXAMPLES[LONG] == 200_000
