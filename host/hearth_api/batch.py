@@ -35,6 +35,8 @@ class Batch:
     - `offset` int64, `original_partition` int32, `original_offset` int64 (sink)
     - `row` int32: belongs to the runtime; whoever changes a batch carries it along
 
+    So does `consumed`, which a sink's batch may have: where its records find what they were read from, by their `row`.
+
     A source's batch whose timestamp type is CREATE_TIME and that has no `timestamp` column says that its records were
     made just now: they get the time at which they are sent. A batch transformation or predicate that reads the
     timestamp calls `stamped` first, and the time it saw goes on with the record.
@@ -49,6 +51,7 @@ class Batch:
     source_partition: Mapping[str, Any] | None = None
     timestamp_type: TimestampType = TimestampType.NO_TIMESTAMP_TYPE
     original_topic: str | None = None
+    consumed: Any = None
 
     @property
     def num_rows(self) -> int:

@@ -72,13 +72,17 @@ def batch_to_sink_records(batch: Batch) -> list[SinkRecord]:
     )
     topic, key_schema, value_schema = batch.topic or "", batch.key_schema, batch.value_schema
     kind, original_topic = batch.timestamp_type, batch.original_topic
-    return [
+    records = [
         SinkRecord(
             topic, partition, key_schema, key, value_schema, value, offset, timestamp, kind,
             headers, original_topic, original_partition, original_offset,
         )
         for partition, key, value, offset, timestamp, headers, original_partition, original_offset, _ in parts
     ]  # fmt: skip
+    if batch.consumed is not None:
+        for record, row in zip(records, batch.column("row").to_pylist(), strict=True):
+            record.consumed = (batch.consumed, row)
+    return records
 
 
 def _belong_together(first: ConnectRecord, other: ConnectRecord) -> bool:

@@ -10,6 +10,7 @@ from hearth_api.header import Header, Headers
 from hearth_api.schema import Schema
 
 _Record = TypeVar("_Record", bound="ConnectRecord")
+_SinkRecord = TypeVar("_SinkRecord", bound="SinkRecord")
 
 
 class TimestampType(Enum):
@@ -178,11 +179,12 @@ class SinkRecord(ConnectRecord):
     """A record read from Kafka, on its way to a sink task.
 
     Topic and partition may have been changed by transformations; the `original_` ones say where the
-    record was read, which is what offsets are committed by.
+    record was read, which is what offsets are committed by. `consumed` belongs to the host: what it needs to
+    dead-letter the record as it was read, however late it is reported. A copy made with `new_record` keeps it.
     """
 
     __slots__ = (
-        "kafka_offset", "original_kafka_offset", "original_kafka_partition", "original_topic",
+        "consumed", "kafka_offset", "original_kafka_offset", "original_kafka_partition", "original_topic",
         "timestamp_type",
     )  # fmt: skip
 
@@ -204,17 +206,20 @@ class SinkRecord(ConnectRecord):
     ) -> None:
         """Take the parts; originals that are not given are the present ones."""
         super().__init__(topic, partition, key_schema, key, value_schema, value, timestamp, headers)
+        self.consumed: Any = None
         self.kafka_offset = kafka_offset
         self.timestamp_type = timestamp_type
         self.original_topic = topic if original_topic is None else original_topic
         self.original_kafka_partition = partition if original_kafka_partition is None else original_kafka_partition
         self.original_kafka_offset = kafka_offset if original_kafka_offset is None else original_kafka_offset
 
-    def new_record(self: _Record, **changes: Any) -> _Record:
+    def new_record(self: _SinkRecord, **changes: Any) -> _SinkRecord:
         """Return a copy with some parts changed; `kafka_partition` is understood for `partition`."""
         if "kafka_partition" in changes:
             changes["partition"] = changes.pop("kafka_partition")
-        return super().new_record(**changes)
+        changed = super().new_record(**changes)
+        changed.consumed = self.consumed
+        return changed
 
     def _parts(self) -> dict[str, Any]:
         return {

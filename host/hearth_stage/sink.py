@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any
 
 from hearth_api import (
     Batch,
     BatchSinkTask,
+    ConnectError,
     ErrantRecordReporter,
     OffsetAndMetadata,
     SinkRecord,
@@ -23,16 +24,45 @@ from hearth_stage.load import load_class, version_of
 from hearth_stage.transformation import Step, Transformations, steps_of
 
 
-class ChannelErrantReporter(ErrantRecordReporter):
-    """Hands bad records to the runtime, which logs and dead-letters them (KIP-610)."""
+class ConsumedRecords:
+    """The records of one put as they were consumed; records made of them find theirs by their row."""
 
-    def __init__(self, channel: Channel) -> None:
+    def __init__(self, batches: Sequence[Batch]) -> None:
+        self._batches = batches
+
+    def __getitem__(self, row: int) -> Batch:
+        """Return one record, as a batch: rows are numbered through all batches."""
+        for batch in self._batches:
+            if row < batch.num_rows:
+                return batch.slice(row, 1)
+            row -= batch.num_rows
+        raise IndexError(row)
+
+
+class ChannelErrantReporter(ErrantRecordReporter):
+    """Hands bad records to the runtime, which logs and dead-letters them (KIP-610).
+
+    A record brings what it was read from with it, so it may be reported at any time after its put, from any thread.
+    """
+
+    def __init__(self, channel: Channel, *, tolerant: bool) -> None:
         self._channel = channel
+        self._tolerant = tolerant
 
     def report(self, record: SinkRecord, error: BaseException) -> Future[None]:
-        """Report one record; the future completes when it is written where bad records go."""
-        place = [record.original_topic, record.original_kafka_partition, record.original_kafka_offset]
-        answer = self._channel.begin("sink.errant", {"record": place, "error": ErrorInfo.of(error).to_json()})
+        """Report one record; the future completes when it is written where bad records go.
+
+        Raises ``ConnectError`` where nothing is tolerated, and for a record that no put brought.
+        """
+        if record.consumed is None:
+            raise ConnectError(
+                f"a record of {record.topic!r} that did not come with a put cannot be reported",
+                hint="report the record that put received, or a copy made with its new_record",
+            ) from error
+        rows, row = record.consumed
+        answer = self._channel.begin("sink.errant", {"error": ErrorInfo.of(error).to_json()}, [rows[row]])
+        if not self._tolerant:
+            raise ConnectError("Tolerance exceeded in error handler") from error
         done: Future[None] = Future()
         answer.add_done_callback(lambda reply: _finish(done, reply))
         return done
@@ -48,10 +78,10 @@ def _finish(done: Future[None], reply: Future[Reply]) -> None:
 class StageSinkContext(SinkTaskContext):
     """What a sink task sees of its runtime; wishes travel as notices ahead of the next answer."""
 
-    def __init__(self, channel: Channel, config: dict[str, str], has_reporter: bool) -> None:
+    def __init__(self, channel: Channel, config: dict[str, str], reporter: ErrantRecordReporter | None) -> None:
         self._channel = channel
         self._config = config
-        self._reporter = ChannelErrantReporter(channel) if has_reporter else None
+        self._reporter = reporter
         self.partitions: set[TopicPartition] = set()
 
     def config(self) -> dict[str, str]:
@@ -100,13 +130,16 @@ class StageSink:
         self._task: SinkTask | None = None
         self._context: StageSinkContext | None = None
         self._steps: list[Step] = []
+        self._tolerant = False
 
     def start(self, request: Request) -> Reply:
         """Create the connector's task and start it."""
         config: dict[str, str] = request.args["config"]
         task = load_class(request.args["python"])().task_class()()
         self._steps = steps_of(request.args.get("steps", ()))
-        self._context = StageSinkContext(self._channel, config, bool(request.args.get("reporter")))
+        self._tolerant = bool(request.args.get("tolerant"))
+        reporter = ChannelErrantReporter(self._channel, tolerant=self._tolerant)
+        self._context = StageSinkContext(self._channel, config, reporter if request.args.get("reporter") else None)
         task.initialize(self._context)
         self._task = task
         task.start(config)
@@ -129,15 +162,19 @@ class StageSink:
     def put(self, request: Request) -> Reply:
         """Run the stage's own steps and give the records to the task.
 
-        Where a record fails in a step and ``tolerant`` is not set, nothing is put.
+        Where a record fails in a step and nothing is tolerated, nothing is put. The last ``consumed`` of the bodies
+        are the records as they were read.
         """
+        arrived = request.batches
+        first = len(arrived) - int(request.args.get("consumed", 0))
+        rows = ConsumedRecords(arrived[first:]) if first < len(arrived) else None
         batches: list[Batch] = []
         failures = []
-        for batch in request.batches:
+        for batch in arrived[:first]:
             outcome = self._transformations.apply(self._steps, batch)
-            batches += outcome.batches
+            batches += [each.replace(consumed=rows) for each in outcome.batches]
             failures += [failure.to_json() for failure in outcome.failures]
-        if not failures or request.args.get("tolerant"):
+        if not failures or self._tolerant:
             self._put(batches)
         return Reply({"failures": failures})
 

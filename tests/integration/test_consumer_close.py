@@ -24,7 +24,7 @@ def test_a_consumer_closes_whatever_its_group_is_about_to_give_it(topics: Topics
         worker = {"bootstrap.servers": topics.bootstrap_servers}
         config = consumer_config(worker, {}, f"{topic}-{number}", 0).config
         config.pop("max.poll.records", None)
-        consumer = Consumer(config, lambda partitions: None, lambda partitions, lost: None)
+        consumer = Consumer(config)
         consumer.subscribe([topic])
         consumer.poll(0)
         pass_time(seconds)  # the group is joined behind the consumer's back; what it assigns waits for a poll

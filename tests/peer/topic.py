@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, NewTopic
 
 from tests.peer.rest import eventually
 
@@ -46,6 +46,19 @@ class Topics:
     def _create_unless_there(self, wanted: Any) -> bool:
         future = self._admin.create_topics([wanted])[wanted.topic]
         return _succeeds(future, KafkaError.TOPIC_ALREADY_EXISTS)
+
+    def configure(self, name: str, settings: Mapping[str, str]) -> None:
+        """Change settings of a topic, and wait until the broker shows them."""
+        changed, shown = (ConfigResource(ConfigResource.Type.TOPIC, name) for _ in range(2))
+        for key, value in settings.items():
+            changed.add_incremental_config(ConfigEntry(key, value, incremental_operation=AlterConfigOpType.SET))
+        self._admin.incremental_alter_configs([changed])[changed].result()
+
+        def is_set() -> bool:
+            entries = self._admin.describe_configs([shown])[shown].result()
+            return all(entries[key].value == value for key, value in settings.items())
+
+        assert eventually(is_set, _TIMEOUT), f"settings of {name} were not changed"
 
     def delete(self, names: Iterable[str]) -> None:
         """Delete topics; those that do not exist are left alone."""

@@ -6,12 +6,15 @@ import logging
 import threading
 from collections.abc import Mapping
 from concurrent.futures import Future
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from confluent_kafka import KafkaException, Producer
 
 from hearth.runtime.config.sink import DEAD_LETTER_TOPIC
 from hearth.runtime.delivery import Consumed
+from hearth.runtime.kafka.producer import DEFAULT_KBYTES
 from hearth.runtime.spec import TaskSpec
 from hearth.runtime.topic import TopicAdmin
 from hearth_api import ConnectError
@@ -23,15 +26,22 @@ REPLICATION_KEY = "errors.deadletterqueue.topic.replication.factor"
 CONTEXT_KEY = "errors.deadletterqueue.context.headers.enable"
 PREFIX = "__connect.errors."
 
-FLUSH_SECONDS = 30
+CLOSE_SECONDS = 5
 POLL_SECONDS = 0.05
+
+
+class DeadLetterRefused(ConnectError):
+    """A dead letter cannot be written, so its record is nowhere: the task fails rather than pass it by."""
+
+    code = "task.dead_letter"
 
 
 class DeadLetterReporter:
     """Writes failed records to the dead letter topic: their bytes and headers as consumed, then what went wrong.
 
-    ``report`` may be called from any thread. A record that cannot be written is logged and counts as reported, as in
-    Kafka Connect.
+    ``report`` may be called from any thread and never waits: a task that finds more bad records than the producer may
+    hold (``buffer.memory``) sees ``is_full`` and lets no further records come. A letter counts when the broker has it;
+    one that it refuses for good fails the task, where Kafka Connect only logs it and goes on (Invariant 3).
     """
 
     def __init__(self, spec: TaskSpec, producer: Mapping[str, Any], admin: Mapping[str, Any]) -> None:
@@ -39,44 +49,47 @@ class DeadLetterReporter:
         self._topic = spec.config[DEAD_LETTER_TOPIC].strip()
         self._with_context = spec.config.get(CONTEXT_KEY, "false").strip().lower() == "true"
         self._ensure_topic(TopicAdmin(admin), int(spec.config.get(REPLICATION_KEY, 3)))
-        self._producer = Producer(dict(producer))
+        config = dict(producer)
+        self._most_bytes = int(config.pop("queue.buffering.max.kbytes", DEFAULT_KBYTES)) * 1024
+        # The bound is kept here, where nobody has to wait for it while holding up the stage's reader thread.
+        self._producer = Producer({**config, "queue.buffering.max.messages": 0, "queue.buffering.max.kbytes": 2097151})
+        self._bytes = 0
+        self._lock = threading.Lock()
         self._closing = threading.Event()
         self._poller = threading.Thread(target=self._poll, name="dead-letters", daemon=True)
         self._poller.start()
 
-    def report(self, failure: Failure, record: Consumed | None) -> Future[None] | None:
-        """Send the record; the future completes when the broker has it. A record nobody knows any more is logged."""
-        if record is None:
-            log.error(
-                "%s: a record that was reported is not known any more: %s", self._spec.name, failure.error.message
-            )
-            return None
+    @property
+    def is_full(self) -> bool:
+        """Return whether letters of ``buffer.memory`` bytes or more are under way."""
+        return self._bytes >= self._most_bytes
+
+    def report(self, failure: Failure, record: Consumed) -> Future[None]:
+        """Send the record; the future completes when the broker has it, or with ``DeadLetterRefused``."""
         part, row = record.incoming, record.row
         headers = list(part.headers.get(row, ()))
         if self._with_context:
             headers += self._context(failure, record)
-        done: Future[None] = Future()
         stamp = int(part.timestamp[row]) if part.timestamp is not None else -1
         times = {"timestamp": stamp} if stamp >= 0 else {}
         value, key = part.value[row].as_py(), part.key[row].as_py()
+        letter = _Letter(record, len(value or b"") + len(key or b"") + sum(len(each or b"") for _, each in headers))
+        self._count(letter.size)
         try:
-            self._send(value, key, headers=headers, on_delivery=lambda error, _: self._settle(done, error), **times)
+            settle = partial(self._settle, letter)
+            self._producer.produce(self._topic, value, key, headers=headers, on_delivery=settle, **times)
         except (KafkaException, BufferError) as error:  # too large, for example
-            self._settle(done, error)
-        return done
+            self._settle(letter, error)
+        return letter.done
 
     def close(self) -> None:
-        """Write what is left and stop."""
+        """Write what is left, for a moment; offsets have not passed what cannot be written any more."""
         self._closing.set()
         self._poller.join()
-        self._producer.flush(FLUSH_SECONDS)
-
-    def _send(self, *record: Any, **rest: Any) -> None:
-        try:
-            self._producer.produce(self._topic, *record, **rest)
-        except BufferError:  # full: the task waits for its dead letters, as for everything it writes
-            self._producer.flush(FLUSH_SECONDS)
-            self._producer.produce(self._topic, *record, **rest)
+        if left := self._producer.flush(CLOSE_SECONDS):
+            log.warning("%s: %d dead letters were not written, their records come again", self._spec.name, left)
+            self._producer.purge()
+            self._producer.poll(0)
 
     def _ensure_topic(self, admin: TopicAdmin, replication: int) -> None:
         """Create the topic with one partition unless it is there."""
@@ -105,11 +118,32 @@ class DeadLetterReporter:
         }
         return [(PREFIX + name, None if text is None else text.encode()) for name, text in members.items()]
 
-    def _settle(self, done: Future[None], error: Any) -> None:
-        if error is not None:
-            log.error("%s: a dead letter was not written to %s: %s", self._spec.name, self._topic, error)
-        done.set_result(None)
+    def _settle(self, letter: _Letter, error: Any, _: Any = None) -> None:
+        self._count(-letter.size)
+        if error is None:
+            letter.done.set_result(None)
+            return
+        where = f"{letter.record.place}@{letter.record.offset}"
+        refused = DeadLetterRefused(
+            f"the dead letter of {where} was not taken by topic {self._topic!r}: {error}",
+            hint="its record is not committed; mend the topic (its access, max.message.bytes), then restart the task",
+        )
+        log.error("%s: %s", self._spec.name, refused)
+        letter.done.set_exception(refused)
+
+    def _count(self, size: int) -> None:
+        with self._lock:
+            self._bytes += size
 
     def _poll(self) -> None:
         while not self._closing.is_set():
             self._producer.poll(POLL_SECONDS)
+
+
+@dataclass(frozen=True)
+class _Letter:
+    """A letter on its way."""
+
+    record: Consumed
+    size: int
+    done: Future[None] = field(default_factory=Future)

@@ -9,9 +9,14 @@ import numpy as np
 import pyarrow as pa
 
 from hearth.runtime.kafka.consumer import Incoming
-from hearth_api import Batch, TopicPartition
+from hearth_api import Batch, TimestampType, TopicPartition
 
 Offsets = dict[TopicPartition, int]
+
+_TIMESTAMP_TYPES = [TimestampType.NO_TIMESTAMP_TYPE, TimestampType.CREATE_TIME, TimestampType.LOG_APPEND_TIME]
+"""By librdkafka's numbers."""
+
+_RAW_HEADERS = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
 
 
 @dataclass
@@ -40,15 +45,6 @@ class Delivery:
             row -= len(source.offset)
         return None
 
-    def find(self, place: TopicPartition, offset: int) -> Consumed | None:
-        """Return the record that was read at a place, if it was read into this delivery."""
-        for source in self.sources:
-            if source.topic == place.topic:
-                found = np.flatnonzero((source.partition == place.partition) & (source.offset == offset))
-                if len(found):
-                    return Consumed(source, int(found[0]))
-        return None
-
 
 @dataclass
 class Wishes:
@@ -66,6 +62,36 @@ class Consumed:
     incoming: Incoming
     row: int
 
+    @classmethod
+    def of(cls, batch: Batch) -> Consumed:
+        """Return the record in a batch of one row that a stage sent back (see ``as_consumed``)."""
+        data = {name: batch.column(name) for name in batch.data.schema.names}
+        times, headers = data.get("timestamp"), data.get("headers")
+        own: list[tuple[str, bytes | None]] = []
+        if headers is not None:
+            own = [(each["key"], each["value"]) for each in headers[0].as_py() or ()]
+        incoming = Incoming(
+            topic=batch.topic or "",
+            partition=data["partition"].to_numpy(),
+            offset=data["offset"].to_numpy(),
+            key=data["key"],
+            value=data["value"],
+            timestamp=None if times is None else times.to_numpy(),
+            timestamp_type=_TIMESTAMP_TYPES.index(batch.timestamp_type),
+            headers={0: own} if own else {},
+        )
+        return cls(incoming, 0)
+
+    @property
+    def place(self) -> TopicPartition:
+        """Return the partition the record was read from."""
+        return TopicPartition(self.incoming.topic, int(self.incoming.partition[self.row]))
+
+    @property
+    def offset(self) -> int:
+        """Return the record's offset."""
+        return int(self.incoming.offset[self.row])
+
     def text(self) -> str:
         """Describe the record as Kafka Connect's error log does."""
         part, row = self.incoming, self.row
@@ -73,6 +99,27 @@ class Consumed:
         kind = {1: "CreateTime", 2: "LogAppendTime"}.get(part.timestamp_type)
         stamp = f", timestamp={part.timestamp[row]}, timestampType={kind}" if kind else ""
         return f"consumed record is {{{place}{stamp}}}"
+
+
+def as_consumed(incoming: Incoming) -> Batch:
+    """Return records as they were consumed, to go along with what was made of them: bytes, times and headers.
+
+    A task may report a record long after its put; what becomes a dead letter then is what the task's stage kept.
+    """
+    columns = {
+        "partition": pa.array(incoming.partition),
+        "offset": pa.array(incoming.offset),
+        "key": incoming.key,
+        "value": incoming.value,
+    }
+    if incoming.timestamp is not None:
+        columns["timestamp"] = pa.array(incoming.timestamp)
+    if incoming.headers:
+        rows = (incoming.headers.get(row) for row in range(len(incoming.offset)))
+        entries = [[{"key": key, "value": value} for key, value in own or ()] for own in rows]
+        columns["headers"] = pa.array(entries, _RAW_HEADERS)
+    data = pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
+    return Batch(incoming.topic, None, None, data, None, _TIMESTAMP_TYPES[incoming.timestamp_type])
 
 
 def bounds(incoming: Incoming) -> tuple[Offsets, Offsets]:

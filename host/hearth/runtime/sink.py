@@ -3,67 +3,87 @@
 from __future__ import annotations
 
 import logging
+import math
 import queue
 import time
-from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import Future
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
 
-from hearth.isolation.stage import Stage, StageTimeout
-from hearth.runtime.delivery import Delivery, Offsets, Wishes, bounds
+from hearth.isolation.stage import Stage
+from hearth.runtime.consumption import ConsumedPositions
+from hearth.runtime.delivery import Consumed, Delivery, Offsets, Wishes, as_consumed, bounds
 from hearth.runtime.kafka.consumer import MOST_MESSAGES, Consumer, Incoming
+from hearth.runtime.kafka.library import KafkaError
 from hearth.runtime.link import TaskLink
 from hearth.runtime.pipeline import Pipeline, step_of
 from hearth.runtime.setting import TaskSettings
 from hearth.runtime.spec import PluginSpec, TaskSpec
 from hearth.runtime.subscription import Subscription
-from hearth.runtime.tolerance import Tolerance, when_all
+from hearth.runtime.tolerance import Tolerance, ToleranceExceeded, when_all
 from hearth_api import ConnectError, TopicPartition
 from hearth_stage.channel import Reply, Request
-from hearth_stage.failure import ErrorInfo, Failure, is_retriable
+from hearth_stage.failure import ErrorInfo, Failure, RemoteError, is_retriable
 
 log = logging.getLogger(__name__)
 
 IDLE_SECONDS = 0.1
 FIRST_RETRY_SECONDS = 0.1
 MOST_RETRY_SECONDS = 5.0
+LEAST_SECONDS = 1.0
+"""What each step of an end has at least, however long the steps before it took."""
+LOOK_UP_MS = 1_000
+LOOK_UP_SECONDS = 60.0
+"""How long committed offsets are looked for after an assignment, as ``default.api.timeout.ms`` of Java's consumer."""
 JAVA_MAX_POLL_RECORDS = 500
-BEGINNING = -2
-RECENT = 8
-"""Deliveries that are remembered, so that a record the task reports late can be dead-lettered as it was consumed."""
+
+
+@dataclass(frozen=True)
+class _Errant:
+    """A record the task reported although nothing is tolerated: what it belongs to must not count as done."""
+
+    partition: TopicPartition
+    offset: int
+    error: ConnectError
 
 
 class SinkLoop:
     """Runs one sink task between the consumer and its stage process.
 
-    One put is on its way while the next records are read and converted. Rebalances are served inside the consumer's
-    poll, on the same thread. Wishes of the task arrive on the stage's reader thread, through ``inbox``.
+    One put is on its way while the next records are read and converted. What was read, what is being put, what is put
+    and what is committed stands in ``ConsumedPositions`` and nowhere else. Rebalances are served inside the consumer's
+    poll, on the same thread; commands, the task's wishes and its reports arrive on other threads, through ``inbox``.
     """
 
     def __init__(
-        self, spec: TaskSpec, settings: TaskSettings, link: TaskLink, consumer: dict[str, str], most: str | None
+        self,
+        spec: TaskSpec,
+        settings: TaskSettings,
+        link: TaskLink,
+        consumer: Consumer,
+        subscription: Subscription,
+        most: str | None = None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.inbox: queue.SimpleQueue[Any] = queue.SimpleQueue()
-        self._spec, self._settings, self._link = spec, settings, link
+        self._spec, self._settings, self._link, self._clock = spec, settings, link, clock
         self._asked_most = most
-        self._subscription = Subscription(spec.config, consumer)
-        self._consumer = Consumer(consumer, self._on_assign, self._on_revoke)
+        self._consumer, self._subscription = consumer, subscription
         self._tolerance = Tolerance(spec.config, settings.reporters)
-        self._columns: list[str] | None = None
-        self._assigned: set[TopicPartition] = set()
+        self._positions = ConsumedPositions()
+        self._columns: set[str] | None = None
         self._paused_by_task: set[TopicPartition] = set()
-        self._done: Offsets = {}
-        self._committed: Offsets = {}
-        self._putting: tuple[Future[Reply], Delivery] | None = None
-        self._retried = Delivery()
-        self._recent: deque[Delivery] = deque(maxlen=RECENT)
+        self._putting: Future[Reply] | None = None
         self._wishes = Wishes()
-        self._next_commit = time.monotonic() + settings.flush_interval
-        self._is_retrying = False
-        self._is_stopping = False
+        self._next_commit = clock() + settings.flush_interval
+        self._commit_by = 0.0
+        self._retry_at = 0.0
+        self._retry_seconds = FIRST_RETRY_SECONDS
+        self._is_holding = False
         self._is_paused = spec.paused
+        self._is_stopping = False
+        self._end_by: float | None = None
 
     def start(self, stage: Stage, pipeline: Pipeline, inside: list[PluginSpec]) -> None:
         """Start the task in its stage and join the group."""
@@ -73,15 +93,17 @@ class SinkLoop:
             "config": self._spec.task_config,
             "steps": [asdict(step_of(plugin)) for plugin in inside],
             "reporter": bool(self._settings.reporters),
+            "tolerant": self._tolerance.is_all,
         }
         answer = stage.call("sink.start", args).args
-        self._columns = answer["columns"]
+        self._columns = self._wanted_columns(answer["columns"])
         # Transformations may look at any column, so only a task right behind the converters does without some.
         self._consumer.wants_timestamps = (
             self._columns is None or "timestamp" in self._columns or bool(pipeline.links or self._settings.reporters)
         )
         default = MOST_MESSAGES if answer["is_batch"] else JAVA_MAX_POLL_RECORDS
         self._most = int(self._asked_most) if self._asked_most else default
+        self._consumer.listen(self)
         self._subscription.begin(self._consumer)
 
     def answer(self, request: Request) -> None:
@@ -94,32 +116,45 @@ class SinkLoop:
             request.fail(LookupError(f"a sink task has no request {request.op!r}"))
 
     def execute(self) -> None:
-        """Read, convert, put and commit until told to stop.
+        """Read, put and commit until told to stop.
 
-        An offset is committed only after the put of its record returned and ``pre_commit`` agreed, so a crash on any
-        line repeats records and never loses one (invariants 1 and 2).
+        An offset is committed only after the put of its record was accepted, ``pre_commit`` agreed and every dead
+        letter before it was confirmed, so a crash on any line repeats records and never loses one (invariants 1 to 3).
         """
         try:
             while not self._is_stopping:
-                self._serve_inbox()
-                self._rewind_when_asked()
-                self._subscription.renew(self._consumer)
-                incoming = self._consumer.poll(int(self._patience() * 1000), self._most)
-                self._put(self._convert(incoming))
-                self._commit_when_due()
-        except Exception as error:
-            self._close_after(error)
+                self.step()
+        except Exception:
+            self._close_after_failure()
             raise
         self._close()
-        self._stage.call("sink.stop", timeout=self._settings.graceful_timeout)
+        self._call("sink.stop")
+
+    def step(self) -> None:
+        """Go once through everything a sink does."""
+        self._serve_inbox()
+        self._rewind_when_asked()
+        self._subscription.renew(self._consumer)
+        self._read()
+        self._put()
+        self._commit_when_due()
 
     # Reading --------------------------------------------------------------------------------------------------
 
+    def _read(self) -> None:
+        """Read what there is, or wait for it a moment; what comes is kept until it is handed over."""
+        incoming = self._consumer.poll(math.ceil(self._patience() * 1000), self._most)
+        if incoming:
+            self._positions.read(self._convert(incoming))
+
     def _patience(self) -> float:
-        wait = min(IDLE_SECONDS, max(0.0, self._next_commit - time.monotonic()))
-        if self._wishes.timeout is not None:
-            wait, self._wishes.timeout = min(wait, self._wishes.timeout), None
-        return wait
+        waits = [IDLE_SECONDS, self._next_commit - self._clock()]
+        if self._positions.is_refused:
+            waits.append(self._retry_at - self._clock())
+        elif self._wishes.timeout is not None:
+            waits.append(self._wishes.timeout)
+            self._wishes.timeout = None
+        return max(0.0, min(waits))
 
     def _convert(self, incoming: list[Incoming]) -> Delivery:
         """Deserialize and transform; a failed record is reported, and skipped where that is tolerated."""
@@ -133,179 +168,264 @@ class SinkLoop:
                 after = self._pipeline.transform(batch)
                 delivery.batches += after.batches
                 failures = failures + after.failures
-            self._tolerance.judge(failures, delivery.record)
+            self._judge(failures, delivery)
             starts, ends = bounds(part)
             delivery.starts.update(starts)
             delivery.offsets.update(ends)
         return delivery
 
+    def _judge(self, failures: list[Failure], delivery: Delivery) -> None:
+        """Report failed records; where they are not tolerated, what was handed over before them still counts."""
+        try:
+            self._tolerance.judge(failures, delivery.record)
+        except ToleranceExceeded:
+            self._settle_put()
+            raise
+
     # Putting --------------------------------------------------------------------------------------------------
 
-    def _put(self, delivery: Delivery) -> None:
-        """Wait for the put before, then begin the next; an empty put tells the task that nothing came."""
-        self._finish_put()
-        delivery = self._withdraw(delivery)
-        if self._settings.reporters:
-            self._recent.append(delivery)
-        self._putting = (self._begin_put(delivery), delivery)
-        if not delivery.batches:
-            self._finish_put()
+    def _put(self) -> None:
+        """Settle the put before, then hand over what comes next: the one place that gives records to the task.
 
-    def _withdraw(self, delivery: Delivery) -> Delivery:
-        """Take back what was read ahead of a put in which the task asked to read elsewhere, or to pause."""
-        unwanted = {*self._wishes.rewind, *self._paused_by_task} & delivery.starts.keys()
-        if unwanted:
-            self._seek({partition: delivery.starts[partition] for partition in unwanted})
-            self._rewind_when_asked()
-        return delivery.without(unwanted) if unwanted else delivery
+        With nothing to hand over it is told that nothing came. While it wants records again, or while more dead
+        letters are under way than may be, all partitions rest; the group and the operator are served all the same.
+        """
+        self._settle_put()
+        self._hold_or_go_on()
+        is_waiting = self._positions.is_refused and self._clock() < self._retry_at
+        if is_waiting or self._tolerance.is_full or self._is_stopping:
+            return
+        delivery = self._positions.hand_over()
+        self._putting = self._begin_put(delivery)
+        if not delivery.batches:
+            self._settle_put()
 
     def _begin_put(self, delivery: Delivery) -> Future[Reply]:
         batches = delivery.batches
         if self._columns is not None:
             batches = [batch.select(self._columns) for batch in batches]
-        return self._stage.begin("sink.put", {"tolerant": self._tolerance.is_all}, batches)
+        if not batches or not self._settings.reporters:
+            return self._begin("sink.put", {}, batches)
+        consumed = [as_consumed(source) for source in delivery.sources]
+        return self._begin("sink.put", {"consumed": len(consumed)}, [*batches, *consumed])
 
-    def _finish_put(self) -> None:
-        """Wait until what is being put is put, and note its offsets as done."""
-        retry = FIRST_RETRY_SECONDS
-        while self._putting is not None:
-            answer, delivery = self._putting
-            try:
-                reply = self._stage.result(answer, "sink.put")
-            except Exception as error:
-                if not is_retriable(error) or self._is_stopping:
-                    self._putting = None
-                    raise
-                log.warning("%s: put is tried again: %s", self._spec.name, error)
-                self._wait_for_retry(retry)
-                retry = min(retry * 2, MOST_RETRY_SECONDS)
-                continue
-            self._putting = None
-            self._tolerance.judge([Failure.from_json(each) for each in reply.args["failures"]], delivery.record)
-            self._done.update(delivery.offsets)
-            self._serve_inbox()
+    def _wanted_columns(self, columns: list[str] | None) -> set[str] | None:
+        if columns is None:
+            return None
+        return {*columns, "row"} if self._settings.reporters else set(columns)
 
-    def _wait_for_retry(self, seconds: float) -> None:
-        """Wait with all partitions paused, still a member of the group, and put the same records again."""
-        assert self._putting is not None
-        _, delivery = self._putting
-        self._putting = None
-        self._retried = delivery
-        self._serve_inbox()
-        wait = self._wishes.timeout if self._wishes.timeout is not None else seconds
-        self._wishes.timeout = None
-        self._consumer.pause(self._assigned)
-        self._is_retrying = True
-        deadline = time.monotonic() + wait
-        while not self._is_stopping and (left := deadline - time.monotonic()) > 0:
-            self._consumer.poll(int(min(left, IDLE_SECONDS) * 1000) + 1, 1)  # returns nothing: all is paused
-            self._serve_inbox()
-        self._is_retrying = False
-        self._consumer.resume(self._readable())
-        if self._is_stopping:
+    def _settle_put(self) -> None:
+        """Wait until what is being put was answered, and note it as done or as wanted again."""
+        if self._putting is None:
             return
-        delivery = self._retried
-        self._putting = (self._begin_put(delivery), delivery)
+        try:
+            reply = self._result(self._putting, "sink.put")
+            failures = [Failure.from_json(each) for each in reply.args["failures"]]
+            delivery = self._positions.putting
+            assert delivery is not None
+            self._tolerance.judge(failures, delivery.record)
+            self._serve_inbox()  # what the task reported meanwhile came before its answer
+        except Exception as error:
+            self._abandon_put()
+            if not is_retriable(error):
+                raise
+            self._retry_later(error)
+            return
+        self._putting = None
+        self._positions.accept()
+        self._retry_seconds = FIRST_RETRY_SECONDS
+
+    def _abandon_put(self) -> None:
+        """Count what is being put as not done, whatever becomes of it."""
+        if self._putting is not None:
+            self._putting = None
+            self._positions.refuse()
+
+    def _retry_later(self, error: Exception) -> None:
+        self._serve_inbox()
+        log.warning("%s: put is tried again: %s", self._spec.name, error)
+        wait = self._retry_seconds if self._wishes.timeout is None else self._wishes.timeout
+        self._wishes.timeout = None
+        self._retry_seconds = min(self._retry_seconds * 2, MOST_RETRY_SECONDS)
+        self._retry_at = self._clock() + wait
+
+    def _hold_or_go_on(self) -> None:
+        self._tolerance.settle(0)  # raises when a dead letter was refused
+        is_holding = self._positions.is_refused or self._tolerance.is_full
+        if is_holding is not self._is_holding:
+            self._is_holding = is_holding
+            self._pause_and_resume()
 
     # Committing -----------------------------------------------------------------------------------------------
 
     def _commit_when_due(self) -> None:
-        if self._wishes.commit or time.monotonic() >= self._next_commit:
-            self._wishes.commit = False
-            self._next_commit = time.monotonic() + self._settings.flush_interval
-            self._finish_put()
-            if not self._tolerance.settle(self._settings.flush_timeout):
-                return  # the offsets wait until every bad record is where it belongs
-            try:
-                self._commit(self._assigned, wait=False)
-            except ConnectError as error:
-                log.error("%s: offsets are not committed, reading on from the last commit: %s", self._spec.name, error)
-                self._rewind_to_committed()
+        self._take_answers(0)
+        if self._positions.is_committing:
+            if self._clock() >= self._commit_by:
+                log.warning("%s: a commit of offsets timed out, they are committed again", self._spec.name)
+                self._positions.give_up_commit()
+            return
+        if not self._wishes.commit and self._clock() < self._next_commit:
+            return
+        self._wishes.commit = False
+        self._next_commit = self._clock() + self._settings.flush_interval
+        self._settle_put()
+        try:
+            offsets = self._flush(self._positions.assigned)
+        except RemoteError as error:
+            log.error("%s: offsets are not committed, reading on from the last commit: %s", self._spec.name, error)
+            self._seek(self._positions.go_back())
+        else:
+            self._commit(offsets)
 
-    def _commit(self, partitions: set[TopicPartition], *, wait: bool) -> None:
-        """Commit what is done and what ``pre_commit`` agrees to, and nothing beyond."""
-        if not partitions:
-            return  # nothing was opened yet
-        done = {partition: offset for partition, offset in self._done.items() if partition in partitions}
+    def _flush(self, partitions: Collection[TopicPartition]) -> Offsets:
+        """Have the task flush; returns which offsets may be committed: none while a dead letter is not confirmed."""
+        done = self._positions.done(partitions)
+        if not done or not self._settled():
+            return {}
         asked = [[*partition, offset] for partition, offset in done.items()]
-        reply = self._stage.call("sink.pre_commit", {"offsets": asked})
+        reply = self._call("sink.pre_commit", {"offsets": asked})
         agreed = {TopicPartition(topic, number): offset for topic, number, offset in reply.args["offsets"]}
-        wanted = {
-            partition: offset
-            for partition, offset in agreed.items()
-            if offset <= done.get(partition, -1) and self._committed.get(partition) != offset
-        }
-        if wanted:
-            self._consumer.commit(wanted, wait=wait)
-            self._committed.update(wanted)
+        agreed = {partition: offset for partition, offset in agreed.items() if partition in done}
+        self._serve_inbox()
+        return self._positions.committable(agreed) if self._settled() else {}
 
-    def _rewind_to_committed(self) -> None:
-        committed = self._consumer.committed(self._assigned)
-        self._seek({partition: committed.get(partition, BEGINNING) for partition in self._assigned})
+    def _settled(self) -> bool:
+        """Return whether all bad records are where they belong, after waiting for that (Invariant 3)."""
+        if late := self._tolerance.settle(self._settings.flush_timeout):
+            log.error("%s: %d dead letters are not confirmed yet, offsets wait for them", self._spec.name, late)
+        return not late
+
+    def _commit(self, offsets: Offsets) -> None:
+        """Send a commit: the one place that does. Its answer counts, when it comes."""
+        if offsets:
+            number = self._positions.send(offsets)
+            self._commit_by = self._clock() + self._settings.flush_timeout
+            self._consumer.commit(offsets, number)
+
+    def _take_answers(self, wait: float) -> None:
+        for answer in self._consumer.commit_answers(math.ceil(wait * 1000)):
+            for partition, error in answer.refused.items():
+                log.error("%s: the offset of %s was not committed: %s", self._spec.name, partition, error)
+            self._positions.confirm(answer.number, answer.refused)
 
     def _rewind_when_asked(self) -> None:
-        if not self._wishes.rewind:
-            return
-        self._finish_put()
-        rewind, self._wishes.rewind = self._wishes.rewind, {}
-        self._seek({partition: offset for partition, offset in rewind.items() if partition in self._assigned})
+        """Read where the task wants; what was read ahead of partitions it does not want now is read again later."""
+        if self._wishes.rewind:
+            self._settle_put()
+            wanted, self._wishes.rewind = self._wishes.rewind, {}
+            self._seek(self._positions.rewind(wanted))
+        self._seek(self._positions.withdraw(self._paused_by_task))
 
     def _seek(self, offsets: Offsets) -> None:
         if offsets:
             self._consumer.seek(offsets)
-        for partition, offset in offsets.items():
-            self._done.pop(partition, None)
-            if offset >= 0:
-                self._done[partition] = offset
 
     # Partitions come and go -----------------------------------------------------------------------------------
 
-    def _on_assign(self, partitions: list[TopicPartition]) -> None:
-        self._assigned |= set(partitions)
-        if self._is_paused or self._is_retrying:
-            self._consumer.pause(partitions)
-        self._stage.call("sink.open", {"partitions": [list(each) for each in partitions]})
+    def on_assign(self, partitions: list[TopicPartition]) -> Offsets:
+        """Open partitions, and say where to read on: where the group was, or where the task wants."""
+        committed = self._look_up(partitions)
+        self._positions.assign(partitions, committed)
+        self._call("sink.open", {"partitions": [list(each) for each in partitions]})
+        self._serve_inbox()
+        wanted, self._wishes.rewind = self._wishes.rewind, {}
+        return committed | self._positions.rewind(wanted)
 
-    def _on_revoke(self, partitions: list[TopicPartition], lost: bool) -> None:
-        taken = set(partitions)
-        try:
-            self._give_up(taken, lost)
-        finally:
-            self._assigned -= taken
-            self._paused_by_task -= taken
-            for partition in taken:
-                self._done.pop(partition, None)
-                self._committed.pop(partition, None)
+    def on_assigned(self) -> None:
+        """Let the new partitions rest or flow; librdkafka remembers pauses of partitions that come back."""
+        self._pause_and_resume()
 
-    def _give_up(self, partitions: set[TopicPartition], lost: bool) -> None:
-        """Finish, flush, close and commit, in this order; what is lost is closed without a commit."""
-        if not self._stage.is_alive:
-            return
-        if self._putting is None:
-            self._retried = self._retried.without(partitions)
-        else:
-            self._finish_put()
+    def on_revoke(self, partitions: list[TopicPartition], lost: bool) -> None:
+        """Finish, flush, close and commit, in this order; what is lost is closed without a commit.
+
+        A put that the task refuses now is left to whoever reads these partitions next.
+        """
         try:
-            if not lost and partitions and self._tolerance.settle(self._settings.flush_timeout):
-                self._commit(partitions, wait=True)
+            self._settle_put()
+            if partitions and self._stage.is_alive:
+                self._give_back(partitions, lost)
         finally:
-            self._stage.call("sink.close", {"partitions": [list(each) for each in partitions]})
+            self._positions.revoke(partitions)
+            self._paused_by_task -= set(partitions)
+
+    def _give_back(self, partitions: list[TopicPartition], lost: bool) -> None:
+        offsets: Offsets = {}
+        try:
+            offsets = {} if lost else self._flush(partitions)
+        except RemoteError as error:
+            log.warning("%s: offsets are not committed with the partitions that go: %s", self._spec.name, error)
+        finally:
+            if self._stage.is_alive:
+                self._call("sink.close", {"partitions": [list(each) for each in partitions]})
+        self._commit(offsets)
+        while self._positions.is_committing and (left := self._commit_by - self._clock()) > 0:
+            self._take_answers(left)
+
+    def _look_up(self, partitions: list[TopicPartition]) -> Offsets:
+        """Return the group's offsets; asked again while its coordinator moves or is away."""
+        give_up_at = self._clock() + LOOK_UP_SECONDS
+        while True:
+            try:
+                return self._consumer.committed(partitions, LOOK_UP_MS)
+            except KafkaError as error:
+                if not error.is_passing or self._clock() >= give_up_at:
+                    raise
+                log.warning("%s: committed offsets are looked for again: %s", self._spec.name, error)
+            self._serve_inbox()
+            if self._is_stopping:
+                return {}
+
+    # The end --------------------------------------------------------------------------------------------------
 
     def _close(self) -> None:
+        """Give everything back: what is put is committed; what was refused or only read is the next run's."""
         try:
             if self._stage.is_alive:
-                self._finish_put()
+                self._settle_put()
         finally:
-            self._consumer.close()
+            self._consumer.close(self._seconds_left() or self._settings.graceful_timeout)
 
-    def _close_after(self, error: Exception) -> None:
+    def _close_after_failure(self) -> None:
         """Give the partitions back after a failure; what else fails then must not hide what failed first."""
-        if isinstance(error, StageTimeout) and error.op.startswith("sink."):
-            self._stage.kill()  # the task hangs, and would do so again
+        self._begin_end()
         try:
             self._close()
         except Exception as later:
             log.warning("%s: while it was closed after a failure: %s", self._spec.name, later)
+
+    def _begin_end(self) -> None:
+        if self._end_by is None:
+            self._end_by = self._clock() + self._settings.graceful_timeout
+
+    def _seconds_left(self) -> float | None:
+        """Return how long a call of the task may take now that the end has begun; ``None`` before it has."""
+        return None if self._end_by is None else max(LEAST_SECONDS, self._end_by - self._clock())
+
+    # The stage ------------------------------------------------------------------------------------------------
+
+    def _call(self, op: str, args: dict[str, Any] | None = None) -> Reply:
+        return self._result(self._begin(op, args), op)
+
+    def _begin(self, op: str, args: dict[str, Any] | None = None, batches: Any = ()) -> Future[Reply]:
+        answer = self._stage.begin(op, args, batches)
+        answer.add_done_callback(lambda _: self.inbox.put(None))
+        return answer
+
+    def _result(self, answer: Future[Reply], op: str) -> Reply:
+        """Wait for an answer of the stage, serving the inbox: a stop bounds even the wait for a task that hangs."""
+        began = self._clock()
+        while not answer.done():
+            limit = self._settings.call_timeout
+            if (left := self._seconds_left()) is not None:
+                limit = min(limit, self._clock() - began + left)
+            try:
+                self._take(self.inbox.get(timeout=max(0.0, began + limit - self._clock())))
+            except queue.Empty:
+                error = self._stage.timed_out(op, limit)
+                self._stage.kill()  # the task hangs, and would do so again
+                raise error from None
+        return self._stage.result(answer, op)
 
     # What others want -----------------------------------------------------------------------------------------
 
@@ -315,56 +435,65 @@ class SinkLoop:
                 item = self.inbox.get_nowait()
             except queue.Empty:
                 return
-            if isinstance(item, BaseException):
-                raise item
-            if isinstance(item, str):
-                self._command(item)
-            else:
-                self._grant(item)
+            self._take(item)
+
+    def _take(self, item: Any) -> None:
+        if isinstance(item, str):
+            self._command(item)
+        elif isinstance(item, Mapping):
+            self._grant(item)
+        elif isinstance(item, _Errant):
+            self._abandon_put()
+            self._positions.hold_back(item.partition, item.offset)
+            raise item.error
+        elif item is not None:
+            self._abandon_put()
+            raise item
 
     def _command(self, command: str) -> None:
         if command == "stop":
             self._is_stopping = True
+            self._begin_end()
         elif command == "pause" and not self._is_paused:
             self._is_paused = True
-            self._consumer.pause(self._assigned)
+            self._pause_and_resume()
             self._wishes.commit = True
             self._link.status("PAUSED")
         elif command == "resume" and self._is_paused:
             self._is_paused = False
-            self._consumer.resume(self._readable())
+            self._pause_and_resume()
             self._link.status("RUNNING")
 
     def _grant(self, wishes: Mapping[str, Any]) -> None:
-        """Do what the task asked of its context."""
+        """Note what the task asked of its context."""
         for topic, partition, offset in wishes.get("rewind", ()):
             self._wishes.rewind[TopicPartition(topic, partition)] = offset
         if "timeout" in wishes:
             self._wishes.timeout = wishes["timeout"] / 1000
         self._wishes.commit = self._wishes.commit or bool(wishes.get("commit"))
-        if paused := {TopicPartition(*each) for each in wishes.get("pause", ())}:
-            self._paused_by_task |= paused
-            self._consumer.pause(paused & self._assigned)
-        if resumed := {TopicPartition(*each) for each in wishes.get("resume", ())}:
-            self._paused_by_task -= resumed
-            self._consumer.resume(resumed & self._readable())
+        if "pause" in wishes or "resume" in wishes:
+            self._paused_by_task |= {TopicPartition(*each) for each in wishes.get("pause", ())}
+            self._paused_by_task -= {TopicPartition(*each) for each in wishes.get("resume", ())}
+            self._pause_and_resume()
 
-    def _readable(self) -> set[TopicPartition]:
-        return set() if self._is_paused else self._assigned - self._paused_by_task
+    def _pause_and_resume(self) -> None:
+        """Let flow what the operator and the task want to flow, and nothing while records are to be put again."""
+        assigned = self._positions.assigned
+        rests = assigned if self._is_paused or self._is_holding else assigned & self._paused_by_task
+        self._consumer.pause(rests)
+        self._consumer.resume(assigned - rests)
 
     def _report_errant(self, request: Request) -> None:
         """Report a record the task itself found bad (KIP-610), on the stage's thread: the loop may wait for that put.
 
         Where nothing is tolerated the task is told so, and fails even if it makes light of it.
         """
-        topic, partition, offset = request.args["record"]
+        record = Consumed.of(request.batches[0])
         failure = Failure(0, "TASK_PUT", self._spec.connector_class, ErrorInfo.from_json(request.args["error"]))
-        found = (delivery.find(TopicPartition(topic, partition), offset) for delivery in reversed(self._recent))
-        record = next((each for each in found if each is not None), None)
         try:
             reports = self._tolerance.report(failure, record)
         except ConnectError as exceeded:
-            self.inbox.put(exceeded)
+            self.inbox.put(_Errant(record.place, record.offset, exceeded))
             request.fail(exceeded)
             return
-        when_all(reports, request.reply)
+        when_all(reports, request)

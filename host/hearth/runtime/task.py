@@ -14,6 +14,7 @@ from hearth.isolation.stage import Stage
 from hearth.runtime.client import Translation, admin_config, consumer_config, producer_config
 from hearth.runtime.config.sink import DEAD_LETTER_TOPIC
 from hearth.runtime.config.topic import topic_groups
+from hearth.runtime.kafka.consumer import Consumer
 from hearth.runtime.kafka.producer import Producer
 from hearth.runtime.link import HostLost, TaskLink
 from hearth.runtime.pipeline import Pipeline, split
@@ -22,6 +23,7 @@ from hearth.runtime.setting import TaskSettings
 from hearth.runtime.sink import SinkLoop
 from hearth.runtime.source import SourceLoop
 from hearth.runtime.spec import TaskSpec
+from hearth.runtime.subscription import Subscription
 from hearth.runtime.tolerance import Reporter, log_reporters, trace_of
 from hearth_api import ConnectError
 from hearth_stage.channel import Request
@@ -57,6 +59,7 @@ class TaskRun:
         self._early: list[Any] = []
         self._loop: SourceLoop | SinkLoop | None = None
         self._lock = threading.Lock()
+        self._consumer: Consumer | None = None
         self._producer: Producer | None = None
         self._places: dict[str | None, Place] = {}
 
@@ -93,7 +96,7 @@ class TaskRun:
         self._places[None] = LocalPlace(spec.type, Retry.of(spec.config, self._stopping))
         for environment in dict.fromkeys([home, *(plugin.environment for plugin in spec.plugins)]):
             if environment is not None:
-                self._places[environment] = self._start_stage(environment, self._loop)
+                self._start_stage(environment, self._loop)
         self._load()
         task_place = self._places[home]
         assert isinstance(task_place, StagePlace)
@@ -105,7 +108,10 @@ class TaskRun:
         settings = replace(self._settings, reporters=self._reporters)
         if spec.type == "sink":
             consumer = self._checked(consumer_config(spec.worker, spec.config, spec.connector, spec.task))
-            return SinkLoop(spec, settings, self._link, consumer.config, consumer.runtime.get("max.poll.records"))
+            subscription = Subscription(spec.config, consumer.config)
+            most = consumer.runtime.get("max.poll.records")
+            self._consumer = Consumer(consumer.config)
+            return SinkLoop(spec, settings, self._link, self._consumer, subscription, most)
         producer = self._checked(producer_config(spec.worker, spec.config, spec.connector, spec.task))
         self._producer = Producer(producer.config)
         return SourceLoop(spec, settings, self._link, self._producer, self._topic_creation())
@@ -151,10 +157,11 @@ class TaskRun:
         stage = Stage(
             self._spec.environments[environment], self._spec.name, answer, on_death, self._settings.call_timeout
         )
+        place = self._places[environment] = StagePlace(stage)  # from here on it is closed, however it goes on
         stage.await_hello()
         errors = {key: value for key, value in self._spec.config.items() if key.startswith("errors.")}
         stage.call("configure", {"type": self._spec.type, "errors": errors})
-        return StagePlace(stage)
+        return place
 
     def _load(self) -> None:
         for environment, place in self._places.items():
@@ -165,6 +172,8 @@ class TaskRun:
 
     def _close(self) -> None:
         self._is_closing = True
+        if self._consumer is not None:
+            self._consumer.close(self._settings.graceful_timeout)
         for place in self._places.values():
             place.close()
         if self._producer is not None:

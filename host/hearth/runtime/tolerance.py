@@ -9,6 +9,7 @@ from concurrent.futures import Future, wait
 from typing import Any, Protocol
 
 from hearth_api import ConnectError
+from hearth_stage.channel import Request
 from hearth_stage.failure import ErrorInfo, Failure
 
 log = logging.getLogger(__name__)
@@ -34,8 +35,13 @@ class Reporter(Protocol):
     def report(self, failure: Failure, record: Any) -> Future[None] | None:
         """Report one failure; the future completes when the report is where it belongs (``None``: it is already).
 
-        ``record`` is the record as it was consumed, ``None`` where there is none. May be called from any thread.
+        ``record`` is the record as it was consumed, ``None`` where there is none. May be called from any thread, and
+        never waits.
         """
+
+    @property
+    def is_full(self) -> bool:
+        """Return whether more is under way than the reporter wants to hold: no record that may fail should follow."""
 
     def close(self) -> None:
         """Finish what is being reported."""
@@ -43,6 +49,8 @@ class Reporter(Protocol):
 
 class LogReporter:
     """Writes failures to the log when ``errors.log.enable`` is set, as Kafka Connect words them."""
+
+    is_full = False
 
     def __init__(self, task: str, *, with_record: bool) -> None:
         self._task = task
@@ -69,6 +77,7 @@ class Tolerance:
         self.is_all = config.get("errors.tolerance", "none") == "all"
         self._reporters = reporters
         self._outstanding: list[Future[None]] = []
+        self._lock = threading.Lock()
 
     def judge(self, failures: Sequence[Failure], record_of: Callable[[int], Any] = lambda row: None) -> None:
         """Report failures in the order of their records.
@@ -82,41 +91,58 @@ class Tolerance:
         """Report one failure and return what is under way; raises ``ToleranceExceeded`` where nothing is tolerated."""
         reports = [reporter.report(failure, record) for reporter in self._reporters]
         under_way = [report for report in reports if report is not None]
-        self._outstanding += under_way
+        with self._lock:
+            self._outstanding += under_way
         if not self.is_all:
             raise ToleranceExceeded(failure)
         return under_way
 
-    def settle(self, timeout: float) -> bool:
-        """Wait up to ``timeout`` seconds until every report is where it belongs, and return whether it is.
+    @property
+    def is_full(self) -> bool:
+        """Return whether a reporter holds as much as it may: no more records should be looked at for now."""
+        return any(reporter.is_full for reporter in self._reporters)
 
-        Before that no offset beyond a reported record may be committed (invariant 3).
+    def settle(self, timeout: float) -> int:
+        """Wait up to ``timeout`` seconds until every report is where it belongs, and return how many are not.
+
+        Before that no offset beyond a reported record may be committed (Invariant 3). Raises what a report failed
+        with: its record is nowhere, so the task must not go on as if it was.
         """
-        outstanding, self._outstanding = self._outstanding, []
-        _, late = wait(outstanding, timeout)
-        self._outstanding += late
-        if late:
-            log.error("%d reports of bad records are not done within %g s", len(late), timeout)
-        return not late
+        with self._lock:
+            outstanding, self._outstanding = self._outstanding, []
+        if not outstanding:
+            return 0
+        done, late = wait(outstanding, timeout)
+        failed = [report for report in done if report.exception() is not None]
+        with self._lock:
+            self._outstanding += [*late, *failed]
+        for report in failed:
+            report.result()
+        return len(late)
 
 
-def when_all(reports: Sequence[Future[None]], then: Callable[[], None]) -> None:
-    """Call ``then`` when every report is done, on whichever thread that happens."""
+def when_all(reports: Sequence[Future[None]], request: Request) -> None:
+    """Answer a request when every report is done, on whichever thread; with an error where one of them failed."""
     left = len(reports)
     lock = threading.Lock()
 
-    def count(_: Future[None]) -> None:
+    def count(_: Future[None] | None = None) -> None:
         nonlocal left
         with lock:
             left -= 1
-            is_last = left == 0
+            is_last = left <= 0
         if is_last:
-            then()
+            request.answer(lambda _: _check(reports))
 
     for report in reports:
         report.add_done_callback(count)
     if not reports:
-        then()
+        count()
+
+
+def _check(reports: Sequence[Future[None]]) -> None:
+    for report in reports:
+        report.result()
 
 
 def log_reporters(task: str, config: dict[str, str]) -> list[Reporter]:

@@ -15,7 +15,7 @@ from hearth_stage.program import Program
 STAGE = Path(hearth_stage.__file__).parent
 HOST = Path(hearth.__file__).parent
 TEXT = (STAGE / "PROTOCOL.md").read_text(encoding="utf-8")
-SENT = re.compile(r"\.(?:_?call|notify|begin)\(\s*\"([a-z_.]+)\"")
+SENT = re.compile(r"\.(?:_?call|notify|_?begin)\(\s*\"([a-z_.]+)\"")
 LINK = HOST / "runtime" / "link.py"
 
 

@@ -15,9 +15,12 @@ from hearth_api import (
     Batch,
     BatchSinkTask,
     ConfigDef,
+    ConnectError,
     DataError,
+    ErrantRecordReporter,
     OffsetAndMetadata,
     SinkConnector,
+    SinkRecord,
     SinkTask,
     TopicPartition,
 )
@@ -30,6 +33,7 @@ from hearth_stage.transformation import Transformations
 SAMPLES = Path(__file__).parents[2] / "samples"
 FIRST, SECOND = TopicPartition("t", 0), TopicPartition("t", 1)
 heard: list[Any] = []
+puts: list[list[SinkRecord]] = []
 
 
 class Task(SinkTask):
@@ -49,6 +53,7 @@ class Task(SinkTask):
 
     def put(self, records: Any) -> None:
         """Note values."""
+        puts.append(list(records))
         heard.append(("put", [(record.value, record.original_kafka_offset) for record in records]))
 
     def pre_commit(self, current_offsets: Any) -> Any:
@@ -115,13 +120,15 @@ class Wire:
     def __init__(self) -> None:
         self.sent: list[tuple[str, Any]] = []
         self.calls: list[tuple[str, Any, Future[Reply]]] = []
+        self.bodies: list[Batch] = []
 
     def notify(self, op: str, args: Any) -> None:
         """Note a notice."""
         self.sent.append((op, args))
 
-    def begin(self, op: str, args: Any) -> Future[Reply]:
+    def begin(self, op: str, args: Any, batches: Any = ()) -> Future[Reply]:
         """Note a call."""
+        self.bodies += batches
         self.calls.append((op, args, Future()))
         return self.calls[-1][2]
 
@@ -188,8 +195,8 @@ def test_records_are_put_in_the_form_the_task_takes() -> None:
 @pytest.mark.parametrize("tolerant", [True, False])
 def test_records_that_fail_in_a_step_are_left_out_or_hold_up_all(tolerant: bool) -> None:
     """Without tolerance the task fails, and Kafka Connect puts nothing of that delivery."""
-    sink, _, _ = started(steps=True)
-    reply = sink.put(request(batch("a", "bad", "b"), tolerant=tolerant))
+    sink, _, _ = started(steps=True, tolerant=tolerant)
+    reply = sink.put(request(batch("a", "bad", "b")))
     assert [each["row"] for each in reply.args["failures"]] == [1]
     assert heard[1:] == ([("put", [("A", 100), ("B", 102)])] if tolerant else [])
 
@@ -243,24 +250,65 @@ def test_reporter_is_there_only_where_reports_go_somewhere() -> None:
     assert started()[0]._parts()[1].errant_record_reporter() is None
 
 
-@pytest.mark.parametrize("error", [None, DataError("not tolerated")])
-def test_report_ends_when_the_record_is_where_bad_records_go(error: Exception | None) -> None:
-    """The future of a report is that of the runtime's answer."""
-    from hearth_api import batch_to_sink_records
+def consumed(*values: bytes) -> Batch:
+    """Return records as they were read, for rows of ``batch``."""
+    columns = {
+        "partition": pa.array([0] * len(values), pa.int32()),
+        "offset": pa.array(range(100, 100 + len(values)), pa.int64()),
+        "key": pa.nulls(len(values), pa.binary()),
+        "value": pa.array(values, pa.binary()),
+    }
+    return Batch("t", None, None, pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns)))
 
-    sink, wire, _ = started(reporter=True)
+
+def reporting(tolerant: bool = True, steps: bool = False) -> tuple[ErrantRecordReporter, Wire, list[SinkRecord]]:
+    """Return a reporter, and records that a put brought."""
+    sink, wire, _ = started(reporter=True, tolerant=tolerant, steps=steps)
     reporter = sink._parts()[1].errant_record_reporter()
     assert reporter is not None
-    (record,) = batch_to_sink_records(batch("a"))
-    done = reporter.report(record, DataError("bad"))
+    sink.put(request(batch("a", "b"), consumed(b"raw a", b"raw b"), consumed=1))
+    return reporter, wire, puts[-1]
+
+
+@pytest.mark.parametrize("error", [None, DataError("refused")])
+def test_report_ends_when_the_record_is_where_bad_records_go(error: Exception | None) -> None:
+    """The future of a report is that of the runtime's answer."""
+    reporter, wire, records = reporting()
+    done = reporter.report(records[1], DataError("bad"))
     ((op, args, answer),) = wire.calls
-    assert (op, args["record"], args["error"]["message"]) == ("sink.errant", ["t", 0, 100], "bad")
+    assert (op, args["error"]["message"]) == ("sink.errant", "bad")
     assert not done.done()
     if error is None:
         answer.set_result(Reply())
     else:
         answer.set_exception(error)
     assert done.exception() is error
+
+
+@pytest.mark.parametrize("steps", [False, True])
+def test_report_brings_the_record_as_it_was_read(steps: bool) -> None:
+    """However late it comes, and whatever a transformation or the task made of the record."""
+    reporter, wire, records = reporting(steps=steps)
+    reporter.report(records[1], DataError("bad"))
+    reporter.report(records[0].new_record(value="changed", topic="u"), DataError("bad"))
+    assert [body.column("value").to_pylist() for body in wire.bodies] == [[b"raw b"], [b"raw a"]]
+    assert [body.column("offset").to_pylist() for body in wire.bodies] == [[101], [100]]
+
+
+def test_report_raises_where_nothing_is_tolerated() -> None:
+    """As the author API says; the runtime hears of it all the same, and fails the task."""
+    reporter, wire, records = reporting(tolerant=False)
+    with pytest.raises(ConnectError, match="Tolerance exceeded in error handler"):
+        reporter.report(records[0], DataError("bad"))
+    assert len(wire.calls) == 1
+
+
+def test_record_that_no_put_brought_cannot_be_reported() -> None:
+    """Nobody knows what it was read from, so the task is not told that it is safe."""
+    reporter, wire, _ = reporting()
+    with pytest.raises(ConnectError, match="did not come with a put"):
+        reporter.report(SinkRecord("t", 0, None, None, None, "made up", 3), DataError("bad"))
+    assert wire.calls == []
 
 
 def test_task_is_stopped_once() -> None:

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from confluent_kafka import Producer as ConfluentProducer
 
 from hearth.broker import KafkaBroker
-from hearth.runtime.dead_letter import DeadLetterReporter
+from hearth.runtime.dead_letter import DeadLetterRefused, DeadLetterReporter
 from hearth.runtime.delivery import Consumed
 from hearth.runtime.kafka.consumer import Incoming
 from hearth_api import ConnectError
@@ -78,7 +79,6 @@ def test_record_is_kept_as_it_was_consumed(open_reporter: Open, topics: Topics, 
     reporter = open_reporter()
     reports = [reporter.report(FAILURE, Consumed(consumed(), row)) for row in range(3)]
     for report in reports:
-        assert report is not None
         report.result(WAIT)
     assert topics.read(topic) == [
         Record(b"k", b"\x00bad", (("h", b"1"), ("h", None))),
@@ -93,7 +93,6 @@ def test_context_says_what_went_wrong(open_reporter: Open, topics: Topics, topic
     silent = replace(FAILURE, error=ErrorInfo("data", "lib.BadError", "", ""))
     for failure in (FAILURE, silent):
         report = reporter.report(failure, Consumed(consumed(), 0))
-        assert report is not None
         report.result(WAIT)
     first, second = topics.read(topic)
     names = [name for name, _ in first.headers]
@@ -132,39 +131,49 @@ def test_topic_that_cannot_be_made_fails_the_start(open_reporter: Open, topic: s
     assert "replication.factor" in str(caught.value.hint)
 
 
-def test_record_nobody_knows_any_more_is_logged(open_reporter: Open, caplog: pytest.LogCaptureFixture) -> None:
-    """A task may report a record of long ago; that is no reason to fail."""
-    assert open_reporter().report(FAILURE, None) is None
-    assert "is not known any more: bad" in caplog.text
-
-
-def test_letter_that_cannot_be_written_is_logged_and_counts_as_reported(
+def test_letter_that_cannot_be_written_does_not_count_as_reported(
     open_reporter: Open, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """As in Kafka Connect the task goes on when its dead letter queue is out of order."""
+    """Its record would be nowhere; the error names the record, the topic and what to do."""
     large = replace(consumed(), value=pa.array([b"x" * 5000] * 3, pa.binary()))
     report = open_reporter(message_max_bytes="2000").report(FAILURE, Consumed(large, 0))
-    assert report is not None
-    report.result(WAIT)
-    assert "a dead letter was not written" in caplog.text
+    with pytest.raises(DeadLetterRefused, match="dead letter of orders-4@70 was not taken by topic") as caught:
+        report.result(WAIT)
+    assert "max.message.bytes" in str(caught.value.hint)
+    assert "orders-4@70" in caplog.text
 
 
-def test_more_letters_than_the_client_holds_are_waited_for(
-    open_reporter: Open, topics: Topics, topic: str, caplog: pytest.LogCaptureFixture
+def test_more_letters_than_the_buffer_holds_are_taken_and_told(
+    open_reporter: Open, topics: Topics, topic: str
 ) -> None:
-    """A task that finds nothing but bad records is held up by its dead letters and loses none."""
-    reporter = open_reporter(queue_buffering_max_messages="2", linger_ms="20")
-    for _ in range(9):
-        reporter.report(FAILURE, Consumed(consumed(), 0))
-    reporter.close()
+    """A report never waits, so nothing is held up on the way; who asks ``is_full`` lets no more come."""
+    reporter = open_reporter(queue_buffering_max_kbytes="1", linger_ms="200")
+    large = replace(consumed(), value=pa.array([b"x" * 600] * 3, pa.binary()))
+    was_full = reporter.is_full
+    reports = [reporter.report(FAILURE, Consumed(large, 0)) for _ in range(9)]
+    is_full = reporter.is_full
+    for report in reports:
+        report.result(WAIT)
+    assert (was_full, is_full, reporter.is_full) == (False, True, False)
     assert topics.count(topic) == 9
-    assert "not written" not in caplog.text
+
+
+def test_closing_does_not_wait_for_a_broker_that_is_away(
+    open_reporter: Open, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is left is told and given up: no offset has passed it."""
+    monkeypatch.setattr("hearth.runtime.dead_letter.CLOSE_SECONDS", 0.2)
+    reporter = open_reporter()
+    reporter._producer = ConfluentProducer({"bootstrap.servers": "127.0.0.1:1", "log_level": 0})
+    report = reporter.report(FAILURE, Consumed(consumed(), 0))
+    reporter.close()
+    assert isinstance(report.exception(), DeadLetterRefused)
+    assert "1 dead letters were not written, their records come again" in caplog.text
 
 
 def test_record_without_time_gets_one(open_reporter: Open, topics: Topics, topic: str) -> None:
     """Where nobody read timestamps the letter is written all the same."""
     report = open_reporter().report(FAILURE, Consumed(consumed(timestamp=None), 0))
-    assert report is not None
     report.result(WAIT)
     assert topics.count(topic) == 1
 
@@ -174,6 +183,5 @@ def test_closing_writes_what_is_left(open_reporter: Open, topics: Topics, topic:
     reporter = open_reporter(linger_ms="2000")
     report = reporter.report(FAILURE, Consumed(consumed(), 0))
     reporter.close()
-    assert report is not None
     assert report.done()
     assert topics.count(topic) == 1

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hearth.runtime.delivery import Consumed, Delivery, bounds
+from hearth.runtime.delivery import Consumed, Delivery, as_consumed, bounds
 from hearth.runtime.kafka.consumer import Incoming
 from hearth_api import STRING_SCHEMA, Batch, TopicPartition
 
@@ -70,14 +72,16 @@ def test_record_is_found_by_number_through_all_sources() -> None:
     ]
 
 
-def test_record_is_found_by_where_it_was_read() -> None:
-    """A task that reports a record names topic, partition and offset."""
-    delivery = Delivery(sources=(incoming((0, 5), (1, 5)), incoming((0, 6))))
-    found = delivery.find(TopicPartition("t", 0), 6)
-    assert found is not None
-    assert found.incoming.value[found.row].as_py() == b"0/6"
-    assert delivery.find(TopicPartition("t", 1), 6) is None
-    assert delivery.find(TopicPartition("u", 0), 5) is None
+@pytest.mark.parametrize("kind", [0, 1, 2])
+def test_record_comes_back_from_a_stage_as_it_was_consumed(kind: int) -> None:
+    """Bytes, times and headers travel with a put, and one row of them back with a report."""
+    sent = replace(incoming((0, 5), (1, 6), kind=kind), headers={1: [("h", b"1"), ("h", None)]})
+    rows = as_consumed(sent)
+    back = [Consumed.of(Batch.from_arrow(rows.slice(row, 1).to_arrow())) for row in (0, 1)]
+    assert [(each.place, each.offset) for each in back] == [(TopicPartition("t", 0), 5), (TopicPartition("t", 1), 6)]
+    assert [each.incoming.value.to_pylist() for each in back] == [[b"0/5"], [b"1/6"]]
+    assert [each.incoming.headers for each in back] == [{}, {0: [("h", b"1"), ("h", None)]}]
+    assert [each.text() for each in back] == [Consumed(sent, row).text() for row in (0, 1)]
 
 
 def test_record_is_described_as_kafka_connect_does() -> None:

@@ -27,7 +27,8 @@ class Reader:
         settings = {"bootstrap.servers": servers, "group.id": f"sub-{next(_numbers)}", METADATA_AGE: age_ms}
         settings[HIDDEN_TOPICS] = "^__consumer_offsets$"
         self.subscription = Subscription(config, settings)
-        self.consumer = Consumer(settings, self._add, self._remove)
+        self.consumer = Consumer(settings)
+        self.consumer.listen(self)
         self.subscription.begin(self.consumer)
 
     def reads(self, topics: set[str]) -> bool:
@@ -38,10 +39,16 @@ class Reader:
             self.consumer.poll(50)
         return self.topics == topics
 
-    def _add(self, partitions: list[TopicPartition]) -> None:
+    def on_assign(self, partitions: list[TopicPartition]) -> dict[TopicPartition, int]:
+        """Note what comes."""
         self.topics |= {partition.topic for partition in partitions}
+        return {}
 
-    def _remove(self, partitions: list[TopicPartition], lost: bool) -> None:
+    def on_assigned(self) -> None:
+        """Need nothing."""
+
+    def on_revoke(self, partitions: list[TopicPartition], lost: bool) -> None:
+        """Note what goes."""
         self.topics -= {partition.topic for partition in partitions}
 
 

@@ -20,6 +20,7 @@ class Ledger:
 
     reported: list[tuple[int, Any]] = field(default_factory=list)
     answer: Future[None] | None = None
+    is_full: bool = False
 
     def report(self, failure: Failure, record: Any) -> Future[None] | None:
         """Note row and record."""
@@ -102,11 +103,28 @@ def test_commit_waits_for_reports_that_are_under_way() -> None:
     under_way: Future[None] = Future()
     tolerance = Tolerance({"errors.tolerance": "all"}, [Ledger(), Ledger(answer=under_way)])
     assert tolerance.report(failure(0), None) == [under_way]
-    assert not tolerance.settle(0.01)
-    assert not tolerance.settle(0.01)
+    assert tolerance.settle(0.01) == 1
+    assert tolerance.settle(0.01) == 1
     under_way.set_result(None)
-    assert tolerance.settle(0.01)
-    assert tolerance.settle(0.01)
+    assert tolerance.settle(0.01) == 0
+    assert tolerance.settle(0.01) == 0
+
+
+def test_report_that_failed_is_raised_as_often_as_somebody_asks() -> None:
+    """A record whose dead letter was refused is nowhere: nothing may be committed, now or when the task is closed."""
+    refused: Future[None] = Future()
+    tolerance = Tolerance({"errors.tolerance": "all"}, [Ledger(answer=refused)])
+    tolerance.report(failure(0), None)
+    refused.set_exception(DataError("topic is gone"))
+    for _ in range(2):
+        with pytest.raises(DataError, match="topic is gone"):
+            tolerance.settle(0)
+
+
+def test_one_full_reporter_is_enough() -> None:
+    """No more records are looked at while a reporter holds as much as it may."""
+    assert Tolerance({}, [Ledger(), Ledger(is_full=True)]).is_full
+    assert not Tolerance({}, [Ledger()]).is_full
 
 
 def test_report_that_ends_the_task_is_still_waited_for() -> None:
@@ -115,20 +133,45 @@ def test_report_that_ends_the_task_is_still_waited_for() -> None:
     tolerance = Tolerance({}, [Ledger(answer=under_way)])
     with pytest.raises(ToleranceExceeded):
         tolerance.report(failure(0), None)
-    assert not tolerance.settle(0.01)
+    assert tolerance.settle(0.01) == 1
+
+
+class Asked:
+    """A request that notes how it was answered."""
+
+    def __init__(self) -> None:
+        self.answers: list[str] = []
+
+    def answer(self, handler: Any) -> None:
+        """Note the answer."""
+        try:
+            handler(self)
+            self.answers.append("done")
+        except DataError as error:
+            self.answers.append(str(error))
 
 
 def test_all_reports_are_waited_for() -> None:
-    """The last of them calls, once, in whatever order they end; none at all calls at once."""
-    called: list[str] = []
-    when_all([], lambda: called.append("none"))
+    """The last of them answers, once, in whatever order they end; none at all answers at once."""
+    none, some = Asked(), Asked()
+    when_all([], none)  # type: ignore[arg-type]
     reports: list[Future[None]] = [Future(), Future(), Future()]
     reports[1].set_result(None)
-    when_all(reports, lambda: called.append("all"))
+    when_all(reports, some)  # type: ignore[arg-type]
     reports[2].set_result(None)
-    assert called == ["none"]
+    assert (none.answers, some.answers) == (["done"], [])
     reports[0].set_result(None)
-    assert called == ["none", "all"]
+    assert some.answers == ["done"]
+
+
+def test_report_that_failed_is_told() -> None:
+    """A task must not think that its record is safe."""
+    asked = Asked()
+    reports: list[Future[None]] = [Future(), Future()]
+    when_all(reports, asked)  # type: ignore[arg-type]
+    reports[0].set_exception(DataError("refused"))
+    reports[1].set_result(None)
+    assert asked.answers == ["refused"]
 
 
 LINE = "Error encountered in task c-0. Executing stage 'VALUE_CONVERTER' with class 'the.Converter'"

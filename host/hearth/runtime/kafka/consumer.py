@@ -3,20 +3,30 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Iterable, Mapping
+import time
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import repeat
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from hearth.runtime.kafka.library import (
     CONSUMER,
+    DESTROY_NO_CONSUMER_CLOSE,
     ERR_ASSIGN_PARTITIONS,
+    ERR_AUTHENTICATION,
     ERR_FATAL,
     ERR_PARTITION_EOF,
+    ERR_SSL,
+    ERR_STATE,
+    EVENT_COMMIT,
     FETCHED,
+    OFFSET_BEGINNING,
+    OFFSET_END,
+    OFFSET_INVALID,
     OK,
+    ErrorCallback,
     KafkaError,
     MetadataStruct,
     RebalanceCallback,
@@ -32,6 +42,13 @@ from hearth_api import TopicPartition
 
 MOST_MESSAGES = 5_000
 """Most messages of one poll."""
+
+CLOSE_MS = 50
+SEEK_SECONDS = 0.01
+
+_RESETS = {"earliest": OFFSET_BEGINNING, "smallest": OFFSET_BEGINNING, "beginning": OFFSET_BEGINNING} | {
+    "latest": OFFSET_END, "largest": OFFSET_END, "end": OFFSET_END
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -53,38 +70,62 @@ class Incoming:
     headers: dict[int, list[tuple[str, bytes | None]]]
 
 
+class RebalanceListener(Protocol):
+    """Hears of partitions that come and go, on the polling thread inside ``poll`` and ``close``.
+
+    What it raises is raised again by that ``poll``.
+    """
+
+    def on_assign(self, partitions: list[TopicPartition]) -> Mapping[TopicPartition, int]:
+        """Return where to read on; a partition that is missing begins where ``auto.offset.reset`` says."""
+
+    def on_assigned(self) -> None:
+        """The partitions belong to the consumer now and can be paused."""
+
+    def on_revoke(self, partitions: list[TopicPartition], lost: bool) -> None:
+        """The partitions go when this returns; of those that are lost nothing may be committed."""
+
+
+@dataclass(frozen=True)
+class CommitAnswer:
+    """What the broker said to a commit: its number, and the partitions whose offsets it did not take."""
+
+    number: int
+    refused: dict[TopicPartition, KafkaError]
+
+
 class Consumer:
     """One librdkafka consumer in a group; used by one thread.
 
-    ``on_assign`` and ``on_revoke`` run on the polling thread inside ``poll`` and ``close``. ``on_revoke`` gets a
-    second argument: whether the partitions are lost, so that nothing may be committed for them. What they raise is
-    raised again by that ``poll``. ``wants_timestamps`` may be unset where nobody reads them: each may cost a call.
+    ``wants_timestamps`` may be unset where nobody reads them: each may cost a call.
     """
 
     wants_timestamps = True
 
-    def __init__(
-        self,
-        config: dict[str, str],
-        on_assign: Callable[[list[TopicPartition]], None],
-        on_revoke: Callable[[list[TopicPartition], bool], None],
-    ) -> None:
+    def __init__(self, config: dict[str, str]) -> None:
         self._library = library()
         self._message_type = self._library.message_type
-        self._on_assign, self._on_revoke = on_assign, on_revoke
+        self._listener: RebalanceListener | None = None
+        self._reset = _RESETS.get(config.get("auto.offset.reset", "largest"), OFFSET_INVALID)
         self._raised: BaseException | None = None
         self._is_closing = False
         self._revoked: set[TopicPartition] = set()
-        self._callback = RebalanceCallback(self._rebalance)
+        self._callbacks = RebalanceCallback(self._rebalance), ErrorCallback(self._note)
         configuration = new_configuration(config)
-        self._library.conf_set_rebalance_cb(configuration, self._callback)
+        self._library.conf_set_rebalance_cb(configuration, self._callbacks[0])
+        self._library.conf_set_error_cb(configuration, self._callbacks[1])
         self._client: int | None = new_client(CONSUMER, configuration)
         check(self._library.poll_set_consumer(self._client))
         self._queue = self._library.queue_get_consumer(self._client)
+        self._commits = self._library.queue_new(self._client)
         self._pointers = np.empty(MOST_MESSAGES, np.int64)
         self._names: dict[int, str] = {}
         self._kind = ctypes.c_int()
         self._headers = ctypes.c_void_p()
+
+    def listen(self, listener: RebalanceListener) -> None:
+        """Tell this listener of partitions that come and go; to be called before ``subscribe``."""
+        self._listener = listener
 
     def topic_names(self, wait_ms: int = 30_000) -> list[str]:
         """Return the names of all topics the broker shows to this client."""
@@ -105,7 +146,7 @@ class Consumer:
     def poll(self, wait_ms: int, most: int = MOST_MESSAGES) -> list[Incoming]:
         """Read up to ``most`` messages, waiting at most ``wait_ms`` for the first.
 
-        Raises ``KafkaError`` when the consumer cannot go on, and what a rebalance callback raised.
+        Raises ``KafkaError`` when the consumer cannot go on, and what the listener raised.
         """
         pointers = self._pointers[: self._fetch(wait_ms, min(most, MOST_MESSAGES))]
         try:
@@ -124,24 +165,62 @@ class Consumer:
         rest = self._library.consume_batch_queue(self._queue, 0, address + 8, most - 1) if most > 1 else 0
         return 1 + max(int(rest), 0)
 
-    def commit(self, offsets: Mapping[TopicPartition, int], *, wait: bool) -> None:
-        """Commit these offsets; raises ``KafkaError`` when ``wait`` is set and the broker refuses."""
+    def commit(self, offsets: Mapping[TopicPartition, int], number: int) -> None:
+        """Send a commit; what became of it is among the ``commit_answers`` later, under this number."""
         with partition_list(offsets) as wanted:
-            check(self._library.commit(self._client, wanted, 0 if wait else 1))
-            if wait:
-                check(first_error(wanted))
+            check(self._library.commit_queue(self._client, wanted, self._commits, None, number))
+
+    def commit_answers(self, wait_ms: int = 0) -> list[CommitAnswer]:
+        """Return what became of commits, waiting up to ``wait_ms`` for the first.
+
+        One may stay away for as long as the coordinator does (librdkafka keeps it that long, or until the session is
+        over).
+        """
+        answers = []
+        while event := self._library.queue_poll(self._commits, wait_ms):
+            try:
+                if self._library.event_type(event) == EVENT_COMMIT:
+                    answers.append(self._commit_answer(event))
+            finally:
+                self._library.event_destroy(event)
+            wait_ms = 0
+        return answers
+
+    def _commit_answer(self, event: int) -> CommitAnswer:
+        content = self._library.event_topic_partition_list(event).contents
+        places = [content.elements[index] for index in range(content.count)]
+        of_all = self._library.event_error(event)
+        refused = {
+            TopicPartition(each.topic.decode(), each.partition): KafkaError(each.error or of_all)
+            for each in places
+            if each.error or (of_all and not any(place.error for place in places))
+        }
+        return CommitAnswer(int(self._library.event_opaque(event) or 0), refused)
 
     def committed(self, partitions: Iterable[TopicPartition], wait_ms: int = 30_000) -> dict[TopicPartition, int]:
-        """Return the committed offsets; a partition without one is missing."""
+        """Return the committed offsets; a partition without one is missing.
+
+        Raises ``KafkaError``, also for a single partition; ``is_passing`` tells whether to ask again.
+        """
         with partition_list(partitions) as wanted:
             check(self._library.committed(self._client, wanted, wait_ms))
+            check(first_error(wanted))
             return {partition: offset for partition, offset in read_list(wanted).items() if offset >= 0}
 
     def seek(self, offsets: Mapping[TopicPartition, int], wait_ms: int = 30_000) -> None:
-        """Read on from these offsets; what was fetched beyond them is forgotten."""
-        with partition_list(offsets) as wanted:
-            check_object(self._library.seek_partitions(self._client, wanted, wait_ms))
-            check(first_error(wanted))
+        """Read on from these offsets; what was fetched beyond them is forgotten.
+
+        A partition that was just assigned is waited for: librdkafka begins to read it on a thread of its own.
+        """
+        give_up_at = time.monotonic() + wait_ms / 1000
+        while True:
+            with partition_list(offsets) as wanted:
+                check_object(self._library.seek_partitions(self._client, wanted, wait_ms))
+                error = first_error(wanted)
+            if error != ERR_STATE or time.monotonic() >= give_up_at:
+                check(error)
+                return
+            time.sleep(SEEK_SECONDS)
 
     def pause(self, partitions: Iterable[TopicPartition]) -> None:
         """Read nothing from these partitions until they are resumed; the membership stays."""
@@ -153,33 +232,79 @@ class Consumer:
         with partition_list(partitions) as wanted:
             check(self._library.resume_partitions(self._client, wanted))
 
-    def close(self) -> None:
-        """Leave the group, which revokes the partitions, and free the client."""
+    def close(self, seconds: float = 30.0) -> None:
+        """Leave the group, which revokes the partitions, and free the client.
+
+        A broker that does not answer is not waited for longer than ``seconds``; its group then forgets this member
+        when the session is over.
+        """
         if self._client is None:
             return
         self._is_closing = True
-        self._library.consumer_close(self._client)  # the last revocation runs in here and may still commit
+        left = self._library.queue_new(self._client)
+        error = self._library.consumer_close_queue(self._client, left)
+        if error:  # fatal: nothing is left to be closed in order
+            self._library.error_destroy(error)
+        give_up_at = time.monotonic() + seconds
+        while not self._library.consumer_closed(self._client) and time.monotonic() < give_up_at:
+            self._serve(left)  # the last revocation runs in here and may still commit
         client, self._client = self._client, None
-        self._library.queue_destroy(self._queue)
-        self._library.destroy_flags(client, 0)
+        for own in (left, self._queue, self._commits):
+            self._library.queue_destroy(own)
+        self._library.destroy_flags(client, DESTROY_NO_CONSUMER_CLOSE)
         self._reraise()
 
+    def _serve(self, own: int) -> None:
+        """Let callbacks run that wait in a queue, and drop messages nobody wants any more."""
+        address = self._pointers.ctypes.data
+        count = self._library.consume_batch_queue(own, CLOSE_MS, address, len(self._pointers))
+        for pointer in self._pointers[: max(int(count), 0)].tolist():
+            self._library.message_destroy(pointer)
+
     def _rebalance(self, client: int, event: int, pointer: Any, _: Any) -> None:
-        partitions = list(read_list(pointer))
         try:
             if event == ERR_ASSIGN_PARTITIONS:
-                if self._is_closing:
-                    return  # nobody inside librdkafka answers an assignment any more: the call would never return
-                self._assign(client, pointer)
-                self._on_assign(partitions)
+                self._on_assign(client, pointer)
             else:
-                self._revoked |= set(partitions)
-                try:
-                    self._on_revoke(partitions, bool(self._library.assignment_lost(client)))
-                finally:
-                    self._unassign(client, pointer)
+                self._on_revoke(client, pointer)
         except BaseException as error:  # an exception cannot pass through C; poll raises it
             self._raised = self._raised or error
+
+    def _on_assign(self, client: int, pointer: Any) -> None:
+        if self._is_closing:
+            return  # nobody inside librdkafka answers an assignment any more: the call would never return
+        try:
+            if self._listener is not None:
+                self._begin_at(pointer, self._listener.on_assign(list(read_list(pointer))))
+        finally:
+            self._assign(client, pointer)
+        if self._listener is not None:
+            self._listener.on_assigned()
+
+    def _begin_at(self, pointer: Any, offsets: Mapping[TopicPartition, int]) -> None:
+        """Write into an assignment where each partition begins.
+
+        An offset that is given is not looked up by librdkafka, which would hand errors of a coordinator that moves to
+        the application, and refuse to seek until it was answered.
+        """
+        content = pointer.contents
+        for index in range(content.count):
+            each = content.elements[index]
+            each.offset = offsets.get(TopicPartition(each.topic.decode(), each.partition), self._reset)
+
+    def _on_revoke(self, client: int, pointer: Any) -> None:
+        partitions = list(read_list(pointer))
+        self._revoked |= set(partitions)
+        try:
+            if self._listener is not None:
+                self._listener.on_revoke(partitions, bool(self._library.assignment_lost(client)))
+        finally:
+            self._unassign(client, pointer)
+
+    def _note(self, client: int, number: int, reason: bytes | None, _: Any) -> None:
+        """Take note of an error of the client as a whole; wrong credentials do not become right by waiting."""
+        if number in (ERR_AUTHENTICATION, ERR_SSL) and not self._is_closing:
+            self._raised = self._raised or KafkaError(number, (reason or b"").decode("utf-8", "replace") or None)
 
     def _assign(self, client: int, pointer: Any) -> None:
         if self._is_cooperative(client):
@@ -213,9 +338,19 @@ class Consumer:
             return []
         topics = np.unique(rows["topic"])
         if len(topics) == 1:
-            return [self._incoming(rows, pointers)]
+            return self._of_one_topic(rows, pointers)
         parts = [rows["topic"] == topic for topic in topics]
-        return [self._incoming(rows[part], pointers[part]) for part in parts]
+        return [each for part in parts for each in self._of_one_topic(rows[part], pointers[part])]
+
+    def _of_one_topic(self, rows: Any, pointers: Any) -> list[Incoming]:
+        """Return rows of a topic; its kind of timestamps may have been changed between two of them."""
+        if self._message_type is not FETCHED or not self.wants_timestamps:
+            return [self._incoming(rows, pointers)]
+        kinds = rows["timestamp_type"]
+        cuts = np.flatnonzero(kinds[1:] != kinds[:-1]) + 1
+        if len(cuts) == 0:
+            return [self._incoming(rows, pointers)]
+        return [self._incoming(*part) for part in zip(np.split(rows, cuts), np.split(pointers, cuts))]
 
     def _is_revoked(self, row: Any) -> bool:
         """Return whether the first message's partition was taken away while the rest was fetched.
@@ -240,7 +375,7 @@ class Consumer:
         if not self.wants_timestamps:
             return None, 0
         if self._message_type is FETCHED:
-            return rows["timestamp"], int(rows["timestamp_type"][0])  # a topic has one kind
+            return rows["timestamp"], int(rows["timestamp_type"][0])
         self._library.message_timestamp(addresses[0], ctypes.addressof(self._kind))
         stamps = map(self._library.message_timestamp, addresses, repeat(None))
         return np.fromiter(stamps, np.int64, len(addresses)), self._kind.value
@@ -280,11 +415,7 @@ class Consumer:
                 text = ctypes.create_string_buffer(512)
                 cause = self._library.fatal_error(self._client, text, len(text))
                 raise KafkaError(cause or number, text.value.decode() or None)
-            if number not in (0, ERR_PARTITION_EOF) and not _is_passing(number):
-                raise KafkaError(number, (self._library.message_errstr(pointer) or b"").decode() or None)
-
-
-def _is_passing(number: int) -> bool:
-    """Return whether librdkafka goes on by itself after this error of a consumer."""
-    unknown_topic, unknown_partition, leader, max_poll = 3, -190, 6, -147
-    return number in (unknown_topic, unknown_partition, leader, max_poll) or -196 <= number <= -180
+            if number not in (OK, ERR_PARTITION_EOF):
+                error = KafkaError(number, (self._library.message_errstr(pointer) or b"").decode() or None)
+                if not error.is_passing:  # else librdkafka goes on by itself
+                    raise error

@@ -19,15 +19,18 @@ from hearth_api import ConfigError, ConnectError
 
 PRODUCER, CONSUMER = 0, 1
 
-EVENT_DELIVERY, EVENT_ERROR = 0x1, 0x8
+EVENT_DELIVERY, EVENT_ERROR, EVENT_COMMIT = 0x1, 0x8, 0x20
 
 PARTITION_ANY = -1
-OFFSET_INVALID = -1001
+OFFSET_BEGINNING, OFFSET_END, OFFSET_INVALID = -2, -1, -1001
 
 OK = 0
 ERR_ASSIGN_PARTITIONS, ERR_REVOKE_PARTITIONS = -175, -174
-ERR_QUEUE_FULL, ERR_FATAL, ERR_NO_ENTITY = -184, -150, -156
+ERR_QUEUE_FULL, ERR_FATAL, ERR_NO_ENTITY, ERR_STATE = -184, -150, -156, -172
+
+DESTROY_NO_CONSUMER_CLOSE = 0x8
 ERR_PARTITION_EOF = -191
+ERR_AUTHENTICATION, ERR_SSL = -169, -181
 ERR_ALL_BROKERS_DOWN, ERR_TRANSPORT, ERR_RESOLVE = -187, -195, -193
 
 MESSAGE = np.dtype(
@@ -137,6 +140,7 @@ _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "flush": (c_int, [c_void_p, c_int]),
     "purge": (c_int, [c_void_p, c_int]),
     "outq_len": (c_int, [c_void_p]),
+    "queue_new": (c_void_p, [c_void_p]),
     "queue_get_main": (c_void_p, [c_void_p]),
     "queue_get_consumer": (c_void_p, [c_void_p]),
     "queue_destroy": (None, [c_void_p]),
@@ -147,6 +151,8 @@ _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "event_error": (c_int, [c_void_p]),
     "event_error_string": (c_char_p, [c_void_p]),
     "event_error_is_fatal": (c_int, [c_void_p]),
+    "event_opaque": (c_void_p, [c_void_p]),
+    "event_topic_partition_list": (TopicPartitionList, [c_void_p]),
     "event_destroy": (None, [c_void_p]),
     "poll_set_consumer": (c_int, [c_void_p]),
     "subscribe": (c_int, [c_void_p, TopicPartitionList]),
@@ -156,13 +162,14 @@ _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "rebalance_protocol": (c_char_p, [c_void_p]),
     "assignment_lost": (c_int, [c_void_p]),
     "committed": (c_int, [c_void_p, TopicPartitionList, c_int]),
-    "commit": (c_int, [c_void_p, TopicPartitionList, c_int]),
+    "commit_queue": (c_int, [c_void_p, TopicPartitionList, c_void_p, c_void_p, c_void_p]),
     "seek_partitions": (c_void_p, [c_void_p, TopicPartitionList, c_int]),
     "pause_partitions": (c_int, [c_void_p, TopicPartitionList]),
     "resume_partitions": (c_int, [c_void_p, TopicPartitionList]),
     "metadata": (c_int, [c_void_p, c_int, c_void_p, c_void_p, c_int]),
     "metadata_destroy": (None, [c_void_p]),
-    "consumer_close": (c_int, [c_void_p]),
+    "consumer_close_queue": (c_void_p, [c_void_p, c_void_p]),
+    "consumer_closed": (c_int, [c_void_p]),
     "consume_batch_queue": (ctypes.c_ssize_t, [c_void_p, c_int, c_void_p, c_size_t]),
     "message_destroy": (None, [c_void_p]),
     "message_errstr": (c_char_p, [c_void_p]),
@@ -227,6 +234,21 @@ def _packaged_path() -> str | None:
     return next((str(file.locate()) for file in files if "librdkafka" in file.name), None)
 
 
+_PASSING = frozenset(
+    {
+        "_TRANSPORT", "_RESOLVE", "_ALL_BROKERS_DOWN", "_TIMED_OUT", "_MSG_TIMED_OUT", "_TIMED_OUT_QUEUE", "_FAIL",
+        "_UNKNOWN_PARTITION", "_UNKNOWN_TOPIC", "_NODE_UPDATE", "_WAIT_COORD", "_IN_PROGRESS", "_RETRY", "_STATE",
+        "_MAX_POLL_EXCEEDED", "UNKNOWN_TOPIC_OR_PART", "LEADER_NOT_AVAILABLE", "NOT_LEADER_FOR_PARTITION",
+        "REQUEST_TIMED_OUT", "BROKER_NOT_AVAILABLE", "REPLICA_NOT_AVAILABLE", "NETWORK_EXCEPTION",
+        "COORDINATOR_LOAD_IN_PROGRESS", "COORDINATOR_NOT_AVAILABLE", "NOT_COORDINATOR", "ILLEGAL_GENERATION",
+        "UNKNOWN_MEMBER_ID", "REBALANCE_IN_PROGRESS", "KAFKA_STORAGE_ERROR", "FETCH_SESSION_ID_NOT_FOUND",
+        "INVALID_FETCH_SESSION_EPOCH", "FENCED_LEADER_EPOCH", "UNKNOWN_LEADER_EPOCH", "OFFSET_NOT_AVAILABLE",
+        "MEMBER_ID_REQUIRED", "UNSTABLE_OFFSET_COMMIT", "UNKNOWN_TOPIC_ID",
+    }
+)  # fmt: skip
+"""Java's ``RetriableException``s and their like, and what librdkafka says of brokers that are away for now."""
+
+
 class KafkaError(ConnectError):
     """librdkafka reported an error; ``number`` is its code, ``name`` its symbol."""
 
@@ -237,6 +259,11 @@ class KafkaError(ConnectError):
         self.number = number
         self.name = rdkafka.err2name(number).decode()
         super().__init__(reason or rdkafka.err2str(number).decode())
+
+    @property
+    def is_passing(self) -> bool:
+        """Return whether the same may succeed later, because brokers come back, leaders move and groups settle."""
+        return self.name in _PASSING
 
 
 def check(number: int) -> None:

@@ -32,16 +32,24 @@ class Member:
     history: list[tuple[str, list[TopicPartition]]] = field(default_factory=list)
     rows: list[tuple[str, int, int, bytes | None, bytes | None]] = field(default_factory=list)
     raises: str | None = None
+    begin: dict[TopicPartition, int] = field(default_factory=dict)
+    commits_at_the_end: int | None = None
 
-    def on_assign(self, partitions: list[TopicPartition]) -> None:
-        """Note an assignment."""
+    def on_assign(self, partitions: list[TopicPartition]) -> dict[TopicPartition, int]:
+        """Note an assignment, and go on where the group was, or where the test wants."""
         self._note("assign", partitions)
         self.assigned |= set(partitions)
+        return self.consumer.committed(partitions) | self.begin
+
+    def on_assigned(self) -> None:
+        """Need nothing."""
 
     def on_revoke(self, partitions: list[TopicPartition], lost: bool) -> None:
         """Note a revocation."""
         self._note("lose" if lost else "revoke", partitions)
         self.assigned -= set(partitions)
+        if self.commits_at_the_end is not None:
+            assert self.commit(dict.fromkeys(partitions, self.commits_at_the_end)) == {}
 
     def _note(self, what: str, partitions: list[TopicPartition]) -> None:
         self.history.append((what, sorted(partitions)))
@@ -55,6 +63,13 @@ class Member:
             columns = (part.partition.tolist(), part.offset.tolist(), part.key.to_pylist(), part.value.to_pylist())
             self.rows += [(part.topic, *row) for row in zip(*columns, strict=True)]
         return parts
+
+    def commit(self, offsets: dict[TopicPartition, int], number: int = 1) -> dict[TopicPartition, KafkaError]:
+        """Commit, wait for the answer, and return what was refused."""
+        self.consumer.commit(offsets, number)
+        (answer,) = self.consumer.commit_answers(30_000)
+        assert answer.number == number
+        return answer.refused
 
     @property
     def values(self) -> list[bytes | None]:
@@ -81,7 +96,8 @@ def join(broker: KafkaBroker) -> Iterator[Join]:
             "heartbeat.interval.ms": "100",  # members hear of a rebalance with a heartbeat
             **{key.replace("_", "."): value for key, value in config.items()},
         }
-        member.consumer = Consumer(settings, member.on_assign, member.on_revoke)
+        member.consumer = Consumer(settings)
+        member.consumer.listen(member)
         member.consumer.subscribe(topics)
         members.append(member)
         return member
@@ -214,32 +230,65 @@ def test_regular_expression_subscribes_to_whole_names(
     assert {assigned.topic for assigned in member.assigned} == {topic}
 
 
-@pytest.mark.parametrize("wait", [True, False])
 def test_committed_offsets_are_where_a_group_goes_on(
-    topics: Topics, new_topic: NewTopic, join: Join, group: str, wait: bool
+    topics: Topics, new_topic: NewTopic, join: Join, group: str
 ) -> None:
-    """A commit, waited for or not, is where the next member begins; a partition without one is missing."""
+    """A commit is where the next member begins; a partition without one is missing."""
     topic = filled(topics, new_topic(2), b"a", b"b", b"c")
     here, other = TopicPartition(topic, 0), TopicPartition(topic, 1)
     member = join(topic, group=group)
     poll_until(lambda: len(member.rows) == 3, member)
     assert member.consumer.committed([here, other]) == {}
-    member.consumer.commit({here: 2}, wait=wait)
-    poll_until(lambda: member.consumer.committed([here, other]) == {here: 2}, member)
+    assert member.commit({here: 2}, 7) == {}
+    assert member.consumer.committed([here, other]) == {here: 2}
     member.consumer.close()
     successor = join(topic, group=group)
     poll_until(lambda: successor.values == [b"c"], successor)
 
 
-def test_commit_that_the_broker_refuses_is_an_error(
+def test_commit_that_the_broker_refuses_is_answered_with_its_reason(
     topics: Topics, new_topic: NewTopic, join: Join, group: str
 ) -> None:
-    """Whoever waits for a commit learns that it did not happen."""
+    """Nobody may take it for done: the partitions are named."""
     topic = filled(topics, new_topic(), b"a")
+    nowhere = TopicPartition(f"{topic}-not", 7)
     member = join(topic, group=group)
     poll_until(lambda: len(member.rows) == 1, member)
-    with pytest.raises(KafkaError):
-        member.consumer.commit({TopicPartition(f"{topic}-not", 7): 1}, wait=True)
+    refused = member.commit({nowhere: 1})
+    assert {partition: error.name for partition, error in refused.items()} == {nowhere: "UNKNOWN_TOPIC_OR_PART"}
+
+
+def test_listener_says_where_to_read_on(topics: Topics, new_topic: NewTopic, join: Join, group: str) -> None:
+    """Nothing before that offset is read, and a seek right behind the assignment is no error."""
+    topic = filled(topics, new_topic(), *[b"%d" % number for number in range(10)])
+    member = join(topic, group=group)
+    member.begin = {TopicPartition(topic, 0): 7}
+    poll_until(lambda: len(member.rows) == 3, member)
+    assert member.values == [b"7", b"8", b"9"]
+
+
+def test_seek_right_after_an_assignment_is_waited_for(
+    topics: Topics, new_topic: NewTopic, join: Join, group: str
+) -> None:
+    """librdkafka begins to read on another thread, and refuses to seek before it has."""
+    topic = filled(topics, new_topic(), *[b"%d" % number for number in range(10)])
+    member = join(topic, group=group)
+    member.on_assigned = lambda: member.consumer.seek({TopicPartition(topic, 0): 8})  # type: ignore[method-assign]
+    poll_until(lambda: b"9" in member.values, member)
+    assert member.values == [b"8", b"9"]
+
+
+def test_kinds_of_timestamps_are_told_apart(topics: Topics, new_topic: NewTopic, join: Join, group: str) -> None:
+    """A topic whose ``message.timestamp.type`` was changed holds both; every row keeps its own."""
+    topic = filled(topics, new_topic(), b"created")
+    topics.configure(topic, {"message.timestamp.type": "LogAppendTime"})
+    filled(topics, topic, b"appended")
+    member = join(topic, group=group)
+    found: list[Incoming] = []
+    deadline = time.monotonic() + WAIT
+    while sum(len(part.offset) for part in found) < 2 and time.monotonic() < deadline:
+        found += member.poll()
+    assert [(part.value.to_pylist(), part.timestamp_type) for part in found] == [([b"created"], 1), ([b"appended"], 2)]
 
 
 def test_seek_reads_again(topics: Topics, new_topic: NewTopic, join: Join, group: str) -> None:
@@ -306,7 +355,7 @@ def test_two_members_share_the_partitions(
     poll_until(lambda: len(first.rows) == len(second.rows) == 1, first, second)
     assert {(row[0], row[1]) for row in first.rows} == {tuple(each) for each in first.assigned}
     for member in (first, second):
-        member.consumer.commit(dict.fromkeys(member.assigned, 1), wait=True)
+        member.commit(dict.fromkeys(member.assigned, 1))
     second.consumer.close()
     assert second.history[-1][0] == "revoke"
     poll_until(lambda: first.assigned == every, first)
@@ -381,11 +430,7 @@ def test_closing_revokes_and_may_still_commit(topics: Topics, new_topic: NewTopi
     here = TopicPartition(topic, 0)
     member = join(topic, group=group)
     poll_until(lambda: len(member.rows) == 2, member)
-
-    def commit(partitions: list[TopicPartition], lost: bool) -> None:
-        member.consumer.commit(dict.fromkeys(partitions, 1), wait=True)
-
-    member.consumer._on_revoke = commit
+    member.commits_at_the_end = 1
     member.consumer.close()
     member.consumer.close()
     successor = join(topic, group=group)

@@ -1,0 +1,200 @@
+"""Positions of a sink task: what was read, what the task has, and which offsets may be committed.
+
+This is the one place that keeps invariant 2 for sinks: an offset is committable only when the put of every record
+before it was accepted, and what was taken away, read elsewhere or refused meanwhile is nowhere forgotten and nowhere
+counted.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from hearth.runtime.delivery import Delivery, Offsets
+from hearth_api import TopicPartition
+
+
+@dataclass
+class _Place:
+    """One assigned partition; both offsets are unknown until something was read or a commit was found."""
+
+    put: int | None
+    """Every record before it, from where reading began, was put, filtered or skipped (Java's ``currentOffsets``)."""
+    kept: int | None
+    """Where to go back to: the last confirmed commit, before it where reading began (``lastCommittedOffsets``)."""
+
+
+@dataclass
+class ConsumedPositions:
+    """Everything a sink task has read and not yet committed, per assigned partition.
+
+    A record is *ahead* when it was read and not handed over, *putting* while the task has it, *refused* when the task
+    asked for it again, and counts as done once its put was ``accept``-ed. Operations come in any order: whatever an
+    operator, the group or the task does between two of them, ``hand_over`` gives out refused records before newer
+    ones and none of a partition that is not assigned, and ``committable`` stays behind what was not accepted.
+    """
+
+    _places: dict[TopicPartition, _Place] = field(default_factory=dict)
+    _ahead: deque[Delivery] = field(default_factory=deque)
+    _putting: Delivery | None = None
+    _refused: Delivery | None = None
+    _sent: Offsets = field(default_factory=dict)
+    _commit: int = 0
+
+    @property
+    def assigned(self) -> set[TopicPartition]:
+        """Return the partitions that are assigned."""
+        return set(self._places)
+
+    # Partitions come and go -----------------------------------------------------------------------------------
+
+    def assign(self, partitions: Iterable[TopicPartition], committed: Mapping[TopicPartition, int]) -> None:
+        """Begin anew with these partitions, at their committed offsets where they have some."""
+        for partition in partitions:
+            self._forget({partition})
+            self._places[partition] = _Place(committed.get(partition), committed.get(partition))
+
+    def revoke(self, partitions: Collection[TopicPartition]) -> None:
+        """Forget all of these partitions: whoever has them next reads from their committed offsets."""
+        self._forget(set(partitions))
+        for partition in partitions:
+            self._places.pop(partition, None)
+
+    def rewind(self, offsets: Mapping[TopicPartition, int]) -> Offsets:
+        """Go on elsewhere in the assigned ones of these partitions, as the task or its runtime wants; returns where.
+
+        What was read and not accepted is dropped with it: it is read again, or not wanted.
+        """
+        wanted = {partition: offset for partition, offset in offsets.items() if partition in self._places}
+        self._forget(set(wanted))
+        for partition, offset in wanted.items():
+            self._places[partition] = _Place(offset, offset)
+        return wanted
+
+    def go_back(self) -> Offsets:
+        """Return to the last confirmed commits, for a flush that failed; returns where to read on."""
+        return self.rewind({each: place.kept for each, place in self._places.items() if place.kept is not None})
+
+    def withdraw(self, partitions: Collection[TopicPartition]) -> Offsets:
+        """Take back what was read ahead of these partitions and not handed over; returns where to read on."""
+        starts: Offsets = {}
+        for delivery in reversed(self._ahead):
+            starts.update({each: offset for each, offset in delivery.starts.items() if each in partitions})
+        self._drop_ahead(set(starts))
+        return starts
+
+    # Records --------------------------------------------------------------------------------------------------
+
+    def read(self, delivery: Delivery) -> None:
+        """Take in what was read; rows of partitions that are not assigned (any more) are dropped."""
+        strange = delivery.starts.keys() - self._places.keys()
+        delivery = delivery.without(strange) if strange else delivery
+        for partition, start in delivery.starts.items():
+            place = self._places[partition]
+            if place.put is None:
+                place.put = place.kept = start
+        if delivery.offsets:
+            self._ahead.append(delivery)
+
+    @property
+    def is_refused(self) -> bool:
+        """Return whether there are records that the task wants to be given again."""
+        return self._refused is not None
+
+    @property
+    def putting(self) -> Delivery | None:
+        """Return what the task has and has not answered for, as it was handed over."""
+        return self._putting
+
+    def hand_over(self) -> Delivery:
+        """Return what the task is given next: what it refused, else what was read first, else nothing at all."""
+        assert self._putting is None, "a task is given one delivery at a time"
+        if self._refused is not None:
+            self._putting, self._refused = self._refused, None
+        else:
+            self._putting = self._ahead.popleft() if self._ahead else Delivery()
+        return self._putting
+
+    def accept(self) -> None:
+        """Note that the task took what it was handed over."""
+        taken, self._putting = self._putting, None
+        assert taken is not None
+        for partition, offset in taken.offsets.items():
+            self._places[partition].put = offset
+
+    def refuse(self) -> None:
+        """Note that the task wants what it was handed over again, before anything newer."""
+        self._refused, self._putting = self._putting, None
+        self._drop_empty()
+
+    # Commits --------------------------------------------------------------------------------------------------
+
+    def hold_back(self, partition: TopicPartition, offset: int) -> None:
+        """Let no commit pass a record that turned out to be neither taken nor tolerated, however long ago its put."""
+        place = self._places.get(partition)
+        if place is not None and place.put is not None:
+            place.put = min(place.put, offset)
+
+    def done(self, partitions: Collection[TopicPartition]) -> Offsets:
+        """Return how far each of these partitions is put."""
+        found = ((each, self._places[each].put) for each in partitions if each in self._places)
+        return {partition: offset for partition, offset in found if offset is not None}
+
+    def committable(self, agreed: Mapping[TopicPartition, int]) -> Offsets:
+        """Return what of the offsets the task agreed to may be committed, and is not committed yet (Invariant 2)."""
+        return {
+            partition: offset
+            for partition, offset in agreed.items()
+            if (place := self._places.get(partition)) is not None
+            and place.put is not None
+            and offset <= place.put
+            and offset != place.kept
+        }
+
+    def send(self, offsets: Mapping[TopicPartition, int]) -> int:
+        """Note that a commit is on its way, the only one that counts from now on; returns its number."""
+        assert all(offset <= self.done([each]).get(each, -1) for each, offset in offsets.items())
+        self._sent = dict(offsets)
+        self._commit += 1
+        return self._commit
+
+    @property
+    def is_committing(self) -> bool:
+        """Return whether a commit is on its way."""
+        return bool(self._sent)
+
+    def confirm(self, commit: int, refused: Collection[TopicPartition] = ()) -> None:
+        """Note the broker's answer to a commit; one that was given up, or of partitions that moved, is no news."""
+        if commit != self._commit:
+            return
+        for partition, offset in self._sent.items():
+            if partition not in refused:
+                self._places[partition].kept = offset
+        self._sent = {}
+
+    def give_up_commit(self) -> None:
+        """Wait no longer for the answer to a commit; its offsets are committed again with the next."""
+        self._sent = {}
+
+    # ----------------------------------------------------------------------------------------------------------
+
+    def _forget(self, partitions: set[TopicPartition]) -> None:
+        """Drop every record of these partitions, and what is on its way for them."""
+        self._drop_ahead(partitions)
+        if self._putting is not None:
+            self._putting = self._putting.without(partitions)
+        if self._refused is not None:
+            self._refused = self._refused.without(partitions)
+            self._drop_empty()
+        self._sent = {each: offset for each, offset in self._sent.items() if each not in partitions}
+
+    def _drop_ahead(self, partitions: set[TopicPartition]) -> None:
+        if not any(partitions & delivery.offsets.keys() for delivery in self._ahead):
+            return
+        left = (delivery.without(partitions) for delivery in self._ahead)
+        self._ahead = deque(delivery for delivery in left if delivery.offsets)
+
+    def _drop_empty(self) -> None:
+        if self._refused is not None and not self._refused.offsets:
+            self._refused = None

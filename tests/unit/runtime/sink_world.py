@@ -1,0 +1,602 @@
+"""A world for the sink loop without Spark, broker or stage process: what happens in it is the test's to say.
+
+Everything the real loop talks to is here: a group with committed offsets, a consumer whose partitions come and go, a
+task that takes, refuses, fails or hangs, a dead letter topic that confirms when it likes, and a clock. The world knows
+what became of every record, and raises at the moment a promise is broken.
+"""
+
+from __future__ import annotations
+
+import queue
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Future
+from dataclasses import dataclass, field, replace
+from functools import partial
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from hearth.runtime.delivery import Consumed
+from hearth.runtime.kafka.consumer import CommitAnswer, Incoming, RebalanceListener
+from hearth.runtime.kafka.library import KafkaError
+from hearth.runtime.setting import TaskSettings
+from hearth.runtime.sink import SinkLoop
+from hearth_api import STRING_SCHEMA, Batch, ConnectError, RetriableError, TimestampType, TopicPartition
+from hearth_stage.channel import Reply
+from hearth_stage.failure import ErrorInfo, Failure
+from hearth_stage.transformation import Outcome
+from tests.unit.runtime.sample import task_spec
+
+PARTITIONS = [TopicPartition("t", 0), TopicPartition("t", 1), TopicPartition("u", 0)]
+NOT_COORDINATOR, ILLEGAL_GENERATION, MESSAGE_TOO_LARGE = 16, 22, 10
+Place = tuple[TopicPartition, int]
+
+
+class BrokenPromise(AssertionError):
+    """The loop did what it must never do."""
+
+
+@dataclass
+class Turn:
+    """How the task answers one call, and what happens while it is at it."""
+
+    answer: str = "accept"
+    """``accept``, ``refuse`` (retriable), ``fail``, ``die`` or ``hang``."""
+    meanwhile: Callable[[], object] = lambda: None
+
+
+class FakeInbox(queue.SimpleQueue):  # type: ignore[type-arg]
+    """An inbox whose waits pass on the world's clock."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def get(self, block: bool = True, timeout: float | None = None) -> Any:
+        """Return what is there; waiting for more only makes it later."""
+        try:
+            return super().get(block=False)
+        except queue.Empty:
+            self._world.now += timeout or 0.0
+            raise
+
+
+class Answer(Future):  # type: ignore[type-arg]
+    """An answer of the task that is worked out when the loop first looks whether it is there."""
+
+    def __init__(self, work: Callable[[Answer], None]) -> None:
+        super().__init__()
+        self._work: Callable[[Answer], None] | None = work
+
+    def done(self) -> bool:
+        """Let the task work, and return whether it answered."""
+        work, self._work = self._work, None
+        if work is not None:
+            work(self)
+        return super().done()
+
+
+@dataclass
+class FakeRequest:
+    """A call or notice of the stage; ``result`` tells how a call was answered."""
+
+    op: str
+    args: dict[str, Any]
+    batches: list[Batch] = field(default_factory=list)
+    result: Any = None
+
+    def reply(self, args: Any = None, batches: Any = ()) -> None:
+        """Note that it is done."""
+        self.result = "done"
+
+    def fail(self, error: BaseException) -> None:
+        """Note the error."""
+        self.result = error
+
+    def answer(self, handler: Callable[[Any], Any]) -> None:
+        """Note what the handler makes of it."""
+        try:
+            handler(self)
+            self.reply()
+        except ConnectError as error:
+            self.fail(error)
+
+
+class FakeConsumer:
+    """librdkafka's consumer as the loop sees it; pauses outlive an assignment, as there."""
+
+    wants_timestamps = True
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self.listener: RebalanceListener
+        self.position: dict[TopicPartition, int] = {}
+        self.paused: set[TopicPartition] = set()
+        self.moves: deque[tuple[set[TopicPartition], bool, bool]] = deque()
+        self.answers: list[CommitAnswer] = []
+        self.in_the_air: list[tuple[dict[TopicPartition, int], int]] = []
+        self.is_fenced = False
+        self._given_up: set[TopicPartition] = set()
+
+    def listen(self, listener: RebalanceListener) -> None:
+        """Take the listener."""
+        self.listener = listener
+
+    def subscribe(self, topics: Iterable[str]) -> None:
+        """Join the group: the first poll brings partitions."""
+        self.moves.append((set(self._world.share), False, False))
+
+    def poll(self, wait_ms: int, most: int = 5000) -> list[Incoming]:
+        """Let partitions move, then read what is not paused."""
+        while self.moves:
+            self._move(*self.moves.popleft())
+        parts, left = [], min(most, self._world.fetch)
+        for partition in sorted(self.position.keys() - self.paused):
+            offsets = self._world.between(partition, self.position[partition])[:left]
+            if offsets and left:
+                left -= len(offsets)
+                self.position[partition] = offsets[-1] + 1
+                parts.append(_incoming(partition, offsets))
+        if not parts:
+            self._world.now += max(wait_ms, 1) / 1000
+        return parts
+
+    def _move(self, wanted: set[TopicPartition], lost: bool, cooperative: bool) -> None:
+        before = set(self.position)
+        taken = before - wanted if cooperative else before
+        if taken:
+            self._take(taken, lost)
+        given = sorted(wanted - self.position.keys())
+        if given:
+            offsets = self.listener.on_assign(given)
+            for partition in given:
+                self.position[partition] = offsets.get(partition, 0)
+                self._world.expect(partition, self.position[partition])
+            self.listener.on_assigned()
+
+    def _take(self, taken: set[TopicPartition], lost: bool) -> None:
+        self.is_fenced = lost
+        try:
+            self.listener.on_revoke(sorted(taken), lost)
+        finally:
+            self.is_fenced = False
+            for partition in taken:
+                self.position.pop(partition, None)
+
+    def commit(self, offsets: Mapping[TopicPartition, int], number: int) -> None:
+        """Send a commit, whose fate is the world's to say."""
+        self._world.check_commit(self, offsets)
+        fate = self._world.commit_fates.popleft() if self._world.commit_fates else "ok"
+        if fate == "refused":
+            self.answers.append(CommitAnswer(number, {each: KafkaError(ILLEGAL_GENERATION) for each in offsets}))
+        elif fate == "late":
+            self.in_the_air.append((dict(offsets), number))
+        else:
+            self._world.group.update(offsets)
+            if fate == "ok":
+                self.answers.append(CommitAnswer(number, {}))
+
+    def land(self) -> None:
+        """Let a commit that was in the air arrive, if this member still has its partitions."""
+        offsets, number = self.in_the_air.pop(0)
+        owned = {each: offset for each, offset in offsets.items() if each in self.position}
+        self._world.group.update(owned)
+        refused = {each: KafkaError(ILLEGAL_GENERATION) for each in offsets.keys() - owned.keys()}
+        self.answers.append(CommitAnswer(number, refused))
+
+    def commit_answers(self, wait_ms: int = 0) -> list[CommitAnswer]:
+        """Return the answers that came."""
+        answers, self.answers = self.answers, []
+        if not answers:
+            self._world.now += wait_ms / 1000
+        return answers
+
+    def committed(self, partitions: Iterable[TopicPartition], wait_ms: int = 0) -> dict[TopicPartition, int]:
+        """Return the group's offsets, unless its coordinator is moving."""
+        if self._world.moving_coordinator:
+            self._world.moving_coordinator -= 1
+            raise KafkaError(NOT_COORDINATOR)
+        return {each: self._world.group[each] for each in partitions if each in self._world.group}
+
+    def seek(self, offsets: Mapping[TopicPartition, int]) -> None:
+        """Read on elsewhere; only what is assigned can be sought."""
+        for partition, offset in offsets.items():
+            if partition not in self.position:
+                raise self._world.broken(f"{partition} was sought and is not assigned")
+            self.position[partition] = offset
+            self._world.expect_elsewhere(partition, offset)
+
+    def pause(self, partitions: Iterable[TopicPartition]) -> None:
+        """Read no more of these."""
+        self.paused |= set(partitions)
+
+    def resume(self, partitions: Iterable[TopicPartition]) -> None:
+        """Read these again."""
+        self.paused -= set(partitions)
+
+    def close(self, seconds: float = 0) -> None:
+        """Give everything back."""
+        if self.position:
+            self._take(set(self.position), lost=False)
+
+
+class FakeStage:
+    """A task in its stage; ``turns`` and ``flushes`` say how it answers, and it accepts when they say nothing."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self.is_alive = True
+        self.turns: deque[Turn] = deque()
+        self.flushes: deque[Turn] = deque()
+        self.opens: deque[Turn] = deque()
+        self.kept: list[Place] = []
+        """Records the task has, and may report yet."""
+        self._pending: list[Answer] = []
+
+    def call(self, op: str, args: Any = None, batches: Any = (), timeout: Any = None) -> Reply:
+        """Answer a call at once: only ``sink.start`` is made so."""
+        assert op == "sink.start"
+        return Reply({"columns": None, "is_batch": True, "version": None})
+
+    def begin(self, op: str, args: Any = None, batches: Any = ()) -> Answer:
+        """Take a call; the task answers one after the other."""
+        if not self.is_alive:
+            raise ConnectError("the stage is gone")
+        for earlier in self._pending:
+            earlier.done()
+        work: Callable[[Any, Any, Answer], None] = {
+            "sink.put": self._put,
+            "sink.pre_commit": self._pre_commit,
+            "sink.open": self._open,
+            "sink.close": self._close,
+            "sink.stop": lambda args, batches, answer: answer.set_result(Reply()),
+        }[op]
+        if op == "sink.put":
+            self._world.check_put(self, batches, [each for each in self._pending if not each.done()])
+        answer = Answer(partial(work, args, batches))
+        self._pending = [answer]
+        return answer
+
+    def result(self, answer: Answer, op: str, timeout: Any = None) -> Reply:
+        """Return what was answered, or raise it."""
+        reply: Reply = answer.result(0)
+        return reply
+
+    def timed_out(self, op: str, seconds: float) -> ConnectError:
+        """Return the error of a task that hangs."""
+        return ConnectError(f"{op} hangs")
+
+    def kill(self) -> None:
+        """End the process."""
+        self.is_alive = False
+
+    def _put(self, args: Any, batches: list[Batch], answer: Answer) -> None:
+        records = _places(batches)
+        self._answer(self.turns, answer, Reply({"failures": []}), lambda: self._take(records))
+
+    def _take(self, records: list[Place]) -> None:
+        self.kept += records
+        self._world.take(records)
+
+    def _pre_commit(self, args: Any, batches: Any, answer: Answer) -> None:
+        asked = args["offsets"]
+        if self._world.agrees == "less":
+            asked = [[topic, number, max(0, offset - 2)] for topic, number, offset in asked]
+        elif self._world.agrees == "nothing":
+            asked = []
+        elif self._world.agrees == "more":
+            asked = [[topic, number, offset + 5] for topic, number, offset in asked]
+        self._answer(self.flushes, answer, Reply({"offsets": asked}), lambda: None)
+
+    def _open(self, args: Any, batches: Any, answer: Answer) -> None:
+        self._answer(self.opens, answer, Reply(), lambda: None)
+
+    def _close(self, args: Any, batches: Any, answer: Answer) -> None:
+        answer.set_result(Reply())
+
+    def _answer(self, turns: deque[Turn], answer: Answer, reply: Reply, accepted: Callable[[], None]) -> None:
+        turn = turns.popleft() if turns else Turn()
+        if turn.answer == "accept":
+            accepted()
+        turn.meanwhile()
+        if turn.answer == "accept":
+            answer.set_result(reply)
+        elif turn.answer == "refuse":
+            answer.set_exception(ErrorInfo.of(RetriableError("not now")).to_error())
+        elif turn.answer == "fail":
+            answer.set_exception(ErrorInfo.of(ConnectError("broken")).to_error())
+        elif turn.answer == "die":
+            self.is_alive = False
+            answer.set_exception(ConnectError("the stage died"))
+
+
+class FakePipeline:
+    """Reads values as text; some records are filtered, and some cannot be read."""
+
+    links: tuple[Any, ...] = ()
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def deserialize(self, part: Incoming, first: int) -> Outcome:
+        """Return one batch of what can be read."""
+        keep = np.array([not self._world.is_broken(offset) for offset in part.offset.tolist()])
+        error = ErrorInfo("data", "E", "broken", "trace")
+        failures = [Failure(first + row, "VALUE_CONVERTER", "C", error) for row in np.flatnonzero(~keep).tolist()]
+        columns = {
+            "partition": pa.array(part.partition[keep]),
+            "offset": pa.array(part.offset[keep]),
+            "row": pa.array(np.flatnonzero(keep).astype(np.int32) + first),
+            "value": part.value.filter(pa.array(keep)).cast(pa.string()),
+        }
+        data = pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
+        batch = Batch(part.topic, None, STRING_SCHEMA, data, None, TimestampType.CREATE_TIME, part.topic)
+        return Outcome([batch] if batch.num_rows else [], failures)
+
+    def transform(self, batch: Batch) -> Outcome:
+        """Filter."""
+        offsets = batch.column("offset").to_pylist()
+        left = batch.filter(pa.array([not self._world.is_dropped(offset) for offset in offsets]))
+        return Outcome([left] if left.num_rows else [], [])
+
+
+class FakeReporter:
+    """A dead letter topic that confirms when the test says so."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self.is_full = False
+
+    def report(self, failure: Failure, record: Consumed) -> Future[None]:
+        """Take a letter."""
+        done: Future[None] = Future()
+        self._world.letters.append(((record.place, record.offset), done))
+        self._world.unsafe.add((record.place, record.offset))
+        return done
+
+    def close(self) -> None:
+        """Hold nothing."""
+
+
+class World:
+    """The truth about every record, and the loop that must not break a promise about any."""
+
+    def __init__(
+        self, tolerant: bool = True, fetch: int = 4, is_plain: bool = True, flush_interval: float = 10.0
+    ) -> None:
+        self.now = 0.0
+        self.flush_interval = flush_interval
+        self.fetch = fetch
+        self._is_plain = is_plain
+        self.tolerant = tolerant
+        self.ends = dict.fromkeys(PARTITIONS, 0)
+        self.share: set[TopicPartition] = set(PARTITIONS)
+        self.group: dict[TopicPartition, int] = {}
+        self.taken: set[Place] = set()
+        """Records whose put the task accepted."""
+        self.safe: set[Place] = set()
+        """Records in a confirmed dead letter."""
+        self.unsafe: set[Place] = set()
+        """Records in a dead letter that is not confirmed."""
+        self.skipped: set[Place] = set()
+        """Records the task asked to pass over."""
+        self.letters: list[tuple[Place, Future[None]]] = []
+        self.commit_fates: deque[str] = deque()
+        self.moving_coordinator = 0
+        self.agrees = "all"
+        self.deliveries: list[list[Place]] = []
+        self._expected: dict[TopicPartition, int] = {}
+        self.states: list[str] = []
+        self.breaches: list[str] = []
+        """Broken promises: the loop itself may swallow what is raised while it ends."""
+        self.is_over = False
+        self.start()
+
+    # What the test does ---------------------------------------------------------------------------------------
+
+    def start(self, paused: bool = False) -> None:
+        """Begin a run of the task, as after a kill or a stop: nothing is known but the group's offsets."""
+        tolerance = {"errors.tolerance": "all" if self.tolerant else "none"}
+        spec = replace(task_spec("sink"), config={"topics": "t,u", **tolerance}, paused=paused)
+        self.reporter = FakeReporter(self)
+        settings = TaskSettings(self.flush_interval, 2.0, 5.0, 300.0, [self.reporter])
+        link: Any = SimpleNamespace(status=self.states.append)
+        subscription: Any = SimpleNamespace(begin=lambda each: each.subscribe(["t", "u"]), renew=lambda each: False)
+        self.consumer, self.stage = FakeConsumer(self), FakeStage(self)
+        consumer, stage, pipeline = (cast_any(each) for each in (self.consumer, self.stage, FakePipeline(self)))
+        self.letters.clear()
+        self.unsafe.clear()  # what is not committed comes again, and what was confirmed is safe
+        self.loop = SinkLoop(spec, settings, link, consumer, subscription, "100", self.clock)
+        self.loop.inbox = FakeInbox(self)
+        self.is_over = False
+        self.loop.start(stage, pipeline, [])
+
+    def clock(self) -> float:
+        """Return the time."""
+        return self.now
+
+    def step(self) -> None:
+        """Let the loop go round once; an error ends the task as it ends one in earnest."""
+        try:
+            self.loop.step()
+        except ConnectError:
+            self.is_over = True
+            self.loop._close_after_failure()
+            raise
+
+    def run(self) -> None:
+        """Let the loop run until it ends by itself."""
+        try:
+            self.loop.execute()
+        finally:
+            self.is_over = True
+
+    def write(self, partition: TopicPartition, count: int = 1) -> None:
+        """Append records to a partition."""
+        self.ends[partition] += count
+
+    def rebalance(self, wanted: Iterable[TopicPartition], lost: bool = False, cooperative: bool = False) -> None:
+        """Have the group give the task these partitions with its next poll."""
+        self.share = set(wanted)
+        self.consumer.moves.append((self.share, lost, cooperative))
+
+    def wish(self, **wishes: Any) -> None:
+        """Have the task ask something of its context."""
+        for topic, number, offset in wishes.get("rewind", ()):
+            self._skip(TopicPartition(topic, number), offset)
+        self.loop.answer(cast_any(FakeRequest("sink.context", wishes)))
+
+    def report(self, place: Place) -> FakeRequest:
+        """Have the task report a record it was given, however long ago."""
+        partition, offset = place
+        request = FakeRequest("sink.errant", {"error": ErrorInfo("data", "E", "bad", "trace").to_json()})
+        row = _incoming(partition, [offset])
+        columns = {"partition": row.partition, "offset": row.offset, "key": row.key, "value": row.value}
+        data = pa.RecordBatch.from_arrays([pa.array(each) for each in columns.values()], names=list(columns))
+        request.batches = [Batch(partition.topic, None, None, data)]
+        if not self.tolerant and offset >= self.group.get(partition, 0):
+            self.taken.discard(place)  # and must come again; what is committed is past mending
+        self.loop.answer(cast_any(request))
+        return request
+
+    def confirm_letters(self, count: int | None = None) -> None:
+        """Have the dead letter topic take letters."""
+        some, self.letters = self.letters[:count], self.letters[len(self.letters[:count]) :]
+        for place, done in some:
+            self.safe.add(place)
+            self.unsafe.discard(place)
+            done.set_result(None)
+
+    def refuse_letter(self) -> None:
+        """Have the dead letter topic refuse the first letter for good."""
+        _, done = self.letters.pop(0)
+        done.set_exception(KafkaError(MESSAGE_TOO_LARGE))
+
+    # What is true ---------------------------------------------------------------------------------------------
+
+    def is_dropped(self, offset: int) -> bool:
+        """Return whether the transformations filter a record."""
+        return not self._is_plain and offset % 7 == 3
+
+    def is_broken(self, offset: int) -> bool:
+        """Return whether the converter cannot read a record."""
+        return not self._is_plain and offset % 11 == 5
+
+    def broken(self, text: str) -> BrokenPromise:
+        """Note a broken promise, and return it as an error."""
+        self.breaches.append(text)
+        return BrokenPromise(text)
+
+    def between(self, partition: TopicPartition, start: int) -> list[int]:
+        """Return the offsets of a partition from one on."""
+        return list(range(start, self.ends[partition]))
+
+    def is_settled(self, place: Place) -> bool:
+        """Return whether a record is put, filtered, dead-lettered for certain, or passed over by its task's wish."""
+        if place in self.unsafe:
+            return False
+        is_filtered = self.is_dropped(place[1]) and not self.is_broken(place[1])
+        return is_filtered or place in self.skipped or place in self.safe or place in self.taken
+
+    def expect(self, partition: TopicPartition, offset: int) -> None:
+        """Note where reading goes on: what is put next of this partition begins there."""
+        self._expected[partition] = offset
+
+    def expect_elsewhere(self, partition: TopicPartition, offset: int) -> None:
+        """Note a seek: what the task has not accepted still comes first, unless it asked to pass it over."""
+        between = range(self._expected[partition], offset)
+        if all((partition, each) in self.skipped for each in between):
+            self._expected[partition] = offset
+
+    def take(self, records: list[Place]) -> None:
+        """Note what the task took."""
+        self.taken |= set(records)
+        for partition, offset in records:
+            self._expected[partition] = offset + 1
+
+    def check_put(self, stage: FakeStage, batches: list[Batch], pending: list[Answer]) -> None:
+        """Raise unless a put is the only one, of assigned partitions, and goes on where the last accepted ended."""
+        if pending:
+            raise self.broken("a task is given a second delivery before it answered for the first")
+        records = _places([batch for batch in batches if batch.column("row") is not None])
+        self.deliveries.append(records)
+        expected = dict(self._expected)
+        for partition, offset in records:
+            if partition not in self.consumer.position:
+                raise self.broken(f"{partition}@{offset} is put and its partition is not assigned")
+            wanted = next(each for each in self.between(partition, expected[partition]) if self._reaches_task(each))
+            if offset != wanted:
+                raise self.broken(f"{partition}@{offset} is put where {wanted} comes next")
+            expected[partition] = offset + 1
+
+    def check_commit(self, consumer: FakeConsumer, offsets: Mapping[TopicPartition, int]) -> None:
+        """Raise when a commit passes a record that is not settled, or is for a partition that is lost or not here."""
+        for partition, offset in offsets.items():
+            if consumer.is_fenced or partition not in consumer.position:
+                raise self.broken(f"{partition} is committed by a task that does not have it")
+            for earlier in range(min(offset, self.ends[partition])):
+                if not self.is_settled((partition, earlier)):
+                    raise self.broken(f"{partition} is committed at {offset} and {earlier} is not settled")
+
+    def check_all_settled(self) -> None:
+        """Raise when a record is lost after everything had time to be put."""
+        for partition, end in self.ends.items():
+            for offset in range(end):
+                if not self.is_settled((partition, offset)):
+                    raise self.broken(f"{partition}@{offset} was lost")
+
+    def drain(self) -> None:
+        """Let all be well again, and see that every record arrives and is committed."""
+        self.commit_fates.clear()
+        self.moving_coordinator = 0
+        self.agrees = "all"
+        self.start()
+        self.rebalance(PARTITIONS)
+        for _ in range(200):
+            self.reporter.is_full = False
+            self.loop.step()
+            self.confirm_letters()
+            if all(self.consumer.position.get(each) == end for each, end in self.ends.items()):
+                break
+        self.loop.inbox.put("stop")
+        self.run()
+        self.check_all_settled()
+        if late := {each for each, end in self.ends.items() if self.group.get(each, 0) < end}:
+            raise self.broken(f"a clean stop left uncommitted: {late}")
+
+    def _reaches_task(self, offset: int) -> bool:
+        return not self.is_dropped(offset) and not self.is_broken(offset)
+
+    def _skip(self, partition: TopicPartition, offset: int) -> None:
+        """Note that the task does not want what comes before an offset."""
+        self.skipped |= {(partition, each) for each in range(offset)}
+
+
+def cast_any(value: Any) -> Any:
+    """Return a fake as whatever the loop takes it for."""
+    return value
+
+
+def _places(batches: list[Batch]) -> list[Place]:
+    found: list[Place] = []
+    for batch in batches:
+        if batch.column("row") is not None:
+            numbers, offsets = (batch.column(name).to_pylist() for name in ("partition", "offset"))
+            found += [(TopicPartition(batch.topic or "", number), offset) for number, offset in zip(numbers, offsets)]
+    return found
+
+
+def _incoming(partition: TopicPartition, offsets: list[int]) -> Incoming:
+    count = len(offsets)
+    return Incoming(
+        topic=partition.topic,
+        partition=np.full(count, partition.partition, np.int32),
+        offset=np.array(offsets, np.int64),
+        key=pa.nulls(count, pa.binary()),
+        value=pa.array([b"%d" % offset for offset in offsets], pa.binary()),
+        timestamp=np.array(offsets, np.int64),
+        timestamp_type=1,
+        headers={},
+    )

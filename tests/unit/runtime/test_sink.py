@@ -1,0 +1,308 @@
+"""The sink loop in the situations in which one like it lost records, one by one."""
+
+from __future__ import annotations
+
+from concurrent.futures import Future
+from functools import partial
+
+import pytest
+
+from hearth.runtime import tolerance
+from hearth_api import ConnectError, TopicPartition
+from tests.unit.runtime.sink_world import PARTITIONS, BrokenPromise, Turn, World
+
+HERE, OTHER = PARTITIONS[0], PARTITIONS[1]
+
+
+@pytest.fixture
+def world() -> World:
+    """Provide a world with one partition of eight records, two of them with each poll."""
+    world = World(fetch=2)
+    world.write(HERE, 8)
+    return world
+
+
+@pytest.fixture(autouse=True)
+def _reports_are_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    def look(futures: list[Future[None]], timeout: float) -> tuple[set[Future[None]], set[Future[None]]]:
+        done = {each for each in futures if each.done()}
+        return done, set(futures) - done
+
+    monkeypatch.setattr(tolerance, "wait", look)
+
+
+def steps(world: World, count: int) -> None:
+    """Let the loop go round."""
+    for _ in range(count):
+        world.step()
+
+
+def stop(world: World) -> None:
+    """Stop the task in order."""
+    world.loop.inbox.put("stop")
+    world.run()
+
+
+def offsets(world: World) -> list[list[int]]:
+    """Return what was put, put by put, without the empty ones."""
+    return [[offset for _, offset in records] for records in world.deliveries if records]
+
+
+def refusing(world: World, times: int) -> None:
+    """Have the task refuse so many puts that are not its first."""
+    world.stage.turns.append(Turn())
+    world.stage.turns.extend(Turn("refuse") for _ in range(times))
+
+
+def test_a_stop_while_a_put_is_refused_leaves_it_and_what_comes_behind_it(world: World) -> None:
+    """Nothing newer is put in its place, and the group stands before it: the next run puts it first."""
+    refusing(world, 100)
+    steps(world, 4)
+    stop(world)
+    assert world.group[HERE] == 2
+    assert [0, 1] in offsets(world)
+    assert all(min(put) <= 2 for put in offsets(world))
+    world.drain()
+
+
+def test_a_stop_ends_a_put_that_is_under_way_and_commits_it(world: World) -> None:
+    """What the task took is not put again by the next run (Invariant 8)."""
+    steps(world, 2)
+    stop(world)
+    assert world.group[HERE] == max(offsets(world)[-1]) + 1
+
+
+@pytest.mark.parametrize("command", ["resume", "context"])
+def test_whoever_resumes_while_a_put_is_refused_does_not_let_records_slip_by(world: World, command: str) -> None:
+    """Everything rests until the task takes what it refused; then all goes on."""
+    refusing(world, 3)
+    steps(world, 3)
+    if command == "resume":
+        world.loop.inbox.put("pause")
+        steps(world, 2)
+        world.loop.inbox.put("resume")
+    else:
+        world.wish(pause=[list(HERE)])
+        world.wish(resume=[list(HERE)])
+    steps(world, 2)
+    assert HERE in world.consumer.paused
+    steps(world, 60)
+    assert HERE not in world.consumer.paused
+    assert world.consumer.position[HERE] == 8
+    world.drain()
+
+
+@pytest.mark.parametrize("share", [PARTITIONS, [OTHER]])
+def test_a_rebalance_while_a_put_is_refused_puts_nothing_in_front_of_it(
+    world: World, share: list[TopicPartition]
+) -> None:
+    """What was read ahead goes with its partition; what comes back is read from the group's offset."""
+    refusing(world, 5)
+    steps(world, 4)
+    world.rebalance(share)
+    steps(world, 3)
+    world.rebalance(PARTITIONS)
+    world.drain()
+
+
+def test_partitions_that_are_given_back_are_not_waited_for(world: World) -> None:
+    """A put that is refused in a rebalance is left to the next owner: the group does not wait for the sink."""
+    world.stage.turns.extend(Turn("refuse") for _ in range(50))
+    world.step()
+    before = world.now
+    world.rebalance([OTHER])
+    world.step()
+    assert world.now - before < 1
+    assert len(world.stage.turns) >= 48
+
+
+def test_a_pause_does_not_outlive_the_partition(world: World) -> None:
+    """librdkafka keeps it when a partition goes and comes back; Kafka Connect forgets it."""
+    refusing(world, 1)
+    steps(world, 3)
+    assert HERE in world.consumer.paused
+    world.rebalance([])
+    world.step()
+    world.rebalance([HERE])
+    steps(world, 2)
+    assert HERE not in world.consumer.paused
+
+
+def test_a_paused_connector_reads_nothing_of_a_partition_that_comes(world: World) -> None:
+    """Partitions that are given to it rest as the others do."""
+    world.loop.inbox.put("pause")
+    world.rebalance([HERE])
+    steps(world, 3)
+    assert offsets(world) == []
+    assert world.states == ["PAUSED"]
+
+
+def test_a_record_reported_without_tolerance_is_not_passed() -> None:
+    """The task fails even if it makes light of the error, and the next run gets the record again."""
+    world = World(tolerant=False)
+    world.write(HERE, 3)
+    world.stage.turns.append(Turn(meanwhile=partial(world.report, (HERE, 1))))
+    with pytest.raises(ConnectError, match="Tolerance exceeded"):
+        steps(world, 3)
+    assert world.group.get(HERE, 0) <= 1
+
+
+def test_a_record_reported_late_holds_back_the_commit_of_its_offset() -> None:
+    """Also when its put was accepted long ago, as long as its offset is not committed."""
+    world = World(tolerant=False, fetch=1)
+    world.write(HERE, 3)
+    steps(world, 8)
+    world.report((HERE, 1))
+    world.confirm_letters()
+    with pytest.raises(ConnectError, match="Tolerance exceeded"):
+        world.step()
+    assert world.group[HERE] == 1
+
+
+def test_a_report_that_comes_with_a_flush_is_waited_for(world: World) -> None:
+    """A sink that buffers finds its bad records when it flushes: that commit does not pass them."""
+    steps(world, 3)
+    world.stage.flushes.append(Turn(meanwhile=partial(world.report, (HERE, 0))))
+    world.wish(commit=True)
+    steps(world, 2)
+    assert world.group.get(HERE, 0) == 0
+    world.confirm_letters()
+    world.wish(commit=True)
+    steps(world, 2)
+    assert world.group[HERE] > 0
+
+
+def test_a_refused_dead_letter_fails_the_task_and_is_not_passed(world: World) -> None:
+    """Its record is nowhere; what was before it is committed no further than the task can answer for."""
+    steps(world, 3)
+    world.report((HERE, 1))
+    world.refuse_letter()
+    with pytest.raises(ConnectError):
+        steps(world, 2)
+    assert world.group.get(HERE, 0) == 0
+
+
+def test_no_more_records_come_while_the_dead_letters_producer_is_full(world: World) -> None:
+    """An outage of the dead letter topic holds up the task instead of its letters."""
+    steps(world, 2)
+    world.reporter.is_full = True
+    steps(world, 5)
+    before = len(offsets(world))
+    steps(world, 5)
+    assert len(offsets(world)) == before
+    assert HERE in world.consumer.paused
+    world.reporter.is_full = False
+    world.confirm_letters()
+    steps(world, 6)
+    assert len(offsets(world)) > before
+
+
+def test_an_offset_wished_for_in_open_counts_from_the_first_record_on(world: World) -> None:
+    """A sink that keeps its own offsets is not given what it has already."""
+    world.stage.opens.append(Turn(meanwhile=lambda: world.wish(rewind=[[*HERE, 4]])))
+    steps(world, 4)
+    assert offsets(world)[0][0] == 4
+
+
+def test_a_flush_that_fails_before_the_first_commit_goes_back_to_where_reading_began() -> None:
+    """Not to the beginning of the topic, which ``auto.offset.reset=latest`` may have left out."""
+    world = World()
+    world.write(HERE, 9)
+    world.group[HERE] = 6
+    world.stage.flushes.append(Turn("fail"))
+    steps(world, 2)
+    world.wish(commit=True)
+    steps(world, 4)
+    assert min(min(put) for put in offsets(world)) == 6
+    assert offsets(world).count([6, 7, 8]) == 2
+
+
+def test_a_flush_that_fails_while_partitions_go_does_not_fail_the_task(world: World) -> None:
+    """Kafka Connect warns and goes on: their next owner puts again what is not committed."""
+    steps(world, 2)
+    world.stage.flushes.append(Turn("fail"))
+    world.rebalance([])
+    steps(world, 2)
+    assert world.group == {}
+    world.rebalance([HERE])
+    steps(world, 2)
+    world.drain()
+
+
+@pytest.mark.parametrize("fate", ["refused", "late", "unanswered"])
+def test_a_commit_that_is_not_confirmed_is_committed_again(world: World, fate: str) -> None:
+    """It counts when the broker says so; a clean stop leaves nothing to be repeated."""
+    world.commit_fates.append(fate)
+    steps(world, 6)
+    world.wish(commit=True)
+    steps(world, 3)
+    stop(world)
+    assert world.group[HERE] == 8
+
+
+def test_a_commit_that_fails_while_partitions_go_does_not_fail_the_task(world: World) -> None:
+    """As in Kafka Connect."""
+    world.commit_fates.append("refused")
+    steps(world, 2)
+    world.rebalance([])
+    steps(world, 2)
+    assert not world.is_over
+
+
+def test_what_was_put_before_an_outage_is_committed_during_it(world: World) -> None:
+    """A kill in a long outage repeats what was refused, and nothing that was taken before."""
+    refusing(world, 1000)
+    steps(world, 3)
+    world.wish(commit=True)
+    steps(world, 3)
+    assert world.group[HERE] == 2
+    assert (HERE, 2) not in world.taken
+
+
+def test_a_flush_that_hangs_fails_the_task_after_one_deadline(world: World) -> None:
+    """It is no failed flush to be tried again: the next call would hang as well."""
+    steps(world, 2)
+    world.stage.flushes.append(Turn("hang"))
+    world.wish(commit=True)
+    before = world.now
+    with pytest.raises(ConnectError, match=r"sink\.pre_commit hangs"):
+        steps(world, 2)
+    assert world.now - before < 310
+    assert not world.stage.is_alive
+
+
+def test_a_stop_bounds_a_put_that_hangs(world: World) -> None:
+    """The time for a stop in order is all a task has left, wherever it is."""
+    steps(world, 1)
+    world.stage.turns.append(Turn("hang", meanwhile=lambda: world.loop.inbox.put("stop")))
+    before = world.now
+    with pytest.raises(ConnectError, match=r"sink\.put hangs"):
+        steps(world, 2)
+    assert world.now - before < 10
+    assert world.group.get(HERE, 0) == 0
+
+
+def test_a_coordinator_that_moves_between_assignment_and_offsets_is_asked_again(world: World) -> None:
+    """A rolling restart of brokers fails no task."""
+    world.moving_coordinator = 3
+    world.group[HERE] = 2
+    steps(world, 3)
+    assert offsets(world)[0][0] == 2
+
+
+def test_records_refused_and_then_sought_elsewhere_are_not_put_again(world: World) -> None:
+    """A task that asks to read elsewhere gets what stands there, and nothing of before."""
+    refusing(world, 1)
+    steps(world, 3)
+    world.wish(rewind=[[*HERE, 6]])
+    steps(world, 4)
+    assert offsets(world)[-1] == [6, 7]
+
+
+def test_a_world_notices_a_broken_promise(world: World) -> None:
+    """What the machine trusts in is itself looked at: a commit beyond what the task took is not let pass."""
+    steps(world, 1)
+    with pytest.raises(BrokenPromise, match="is not settled"):
+        world.consumer.commit({HERE: 8}, 1)
+    with pytest.raises(BrokenPromise, match="does not have it"):
+        world.consumer.commit({TopicPartition("strange", 0): 0}, 1)

@@ -1,0 +1,203 @@
+"""The sink loop under everything that can happen to it, in any order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any
+
+import pytest
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from hearth.runtime import tolerance
+from hearth_api import ConnectError
+from tests.profile import machine_settings
+from tests.unit.runtime.sink_world import PARTITIONS, Turn, World
+
+ANSWERS = st.sampled_from(["accept", "accept", "refuse", "refuse", "fail", "die", "hang"])
+FATES = st.sampled_from(["ok", "refused", "late", "unanswered"])
+SHARES = st.sets(st.sampled_from(PARTITIONS))
+COMMANDS = st.sampled_from(["pause", "resume", "stop"])
+
+
+@pytest.fixture(autouse=True)
+def _reports_are_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a wait for dead letters see what is there: the world's clock does not move by itself."""
+
+    def look(futures: list[Future[None]], timeout: float) -> tuple[set[Future[None]], set[Future[None]]]:
+        done = {each for each in futures if each.done()}
+        return done, set(futures) - done
+
+    monkeypatch.setattr(tolerance, "wait", look)
+
+
+class SinkMachine(RuleBasedStateMachine):
+    """Random interleavings of everything the issue names; the world raises when a promise is broken."""
+
+    world: World
+
+    @initialize(tolerant=st.booleans(), fetch=st.integers(1, 6), moving=st.integers(0, 2))
+    def begin(self, tolerant: bool, fetch: int, moving: int) -> None:
+        """Begin with some records."""
+        self.world = World(tolerant, fetch, is_plain=False, flush_interval=0.5)
+        self.world.moving_coordinator = moving
+        for partition in PARTITIONS:
+            self.world.write(partition, 4)
+
+    def teardown(self) -> None:
+        """All is well again: nothing is lost."""
+        if hasattr(self, "world"):
+            if not self.world.tolerant:
+                self.world.tolerant = True  # somebody mended the records' converter, so to say
+            self.world.drain()
+
+    @invariant()
+    def no_promise_is_broken(self) -> None:
+        """Neither now nor while a task ended."""
+        assert not getattr(self, "world", None) or not self.world.breaches, self.world.breaches
+
+    # What happens ---------------------------------------------------------------------------------------------
+
+    @rule(partition=st.sampled_from(PARTITIONS), count=st.integers(1, 5))
+    def write(self, partition: Any, count: int) -> None:
+        """Records come."""
+        self.world.write(partition, count)
+
+    @rule(times=st.integers(1, 4))
+    def step(self, times: int) -> None:
+        """The loop goes round; when the task fails or ends, another run begins, as an operator would have it."""
+        for _ in range(times):
+            try:
+                self.world.step()
+            except ConnectError:
+                self.world.start()
+                return
+            if self.world.loop._is_stopping:
+                self._end()
+                self.world.start()
+                return
+
+    @rule(share=SHARES, lost=st.booleans(), cooperative=st.booleans())
+    def rebalance(self, share: set[Any], lost: bool, cooperative: bool) -> None:
+        """Partitions move with the next poll."""
+        self.world.rebalance(share, lost, cooperative)
+
+    @rule(command=COMMANDS)
+    def command(self, command: str) -> None:
+        """An operator acts."""
+        self.world.loop.inbox.put(command)
+
+    @rule(answer=ANSWERS, data=st.data())
+    def next_put(self, answer: str, data: st.DataObject) -> None:
+        """The task is going to answer its next put so, and something happens while it is at it."""
+        self.world.stage.turns.append(Turn(answer, self._meanwhile(data)))
+
+    @rule(answer=st.sampled_from(["accept", "refuse", "fail", "hang"]), data=st.data())
+    def next_flush(self, answer: str, data: st.DataObject) -> None:
+        """The task is going to answer its next flush so."""
+        self.world.stage.flushes.append(Turn(answer, self._meanwhile(data)))
+
+    @rule(answer=st.sampled_from(["accept", "accept", "fail"]), data=st.data())
+    def next_open(self, answer: str, data: st.DataObject) -> None:
+        """The task is going to answer its next open so."""
+        self.world.stage.opens.append(Turn(answer, self._meanwhile(data)))
+
+    @rule(agrees=st.sampled_from(["all", "less", "nothing", "more"]))
+    def agree(self, agrees: str) -> None:
+        """The task commits some of what it has."""
+        self.world.agrees = agrees
+
+    @rule(fate=FATES)
+    def next_commit(self, fate: str) -> None:
+        """The next commit ends so."""
+        self.world.commit_fates.append(fate)
+
+    @precondition(lambda self: self.world.consumer.in_the_air)
+    @rule()
+    def land(self) -> None:
+        """A commit arrives that took its time."""
+        self.world.consumer.land()
+
+    @rule(data=st.data())
+    def wish(self, data: st.DataObject) -> None:
+        """The task asks something of its context."""
+        self._wish(data)()
+
+    @precondition(lambda self: self.world.stage.kept)
+    @rule(data=st.data())
+    def report(self, data: st.DataObject) -> None:
+        """The task reports a record, now or long after its put."""
+        self.world.report(data.draw(st.sampled_from(self.world.stage.kept)))
+
+    @precondition(lambda self: self.world.letters)
+    @rule(count=st.integers(1, 5))
+    def confirm(self, count: int) -> None:
+        """Dead letters arrive."""
+        self.world.confirm_letters(count)
+
+    @precondition(lambda self: self.world.letters)
+    @rule()
+    def refuse(self) -> None:
+        """A dead letter is refused for good."""
+        self.world.refuse_letter()
+
+    @rule(is_full=st.booleans())
+    def fill(self, is_full: bool) -> None:
+        """The dead letters' producer holds as much as it may, or no longer."""
+        self.world.reporter.is_full = is_full
+
+    @rule(moving=st.integers(1, 3))
+    def move_coordinator(self, moving: int) -> None:
+        """The group's coordinator goes elsewhere."""
+        self.world.moving_coordinator = moving
+
+    @rule(paused=st.booleans())
+    def kill(self, paused: bool) -> None:
+        """The process ends without a word, and another one begins."""
+        self.world.start(paused)
+
+    # ----------------------------------------------------------------------------------------------------------
+
+    def _end(self) -> None:
+        try:
+            self.world.run()
+        except ConnectError:
+            return  # what hung or died on the way out is told to the host
+
+    def _meanwhile(self, data: st.DataObject) -> Callable[[], None]:
+        kind = data.draw(st.sampled_from(["nothing", "nothing", "command", "wish", "report", "rebalance"]))
+        if kind == "command":
+            command = data.draw(COMMANDS)
+            return lambda: self.world.loop.inbox.put(command)
+        if kind == "wish":
+            return self._wish(data)
+        if kind == "report":
+            number = data.draw(st.integers(0, 50))
+            return lambda: self._report_one(number)
+        if kind == "rebalance":
+            share, lost = data.draw(SHARES), data.draw(st.booleans())
+            return lambda: self.world.rebalance(share, lost)
+        return lambda: None
+
+    def _report_one(self, number: int) -> None:
+        kept = self.world.stage.kept
+        if kept:
+            self.world.report(kept[-1 - number % len(kept)])
+
+    def _wish(self, data: st.DataObject) -> Callable[[], None]:
+        kind = data.draw(st.sampled_from(["timeout", "rewind", "pause", "resume", "commit"]))
+        topic, number = data.draw(st.sampled_from(PARTITIONS))
+        if kind == "timeout":
+            milliseconds = data.draw(st.integers(1, 5000))
+            return lambda: self.world.wish(timeout=milliseconds)
+        if kind == "rewind":
+            offset = data.draw(st.integers(0, 6))
+            return lambda: self.world.wish(rewind=[[topic, number, offset]])
+        if kind == "commit":
+            return lambda: self.world.wish(commit=True)
+        return lambda: self.world.wish(**{kind: [[topic, number]]})
+
+
+TestSinkMachine = SinkMachine.TestCase
+TestSinkMachine.settings = machine_settings(steps=40)
