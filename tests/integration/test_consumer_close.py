@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import threading
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+from hearth.broker import KafkaBroker
+from hearth.broker.port import random_free
 from hearth.runtime.client import consumer_config
-from hearth.runtime.kafka.consumer import Consumer
+from hearth.runtime.kafka.consumer import CommitAnswer, Consumer
+from hearth_api import TopicPartition
 from tests.crash.pipeline import pass_time
+from tests.peer.rest import eventually
 from tests.peer.topic import Record, Topics
 
 ROUNDS = 8
@@ -32,3 +40,52 @@ def test_a_consumer_closes_whatever_its_group_is_about_to_give_it(topics: Topics
         closing.start()
         closing.join(20)
         assert not closing.is_alive()
+
+
+@pytest.fixture
+def frozen(tmp_path: Path) -> Iterator[KafkaBroker]:
+    """Provide a broker that a test may freeze."""
+    with KafkaBroker(tmp_path / "broker", random_free(), retention_bytes=64 << 20) as running:
+        yield running
+
+
+class Committing:
+    """A listener that commits one offset when its partitions go, and waits for the answer a moment."""
+
+    def __init__(self, consumer: Consumer) -> None:
+        self._consumer = consumer
+        self.answers: list[CommitAnswer] = []
+
+    def on_assign(self, partitions: list[TopicPartition]) -> dict[TopicPartition, int]:
+        """Begin at the beginning."""
+        return {}
+
+    def on_assigned(self) -> None:
+        """Need nothing."""
+
+    def on_revoke(self, partitions: list[TopicPartition], lost: bool) -> None:
+        """Commit."""
+        self._consumer.commit(dict.fromkeys(partitions, 1), 1)
+        self.answers += self._consumer.commit_answers(500)
+
+
+@pytest.mark.timeout(180)
+def test_a_consumer_closes_in_bounded_time_while_its_broker_does_not_answer(frozen: KafkaBroker) -> None:
+    """Neither the commit nor the group is waited for longer than the caller says."""
+    Topics(frozen.bootstrap_servers).create("frozen")
+    Topics(frozen.bootstrap_servers).produce("frozen", [Record(None, b"value")])
+    consumer = Consumer(consumer_config({"bootstrap.servers": frozen.bootstrap_servers}, {}, "frozen", 0).config)
+    listener = Committing(consumer)
+    consumer.listen(listener)
+    consumer.subscribe(["frozen"])
+    assert eventually(lambda: bool(consumer.poll(100)), 30)
+    assert frozen.pid is not None
+    os.kill(frozen.pid, signal.SIGSTOP)
+    try:
+        closing = threading.Thread(target=consumer.close, args=[2.0], daemon=True)
+        closing.start()
+        closing.join(30)  # a coordinator that is away keeps librdkafka itself waiting for minutes
+        assert not closing.is_alive()
+    finally:
+        os.kill(frozen.pid, signal.SIGCONT)
+    assert listener.answers == []

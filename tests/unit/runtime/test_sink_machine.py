@@ -125,10 +125,12 @@ class SinkMachine(RuleBasedStateMachine):
         self._wish(data)()
 
     @precondition(lambda self: self.world.stage.kept)
-    @rule(data=st.data())
-    def report(self, data: st.DataObject) -> None:
-        """The task reports a record, now or long after its put."""
+    @rule(data=st.data(), is_confirmed=st.booleans())
+    def report(self, data: st.DataObject, is_confirmed: bool) -> None:
+        """The task reports a record, now or long after its put; its dead letter may be quick."""
         self.world.report(data.draw(st.sampled_from(self.world.stage.kept)))
+        if is_confirmed:
+            self.world.confirm_letters()
 
     @precondition(lambda self: self.world.letters)
     @rule(count=st.integers(1, 5))

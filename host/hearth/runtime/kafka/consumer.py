@@ -13,7 +13,7 @@ import numpy as np
 
 from hearth.runtime.kafka.library import (
     CONSUMER,
-    DESTROY_NO_CONSUMER_CLOSE,
+    DESTROY_IMMEDIATE,
     ERR_ASSIGN_PARTITIONS,
     ERR_AUTHENTICATION,
     ERR_FATAL,
@@ -246,12 +246,12 @@ class Consumer:
         if error:  # fatal: nothing is left to be closed in order
             self._library.error_destroy(error)
         give_up_at = time.monotonic() + seconds
-        while not self._library.consumer_closed(self._client) and time.monotonic() < give_up_at:
+        while not (is_closed := self._library.consumer_closed(self._client)) and time.monotonic() < give_up_at:
             self._serve(left)  # the last revocation runs in here and may still commit
         client, self._client = self._client, None
         for own in (left, self._queue, self._commits):
             self._library.queue_destroy(own)
-        self._library.destroy_flags(client, DESTROY_NO_CONSUMER_CLOSE)
+        self._library.destroy_flags(client, 0 if is_closed else DESTROY_IMMEDIATE)
         self._reraise()
 
     def _serve(self, own: int) -> None:
