@@ -288,7 +288,9 @@ class FakeStage:
             asked = []
         elif self._world.agrees == "more":
             asked = [[topic, number, offset + 5] for topic, number, offset in asked]
-        self._answer(self.flushes, answer, Reply({"offsets": asked}), lambda: None)
+        if self.flushes and self.flushes[0].answer != "accept":
+            self._world.forget_what_is_not_flushed()
+        self._answer(self.flushes, answer, Reply({"offsets": asked}), lambda: self._world.flush(asked))
 
     def _open(self, args: Any, batches: Any, answer: Answer) -> None:
         self._answer(self.opens, answer, Reply(), lambda: None)
@@ -376,6 +378,7 @@ class World:
         self.group: dict[TopicPartition, int] = {}
         self.taken: set[Place] = set()
         """Records whose put the task accepted."""
+        self._flushed: set[Place] = set()
         self.safe: set[Place] = set()
         """Records in a confirmed dead letter."""
         self.unsafe: set[Place] = set()
@@ -407,7 +410,8 @@ class World:
         self.consumer, self.stage = FakeConsumer(self), FakeStage(self)
         consumer, stage, pipeline = (cast_any(each) for each in (self.consumer, self.stage, FakePipeline(self)))
         self.letters.clear()
-        self.unsafe.clear()  # what is not committed comes again, and what was confirmed is safe
+        self.unsafe.clear()
+        self.forget_what_is_not_flushed()
         self.loop = SinkLoop(spec, settings, link, consumer, subscription, "100", self.clock)
         self.loop.inbox = FakeInbox(self)
         self.is_over = False
@@ -515,6 +519,15 @@ class World:
         self.taken |= set(records)
         for partition, offset in records:
             self._expected[partition] = offset + 1
+
+    def flush(self, agreed: list[list[Any]]) -> None:
+        """Have the task make durable what it agrees to commit."""
+        ends = {TopicPartition(topic, number): offset for topic, number, offset in agreed}
+        self._flushed |= {place for place in self.taken if place[1] < ends.get(place[0], 0)}
+
+    def forget_what_is_not_flushed(self) -> None:
+        """Have the task lose what it did not make durable: it must come again."""
+        self.taken &= self._flushed
 
     def check_put(self, stage: FakeStage, batches: list[Batch], pending: list[Answer]) -> None:
         """Raise unless a put is the only one, of assigned partitions, and goes on where the last accepted ended."""
