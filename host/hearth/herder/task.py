@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -10,14 +11,18 @@ from typing import Protocol
 from hearth.herder.pipeline import TaskPlan
 from hearth.herder.status import StatusBoard
 from hearth.runtime.launcher import Launcher, TaskEnd
+from hearth.runtime.link import FENCED_SECONDS
 from hearth.runtime.spec import LinkAddress
 from hearth.storage import State
+
+log = logging.getLogger(__name__)
 
 LOSSES = 10
 """How often in a row a run may be lost before the task counts as failed."""
 SETTLED_SECONDS = 10.0
 """A run that lasted this long was not lost by its own doing: counting starts anew."""
 CANCEL_SECONDS = 5.0
+"""How long Spark may take to say that a job is over whose process has ended."""
 
 
 class CommandLine(Protocol):
@@ -29,8 +34,14 @@ class CommandLine(Protocol):
     def command(self, connector: str, task: int, command: str) -> None:
         """Send a command now, or when the task links."""
 
-    def forget(self, connector: str, task: int) -> None:
-        """Admit no generation any more."""
+    def is_linked(self, connector: str, task: int) -> bool:
+        """Return whether a run of a task is linked now."""
+
+    def await_end(self, connector: str, task: int, timeout: float) -> bool:
+        """Wait until no run of a task that was linked can be running any more; returns whether that is so."""
+
+    def forget(self, connector: str, task: int) -> bool:
+        """Admit no generation any more; returns whether a run was linked."""
 
 
 class TaskRun:
@@ -60,7 +71,6 @@ class TaskRun:
         self._ended = threading.Event()
         self._generation = -1
         self._is_paused = False
-        self._is_linked = False
         self._is_stopping = False
         self._has_failed = False
         self._launched_at = 0.0
@@ -85,27 +95,34 @@ class TaskRun:
                 self._link.command(self.plan.connector, self.number, "pause" if paused else "resume")
 
     def begin_stop(self) -> None:
-        """Tell the task to drain and end; a run that has not begun is called off."""
+        """Tell the task to drain and end; a run that has not begun is called off.
+
+        A run begins with its link: from then on its plugin may be running, although no status has come yet.
+        """
         with self._lock:
             self._is_stopping = True
             if self._ended.is_set():
                 return
-            if self._is_linked:
+            if self._link.is_linked(self.plan.connector, self.number):
                 self._link.command(self.plan.connector, self.number, "stop")
-            else:
-                self._call_off()
-                self._ended.set()
+                return
+            if not self._link.forget(self.plan.connector, self.number):
+                self._ended.set()  # it cannot link any more, so nothing of it will ever run
+            self._launcher.cancel(self.plan.connector, self.number)
 
     def await_stop(self, deadline: float) -> bool:
         """Wait for the end until a moment of the monotonic clock, then end the run by force.
 
-        Returns whether the task came to its end by itself.
+        Returns whether the task came to its end by itself. Spark calls a job over as soon as it is cancelled. The run
+        is over when its process has let go of its link, or has been out of reach for so long that it must have ended
+        itself: only then may another take its place (invariant 4).
         """
         in_time = self._ended.wait(max(0.0, deadline - time.monotonic()))
         if not in_time:
-            self._call_off()
-            self._ended.wait(CANCEL_SECONDS)
+            self._launcher.cancel(self.plan.connector, self.number)
+        self._link.await_end(self.plan.connector, self.number, FENCED_SECONDS)
         self._link.forget(self.plan.connector, self.number)
+        self._ended.wait(CANCEL_SECONDS)
         return in_time
 
     def on_status(self, generation: int, state: State, trace: str | None) -> None:
@@ -113,7 +130,6 @@ class TaskRun:
         with self._lock:
             if generation != self._generation or self._is_over:
                 return
-            self._is_linked = True
             self._has_failed = state is State.FAILED
             self._report(state, trace)
             if state in (State.RUNNING, State.PAUSED) and (state is State.PAUSED) is not self._is_paused:
@@ -124,7 +140,6 @@ class TaskRun:
         """Show that the present run is out of reach; it comes back, or its end is reported."""
         with self._lock:
             if generation == self._generation and not self._is_over and not self._has_failed:
-                self._is_linked = False
                 self._report(State.UNASSIGNED)
 
     def on_end(self, end: TaskEnd) -> None:
@@ -138,24 +153,23 @@ class TaskRun:
             self._losses = 1 if self._clock() - self._launched_at >= SETTLED_SECONDS else self._losses + 1
             if self._losses > LOSSES:
                 self._give_up(end.error)
-            else:
-                self._launch()
+                return
+            if end.error is not None:
+                log.warning("task %s-%d is launched again: %s", self.plan.connector, self.number, end.error)
+            self._launch(end.error)
 
     @property
     def _is_over(self) -> bool:
         return self._ended.is_set() or self._is_stopping
 
-    def _launch(self) -> None:
+    def _launch(self, loss: str | None = None) -> None:
+        """Launch a run; its status shows why the one before was lost."""
         self._generation = next(self._generations)
-        self._is_linked = self._has_failed = False
+        self._has_failed = False
         self._launched_at = self._clock()
-        self._report(State.UNASSIGNED)
+        self._report(State.UNASSIGNED, loss)
         address = self._link.expect(self.plan.connector, self.number, self._generation)
         self._launcher.launch(self.plan.spec(self._generation, address, self._is_paused), self.on_end)
-
-    def _call_off(self) -> None:
-        self._link.forget(self.plan.connector, self.number)
-        self._launcher.cancel(self.plan.connector, self.number)
 
     def _give_up(self, error: str | None) -> None:
         self._has_failed = True

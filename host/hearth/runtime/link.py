@@ -1,30 +1,54 @@
 """The link between a task and its host: commands out; states and source offsets back.
 
-A task makes one TCP connection and shows the token of its generation first. The protocol is the stage protocol
-(``hearth_stage/PROTOCOL.md``) with other operations: ``hello``, ``status``, ``offsets.read`` and ``offsets.write``
-from the task, ``pause``, ``resume`` and ``stop`` to it.
+A task makes one encrypted connection, to nobody but the holder of the certificate it was given, and then shows the
+token of its generation. The protocol is the stage protocol (``hearth_stage/PROTOCOL.md``) with other operations:
+``hello``, ``status``, ``offsets.read`` and ``offsets.write`` from the task, ``pause``, ``resume`` and ``stop`` to it,
+and ``alive`` both ways. Who hears nothing for a while takes the other for lost.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
+import hashlib
 import hmac
+import json
+import logging
 import secrets
 import socket
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from hearth.foundation.certificate import new_identity
+from hearth.runtime.encryption import EncryptedSocket, client_context, server_context
 from hearth.runtime.spec import LinkAddress
 from hearth.storage.interface import OffsetStore
 from hearth_api import ConnectError
 from hearth_stage.channel import Channel, ChannelClosed, Reply, Request
 from hearth_stage.frame import MAX_FRAME
 
-ADMISSION_SECONDS = 10
+log = logging.getLogger(__name__)
+
+ADMISSION_SECONDS = 10.0
+"""How long a visitor may take to be admitted."""
+CONNECT_SECONDS = 5.0
+"""How long a task tries to connect: a network that lets nothing through does not say so."""
+HEARTBEAT_SECONDS = 3.0
+SILENCE_SECONDS = 5 * HEARTBEAT_SECONDS
+"""After so long without a word, a heartbeat at least, the other side is lost."""
+LAST_RESORT_SECONDS = 5.0
+"""How long a task that lost its host may take to end before it is ended by force."""
+FENCED_SECONDS = SILENCE_SECONDS + LAST_RESORT_SECONDS
+"""So long after its host let go of it no task can be running any more, wherever it is."""
 GREETING_BYTES = 4096
 """Longest frame of a visitor whose token is not checked."""
+MOST_STRANGERS = 256
+"""How many visitors may be unknown at the same time; one more puts the first of them out."""
+_FULL = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
+_PAUSE_SECONDS = 1.0
 
 
 @dataclass(frozen=True)
@@ -49,46 +73,75 @@ class _Seat:
     token: str
     channel: Channel | None = None
     command: str | None = None
+    ended_by: float = 0.0
+    """When, by the monotonic clock, a run that is no longer linked has ended for certain."""
+
+
+class LinkFailed(ConnectError):
+    """The host cannot listen for its tasks."""
+
+    code = "environment.task_link"
 
 
 class TaskLinkServer:
-    """The host's end of all links; events arrive on the links' own threads."""
+    """The host's end of all links; events arrive on the links' own threads.
 
-    def __init__(self, on_event: Callable[[TaskEvent], None], offsets: OffsetStore, host: str = "127.0.0.1") -> None:
+    ``listen`` is the address it listens on, ``host`` the one its tasks are told, which may be another.
+    """
+
+    def __init__(
+        self,
+        on_event: Callable[[TaskEvent], None],
+        offsets: OffsetStore,
+        host: str = "127.0.0.1",
+        listen: str | None = None,
+        port: int = 0,
+    ) -> None:
         self._on_event = on_event
         self._offsets = offsets
-        self._host = host
-        self._seats: dict[tuple[str, int], _Seat] = {}
+        self._host, self._listen, self._port = host, listen or host, port
+        self._identity = new_identity()
+        self._context = server_context(self._identity)
+        self._seats: dict[str, _Seat] = {}
+        self._strangers: list[_Visitor] = []
         self._lock = threading.Lock()
+        self._left = threading.Condition(self._lock)
+        self._closed = threading.Event()
         self._listener: socket.socket | None = None
 
     def start(self) -> tuple[str, int]:
-        """Listen, and return the address."""
-        self._listener = socket.create_server((self._host, 0), backlog=128)
+        """Listen, and return the address that tasks are told."""
+        family = socket.AF_INET6 if ":" in self._listen else socket.AF_INET
+        try:
+            self._listener = socket.create_server((self._listen, self._port), family=family, backlog=128)
+        except OSError as error:
+            raise LinkFailed(
+                f"cannot listen for tasks on {self._listen}, port {self._port or 'of any number'}: {error}",
+                hint="task.link.port names the port, spark.driver.bindAddress the address of this machine",
+            ) from error
         threading.Thread(target=self._accept, name="task-link", daemon=True).start()
         return self.address
 
     @property
     def address(self) -> tuple[str, int]:
-        """Return host and port."""
+        """Return host and port as tasks are told."""
         assert self._listener is not None, "start comes first"
-        name = self._listener.getsockname()
-        return str(name[0]), int(name[1])
+        return self._host, int(self._listener.getsockname()[1])
 
     def expect(self, connector: str, task: int, generation: int) -> LinkAddress:
         """Keep a seat for this generation; an older one's link is closed and not admitted again."""
         seat = _Seat(connector, task, generation, secrets.token_hex(16))
         with self._lock:
-            before = self._seats.get((connector, task))
-            self._seats[connector, task] = seat
+            before = self._seats.get(_name(connector, task))
+            self._seats[_name(connector, task)] = seat
         if before is not None and before.channel is not None:
             before.channel.close()
-        return LinkAddress(*self.address, seat.token)
+        return LinkAddress(*self.address, seat.token, self._identity.certificate)
 
     def command(self, connector: str, task: int, command: str) -> None:
         """Send ``pause``, ``resume`` or ``stop``; a task that is not linked yet gets it when it links."""
         with self._lock:
-            seat = self._seats.get((connector, task))
+            seat = self._seats.get(_name(connector, task))
             if seat is None:
                 return
             seat.command = command
@@ -97,39 +150,94 @@ class TaskLinkServer:
             with contextlib.suppress(ChannelClosed):
                 channel.notify(command)
 
-    def forget(self, connector: str, task: int) -> None:
-        """Give up the seat of a task that will not come back."""
+    def is_linked(self, connector: str, task: int) -> bool:
+        """Return whether a run of a task is linked now."""
         with self._lock:
-            seat = self._seats.pop((connector, task), None)
-        if seat is not None and seat.channel is not None:
-            seat.channel.close()
+            seat = self._seats.get(_name(connector, task))
+            return seat is not None and seat.channel is not None
+
+    def await_end(self, connector: str, task: int, timeout: float) -> bool:
+        """Wait until the run that was linked has ended for certain; returns whether it has.
+
+        A run whose process ends closes its link. One that fell silent may be there still, until it has noticed.
+        """
+        deadline = time.monotonic() + timeout
+        with self._left:
+            seat = self._seats.get(_name(connector, task))
+            if seat is None:
+                return True
+            if not self._left.wait_for(lambda: seat.channel is None, timeout):
+                return False
+        self._closed.wait(max(0.0, min(seat.ended_by, deadline) - time.monotonic()))
+        return time.monotonic() >= seat.ended_by
+
+    def forget(self, connector: str, task: int) -> bool:
+        """Give up the seat of a task that will not come back; returns whether a run was linked."""
+        with self._lock:
+            seat = self._seats.pop(_name(connector, task), None)
+        if seat is None or seat.channel is None:
+            return False
+        seat.channel.close()
+        return True
 
     def close(self) -> None:
         """Stop listening and close every link; tasks that run stop themselves."""
+        self._closed.set()
         if self._listener is not None:
             with contextlib.suppress(OSError):
                 self._listener.shutdown(socket.SHUT_RDWR)
             self._listener.close()
         with self._lock:
             seats, self._seats = list(self._seats.values()), {}
+            strangers, self._strangers = self._strangers, []
+        for stranger in strangers:
+            stranger.turn_away()
         for seat in seats:
             if seat.channel is not None:
                 seat.channel.close()
 
     def _accept(self) -> None:
+        """Take in visitors until closed, whatever this machine runs out of meanwhile."""
         assert self._listener is not None
-        while True:
+        while not self._closed.is_set():
             try:
                 connection, _ = self._listener.accept()
-            except OSError:
-                return  # closed
-            _Visitor(self, connection)
+            except OSError as error:
+                if self._closed.is_set():
+                    return
+                log.error("tasks cannot link at the moment: %s", error)
+                self._closed.wait(_PAUSE_SECONDS if error.errno in _FULL else 0)
+                continue
+            self._receive(connection)
+
+    def _receive(self, connection: socket.socket) -> None:
+        """Let a visitor introduce itself; the first of too many that have not has to go."""
+        with self._lock:
+            first = self._strangers.pop(0) if len(self._strangers) >= MOST_STRANGERS else None
+        if first is not None:
+            log.warning("more than %d connections to the task link do not introduce themselves", MOST_STRANGERS)
+            first.turn_away()
+        encrypted = EncryptedSocket(connection, self._context, is_server=True)
+        visitor = _Visitor(self, encrypted)
+        with self._lock:
+            self._strangers.append(visitor)
+        try:
+            visitor.start()
+        except (OSError, RuntimeError) as error:  # it is gone already, or no thread is left
+            log.error("a task could not link: %s", error)
+            self.know(visitor)
+            encrypted.close()
+
+    def know(self, visitor: _Visitor) -> None:
+        """Count a visitor no longer among the strangers: it was admitted, or is gone."""
+        with self._lock, contextlib.suppress(ValueError):
+            self._strangers.remove(visitor)
 
     def admit(self, visitor: Channel, args: dict[str, Any]) -> _Seat | None:
         """Give a visitor the seat its token belongs to; a former holder of the seat is dropped."""
         token = str(args.get("token")).encode()
         with self._lock:
-            seat = self._seats.get(_key(args))
+            seat = self._seats.get(str(args.get("seat")))
             if seat is None or not hmac.compare_digest(seat.token.encode(), token):
                 return None
             before, seat.channel = seat.channel, visitor
@@ -137,16 +245,21 @@ class TaskLinkServer:
             before.close()
         return seat
 
-    def leave(self, visitor: Channel, seat: _Seat) -> None:
-        """Note that a link ended; only the seat's present holder is missed."""
-        with self._lock:
+    def leave(self, visitor: Channel, seat: _Seat, has_ended: bool) -> None:
+        """Note that a link ended, by its task's end or not; only the seat's present holder is missed."""
+        with self._left:
             if seat.channel is not visitor:
                 return
             seat.channel = None
+            # It hears as little as it is heard, and ends itself.
+            seat.ended_by = time.monotonic() + (0.0 if has_ended else HEARTBEAT_SECONDS + LAST_RESORT_SECONDS)
+            self._left.notify_all()
         self._on_event(TaskEvent(seat.connector, seat.task, seat.generation, "lost"))
 
     def serve(self, seat: _Seat, request: Request) -> Reply | None:
         """Answer a task."""
+        if request.op == "alive":
+            return None
         if request.op == "status":
             state, trace = request.args["state"], request.args.get("trace")
             self._on_event(TaskEvent(seat.connector, seat.task, seat.generation, "status", state, trace))
@@ -155,7 +268,7 @@ class TaskLinkServer:
             return Reply({"offsets": self._offsets.get(seat.connector, request.args["partitions"])})
         if request.op == "offsets.write":
             with self._lock:
-                is_current = self._seats.get((seat.connector, seat.task)) is seat
+                is_current = self._seats.get(_name(seat.connector, seat.task)) is seat
             if not is_current:
                 raise ConnectError(f"generation {seat.generation} of {seat.connector}-{seat.task} is over")
             self._offsets.put(seat.connector, [tuple(pair) for pair in request.args["offsets"]])
@@ -163,58 +276,94 @@ class TaskLinkServer:
         raise LookupError(f"a task has no operation {request.op!r}")
 
 
-def _key(args: dict[str, Any]) -> tuple[str, int]:
-    connector, task = args.get("connector"), args.get("task")
-    return str(connector), task if isinstance(task, int) else -1
+def _name(connector: str, task: int) -> str:
+    """Return the name of a task's seat, which is short however long the connector's name is."""
+    return hashlib.sha256(json.dumps([connector, task]).encode()).hexdigest()
+
+
+def _watch(connection: socket.socket) -> None:
+    """Have what is sent go out at once, and fail when nobody takes it."""
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    if (option := getattr(socket, "TCP_USER_TIMEOUT", None)) is not None:  # on Linux
+        connection.setsockopt(socket.IPPROTO_TCP, option, int(SILENCE_SECONDS * 1000))
+
+
+def _keep_alive(channel: Channel) -> None:
+    """Say from time to time that this side is there; what is done on other threads does not hold it up."""
+
+    def beat() -> None:
+        with contextlib.suppress(ChannelClosed):
+            while not channel.closed.wait(HEARTBEAT_SECONDS):
+                channel.notify("alive")
+
+    threading.Thread(target=beat, name="link-heartbeat", daemon=True).start()
 
 
 class _Visitor:
     """One incoming connection: a stranger until its token is checked."""
 
-    def __init__(self, server: TaskLinkServer, connection: socket.socket) -> None:
+    def __init__(self, server: TaskLinkServer, connection: EncryptedSocket) -> None:
         self._server = server
+        self._connection = connection
         self._seat: _Seat | None = None
-        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._channel = Channel(connection, self._on_request, self._on_close, "task-link", GREETING_BYTES)
-        self._deadline = threading.Timer(ADMISSION_SECONDS, self._expire)
-        self._deadline.daemon = True
-        self._deadline.start()
+
+    def start(self) -> None:
+        """Begin to listen to it."""
+        _watch(self._connection)
+        self._connection.deadline = time.monotonic() + ADMISSION_SECONDS
         self._channel.start()
+
+    def turn_away(self) -> None:
+        """End the connection; does not wait."""
+        self._connection.end()
 
     def _on_request(self, request: Request) -> None:
         seat = self._seat
         if seat is not None:
             request.answer(lambda each: self._server.serve(seat, each))
             return
-        self._deadline.cancel()
+        self._server.know(self)
         self._seat = self._server.admit(self._channel, request.args) if request.op == "hello" else None
         if self._seat is None:
             request.fail(ConnectError("this host does not expect that task"))
-            threading.Thread(target=self._channel.close, daemon=True).start()
+            self.turn_away()
             return
         self._channel.limit = MAX_FRAME
+        self._connection.deadline = None
+        self._connection.settimeout(SILENCE_SECONDS)
         request.reply({"command": self._seat.command})
+        _keep_alive(self._channel)
 
     def _on_close(self) -> None:
-        self._deadline.cancel()
+        self._server.know(self)
         if self._seat is not None:
-            self._server.leave(self._channel, self._seat)
-
-    def _expire(self) -> None:
-        if self._seat is None:
-            self._channel.close()
+            self._server.leave(self._channel, self._seat, self._connection.has_ended)
 
 
-class HostLost(ConnectError):
+class HostLost(ChannelClosed):
     """The link to the host broke, so the task stops: another run of it may have begun elsewhere."""
 
     code = "task.host_lost"
 
 
+class HostUnreachable(ConnectError):
+    """The host is not where the task was told it would be."""
+
+    code = "task.host_unreachable"
+
+    def __init__(self, address: LinkAddress, reason: object) -> None:
+        super().__init__(
+            f"could not reach its host at {address.host}:{address.port}: {reason}; "
+            "set spark.driver.host to an address of the host that Spark's executors reach, "
+            "and task.link.port to a port that is open to them"
+        )
+
+
 class TaskLink:
     """The task's end: commands arrive as calls of ``on_command`` on the link's thread.
 
-    ``on_lost`` runs when the host is gone; the task then stops itself.
+    ``on_lost`` runs on that thread when the host is gone; the task then stops itself.
     """
 
     def __init__(self, on_command: Callable[[str], None], on_lost: Callable[[], None]) -> None:
@@ -223,13 +372,19 @@ class TaskLink:
         self._channel: Channel | None = None
 
     def connect(self, address: LinkAddress, connector: str, task: int) -> None:
-        """Connect and be admitted; raises ``ConnectError`` when the host does not expect this task any more."""
-        connection = socket.create_connection((address.host, address.port), timeout=ADMISSION_SECONDS)
-        connection.settimeout(None)
-        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        """Connect and be admitted.
+
+        Raises ``HostUnreachable`` where the host is not found at the address, and another ``ConnectError`` when it
+        does not expect this task any more.
+        """
+        try:
+            connection = _reach(address)
+        except OSError as error:
+            raise HostUnreachable(address, error) from error
         self._channel = Channel(connection, self._on_request, self._on_lost, name="host-link").start()
-        hello = {"connector": connector, "task": task, "token": address.token}
-        reply = self._channel.call("hello", hello, timeout=ADMISSION_SECONDS)
+        hello = {"seat": _name(connector, task), "token": address.token}
+        reply = self._call("hello", hello, ADMISSION_SECONDS)
+        _keep_alive(self._channel)
         if (command := reply.args.get("command")) is not None:
             self._on_command(command)
 
@@ -242,7 +397,11 @@ class TaskLink:
         return list(self._call("offsets.read", {"partitions": partitions}).args["offsets"])
 
     def write_offsets(self, offsets: list[tuple[Any, Any]], timeout: float) -> None:
-        """Store offsets; they are durable when this returns."""
+        """Store offsets; they are durable when this returns.
+
+        Raises ``CallTimeout`` when the host is there and its store takes longer, which may be tried again, and
+        ``HostLost`` when there is nobody to try it with.
+        """
         self._call("offsets.write", {"offsets": offsets}, timeout)
 
     def close(self) -> None:
@@ -252,7 +411,25 @@ class TaskLink:
 
     def _call(self, op: str, args: dict[str, Any], timeout: float = 60) -> Reply:
         assert self._channel is not None, "connect comes first"
-        return self._channel.call(op, args, timeout=timeout)
+        try:
+            return self._channel.call(op, args, timeout=timeout)
+        except ChannelClosed as error:
+            raise HostLost(f"the link to the host is gone: {error}") from error
 
     def _on_request(self, request: Request) -> None:
-        self._on_command(request.op)
+        if request.op != "alive":
+            self._on_command(request.op)
+
+
+def _reach(address: LinkAddress) -> EncryptedSocket:
+    """Connect to the host and make sure that it is the host."""
+    connection = socket.create_connection((address.host, address.port), timeout=CONNECT_SECONDS)
+    encrypted = EncryptedSocket(connection, client_context(address.certificate), is_server=False)
+    try:
+        encrypted.greet()
+    except BaseException:
+        encrypted.close()
+        raise
+    _watch(encrypted)
+    encrypted.settimeout(SILENCE_SECONDS)
+    return encrypted

@@ -31,11 +31,12 @@ class PluginSpec:
 
 @dataclass(frozen=True)
 class LinkAddress:
-    """Where a task finds its host, and the secret that admits it."""
+    """Where a task finds its host, the secret that admits it, and the certificate by which it knows the host."""
 
     host: str
     port: int
     token: str
+    certificate: str
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import os
 import signal
 import threading
 from collections.abc import Callable
@@ -16,7 +17,7 @@ from hearth.runtime.config.sink import DEAD_LETTER_TOPIC
 from hearth.runtime.config.topic import topic_groups
 from hearth.runtime.kafka.consumer import Consumer
 from hearth.runtime.kafka.producer import Producer
-from hearth.runtime.link import HostLost, TaskLink
+from hearth.runtime.link import LAST_RESORT_SECONDS, HostLost, HostUnreachable, TaskLink
 from hearth.runtime.pipeline import Pipeline, split
 from hearth.runtime.place import LocalPlace, Place, StagePlace
 from hearth.runtime.setting import TaskSettings
@@ -32,19 +33,21 @@ from hearth_stage.retry import Retry
 log = logging.getLogger(__name__)
 
 
-def run_task(spec: TaskSpec) -> None:
+def run_task(spec: TaskSpec) -> str | None:
     """Run a task until it is told to stop, fails, or loses its host.
 
     A failure of the task is reported to the host and ends the run quietly, so that Spark does not try it again:
-    whether a task restarts is the herder's to say.
+    whether a task restarts is the herder's to say. What cannot be reported, that the host was not found, is returned:
+    Spark carries it to the host.
     """
     run = TaskRun(spec)
     try:
         run.connect()
-    except (OSError, ConnectError) as error:
-        log.warning("%s: not started, the host does not answer or expect it: %s", spec.name, error)
-        return
+    except ConnectError as error:
+        log.warning("%s: not started: %s", spec.name, error)
+        return str(error) if isinstance(error, HostUnreachable) else None
     run.execute()
+    return None
 
 
 class TaskRun:
@@ -55,6 +58,7 @@ class TaskRun:
         self._settings = TaskSettings.of(spec)
         self._reporters: list[Reporter] = []
         self._stopping = threading.Event()
+        self._over = threading.Event()
         self._link = TaskLink(self._on_command, self._on_lost)
         self._early: list[Any] = []
         self._loop: SourceLoop | SinkLoop | None = None
@@ -65,10 +69,21 @@ class TaskRun:
 
     def connect(self) -> None:
         """Join the host."""
-        self._link.connect(self._spec.link, self._spec.connector, self._spec.task)
+        try:
+            self._link.connect(self._spec.link, self._spec.connector, self._spec.task)
+        except ConnectError:
+            self._over.set()
+            raise
 
     def execute(self) -> None:
-        """Start the task, run its loop, and tell the host how it ended."""
+        """Run the task and tell the host how it ended; the link is closed last, for that is how the end is seen."""
+        try:
+            self._execute()
+        finally:
+            self._over.set()
+            self._link.close()
+
+    def _execute(self) -> None:
         state, trace = "UNASSIGNED", None
         try:
             self._start()
@@ -84,7 +99,6 @@ class TaskRun:
             self._close()
         with contextlib.suppress(ConnectError):
             self._link.status(state, trace)
-        self._link.close()
 
     def _start(self) -> None:
         spec = self._spec
@@ -189,8 +203,17 @@ class TaskRun:
         self._post(command)
 
     def _on_lost(self) -> None:
+        """End this run: by its own doing if that takes a moment, else by force, whatever it is held up by.
+
+        The process is one that Spark forked for this run, with nobody else in it; its stages die with it.
+        """
+        self._stopping.set()
         if not self._is_closing:
             self._post(HostLost("the link to the host is gone"))
+        if not self._over.wait(LAST_RESORT_SECONDS):
+            log.error("%s: ended by force, it did not end within %g s after its host was lost",
+                      self._spec.name, LAST_RESORT_SECONDS)  # fmt: skip
+            os._exit(1)
 
     def _post(self, item: Any) -> None:
         """Hand something to the loop, also when it comes before the loop is there."""

@@ -18,7 +18,7 @@ def nothing(rows: Iterable[Any]) -> Iterator[Any]:
 
 
 def run(specs: Iterable[str]) -> Iterator[str]:
-    """Run the tasks of a partition: there is one. Yields nothing, because no record flows through Spark."""
+    """Run the tasks of a partition: there is one. Yields why it could not begin, if so; no record flows through Spark."""
     from hearth.runtime.task import leave_signals_to_spark, run_task  # the host names this function, and stays light
 
     logging.basicConfig(
@@ -28,5 +28,6 @@ def run(specs: Iterable[str]) -> Iterator[str]:
     for text in specs:
         spec = TaskSpec.from_json(text)
         environments = {key: unpacked(environment) for key, environment in spec.environments.items()}
-        run_task(dataclasses.replace(spec, environments=environments))
-    yield from ()
+        reason = run_task(dataclasses.replace(spec, environments=environments))
+        if reason is not None:
+            yield reason

@@ -27,6 +27,8 @@ class FakeSpark:
         self.commands: list[tuple[str, int, str]] = []
         self.cancelled: list[tuple[str, int]] = []
         self.forgotten: list[tuple[str, int]] = []
+        self.linked: set[tuple[str, int]] = set()
+        self.awaited: list[float] = []
         self.is_deaf = False
         self.starts_at_once = True
         self.on_event: Callable[[TaskEvent], None] = lambda event: None
@@ -54,7 +56,7 @@ class FakeSpark:
 
     def expect(self, connector: str, task: int, generation: int) -> LinkAddress:
         """Return an address."""
-        return LinkAddress("127.0.0.1", 1, f"token-{generation}")
+        return LinkAddress("127.0.0.1", 1, f"token-{generation}", "certificate")
 
     def command(self, connector: str, task: int, command: str) -> None:
         """Record the command and carry it out."""
@@ -67,9 +69,19 @@ class FakeSpark:
         else:
             self._later(lambda: self.report(spec, State.PAUSED if command == "pause" else State.RUNNING))
 
-    def forget(self, connector: str, task: int) -> None:
+    def is_linked(self, connector: str, task: int) -> bool:
+        """Return whether a run has reported and not ended, or a test said so."""
+        return (connector, task) in self.linked
+
+    def await_end(self, connector: str, task: int, timeout: float) -> bool:
+        """Record how long a run that lets go of its link at once would have been waited for."""
+        self.awaited.append(timeout)
+        return True
+
+    def forget(self, connector: str, task: int) -> bool:
         """Record it."""
         self.forgotten.append((connector, task))
+        return (connector, task) in self.linked
 
     def newest(self, connector: str, task: int) -> TaskSpec:
         """Return the last launched run of a task."""
@@ -78,14 +90,17 @@ class FakeSpark:
 
     def report(self, spec: TaskSpec, state: State, trace: str | None = None) -> None:
         """Report a state in the name of a run."""
+        self.linked.add((spec.connector, spec.task))
         self.on_event(TaskEvent(spec.connector, spec.task, spec.generation, "status", str(state), trace))
 
     def lose_link(self, spec: TaskSpec) -> None:
         """Break the link of a run."""
+        self.linked.discard((spec.connector, spec.task))
         self.on_event(TaskEvent(spec.connector, spec.task, spec.generation, "lost"))
 
     def end(self, spec: TaskSpec, error: str | None = None) -> None:
         """End a run."""
+        self.linked.discard((spec.connector, spec.task))
         with self._lock:
             on_end = self._ends.pop((spec.connector, spec.task, spec.generation), None)
         if on_end is not None:

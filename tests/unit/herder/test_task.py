@@ -11,6 +11,7 @@ import pytest
 from hearth.herder.pipeline import TaskPlan
 from hearth.herder.status import StatusBoard
 from hearth.herder.task import LOSSES, TaskRun
+from hearth.runtime.link import FENCED_SECONDS
 from hearth.storage import State
 from tests.unit.herder.catalogue import SOURCE, directory
 from tests.unit.herder.fake import FakeSpark, StatusWatch
@@ -45,6 +46,7 @@ class Stand:
 
     def report(self, state: State, trace: str | None = None) -> None:
         """Report in the name of the present run."""
+        self.spark.linked.add(("c", 0))
         self.run.on_status(self.spark.specs[-1].generation, state, trace)
 
     def stop(self, seconds: float = 0.2) -> bool:
@@ -170,3 +172,28 @@ def test_a_run_that_ends_while_it_is_stopped_is_not_launched_again(stand: Stand)
     assert stand.run.await_stop(time.monotonic() + 5)
     assert len(stand.spark.specs) == 1
     assert stand.state() is State.RUNNING
+
+
+def test_a_task_whose_plugin_is_starting_is_told_to_stop_and_waited_for(stand: Stand) -> None:
+    """It is linked although no status came yet, so its successor must not start beside it."""
+    stand.spark.linked.add(("c", 0))
+    assert stand.stop(5)
+    assert stand.spark.commands == [("c", 0, "stop")]
+    assert stand.spark.cancelled == []
+
+
+def test_a_task_that_is_cut_off_has_ended_only_when_its_link_has(stand: Stand) -> None:
+    """Spark calls a cancelled job over while its process still runs."""
+    stand.spark.is_deaf = True
+    stand.report(State.RUNNING)
+    assert not stand.stop()
+    assert stand.spark.awaited == [FENCED_SECONDS]
+    assert stand.spark.forgotten == [("c", 0)]
+
+
+def test_why_a_run_was_lost_is_shown_at_once(stand: Stand) -> None:
+    """Not only after it was tried ten times."""
+    stand.spark.end(stand.spark.specs[0], "could not reach its host at 10.0.0.1:1")
+    assert (stand.state(), stand.trace) == (State.UNASSIGNED, "could not reach its host at 10.0.0.1:1")
+    stand.report(State.RUNNING)
+    assert stand.trace == ""

@@ -38,5 +38,5 @@ def task_spec(type_: str, *transformations: PluginSpec, home: str = "bundle", ke
         worker={},
         plugins=(plugin("task", "Connector", home), *converters, *transformations),
         environments={},
-        link=LinkAddress("127.0.0.1", 1, "token"),
+        link=LinkAddress("127.0.0.1", 1, "token", "certificate"),
     )

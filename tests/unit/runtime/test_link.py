@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import contextlib
 import json
+import logging
+import os
 import queue
+import resource
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from hearth.foundation.certificate import new_identity
 from hearth.runtime import link as module
-from hearth.runtime.link import TaskEvent, TaskLink, TaskLinkServer
+from hearth.runtime.encryption import EncryptedSocket, client_context, server_context
+from hearth.runtime.link import HostLost, HostUnreachable, LinkFailed, TaskEvent, TaskLink, TaskLinkServer
 from hearth.runtime.spec import LinkAddress
 from hearth.storage.memory import MemoryOffsetStore
 from hearth_api import ConnectError
@@ -170,7 +176,7 @@ def test_next_generation_puts_the_one_before_out(host: Host, guests: list[Guest]
 def test_offsets_of_a_generation_that_is_over_are_refused(host: Host, guests: list[Guest]) -> None:
     """Between the end of a seat and the end of its link nothing may be stored."""
     guest = guests[0].join(host.server.expect("c", 0, 1))
-    seat = host.server._seats.pop(("c", 0))
+    seat = host.server._seats.pop(module._name("c", 0))
     with pytest.raises(ConnectError, match="generation 1 of c-0 is over"):
         guest.link.write_offsets([({"file": "a"}, {"position": 1})], WAIT)
     assert seat.channel is not None
@@ -219,7 +225,7 @@ def test_host_that_is_gone_is_an_error_of_connecting(host: Host, guests: list[Gu
     """A task that starts after its host ended does not run."""
     address = host.server.expect("c", 0, 1)
     host.server.close()
-    with pytest.raises(OSError):  # noqa: PT011 -- which one is the system's to say
+    with pytest.raises(HostUnreachable, match=f"127.0.0.1:{address.port}: .*set spark.driver.host to"):
         guests[0].join(address)
 
 
@@ -230,12 +236,21 @@ def stranger(host: Host) -> socket.socket:
     return connection
 
 
+def encrypted(host: Host) -> socket.socket:
+    """Connect without being a task, by somebody who speaks the language."""
+    connection = EncryptedSocket(stranger(host), client_context(host.server._identity.certificate), is_server=False)
+    connection.greet()
+    return connection
+
+
 def is_put_out(connection: socket.socket) -> bool:
-    """Wait until the host ends a connection without a word."""
+    """Wait until the host ends a connection; what it says of the encryption before does not count."""
     try:
-        return connection.recv(1) == b""
+        while socket.socket.recv(connection, 100):
+            pass
     except ConnectionResetError:
-        return True
+        pass
+    return True
 
 
 @pytest.mark.parametrize(
@@ -243,20 +258,20 @@ def is_put_out(connection: socket.socket) -> bool:
     [
         {"op": "status", "args": {"state": "RUNNING"}},
         {"op": "hello", "args": {}},
-        {"op": "hello", "args": {"connector": "c", "task": "zero", "token": "x"}},
-        {"op": "hello", "args": {"connector": ["c"], "task": None, "token": None}},
+        {"op": "hello", "args": {"seat": module._name("c", 0), "token": "x"}},
+        {"op": "hello", "args": {"seat": ["c"], "token": None}},
         {"op": "hello", "args": [1, 2]},
         {"op": 7, "args": {}},
-        {"op": "hello", "args": {"connector": "c" * 5000}},
+        {"op": "hello", "args": {"seat": "c" * 5000}},
     ],
     ids=lambda hello: json.dumps(hello)[:60],
 )
 def test_stranger_is_turned_away(host: Host, hello: dict[str, Any]) -> None:
     """Whoever does not say the right word first is disconnected, and nobody else notices."""
     host.server.expect("c", 0, 1)
-    with stranger(host) as connection:
+    with encrypted(host) as connection:
         write_frame(connection, {"id": 1, **hello})
-        with contextlib.suppress(ConnectionResetError):
+        with contextlib.suppress(OSError):
             answer = read_frame(connection)
             assert answer is None or "error" in answer.header
             assert is_put_out(connection)
@@ -272,7 +287,7 @@ def test_stranger_that_speaks_another_language_is_turned_away(host: Host) -> Non
 
 def test_stranger_cannot_make_the_host_allocate(host: Host) -> None:
     """Before it is admitted nobody may send more than a greeting takes."""
-    with stranger(host) as connection:
+    with encrypted(host) as connection:
         connection.sendall((1 << 30).to_bytes(4, "little") + (10).to_bytes(4, "little"))
         assert is_put_out(connection)
 
@@ -290,3 +305,241 @@ def test_unknown_request_of_a_task_is_refused(host: Host, guests: list[Guest]) -
     with pytest.raises(ConnectError, match="no operation 'dance'"):
         guest.link._call("dance", {})
     guest.link.status("RUNNING")
+
+
+# Who is who -------------------------------------------------------------------------------------------------------
+
+
+class Impostor:
+    """Somebody who listens where a task expects its host, and keeps what he is told."""
+
+    def __init__(self) -> None:
+        self.heard = b""
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self._listener.getsockname()[1]
+        self._thread = threading.Thread(target=self._listen, daemon=True)
+        self._thread.start()
+
+    def _listen(self) -> None:
+        connection, _ = self._listener.accept()
+        context = server_context(new_identity())
+        with EncryptedSocket(connection, context, is_server=True) as own, contextlib.suppress(OSError):
+            buffer = bytearray(4096)
+            while count := own.recv_into(buffer):
+                self.heard += buffer[:count]
+
+    def close(self) -> None:
+        """Wait until the task has gone, and stop listening."""
+        self._thread.join(WAIT)
+        self._listener.close()
+
+
+def test_task_tells_its_token_to_nobody_but_its_host(host: Host, guests: list[Guest]) -> None:
+    """Whoever answers at the address without the host's key hears nothing, and the task does not run."""
+    impostor = Impostor()
+    address = replace(host.server.expect("c", 0, 1), port=impostor.port)
+    with pytest.raises(HostUnreachable, match="certificate"):
+        guests[0].join(address)
+    impostor.close()
+    assert impostor.heard == b""
+
+
+class Wire:
+    """A network between tasks and their host that can be listened to, and that can stop carrying anything."""
+
+    def __init__(self, target: tuple[str, int]) -> None:
+        self.carried = b""
+        self._target = target
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self._listener.getsockname()[1]
+        self._sockets = [self._listener]
+        self._carries = True
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def cut(self) -> None:
+        """Drop everything from now on, without a word to either side."""
+        self._carries = False
+
+    def close(self) -> None:
+        """Let go of all connections."""
+        for each in self._sockets:
+            with contextlib.suppress(OSError):
+                each.shutdown(socket.SHUT_RDWR)
+            each.close()
+
+    def _accept(self) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                near, _ = self._listener.accept()
+                far = socket.create_connection(self._target)
+                self._sockets += [near, far]
+                for one, other in ((near, far), (far, near)):
+                    threading.Thread(target=self._carry, args=(one, other), daemon=True).start()
+
+    def _carry(self, one: socket.socket, other: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            while data := one.recv(1 << 16):
+                if self._carries:
+                    self.carried += data
+                    other.sendall(data)
+
+
+@pytest.fixture
+def wire(host: Host) -> Iterator[Wire]:
+    """Provide a network before the host."""
+    opened = Wire(host.server.address)
+    yield opened
+    opened.close()
+
+
+def test_nothing_that_crosses_the_network_can_be_read(host: Host, guests: list[Guest], wire: Wire) -> None:
+    """Neither token nor state nor offset is on the wire in clear."""
+    address = replace(host.server.expect("customers", 0, 1), port=wire.port)
+    guest = guests[0].join(address, "customers")
+    guest.link.status("FAILED", "password")
+    guest.link.write_offsets([({"file": "secret.txt"}, {"position": 3})], WAIT)
+    assert len(wire.carried) > 500
+    for word in (address.token, "customers", "hello", "status", "password", "secret.txt"):
+        assert word.encode() not in wire.carried
+
+
+# Signs of life ----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def short(monkeypatch: pytest.MonkeyPatch) -> float:
+    """Let both sides be lost after so many seconds of silence."""
+    monkeypatch.setattr(module, "HEARTBEAT_SECONDS", 0.1)
+    monkeypatch.setattr(module, "SILENCE_SECONDS", 1.0)
+    monkeypatch.setattr(module, "LAST_RESORT_SECONDS", 0.2)
+    return 1.0
+
+
+def test_both_sides_notice_a_network_that_drops_everything(
+    host: Host, guests: list[Guest], wire: Wire, short: float
+) -> None:
+    """Nobody is told of it: neither side gets an answer, a reset or an end."""
+    guest = guests[0].join(replace(host.server.expect("c", 0, 1), port=wire.port))
+    wire.cut()
+    assert guest.lost.wait(WAIT)
+    assert host.next_event() == TaskEvent("c", 0, 1, "lost")
+    with pytest.raises(HostLost, match="the link to the host is gone"):
+        guest.link.write_offsets([({"file": "a"}, {"position": 3})], WAIT)
+
+
+def test_link_on_which_nothing_happens_stays(host: Host, guests: list[Guest], short: float) -> None:
+    """Heartbeats are enough, also while the host's store keeps the link's own thread waiting."""
+    guest = guests[0].join(host.server.expect("c", 0, 1))
+    assert not guest.lost.wait(2 * short)
+    guest.link.status("RUNNING")
+    assert host.next_event().kind == "status"
+
+
+def test_slow_store_is_not_a_lost_host(
+    host: Host, guests: list[Guest], short: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A disk that hangs holds up the thread that serves the link, not the host's heartbeat."""
+    guest = guests[0].join(host.server.expect("c", 0, 1))
+    go_on = threading.Event()
+    monkeypatch.setattr(host.offsets, "put", lambda *_: go_on.wait(WAIT))
+    with pytest.raises(ConnectError, match="no answer to"):
+        guest.link.write_offsets([({"file": "a"}, {"position": 3})], 2 * short)
+    assert not guest.lost.is_set()
+    go_on.set()
+    guest.link.status("RUNNING")
+
+
+def test_run_that_fell_silent_counts_as_ended_when_it_must_have_noticed(
+    host: Host, guests: list[Guest], wire: Wire, short: float
+) -> None:
+    """Its successor must not run beside it, and nobody else can say that it is over."""
+    guests[0].join(replace(host.server.expect("c", 0, 1), port=wire.port))
+    assert not host.server.await_end("c", 0, 0.1)
+    wire.cut()
+    assert host.next_event().kind == "lost"
+    noticed = time.monotonic()
+    assert host.server.await_end("c", 0, WAIT)
+    assert time.monotonic() - noticed >= 0.2
+    assert guests[0].lost.is_set()
+
+
+def test_run_that_ended_its_link_has_ended(host: Host, guests: list[Guest]) -> None:
+    """A task closes its link last of all, and so does the kernel for a process that died."""
+    guest = guests[0].join(host.server.expect("c", 0, 1))
+    assert host.server.is_linked("c", 0)
+    guest.link.close()
+    began = time.monotonic()
+    assert host.server.await_end("c", 0, WAIT)
+    assert time.monotonic() - began < module.HEARTBEAT_SECONDS
+    assert not host.server.is_linked("c", 0)
+    assert host.server.await_end("nobody", 0, WAIT)
+
+
+# Where the host is, and who knocks --------------------------------------------------------------------------------
+
+
+def test_address_that_tasks_are_told_may_be_another_than_the_one_listened_on() -> None:
+    """Behind a translated address a host listens on what it has; the port may be fixed."""
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
+    server = TaskLinkServer(lambda event: None, MemoryOffsetStore(), "host.example", "0.0.0.0", port)
+    assert server.start() == ("host.example", port)
+    address = server.expect("c", 0, 1)
+    assert (address.host, address.port) == ("host.example", port)
+    guest = Guest().join(replace(address, host="127.0.0.1"))
+    guest.link.status("RUNNING")
+    with pytest.raises(LinkFailed, match=f"port {port}") as failure:
+        TaskLinkServer(lambda event: None, MemoryOffsetStore(), "127.0.0.1", port=port).start()
+    assert "task.link.port" in str(failure.value.hint)
+    server.close()
+
+
+def test_connector_with_a_long_name_is_admitted(host: Host, guests: list[Guest]) -> None:
+    """However long a name is, what introduces the task is short."""
+    name = "ü" * 20_000
+    guests[0].join(host.server.expect(name, 0, 1), name).link.status("RUNNING")
+    assert host.next_event().connector == name
+
+
+def test_strangers_are_limited_and_tasks_get_in_all_the_same(
+    host: Host, guests: list[Guest], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Whoever has said nothing for longest goes first."""
+    monkeypatch.setattr(module, "MOST_STRANGERS", 5)
+    address = host.server.expect("c", 0, 1)
+    crowd = [stranger(host) for _ in range(12)]
+    guests[0].join(address).link.status("RUNNING")
+    assert all(is_put_out(each) for each in crowd[:7])
+    assert len(host.server._strangers) <= 5
+    assert "do not introduce themselves" in caplog.text
+    for each in crowd:
+        each.close()
+
+
+def test_host_that_ran_out_of_descriptors_takes_tasks_in_again(
+    host: Host, guests: list[Guest], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It says so, waits, and goes on."""
+    monkeypatch.setattr(module, "_PAUSE_SECONDS", 0.05)
+    address = host.server.expect("c", 0, 1)
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    waiting = socket.socket()
+    taken = []
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (max(map(int, os.listdir("/proc/self/fd"))) + 10, before[1]))
+        with contextlib.suppress(OSError):
+            while True:
+                taken.append(os.open("/dev/null", os.O_RDONLY))
+        with caplog.at_level(logging.ERROR):
+            waiting.connect(("127.0.0.1", address.port))
+            deadline = time.monotonic() + WAIT
+            while "cannot link at the moment" not in caplog.text and time.monotonic() < deadline:
+                threading.Event().wait(0.01)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+        for each in taken:
+            os.close(each)
+        waiting.close()
+    assert "tasks cannot link at the moment: [Errno 24] Too many open files" in caplog.text
+    guests[0].join(address).link.status("RUNNING")
+    assert host.next_event().state == "RUNNING"
