@@ -51,7 +51,10 @@ def main(arguments: list[str]) -> None:
     sys.meta_path.insert(0, HostFinder(API, base))
     sys.meta_path.append(HostFinder(LAYER, base))
     die_with_parent()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt of the terminal is for the host, which ends its stages
+    # What ends a host, by terminal or service manager, is for the host, which ends its stages. Handlers, other than
+    # ignoring, are not passed on: a program that a plugin starts can be terminated.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, lambda _number, _frame: None)
     from hearth_stage.program import Program
 
     Program(_connection(descriptor)).run()

@@ -22,7 +22,7 @@ from hearth.rest.listener import open_listeners, worker_id
 from hearth.rest.server import RestServer
 from hearth.runtime.config import StandaloneConfig
 from hearth.runtime.link import TaskLinkServer
-from hearth.spark.launcher import SparkLauncher, link_host
+from hearth.spark.launcher import SparkLauncher, link_host, link_listen
 from hearth.storage import FileOffsetStore, MemoryConfigStore, MemoryStatusStore
 from hearth_api import ConnectError
 
@@ -68,7 +68,13 @@ class StandaloneHost:
         self._warn_of_rejected(catalogue.result())
         directory = PluginDirectory(catalogue.result, EnvironmentStore(cache_directory("environments")))
         launcher = SparkLauncher(worker.originals, self._fail)
-        link = TaskLinkServer(lambda event: crew.on_event(event), offsets, link_host(worker.originals))
+        link = TaskLinkServer(
+            lambda event: crew.on_event(event),
+            offsets,
+            link_host(launcher.settings),
+            link_listen(launcher.settings),
+            worker.task_link_port,
+        )
         board = StatusBoard(MemoryStatusStore(), worker_id(worker, sockets))
         crew = Crew(launcher, link, board, worker.task_shutdown_graceful_timeout_ms / 1000)
         self.herder = Herder(worker, directory, MemoryConfigStore(), offsets, board, crew)

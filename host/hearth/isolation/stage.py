@@ -33,6 +33,8 @@ _PROGRAM = str(Path(hearth_stage.__file__).parent)
 _MEMORY = {"ARROW_DEFAULT_MEMORY_POOL": "system", "MALLOC_ARENA_MAX": "2"}
 """Allocators that give memory back: a stage holds one batch at a time, not the largest it ever had."""
 
+_SPARKS_OWN = ("PYSPARK_", "PYTHON_WORKER_FACTORY_")
+
 # Linux kills a stage when the *thread* that started it ends, so one thread that never ends starts them all.
 _starter = ThreadPoolExecutor(max_workers=1, thread_name_prefix="stage-starter")
 
@@ -243,13 +245,18 @@ class Stage:
 def _spawn(command: list[str], descriptor: int) -> subprocess.Popen[str]:
     return subprocess.Popen(
         command,
-        env={**os.environ, **_MEMORY},
+        env={**_environment(), **_MEMORY},
         pass_fds=[descriptor],
         stdin=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
         errors="replace",
     )
+
+
+def _environment() -> dict[str, str]:
+    """Return this process's environment without what Spark put there for itself, its workers' secret among it."""
+    return {key: value for key, value in os.environ.items() if not key.startswith(_SPARKS_OWN)}
 
 
 def _command(environment: Environment, descriptor: int) -> list[str]:

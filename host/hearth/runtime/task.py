@@ -231,6 +231,8 @@ class TaskRun:
 
 
 def leave_signals_to_spark() -> None:
-    """Let an interrupt of the terminal reach the host only; it tells the tasks to stop."""
+    """Let what ends a host, by terminal or service manager, reach the host only; it tells the tasks to stop."""
     with contextlib.suppress(ValueError):  # not on the main thread, where signals are not ours to set
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_IGN)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})  # it was blocked until now

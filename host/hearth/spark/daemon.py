@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -43,4 +44,7 @@ if __name__ == "__main__":
     library()
     gc.collect()
     gc.freeze()
+    # Who ends a host by a signal to all its processes wants it to drain. This one ends with its input, whoever its
+    # parent is, and a worker decides for itself once it runs a task.
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
     manager()

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from hearth.spark.archive import archive_options
+from hearth.spark.gateway import start_jvm
 
 ENDING_SECONDS = 2
 MOST_LINES = 12
@@ -25,7 +26,8 @@ class Driver:
     """A running driver; it is made on the calling thread, which takes seconds."""
 
     def __init__(self, settings: Mapping[str, str]) -> None:
-        os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+        os.environ["PYSPARK_PYTHON"] = executors_python(settings)
+        os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
         if is_local(settings):
             os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
         os.environ["PYTHONPATH"] = os.pathsep.join(_import_path())
@@ -35,14 +37,19 @@ class Driver:
         options = f"{settings[_OPTIONS]} {archive_options()}".strip()
         # Executors on this machine import what this process does, installed or not; on others the path leads nowhere.
         own = {_IMPORT_PATH: os.environ["PYTHONPATH"], **settings, _OPTIONS: options}
-        self.context: Any = SparkContext(conf=SparkConf().setAll(list(own.items())))
-        self._jvm: subprocess.Popen[bytes] | None = getattr(SparkContext._gateway, "proc", None)
+        configuration = SparkConf().setAll(list(own.items()))
+        gateway, self._jvm = start_jvm(own)
+        try:
+            self.context: Any = SparkContext(conf=configuration, gateway=gateway)
+        except BaseException:
+            self._end_jvm(ENDING_SECONDS)
+            raise
 
     def has_ended(self, failure: BaseException) -> bool:
         """Return whether the JVM is gone, which a call of it that failed makes one think."""
         from py4j.protocol import Py4JError, Py4JJavaError
 
-        if self._jvm is None or isinstance(failure, Py4JJavaError) or not isinstance(failure, (Py4JError, OSError)):
+        if isinstance(failure, Py4JJavaError) or not isinstance(failure, (Py4JError, OSError)):
             return False
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._jvm.wait(ENDING_SECONDS)  # its connections end a moment before it does
@@ -60,8 +67,6 @@ class Driver:
 
     def _end_jvm(self, grace: float) -> None:
         jvm = self._jvm
-        if jvm is None:
-            return
         from pyspark import SparkContext
 
         if SparkContext._gateway is not None:
@@ -93,6 +98,11 @@ def _spare_numpy() -> None:
 def is_local(settings: Mapping[str, str]) -> bool:
     """Return whether executors run inside the driver's JVM."""
     return settings["spark.master"].startswith("local")
+
+
+def executors_python(settings: Mapping[str, str]) -> str:
+    """Return the interpreter in which tasks run."""
+    return settings.get("spark.pyspark.python") or sys.executable
 
 
 def reason_of(error: BaseException) -> str:

@@ -18,7 +18,7 @@ def nothing(rows: Iterable[Any]) -> Iterator[Any]:
 
 
 def run(specs: Iterable[str]) -> Iterator[str]:
-    """Run the tasks of a partition: there is one. Yields why it could not begin, if so; no record flows through Spark."""
+    """Run the tasks of a partition: there is one. Yields why it could not begin, if so, and never a record."""
     from hearth.runtime.task import leave_signals_to_spark, run_task  # the host names this function, and stays light
 
     logging.basicConfig(

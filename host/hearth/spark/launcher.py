@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import re
+import sys
 import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -11,8 +13,10 @@ from typing import Any
 
 from hearth.runtime.launcher import TaskEnd
 from hearth.runtime.spec import TaskSpec
-from hearth.spark.driver import Driver, is_local, reason_of
+from hearth.spark.address import LOOPBACK, listening_address, own_address, silence_of
+from hearth.spark.driver import Driver, executors_python, is_local, reason_of
 from hearth.spark.shipment import ship
+from hearth.spark.slot import SlotWatch
 from hearth.spark.warmth import keep_warm, warm_up
 from hearth_api import ConnectError
 
@@ -40,44 +44,85 @@ _DEFAULTS = {
     "spark.executorEnv.MALLOC_ARENA_MAX": "2",
     "spark.executorEnv.MALLOC_MMAP_THRESHOLD_": "4194304",
     "spark.executorEnv.MALLOC_TRIM_THRESHOLD_": "4194304",
+    # A cancelled Python worker is killed at once: whoever cancels has given the task its time to end.
+    "spark.python.task.killTimeout": "100ms",
+    "spark.ui.killEnabled": "false",
     "spark.ui.retainedJobs": "200",
     "spark.ui.retainedStages": "200",
     "spark.ui.retainedTasks": "1000",
 }
 
 
+_LOCAL = {
+    "spark.driver.host": LOOPBACK,
+    "spark.driver.bindAddress": LOOPBACK,
+    # Spark makes a secret for the ports of its driver, which nobody else has any business at.
+    "spark.authenticate": "true",
+    "spark.network.crypto.enabled": "true",
+}
+_CLUSTER = {
+    # Spark's page asks nobody who he is and listens on every address.
+    "spark.ui.enabled": "false",
+}
+
+_PYTHON = re.compile(r"No module named|module specification for|PYTHON_VERSION_MISMATCH|Cannot run program")
+"""What Spark says of executors whose Python is not there or is not this host's."""
+
+
 def spark_settings(worker: Mapping[str, str]) -> dict[str, str]:
     """Return Spark's configuration: Hearth's defaults, then every ``spark.*`` key of the worker."""
     own = {key: value for key, value in worker.items() if key.startswith("spark.")}
     settings = {**_DEFAULTS, **own}
-    if is_local(settings):
-        settings.setdefault("spark.driver.host", "127.0.0.1")
-        settings.setdefault("spark.driver.bindAddress", "127.0.0.1")
+    settings = {**(_LOCAL if is_local(settings) else _CLUSTER), **settings}
+    settings.setdefault("spark.driver.host", own_address(settings["spark.master"]))
+    settings.setdefault("spark.driver.bindAddress", listening_address(settings["spark.driver.host"]))
     options = f"{_FLAGS} -Dlog4j2.configurationFile=file:{_LOG_CONFIGURATION}"
     settings["spark.driver.extraJavaOptions"] = f"{options} {own.get('spark.driver.extraJavaOptions', '')}".strip()
     return settings
 
 
-def link_host(worker: Mapping[str, str]) -> str:
-    """Return the address of this host on which tasks reach it."""
-    return spark_settings(worker).get("spark.driver.host") or "127.0.0.1"
+def exposure(settings: Mapping[str, str]) -> str | None:
+    """Return what to say where the specifications of tasks cross a network that anybody may read, else ``None``."""
+
+    def is_on(key: str) -> bool:
+        return settings.get(key, "").strip().lower() == "true"
+
+    is_encrypted = is_on("spark.network.crypto.enabled") or is_on("spark.authenticate.enableSaslEncryption")
+    if is_local(settings) or is_on("spark.ssl.rpc.enabled") or (is_on("spark.authenticate") and is_encrypted):
+        return None
+    return (
+        f"tasks travel to {settings['spark.master']} in clear, with the passwords of their connectors: "
+        "set spark.authenticate=true and spark.network.crypto.enabled=true, here and on the cluster"
+    )
+
+
+def link_host(settings: Mapping[str, str]) -> str:
+    """Return the address of this host that tasks are told."""
+    return settings["spark.driver.host"]
+
+
+def link_listen(settings: Mapping[str, str]) -> str:
+    """Return the address of this host on which it listens for tasks."""
+    return settings["spark.driver.bindAddress"]
 
 
 class SparkLauncher:
     """Runs each Connect task as a Spark job of one partition, in a job group of its own."""
 
     def __init__(self, worker: Mapping[str, str], on_error: Callable[[str], None] | None = None) -> None:
-        self._settings = spark_settings(worker)
+        self.settings = spark_settings(worker)
         self._on_error = on_error or (lambda text: log.error("%s", text))
         self._ready = threading.Event()
         self._driver: Driver | None = None
         self._failure: str | None = None
         self._shipped: set[str] = set()
+        self._slots = SlotWatch(self.settings)
         self._lock = threading.Lock()
         self._stopping = False
 
     def start(self) -> None:
         """Begin to start Spark; returns at once, tasks launched meanwhile wait for it."""
+        threading.Thread(target=self._look_for_master, name="spark-master", daemon=True).start()
         threading.Thread(target=self._start, name="spark-start", daemon=True).start()
 
     @property
@@ -95,7 +140,7 @@ class SparkLauncher:
         threading.Thread(target=self._run, args=(spec, on_end), name=f"spark-{spec.name}", daemon=True).start()
 
     def cancel(self, connector: str, task: int) -> None:
-        """Cancel the Spark job of a task, whose Python worker is then killed."""
+        """Cancel the Spark job of a task, whose Python worker Spark then kills within seconds."""
         driver = self._driver
         if driver is not None:
             with contextlib.suppress(Exception):  # a context that is going away has cancelled it already
@@ -116,7 +161,7 @@ class SparkLauncher:
 
     def _start(self) -> None:
         try:
-            driver = Driver(self._settings)
+            driver = Driver(self.settings)
         except Exception as error:
             self._failure = f"Spark did not start: {reason_of(error)}"
             self._on_error(self._failure)
@@ -128,20 +173,39 @@ class SparkLauncher:
         if self._driver is not driver:
             driver.stop()
         self._ready.set()
-        if not is_local(self._settings):
+        threading.Thread(target=self._slots.watch, args=(driver.context,), name="spark-slots", daemon=True).start()
+        if not is_local(self.settings):
             keep_warm(driver.context)
+
+    def _look_for_master(self) -> None:
+        """Say what the user should know of a cluster before Spark does, which takes it a minute."""
+        if (warning := exposure(self.settings)) is not None:
+            log.warning("%s", warning)
+        master = self.settings["spark.master"]
+        if (reason := silence_of(master)) is not None:
+            log.error("nobody answers at spark.master=%s (%s); Spark goes on trying for a minute", master, reason)
 
     def _run(self, spec: TaskSpec, on_end: Callable[[TaskEnd], None]) -> None:
         error = None
         self._ready.wait()
         driver = self._driver
         try:
-            self._submit(driver, spec)
+            error = self._submit(driver, spec)
         except Exception as failure:
-            error = reason_of(failure)
+            error = self._explained(reason_of(failure))
             if driver is not None and driver.has_ended(failure):
                 self._replace(driver)
         on_end(TaskEnd(spec.connector, spec.task, spec.generation, error))
+
+    def _explained(self, reason: str) -> str:
+        """Return a reason with the key that mends it, where it is the Python of the executors."""
+        if not _PYTHON.search(reason):
+            return reason
+        own = f"{sys.version_info.major}.{sys.version_info.minor}"
+        return (
+            f"{reason}\nexecutors run {executors_python(self.settings)}, which has to be Python {own} with "
+            "hearth-connect installed, as on this host; spark.pyspark.python names another"
+        )
 
     def _replace(self, ended: Driver) -> None:
         """Start Spark anew where its JVM is gone; tasks launched from now on wait for the new one."""
@@ -155,18 +219,25 @@ class SparkLauncher:
         ended.stop()
         self.start()
 
-    def _submit(self, driver: Driver | None, spec: TaskSpec) -> None:
+    def _submit(self, driver: Driver | None, spec: TaskSpec) -> str | None:
+        """Run a task to its end; returns why it could not begin, if so."""
         if driver is None:
             raise ConnectError(self._failure or "Spark is stopped")
         context = driver.context
         self._ship(context, spec)
-        context.setJobGroup(_group(spec.connector, spec.task), f"{spec.name} ({spec.connector_class})", True)
+        # A cancelled task is not interrupted in the JVM: Spark would call it done and leave its Python worker running.
+        group = _group(spec.connector, spec.task)
+        context.setJobGroup(group, f"{spec.name} ({spec.connector_class})", False)
         from hearth.spark.executor import run
 
-        context.parallelize([spec.to_json()], 1).mapPartitions(run).collect()
+        self._slots.submitted(group)
+        try:
+            return next(iter(context.parallelize([spec.to_json()], 1).mapPartitions(run).collect()), None)
+        finally:
+            self._slots.ended(group)
 
     def _ship(self, context: Any, spec: TaskSpec) -> None:
-        if is_local(self._settings):
+        if is_local(self.settings):
             return
         with self._lock:
             for key, environment in spec.environments.items():

@@ -25,11 +25,11 @@ def keep_warm(context: Any) -> None:
             executors = _executors(context)
             if executors - warm:
                 warm_up(context, len(executors))
+            warm = executors
         except Exception as error:  # whatever it is, the first task meets it as well and tells the user
             if context._jsc is None or context._jsc.sc().isStopped():
                 return
             log.debug("executors were not warmed up: %s", error)
-        warm = executors
         time.sleep(LOOK_SECONDS)
 
 

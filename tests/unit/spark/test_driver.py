@@ -51,4 +51,4 @@ def test_any_spark_key_of_the_worker_reaches_spark() -> None:
     assert (settings["spark.task.maxFailures"], settings["spark.x"]) == ("9", "y")
     assert settings["spark.driver.extraJavaOptions"].endswith(" -Dz=1")
     assert "other" not in settings
-    assert link_host({"spark.driver.host": "10.0.0.1"}) == "10.0.0.1"
+    assert link_host(spark_settings({"spark.driver.host": "10.0.0.1"})) == "10.0.0.1"

@@ -164,6 +164,14 @@ class WorkerConfig(RestConfig, TlsConfig):
         default="All",
         doc="Which settings of Kafka clients a connector may override: All, None, Allowlist, Principal, or a class.",
     )
+    task_link_port: int = key(
+        "task.link.port",
+        default=0,
+        check=Range.between(0, 65535),
+        importance=Importance.LOW,
+        doc="The port on which tasks reach their host; 0 takes any that is free. Executors behind a firewall need a "
+        "known one.",
+    )
     topic_creation_enable: bool = key(
         "topic.creation.enable",
         default=True,

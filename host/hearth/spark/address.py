@@ -1,0 +1,84 @@
+"""Where executors find the driver and the host: the address they are told, and the one that is listened on."""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+from collections.abc import Mapping
+from contextlib import closing
+from typing import Any
+
+LOOPBACK = "127.0.0.1"
+EVERY_ADDRESS = "0.0.0.0"  # noqa: S104 -- where the address tasks are told is not this machine's own
+PROBE_SECONDS = 3.0
+
+_MASTER = re.compile(r"\A(?:spark://|k8s://(?:https?://)?)(?P<places>[^/]+)/?\Z")
+_ELSEWHERE = ("192.0.2.1", 9)
+"""An address that is nobody's (RFC 5737): the way to it is the way to everywhere."""
+
+
+def own_address(master: str, environment: Mapping[str, str] = os.environ) -> str:
+    """Return the address under which executors of a master reach this machine.
+
+    What Spark is told for the purpose in its environment comes first, then the address from which this machine speaks
+    to the master.
+    """
+    for variable in ("SPARK_LOCAL_HOSTNAME", "SPARK_LOCAL_IP"):
+        if given := environment.get(variable):
+            return given
+    for place in [*master_places(master), _ELSEWHERE]:
+        if (address := _way_to(place)) is not None:
+            return address
+    return LOOPBACK
+
+
+def listening_address(told: str) -> str:
+    """Return what to listen on where tasks are told an address: that one, or all where it is not this machine's."""
+    for family, kind, protocol, _, place in _found((told, 0)):
+        try:
+            with closing(socket.socket(family, kind, protocol)) as probe:
+                probe.bind(place)
+            return told
+        except OSError:
+            continue
+    return EVERY_ADDRESS
+
+
+def master_places(master: str) -> list[tuple[str, int]]:
+    """Return hosts and ports of a master that names them; YARN's are in Hadoop's own files."""
+    found = _MASTER.match(master)
+    places = [each.rpartition(":") for each in found["places"].split(",")] if found else []
+    return [(host.strip("[]"), int(port)) for host, _, port in places if host and port.isdigit()]
+
+
+def silence_of(master: str) -> str | None:
+    """Return why nobody answers where the master should be, ``None`` when somebody does or it cannot be known."""
+    reasons = []
+    for host, port in master_places(master):
+        try:
+            socket.create_connection((host, port), timeout=PROBE_SECONDS).close()
+            return None
+        except OSError as error:
+            reasons.append(f"{host}:{port}: {error.strerror or error}")
+    return ", ".join(reasons) or None
+
+
+def _way_to(place: tuple[str, int]) -> str | None:
+    """Return the address from which this machine would speak to a place; nothing is sent."""
+    for family, kind, protocol, _, address in _found(place):
+        try:
+            with closing(socket.socket(family, kind, protocol)) as probe:
+                probe.connect(address)
+                return str(probe.getsockname()[0])
+        except OSError:
+            continue
+    return None
+
+
+def _found(place: tuple[str, int]) -> list[Any]:
+    """Return what the system knows of a place; nothing where its name is unknown."""
+    try:
+        return list(socket.getaddrinfo(*place, type=socket.SOCK_DGRAM))
+    except OSError:
+        return []

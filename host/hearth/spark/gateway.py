@@ -1,0 +1,79 @@
+"""Spark's JVM, started so that nobody reads its settings and no signal meant for the host ends it."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import struct
+import subprocess
+import tempfile
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from hearth.foundation.properties import render
+from hearth_api import ConnectError
+
+LOOK_SECONDS = 0.02
+
+_SHIELD = ["/bin/sh", "-c", 'trap "" HUP INT TERM; exec "$@"', "sh"]
+"""What a process ignores when it becomes a program, that program ignores, a JVM included.
+
+A service manager signals every process of a service at once. The host drains its tasks then, and needs Spark for it.
+The JVM ends with its input, which the host closes at last, and which ends with the host however that ends.
+"""
+
+
+class JvmEnded(ConnectError):
+    """Spark's JVM ended before it could be spoken to."""
+
+    code = "environment.jvm"
+
+
+def start_jvm(settings: Mapping[str, str]) -> tuple[Any, subprocess.Popen[bytes]]:
+    """Start Spark's JVM; returns pyspark's gateway to it and its process.
+
+    Every user of a machine can read command lines, so the settings go through a file that only this one can read.
+    """
+    with tempfile.TemporaryDirectory(prefix="hearth-spark-") as folder:
+        properties, introduction = Path(folder, "spark.properties"), Path(folder, "gateway")
+        properties.touch(mode=0o600)
+        properties.write_text(render(settings), encoding="latin-1")
+        jvm = subprocess.Popen(
+            [*_SHIELD, *_command(properties)],
+            stdin=subprocess.PIPE,
+            env={**os.environ, "SPARK_CONNECT_MODE": "0", "_PYSPARK_DRIVER_CONN_INFO_PATH": str(introduction)},
+            start_new_session=True,
+        )
+        _await(introduction, jvm)
+        return _connect(introduction.read_bytes()), jvm
+
+
+def _command(properties: Path) -> list[str]:
+    from pyspark.find_spark_home import _find_spark_home
+
+    submit = str(Path(_find_spark_home(), "bin", "spark-submit"))
+    rest = shlex.split(os.environ.get("PYSPARK_SUBMIT_ARGS", "pyspark-shell"))
+    return [submit, "--properties-file", str(properties), "--load-spark-defaults", *rest]
+
+
+def _await(introduction: Path, jvm: subprocess.Popen[bytes]) -> None:
+    pause = threading.Event()
+    while not introduction.exists():
+        if jvm.poll() is not None:
+            raise JvmEnded(f"its JVM exited with {jvm.returncode} before it could be spoken to")
+        pause.wait(LOOK_SECONDS)
+
+
+def _connect(introduction: bytes) -> Any:
+    """Return the gateway to a JVM that has written down its port and its secret."""
+    port, length = struct.unpack_from(">ii", introduction)
+    secret = introduction[8 : 8 + length].decode()
+    from pyspark.java_gateway import launch_gateway
+
+    os.environ.update(PYSPARK_GATEWAY_PORT=str(port), PYSPARK_GATEWAY_SECRET=secret)
+    try:
+        return launch_gateway()
+    finally:
+        del os.environ["PYSPARK_GATEWAY_PORT"], os.environ["PYSPARK_GATEWAY_SECRET"]

@@ -1,0 +1,93 @@
+"""Tasks that wait for a slot of Spark, and saying so: Spark itself keeps silent, and a task waits for ever."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from hearth.spark.driver import is_local
+
+log = logging.getLogger(__name__)
+
+PATIENCE_SECONDS = 5.0
+LOOK_SECONDS = 2.0
+
+
+class SlotWatch:
+    """Knows which jobs were submitted, and tells when one does not get a slot within seconds.
+
+    It looks only while there is a job that has not been seen to run.
+    """
+
+    def __init__(
+        self,
+        settings: Mapping[str, str],
+        say: Callable[[str], None] = log.warning,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._settings = settings
+        self._say = say
+        self._clock = clock
+        self._submitted: dict[str, float] = {}
+        self._told: frozenset[str] = frozenset()
+        self._changed = threading.Condition()
+
+    def submitted(self, group: str) -> None:
+        """Take note of a job that was handed to Spark."""
+        with self._changed:
+            self._submitted[group] = self._clock()
+            self._changed.notify()
+
+    def ended(self, group: str) -> None:
+        """Take note of a job that is over."""
+        with self._changed:
+            self._submitted.pop(group, None)
+
+    def watch(self, context: Any) -> None:
+        """Look for ever, or until the context is stopped."""
+        while context._jsc is not None:
+            with self._changed:
+                self._changed.wait_for(lambda: self._submitted)
+            time.sleep(LOOK_SECONDS)
+            try:
+                self.look(context)
+            except Exception as error:  # the context may be going away
+                log.debug("slots were not looked at: %s", error)
+
+    def look(self, context: Any) -> None:
+        """Tell of jobs that have waited long enough, once for the same jobs."""
+        with self._changed:
+            due = [group for group, since in self._submitted.items() if self._clock() - since >= PATIENCE_SECONDS]
+        waiting = frozenset(group for group in due if not _is_running(context, group))
+        for group in set(due) - waiting:
+            self.ended(group)
+        if waiting - self._told:
+            self._say(self._complaint(context, sorted(waiting)))
+        self._told = waiting
+
+    def _complaint(self, context: Any, waiting: list[str]) -> str:
+        master, names = self._settings["spark.master"], ", ".join(waiting)
+        if is_local(self._settings):
+            return f"no slot for {names}: spark.master={master} is full, raise the number in it"
+        executors = context._jsc.sc().getExecutorMemoryStatus().size() - 1  # the driver counts as one
+        if executors < 1:
+            return (
+                f"no slot for {names}: {master} has started no executor; it needs a worker with free cores and "
+                "memory, see spark.executor.cores, spark.executor.memory, and spark.cores.max of other applications"
+            )
+        return (
+            f"no slot for {names}: the executors of {master} ({executors}) have {context.defaultParallelism} cores, "
+            "one for each task; raise spark.cores.max, spark.executor.cores, spark.executor.instances, or add workers"
+        )
+
+
+def _is_running(context: Any, group: str) -> bool:
+    """Return whether a task of the group's job runs, or ran so quickly that it has ended."""
+    tracker = context.statusTracker()
+    jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(group)]
+    stages = [tracker.getStageInfo(stage) for job in jobs if job is not None and job.status == "RUNNING"
+              for stage in job.stageIds]  # fmt: skip
+    return any(stage is not None and stage.numActiveTasks > 0 for stage in stages)
