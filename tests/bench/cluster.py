@@ -33,11 +33,12 @@ class SparkCluster:
         return f"spark://{LOOPBACK}:{self._port}"
 
     def settings(self) -> dict[str, str]:
-        """Return the worker properties that make Hearth use this cluster with one executor on each worker."""
+        """Return the worker properties that make Hearth use this cluster with one executor on each worker.
+
+        The address on which executors find the host is left for the host to choose.
+        """
         return {
             "spark.master": self.url,
-            "spark.driver.host": LOOPBACK,
-            "spark.driver.bindAddress": LOOPBACK,
             "spark.executor.cores": str(_SLOTS),
             "spark.executor.memory": "512m",
         }

@@ -76,7 +76,8 @@ class SlotWatch:
         if executors < 1:
             return (
                 f"no slot for {names}: {master} has started no executor; it needs a worker with free cores and "
-                "memory, see spark.executor.cores, spark.executor.memory, and spark.cores.max of other applications"
+                "memory, see spark.executor.cores, spark.executor.memory, and spark.cores.max of other applications, "
+                f"and its executors must reach this host at spark.driver.host={self._settings['spark.driver.host']}"
             )
         return (
             f"no slot for {names}: the executors of {master} ({executors}) have {context.defaultParallelism} cores, "

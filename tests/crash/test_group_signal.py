@@ -1,0 +1,34 @@
+"""SIGTERM to every process of a host at once, as a service manager sends it: the host drains all the same."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+import pytest
+
+from tests.crash.pipeline import Pipeline, pass_time
+from tests.peer.rest import eventually
+
+ROUNDS = 2
+
+
+@pytest.mark.slow
+def test_a_signal_to_every_process_of_a_host_repeats_nothing(pipeline: Pipeline) -> None:
+    """Invariant 8: stop drains. JVM, Python daemon, workers and stages live until the host has no need of them."""
+    pipeline.start()
+    with pipeline.ledger.flowing():
+        for _ in range(ROUNDS):
+            pass_time(1.0)
+            for process in pipeline.seen():
+                os.kill(process.pid, signal.SIGTERM)
+            assert eventually(lambda: not pipeline.host.is_running, 30), pipeline.host.last_words()
+            words = pipeline.host.last_words()
+            pipeline.stop()
+            for trace in ("Traceback", "Exception", " ERROR "):
+                assert trace not in words, words
+            pipeline.start()
+    pipeline.ledger.prove(60)
+    pipeline.stop()
+    pipeline.ledger.prove_exactly_once()
+    print(pipeline.ledger)

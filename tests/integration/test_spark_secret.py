@@ -1,0 +1,62 @@
+"""What other users of the machine can learn of a host's Spark: nothing from command lines, nothing from its ports."""
+
+from __future__ import annotations
+
+import os
+import socket
+import struct
+from pathlib import Path
+
+import pytest
+
+from hearth.broker import KafkaBroker
+from tests.crash.process import Process, tree
+from tests.peer.hearth_connect import HearthConnect
+
+SECRETS = ("the-key-of-the-store", "the-password-of-the-connector")
+RPC_REQUEST, RPC_FAILURE = 3, 5
+
+
+@pytest.mark.slow
+def test_secrets_are_on_no_command_line_and_ports_ask_for_one(tmp_path: Path, broker: KafkaBroker) -> None:
+    """Spark's keys and the connectors' reach their processes unseen; who does not know the secret is turned away."""
+    settings = {"spark.hadoop.fs.s3a.secret.key": SECRETS[0]}
+    source = {"connector.class": "FileStreamSource", "file": str(tmp_path / "in.txt"), "topic": "secret"}
+    with HearthConnect(tmp_path, broker.bootstrap_servers, settings) as host:
+        host.run({"name": "source", **source, "database.password": SECRETS[1]})
+        processes = tree(host.pid)
+        assert len(processes) >= 5
+        for process in processes:
+            assert not [each for each in SECRETS if each in process.command]
+        jvm = next(each for each in processes if "org.apache.spark.deploy.SparkSubmit" in each.command)
+        ports = [port for address, port in listeners(jvm) if address == "127.0.0.1"]
+        assert len(ports) == len(listeners(jvm))
+        refusals = [refusal_of(port) for port in ports]
+        assert len([each for each in refusals if "SaslMessage" in each or "AuthMessage" in each]) == 2, refusals
+
+
+def refusal_of(port: int) -> str:
+    """Say something to one of Spark's transports without having proved to be anybody, and return its answer."""
+    body = b"hello"
+    head = struct.pack(">bqi", RPC_REQUEST, 1, len(body))
+    with socket.create_connection(("127.0.0.1", port), timeout=5) as connection:
+        connection.sendall(struct.pack(">q", 8 + len(head) + len(body)) + head + body)
+        try:
+            answer = connection.recv(1 << 16)
+        except OSError:
+            return ""
+    return answer.decode(errors="replace") if len(answer) > 8 and answer[8] == RPC_FAILURE else ""
+
+
+def listeners(process: Process) -> list[tuple[str, int]]:
+    """Return the addresses on which a process listens."""
+    own = {os.readlink(entry) for entry in Path(f"/proc/{process.pid}/fd").iterdir() if entry.is_symlink()}
+    found = []
+    for family in ("tcp", "tcp6"):
+        for line in Path(f"/proc/net/{family}").read_text().splitlines()[1:]:
+            fields = line.split()
+            if fields[3] == "0A" and f"socket:[{fields[9]}]" in own:
+                address, port = fields[1].split(":")
+                last = bytes.fromhex(address[-8:])[::-1]
+                found.append((".".join(map(str, last)), int(port, 16)))
+    return found

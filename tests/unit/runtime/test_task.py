@@ -1,0 +1,65 @@
+"""A run that lost its host: it ends itself, or is ended."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from hearth.runtime import task as module
+from hearth.runtime.link import HostLost
+from hearth.runtime.task import TaskRun, run_task
+from tests.unit.runtime.sample import task_spec
+
+
+@pytest.fixture
+def exits(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Let the last resort come after a moment, and take note of it."""
+    noted: list[int] = []
+    monkeypatch.setattr(module, "LAST_RESORT_SECONDS", 0.1)
+    monkeypatch.setattr("os._exit", noted.append)
+    return noted
+
+
+def test_run_that_does_not_end_after_its_host_was_lost_is_ended_by_force(exits: list[int]) -> None:
+    """Whatever holds it up: another run may have begun elsewhere (invariant 4)."""
+    run = TaskRun(task_spec("source"))
+    run._on_lost()
+    assert exits == [1]
+    assert run._stopping.is_set()
+    assert isinstance(run._early[0], HostLost)
+
+
+def test_run_that_ends_in_time_is_left_alone(exits: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its process may carry another run already."""
+    monkeypatch.setattr(module, "LAST_RESORT_SECONDS", 30)
+    run = TaskRun(task_spec("source"))
+    lost = threading.Thread(target=run._on_lost)
+    lost.start()
+    run._over.set()
+    lost.join(5)
+    assert not lost.is_alive()
+    assert exits == []
+
+
+def test_run_that_breaks_while_it_is_closed_is_over(exits: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing that happens then may leave the last resort behind for the next run of the process."""
+
+    def fail(_run: TaskRun) -> None:
+        raise RuntimeError("closing")
+
+    monkeypatch.setattr(TaskRun, "_execute", fail)
+    run = TaskRun(task_spec("source"))
+    with pytest.raises(RuntimeError, match="closing"):
+        run.execute()
+    run._on_lost()
+    assert exits == []
+
+
+def test_run_that_does_not_find_its_host_says_so(exits: list[int]) -> None:
+    """Spark carries the reason to the host, at once and without trying again."""
+    reason = run_task(task_spec("source"))  # nobody listens on port 1
+    assert reason is not None
+    assert reason.startswith("could not reach its host at 127.0.0.1:1: ")
+    assert "spark.driver.host" in reason
+    assert exits == []

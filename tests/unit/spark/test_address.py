@@ -1,0 +1,100 @@
+"""Which address tasks are told, and which one a host listens on."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+
+import pytest
+
+from hearth.spark import address as module
+from hearth.spark.address import EVERY_ADDRESS, listening_address, master_places, own_address, silence_of
+from hearth.spark.launcher import link_host, link_listen, spark_settings
+
+
+@pytest.fixture(autouse=True)
+def _no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep what the machine says of Spark out."""
+    for variable in ("SPARK_LOCAL_HOSTNAME", "SPARK_LOCAL_IP"):
+        monkeypatch.delenv(variable, raising=False)
+
+
+@pytest.mark.parametrize(
+    ("master", "places"),
+    [
+        ("spark://one:7077", [("one", 7077)]),
+        ("spark://one:7077,two:7078", [("one", 7077), ("two", 7078)]),
+        ("spark://[::1]:7077", [("::1", 7077)]),
+        ("k8s://https://api.example:6443", [("api.example", 6443)]),
+        ("k8s://api.example:443", [("api.example", 443)]),
+        ("yarn", []),
+        ("local[4]", []),
+        ("spark://nonsense", []),
+    ],
+)
+def test_places_of_a_master_are_read_from_its_url(master: str, places: list[tuple[str, int]]) -> None:
+    """Only those that the URL names are known."""
+    assert master_places(master) == places
+
+
+def test_address_is_the_one_from_which_the_master_is_spoken_to() -> None:
+    """Not that of the executor's own machine, which 127.0.0.1 would be."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.connect(("192.0.2.77", 7077))
+        expected = probe.getsockname()[0]
+    assert own_address("spark://192.0.2.77:7077", {}) == expected
+    assert own_address("yarn", {}) == expected
+    assert own_address("spark://127.0.0.1:7077", {}) == "127.0.0.1"
+
+
+def test_what_spark_is_told_of_its_address_comes_first() -> None:
+    """SPARK_LOCAL_HOSTNAME and SPARK_LOCAL_IP mean the same here as for Spark."""
+    environment = {"SPARK_LOCAL_IP": "10.1.2.3"}
+    assert own_address("spark://127.0.0.1:7077", environment) == "10.1.2.3"
+    assert own_address("yarn", {**environment, "SPARK_LOCAL_HOSTNAME": "me.example"}) == "me.example"
+
+
+def test_machine_without_a_network_has_its_loopback(monkeypatch: pytest.MonkeyPatch) -> None:
+    """There is nothing else to try."""
+    monkeypatch.setattr(module, "_way_to", lambda place: None)
+    assert own_address("spark://one:7077", {}) == "127.0.0.1"
+
+
+def test_address_of_another_machine_is_told_and_not_listened_on() -> None:
+    """Behind a translated address the host listens on all it has."""
+    assert listening_address("127.0.0.1") == "127.0.0.1"
+    assert listening_address("192.0.2.77") == EVERY_ADDRESS
+    assert listening_address("no-such-host.invalid") == EVERY_ADDRESS
+
+
+@pytest.mark.parametrize(
+    ("worker", "told", "listened"),
+    [
+        ({}, "127.0.0.1", "127.0.0.1"),
+        ({"spark.master": "spark://127.0.0.1:7077"}, "127.0.0.1", "127.0.0.1"),
+        ({"spark.master": "spark://m:7077", "spark.driver.host": "192.0.2.77"}, "192.0.2.77", EVERY_ADDRESS),
+        ({"spark.master": "yarn", "spark.driver.host": "h", "spark.driver.bindAddress": "10.0.0.1"}, "h", "10.0.0.1"),
+    ],
+)
+def test_host_and_driver_share_their_addresses(worker: dict[str, str], told: str, listened: str) -> None:
+    """Executors that reach the one reach the other."""
+    settings = spark_settings(worker)
+    assert (link_host(settings), link_listen(settings)) == (told, listened)
+    assert (settings["spark.driver.host"], settings["spark.driver.bindAddress"]) == (told, listened)
+
+
+@pytest.fixture
+def listener() -> Iterator[int]:
+    """Provide a port on which somebody listens."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield int(server.getsockname()[1])
+
+
+def test_master_that_does_not_answer_is_noticed_before_spark_gives_up(listener: int) -> None:
+    """One of several masters is enough; of YARN's nothing is known."""
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))  # taken, and not listened on
+        port = nobody.getsockname()[1]
+        assert silence_of(f"spark://127.0.0.1:{port}") == f"127.0.0.1:{port}: Connection refused"
+        assert silence_of(f"spark://127.0.0.1:{port},127.0.0.1:{listener}") is None
+    assert silence_of("yarn") is None

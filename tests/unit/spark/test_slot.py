@@ -1,0 +1,96 @@
+"""Tasks that wait for a slot are told of, once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import SimpleNamespace
+from typing import Any
+
+from hearth.spark.slot import PATIENCE_SECONDS, SlotWatch
+
+CLUSTER = {"spark.master": "spark://one:7077", "spark.driver.host": "10.0.0.1"}
+
+
+class Context:
+    """A Spark in which some jobs run, with some executors and cores."""
+
+    def __init__(self, executors: int = 1) -> None:
+        self.running: set[str] = set()
+        self.defaultParallelism = 2
+        status = SimpleNamespace(size=lambda: executors + 1)
+        self._jsc = SimpleNamespace(sc=lambda: SimpleNamespace(getExecutorMemoryStatus=lambda: status))
+
+    def statusTracker(self) -> Any:
+        """Return itself, which knows all."""
+        return self
+
+    def getJobIdsForGroup(self, group: str) -> list[str]:
+        """Return one job, called like its group."""
+        return [group]
+
+    def getJobInfo(self, job: str) -> Any:
+        """Return a job of one stage."""
+        return SimpleNamespace(status="RUNNING", stageIds=[job])
+
+    def getStageInfo(self, stage: str) -> Any:
+        """Return a stage with a task that runs or waits."""
+        return SimpleNamespace(numActiveTasks=int(stage in self.running))
+
+
+class Stand:
+    """A watch over a clock that a test turns, and what it said."""
+
+    def __init__(self, settings: Mapping[str, str], executors: int = 1) -> None:
+        self.now = 0.0
+        self.said: list[str] = []
+        self.context = Context(executors)
+        self.watch = SlotWatch(settings, self.said.append, lambda: self.now)
+
+    def look(self, seconds: float = 0.0) -> list[str]:
+        """Let time pass, look, and return what was said since the last time."""
+        self.now += seconds
+        self.said.clear()
+        self.watch.look(self.context)
+        return list(self.said)
+
+
+def test_job_that_runs_is_not_told_of() -> None:
+    """Nor looked at again."""
+    stand = Stand(CLUSTER)
+    stand.watch.submitted("c-0")
+    stand.context.running.add("c-0")
+    assert stand.look(PATIENCE_SECONDS) == []
+    stand.context.running.clear()
+    assert stand.look(60) == []
+
+
+def test_job_without_a_slot_is_told_of_once_with_the_keys() -> None:
+    """It waits as long as it must, and the log does not fill."""
+    stand = Stand(CLUSTER)
+    stand.watch.submitted("c-0")
+    assert stand.look(PATIENCE_SECONDS / 2) == []
+    (said,) = stand.look(PATIENCE_SECONDS)
+    assert "no slot for c-0: the executors of spark://one:7077 (1) have 2 cores" in said
+    assert "spark.cores.max" in said
+    assert stand.look(60) == []
+    stand.watch.submitted("c-1")
+    assert "c-0, c-1" in stand.look(PATIENCE_SECONDS)[0]
+    stand.watch.ended("c-0")
+    assert stand.look(1) == []
+
+
+def test_cluster_without_an_executor_is_told_of() -> None:
+    """Its workers are full, or too small for what is asked."""
+    stand = Stand(CLUSTER, executors=0)
+    stand.watch.submitted("c-0")
+    (said,) = stand.look(PATIENCE_SECONDS)
+    assert "spark://one:7077 has started no executor" in said
+    assert "spark.executor.memory" in said
+    assert "spark.driver.host=10.0.0.1" in said
+
+
+def test_local_master_that_is_full_is_told_of() -> None:
+    """There the number of slots is part of its name."""
+    stand = Stand({"spark.master": "local[1]"})
+    stand.watch.submitted("c-1")
+    assert stand.look(PATIENCE_SECONDS) == ["no slot for c-1: spark.master=local[1] is full, raise the number in it"]
