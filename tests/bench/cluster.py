@@ -6,11 +6,12 @@ import importlib.util
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from hearth.broker.port import LOOPBACK, is_free, random_free
+from hearth.broker.port import LOOPBACK, random_free
 from hearth.foundation.child import start_child, stop_child
+from hearth.spark.address import silence_of
 from tests.bench.meter import descendants
 from tests.peer.rest import eventually
 
@@ -21,16 +22,19 @@ _SLOTS = 8
 class SparkCluster:
     """Starts the processes of a standalone cluster and stops them; they end with this process."""
 
-    def __init__(self, folder: Path, workers: int) -> None:
+    def __init__(self, folder: Path, workers: int, host: str = LOOPBACK, through: Sequence[str] = ()) -> None:
+        """Describe a cluster at an address, whose processes are started through a command of another machine."""
         self._folder = folder
         self._workers = workers
+        self._host = host
+        self._through = list(through)
         self._port = random_free()
         self._processes: list[subprocess.Popen[bytes]] = []
 
     @property
     def url(self) -> str:
         """Return what `spark.master` is set to."""
-        return f"spark://{LOOPBACK}:{self._port}"
+        return f"spark://{self._host}:{self._port}"
 
     def settings(self) -> dict[str, str]:
         """Return the worker properties that make Hearth use this cluster with one executor on each worker.
@@ -46,11 +50,11 @@ class SparkCluster:
     def __enter__(self) -> SparkCluster:
         self._folder.mkdir(parents=True)
         deploy = "org.apache.spark.deploy."
-        self._start(f"{deploy}master.Master", "--host", LOOPBACK, "--port", str(self._port),
+        self._start(f"{deploy}master.Master", "--host", self._host, "--port", str(self._port),
                     "--webui-port", str(random_free()))  # fmt: skip
-        assert eventually(lambda: not is_free(self._port), 60), "the Spark master did not start"
+        assert eventually(lambda: silence_of(self.url) is None, 60), "the Spark master did not start"
         for number in range(self._workers):
-            self._start(f"{deploy}worker.Worker", "--host", LOOPBACK, "--webui-port", str(random_free()),
+            self._start(f"{deploy}worker.Worker", "--host", self._host, "--webui-port", str(random_free()),
                         "--cores", str(_SLOTS), "--memory", "1g", "--work-dir", str(self._folder / f"work-{number}"),
                         self.url)  # fmt: skip
         return self
@@ -79,7 +83,7 @@ class SparkCluster:
         with (self._folder / "spark.log").open("ab") as log:
             self._processes.append(
                 start_child(
-                    [str(spark_home() / "bin" / "spark-class"), *command],
+                    [*self._through, str(spark_home() / "bin" / "spark-class"), *command],
                     stdin=subprocess.DEVNULL,
                     stdout=log,
                     stderr=subprocess.STDOUT,
@@ -92,7 +96,7 @@ class SparkCluster:
             **os.environ,
             "SPARK_HOME": str(spark_home()),
             "SPARK_DAEMON_MEMORY": "256m",
-            "SPARK_LOCAL_IP": LOOPBACK,
+            "SPARK_LOCAL_IP": self._host,
             "PYSPARK_PYTHON": sys.executable,
         }
 

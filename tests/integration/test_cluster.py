@@ -12,6 +12,7 @@ from hearth.broker import KafkaBroker
 from tests.bench.cluster import SparkCluster
 from tests.peer.hearth_connect import HearthConnect
 from tests.peer.rest import eventually
+from tests.peer.worker import Worker
 
 pytestmark = pytest.mark.slow
 
@@ -28,7 +29,7 @@ def source(folder: Path, name: str) -> dict[str, str]:
     return {"name": name, "connector.class": "FileStreamSource", "file": str(folder / f"{name}.txt"), "topic": name}
 
 
-def is_said(host: HearthConnect, *texts: str, seconds: float = 30.0) -> bool:
+def is_said(host: Worker, *texts: str, seconds: float = 30.0) -> bool:
     """Wait until one line of a host's log has all of the texts."""
     return eventually(
         lambda: any(all(text in line for text in texts) for line in host.last_words().splitlines()), seconds

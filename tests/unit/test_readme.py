@@ -61,6 +61,18 @@ def test_options_of_the_quickstart_are_told() -> None:
         assert f"`{parameter.opts[0]}`" in README or f"quickstart {parameter.opts[0]}`" in README
 
 
+SPARKS = {
+    "spark.master",
+    "spark.authenticate",
+    "spark.driver.host",
+    "spark.driver.port",
+    "spark.network.crypto.enabled",
+    "spark.pyspark.python",
+    "spark.ui.enabled",
+}
+"""Keys of Spark 4 in its own documentation."""
+
+
 def test_keys_exist() -> None:
     """Every name in Kafka's form of a key is one, of a worker, a connector, or a client."""
     known = {
@@ -68,7 +80,7 @@ def test_keys_exist() -> None:
         for settings in (StandaloneConfig, ConnectorConfig, SourceConnectorConfig, SinkConnectorConfig)
         for name in settings.definition().names
     }
-    known |= {key for rules in RULES.values() for key in rules} | {"spark.master", "plugin.path", "listeners"}
+    known |= {key for rules in RULES.values() for key in rules} | {"plugin.path", "listeners"} | SPARKS
     found = set(re.findall(r"`([a-z]+(?:\.[a-z]+)+)`", README))
     files = {name for name in found if name.endswith((".properties", ".json", ".py"))}
     assert found - files <= known

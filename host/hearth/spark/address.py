@@ -35,7 +35,7 @@ def own_address(master: str, environment: Mapping[str, str] = os.environ) -> str
 
 def listening_address(told: str) -> str:
     """Return what to listen on where tasks are told an address: that one, or all where it is not this machine's."""
-    for family, kind, protocol, _, place in _found((told, 0)):
+    for family, kind, protocol, _, place in _found((told.strip("[]"), 0)):
         try:
             with closing(socket.socket(family, kind, protocol)) as probe:
                 probe.bind(place)
@@ -70,15 +70,16 @@ def _way_to(place: tuple[str, int]) -> str | None:
         try:
             with closing(socket.socket(family, kind, protocol)) as probe:
                 probe.connect(address)
-                return str(probe.getsockname()[0])
+                own = str(probe.getsockname()[0])
+                return f"[{own}]" if family == socket.AF_INET6 else own  # as Spark writes it
         except OSError:
             continue
     return None
 
 
 def _found(place: tuple[str, int]) -> list[Any]:
-    """Return what the system knows of a place; nothing where its name is unknown."""
+    """Return what the system knows of a place, IPv4 first as in Spark; nothing where its name is unknown."""
     try:
-        return list(socket.getaddrinfo(*place, type=socket.SOCK_DGRAM))
+        return sorted(socket.getaddrinfo(*place, type=socket.SOCK_DGRAM), key=lambda each: each[0] != socket.AF_INET)
     except OSError:
         return []

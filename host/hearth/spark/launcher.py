@@ -98,12 +98,12 @@ def exposure(settings: Mapping[str, str]) -> str | None:
 
 def link_host(settings: Mapping[str, str]) -> str:
     """Return the address of this host that tasks are told."""
-    return settings["spark.driver.host"]
+    return settings["spark.driver.host"].strip("[]")  # in which Spark wants an IPv6 address
 
 
 def link_listen(settings: Mapping[str, str]) -> str:
     """Return the address of this host on which it listens for tasks."""
-    return settings["spark.driver.bindAddress"]
+    return settings["spark.driver.bindAddress"].strip("[]")
 
 
 class SparkLauncher:

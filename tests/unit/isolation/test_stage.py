@@ -293,6 +293,24 @@ def test_working_directory_and_variables_add_no_packages(
     assert look(started, tmp_path, "from stray import __name__ as found") == ["ModuleNotFoundError"]
 
 
+def test_what_spark_put_into_the_environment_for_itself_stays_out(
+    started: Started, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody in a stage speaks to Spark's workers, so their secret is none of a plugin's business."""
+    monkeypatch.setenv("PYTHON_WORKER_FACTORY_SECRET", "secret")
+    monkeypatch.setenv("PYSPARK_GATEWAY_SECRET", "secret")
+    monkeypatch.setenv("AWS_REGION", "eu-central-1")
+    names = "import os; found = [name for name in os.environ if 'SECRET' in name or name == 'AWS_REGION']"
+    assert look(started, tmp_path, names) == [["AWS_REGION"]]
+
+
+def test_signal_that_ends_a_host_does_not_end_its_stages(started: Started, tmp_path: Path) -> None:
+    """A service manager sends it to all; a program that a plugin started can be terminated all the same."""
+    itself = "import os, signal; os.kill(os.getpid(), signal.SIGTERM); found = 'alive'"
+    program = "import subprocess; child = subprocess.Popen(['sleep', '60']); child.terminate(); found = child.wait(10)"
+    assert look(started, tmp_path, itself, program) == ["alive", -signal.SIGTERM]
+
+
 NOTE = textwrap.dedent("""
     from pathlib import Path
     from hearth_api import ConfigDef, SourceConnector, SourceTask, Transformation

@@ -83,6 +83,15 @@ def test_host_and_driver_share_their_addresses(worker: dict[str, str], told: str
     assert (settings["spark.driver.host"], settings["spark.driver.bindAddress"]) == (told, listened)
 
 
+def test_ipv6_address_has_brackets_for_spark_alone() -> None:
+    """Sockets take it without."""
+    assert own_address("spark://[::1]:7077", {}) == "[::1]"
+    assert listening_address("[::1]") == "[::1]"
+    settings = spark_settings({"spark.master": "spark://[::1]:7077"})
+    assert settings["spark.driver.host"] == "[::1]"
+    assert (link_host(settings), link_listen(settings)) == ("::1", "::1")
+
+
 @pytest.fixture
 def listener() -> Iterator[int]:
     """Provide a port on which somebody listens."""
