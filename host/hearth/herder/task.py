@@ -97,18 +97,20 @@ class TaskRun:
     def begin_stop(self) -> None:
         """Tell the task to drain and end; a run that has not begun is called off.
 
-        A run begins with its link: from then on its plugin may be running, although no status has come yet.
+        A run begins with its link: from then on its plugin may be running, although no status has come yet. One that
+        fell silent may be running, too, and is cancelled and waited for.
         """
         with self._lock:
             self._is_stopping = True
             if self._ended.is_set():
                 return
-            if self._link.is_linked(self.plan.connector, self.number):
-                self._link.command(self.plan.connector, self.number, "stop")
+            task = (self.plan.connector, self.number)
+            if self._link.is_linked(*task):
+                self._link.command(*task, "stop")
                 return
-            if not self._link.forget(self.plan.connector, self.number):
+            if self._link.await_end(*task, 0) and not self._link.forget(*task):
                 self._ended.set()  # it cannot link any more, so nothing of it will ever run
-            self._launcher.cancel(self.plan.connector, self.number)
+            self._launcher.cancel(*task)
 
     def await_stop(self, deadline: float) -> bool:
         """Wait for the end until a moment of the monotonic clock, then end the run by force.

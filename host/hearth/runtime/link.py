@@ -9,7 +9,6 @@ and ``alive`` both ways. Who hears nothing for a while takes the other for lost.
 from __future__ import annotations
 
 import contextlib
-import errno
 import hashlib
 import hmac
 import json
@@ -47,8 +46,8 @@ GREETING_BYTES = 4096
 """Longest frame of a visitor whose token is not checked."""
 MOST_STRANGERS = 256
 """How many visitors may be unknown at the same time; one more puts the first of them out."""
-_FULL = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
 _PAUSE_SECONDS = 1.0
+"""How long visitors wait where this machine has nothing left to take them in with."""
 
 
 @dataclass(frozen=True)
@@ -71,10 +70,22 @@ class _Seat:
     task: int
     generation: int
     token: str
-    channel: Channel | None = None
+    holder: _Visitor | None = None
     command: str | None = None
     ended_by: float = 0.0
     """When, by the monotonic clock, a run that is no longer linked has ended for certain."""
+
+    @property
+    def channel(self) -> Channel | None:
+        """Return the link to the run that holds the seat."""
+        return None if self.holder is None else self.holder.channel
+
+    def clear(self) -> bool:
+        """End the link of the run that holds the seat; does not wait. Returns whether there was one."""
+        holder = self.holder
+        if holder is not None:
+            holder.turn_away()
+        return holder is not None
 
 
 class LinkFailed(ConnectError):
@@ -104,6 +115,7 @@ class TaskLinkServer:
         self._context = server_context(self._identity)
         self._seats: dict[str, _Seat] = {}
         self._strangers: list[_Visitor] = []
+        self._is_crowded = False
         self._lock = threading.Lock()
         self._left = threading.Condition(self._lock)
         self._closed = threading.Event()
@@ -134,8 +146,8 @@ class TaskLinkServer:
         with self._lock:
             before = self._seats.get(_name(connector, task))
             self._seats[_name(connector, task)] = seat
-        if before is not None and before.channel is not None:
-            before.channel.close()
+        if before is not None:
+            before.clear()
         return LinkAddress(*self.address, seat.token, self._identity.certificate)
 
     def command(self, connector: str, task: int, command: str) -> None:
@@ -154,7 +166,7 @@ class TaskLinkServer:
         """Return whether a run of a task is linked now."""
         with self._lock:
             seat = self._seats.get(_name(connector, task))
-            return seat is not None and seat.channel is not None
+            return seat is not None and seat.holder is not None
 
     def await_end(self, connector: str, task: int, timeout: float) -> bool:
         """Wait until the run that was linked has ended for certain; returns whether it has.
@@ -166,7 +178,7 @@ class TaskLinkServer:
             seat = self._seats.get(_name(connector, task))
             if seat is None:
                 return True
-            if not self._left.wait_for(lambda: seat.channel is None, timeout):
+            if not self._left.wait_for(lambda: seat.holder is None, timeout):
                 return False
         self._closed.wait(max(0.0, min(seat.ended_by, deadline) - time.monotonic()))
         return time.monotonic() >= seat.ended_by
@@ -175,10 +187,7 @@ class TaskLinkServer:
         """Give up the seat of a task that will not come back; returns whether a run was linked."""
         with self._lock:
             seat = self._seats.pop(_name(connector, task), None)
-        if seat is None or seat.channel is None:
-            return False
-        seat.channel.close()
-        return True
+        return seat is not None and seat.clear()
 
     def close(self) -> None:
         """Stop listening and close every link; tasks that run stop themselves."""
@@ -193,8 +202,7 @@ class TaskLinkServer:
         for stranger in strangers:
             stranger.turn_away()
         for seat in seats:
-            if seat.channel is not None:
-                seat.channel.close()
+            seat.clear()
 
     def _accept(self) -> None:
         """Take in visitors until closed, whatever this machine runs out of meanwhile."""
@@ -206,17 +214,19 @@ class TaskLinkServer:
                 if self._closed.is_set():
                     return
                 log.error("tasks cannot link at the moment: %s", error)
-                self._closed.wait(_PAUSE_SECONDS if error.errno in _FULL else 0)
-                continue
-            self._receive(connection)
+                self._closed.wait(_PAUSE_SECONDS)
+            else:
+                self._receive(connection)
 
     def _receive(self, connection: socket.socket) -> None:
         """Let a visitor introduce itself; the first of too many that have not has to go."""
         with self._lock:
             first = self._strangers.pop(0) if len(self._strangers) >= MOST_STRANGERS else None
         if first is not None:
-            log.warning("more than %d connections to the task link do not introduce themselves", MOST_STRANGERS)
             first.turn_away()
+            if not self._is_crowded:
+                log.warning("more than %d connections to the task link do not introduce themselves", MOST_STRANGERS)
+        self._is_crowded = first is not None
         encrypted = EncryptedSocket(connection, self._context, is_server=True)
         visitor = _Visitor(self, encrypted)
         with self._lock:
@@ -225,32 +235,32 @@ class TaskLinkServer:
             visitor.start()
         except (OSError, RuntimeError) as error:  # it is gone already, or no thread is left
             log.error("a task could not link: %s", error)
-            self.know(visitor)
+            self.cross_off(visitor)
             encrypted.close()
 
-    def know(self, visitor: _Visitor) -> None:
-        """Count a visitor no longer among the strangers: it was admitted, or is gone."""
+    def cross_off(self, visitor: _Visitor) -> None:
+        """Count a visitor no longer among the strangers: it has introduced itself, or is gone."""
         with self._lock, contextlib.suppress(ValueError):
             self._strangers.remove(visitor)
 
-    def admit(self, visitor: Channel, args: dict[str, Any]) -> _Seat | None:
+    def admit(self, visitor: _Visitor, args: dict[str, Any]) -> _Seat | None:
         """Give a visitor the seat its token belongs to; a former holder of the seat is dropped."""
         token = str(args.get("token")).encode()
         with self._lock:
             seat = self._seats.get(str(args.get("seat")))
             if seat is None or not hmac.compare_digest(seat.token.encode(), token):
                 return None
-            before, seat.channel = seat.channel, visitor
+            before, seat.holder = seat.holder, visitor
         if before is not None:
-            before.close()
+            before.turn_away()
         return seat
 
-    def leave(self, visitor: Channel, seat: _Seat, has_ended: bool) -> None:
+    def leave(self, visitor: _Visitor, seat: _Seat, has_ended: bool) -> None:
         """Note that a link ended, by its task's end or not; only the seat's present holder is missed."""
         with self._left:
-            if seat.channel is not visitor:
+            if seat.holder is not visitor:
                 return
-            seat.channel = None
+            seat.holder = None
             # It hears as little as it is heard, and ends itself.
             seat.ended_by = time.monotonic() + (0.0 if has_ended else HEARTBEAT_SECONDS + LAST_RESORT_SECONDS)
             self._left.notify_all()
@@ -306,13 +316,13 @@ class _Visitor:
         self._server = server
         self._connection = connection
         self._seat: _Seat | None = None
-        self._channel = Channel(connection, self._on_request, self._on_close, "task-link", GREETING_BYTES)
+        self.channel = Channel(connection, self._on_request, self._on_close, "task-link", GREETING_BYTES)
 
     def start(self) -> None:
         """Begin to listen to it."""
         _watch(self._connection)
         self._connection.deadline = time.monotonic() + ADMISSION_SECONDS
-        self._channel.start()
+        self.channel.start()
 
     def turn_away(self) -> None:
         """End the connection; does not wait."""
@@ -323,22 +333,22 @@ class _Visitor:
         if seat is not None:
             request.answer(lambda each: self._server.serve(seat, each))
             return
-        self._server.know(self)
-        self._seat = self._server.admit(self._channel, request.args) if request.op == "hello" else None
+        self._server.cross_off(self)
+        self._seat = self._server.admit(self, request.args) if request.op == "hello" else None
         if self._seat is None:
             request.fail(ConnectError("this host does not expect that task"))
             self.turn_away()
             return
-        self._channel.limit = MAX_FRAME
+        self.channel.limit = MAX_FRAME
         self._connection.deadline = None
         self._connection.settimeout(SILENCE_SECONDS)
         request.reply({"command": self._seat.command})
-        _keep_alive(self._channel)
+        _keep_alive(self.channel)
 
     def _on_close(self) -> None:
-        self._server.know(self)
+        self._server.cross_off(self)
         if self._seat is not None:
-            self._server.leave(self._channel, self._seat, self._connection.has_ended)
+            self._server.leave(self, self._seat, self._connection.has_ended)
 
 
 class HostLost(ChannelClosed):

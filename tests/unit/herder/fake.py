@@ -30,6 +30,7 @@ class FakeSpark:
         self.linked: set[tuple[str, int]] = set()
         self.awaited: list[float] = []
         self.is_deaf = False
+        self.is_silent = False
         self.starts_at_once = True
         self.on_event: Callable[[TaskEvent], None] = lambda event: None
         self._ends: dict[tuple[str, int, int], Callable[[TaskEnd], None]] = {}
@@ -74,9 +75,9 @@ class FakeSpark:
         return (connector, task) in self.linked
 
     def await_end(self, connector: str, task: int, timeout: float) -> bool:
-        """Record how long a run that lets go of its link at once would have been waited for."""
+        """Record how long a run is waited for, which is over unless it fell silent and nobody waits."""
         self.awaited.append(timeout)
-        return True
+        return timeout > 0 or not self.is_silent
 
     def forget(self, connector: str, task: int) -> bool:
         """Record it."""

@@ -191,6 +191,19 @@ def test_a_task_that_is_cut_off_has_ended_only_when_its_link_has(stand: Stand) -
     assert stand.spark.forgotten == [("c", 0)]
 
 
+def test_a_run_that_fell_silent_is_cancelled_and_waited_for(stand: Stand) -> None:
+    """It is out of reach and may be running until it has noticed, so it keeps its seat until then."""
+    stand.report(State.RUNNING)
+    stand.spark.lose_link(stand.spark.specs[0])
+    stand.spark.is_silent = True
+    stand.run.begin_stop()
+    assert stand.spark.forgotten == []
+    stand.run.await_stop(time.monotonic() + 5)
+    assert stand.spark.awaited == [0, FENCED_SECONDS]
+    assert stand.spark.cancelled == [("c", 0)]
+    assert stand.spark.forgotten == [("c", 0)]
+
+
 def test_why_a_run_was_lost_is_shown_at_once(stand: Stand) -> None:
     """Not only after it was tried ten times."""
     stand.spark.end(stand.spark.specs[0], "could not reach its host at 10.0.0.1:1")
