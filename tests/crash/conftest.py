@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from hearth.broker import KafkaBroker
+from hearth.broker.port import random_free
 from tests.crash.pipeline import Pipeline
 from tests.peer.topic import Topics
 
@@ -19,6 +20,13 @@ from tests.peer.topic import Topics
 def topics(broker: KafkaBroker) -> Topics:
     """Provide the topics of the shared broker."""
     return Topics(broker.bootstrap_servers)
+
+
+@pytest.fixture
+def own_broker(tmp_path: Path) -> Iterator[KafkaBroker]:
+    """Provide a broker that may be killed."""
+    with KafkaBroker(tmp_path / "broker", random_free(), retention_bytes=256 << 20) as running:
+        yield running
 
 
 @pytest.fixture

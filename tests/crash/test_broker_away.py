@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from hearth.broker import KafkaBroker
-from hearth.broker.port import random_free
 from tests.crash.pipeline import Pipeline, pass_time
 from tests.peer.topic import Topics
-
-
-@pytest.fixture
-def own_broker(tmp_path: Path) -> Iterator[KafkaBroker]:
-    """Provide a broker that may be killed."""
-    with KafkaBroker(tmp_path / "broker", random_free(), retention_bytes=256 << 20) as running:
-        yield running
 
 
 @pytest.mark.slow

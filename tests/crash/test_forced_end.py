@@ -5,14 +5,12 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from hearth.broker import KafkaBroker
-from hearth.broker.port import random_free
 from hearth.runtime.link import FENCED_SECONDS, SILENCE_SECONDS
 from tests.crash.pipeline import Pipeline, pass_time
 from tests.crash.process import await_end
@@ -22,13 +20,6 @@ from tests.peer.topic import Topics
 LINES = 1000
 QUEUE_FULL = 200_000
 """Lines that do not fit into what a task may have on its way."""
-
-
-@pytest.fixture
-def own_broker(tmp_path: Path) -> Iterator[KafkaBroker]:
-    """Provide a broker that may be killed."""
-    with KafkaBroker(tmp_path / "broker", random_free(), retention_bytes=256 << 20) as running:
-        yield running
 
 
 @pytest.mark.slow

@@ -225,7 +225,7 @@ class SparkLauncher:
             raise ConnectError(self._failure or "Spark is stopped")
         context = driver.context
         self._ship(context, spec)
-        # A cancelled task is not interrupted in the JVM: Spark would call it done and leave its Python worker running.
+        # A cancelled task is not interrupted in the JVM: its thread would spin until Spark kills the Python worker.
         group = _group(spec.connector, spec.task)
         context.setJobGroup(group, f"{spec.name} ({spec.connector_class})", False)
         from hearth.spark.executor import run
