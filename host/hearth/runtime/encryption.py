@@ -93,7 +93,9 @@ class EncryptedSocket(socket.socket):
         """Encrypt and send; a connection on which that fails is over, for half a record cannot be taken back."""
         with self._sending:
             with self._state:
-                self._tls.write(data)
+                left = memoryview(data).cast("B")
+                while left:  # one record at a time
+                    left = left[self._tls.write(left) :]
                 encrypted = self._leaving.read()
             try:
                 super().sendall(encrypted)

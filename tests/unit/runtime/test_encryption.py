@@ -1,0 +1,110 @@
+"""An encrypted connection: one reads, many write, and it is known who ended it."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from hearth.foundation.certificate import new_identity
+from hearth.runtime.encryption import EncryptedSocket, client_context, server_context
+from hearth_stage.channel import Channel, ChannelClosed, Request
+
+WRITERS, CALLS = 8, 60
+WAIT = 30
+
+
+@pytest.fixture
+def pair() -> Iterator[tuple[EncryptedSocket, EncryptedSocket]]:
+    """Provide both ends of a connection, the server's first."""
+    identity = new_identity()
+    near, far = socket.socketpair()
+    with (
+        EncryptedSocket(near, server_context(identity), is_server=True) as server,
+        EncryptedSocket(far, client_context(identity.certificate), is_server=False) as client,
+    ):
+        for each in (server, client):
+            each.settimeout(WAIT)
+        yield server, client
+
+
+def echo(request: Request) -> None:
+    """Answer with what was sent."""
+    request.reply(request.args)
+
+
+def text_of(number: int, count: int) -> str:
+    """Return a text that is like no other, some of them longer than any buffer."""
+    return f"{number}:{count}:" + "x" * (1 << 20 if count % 20 == 7 else count)
+
+
+def test_many_write_while_one_reads(pair: tuple[EncryptedSocket, EncryptedSocket]) -> None:
+    """Calls one way, their answers and notices the other: nothing is mixed up or left out."""
+    greet(pair)
+    noticed: list[str] = []
+    server = Channel(pair[0], echo, name="server").start()
+    client = Channel(pair[1], lambda request: noticed.append(request.args["text"]), name="client").start()
+    answers: list[str] = []
+
+    def call(number: int) -> None:
+        answers.extend(
+            client.call("echo", {"text": text_of(number, count)}, timeout=WAIT).args["text"] for count in range(CALLS)
+        )
+
+    def notify(number: int) -> None:
+        for count in range(CALLS):
+            server.notify("note", {"text": text_of(number, count)})
+
+    threads = [threading.Thread(target=each, args=(number,)) for each in (call, notify) for number in range(WRITERS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(2 * WAIT)
+    assert not any(thread.is_alive() for thread in threads)
+    client.call("echo", timeout=WAIT)  # behind all notices
+    expected = sorted(text_of(number, count) for number in range(WRITERS) for count in range(CALLS))
+    assert sorted(answers) == expected
+    assert sorted(noticed) == expected
+    client.close()
+
+
+def greet(pair: tuple[EncryptedSocket, EncryptedSocket]) -> None:
+    """Let both ends agree on their keys."""
+    other = threading.Thread(target=pair[0].greet)
+    other.start()
+    pair[1].greet()
+    other.join(WAIT)
+
+
+def test_end_by_the_peer_is_told_from_an_end_by_oneself(pair: tuple[EncryptedSocket, EncryptedSocket]) -> None:
+    """Only the peer can say that it is done."""
+    greet(pair)
+    pair[0].end()
+    for each in pair:
+        with pytest.raises(OSError):  # noqa: PT011 -- an end within the encryption, of which ssl has several
+            each.recv_into(bytearray(1))
+    assert [each.has_ended for each in pair] == [False, True]
+
+
+def test_what_was_changed_on_its_way_ends_the_connection(pair: tuple[EncryptedSocket, EncryptedSocket]) -> None:
+    """Nobody between the two can alter a bit."""
+    greet(pair)
+    server, client = pair
+    client._tls.write(b"offsets")
+    record = bytearray(client._leaving.read())
+    record[-1] ^= 1
+    socket.socket.sendall(client, record)
+    with pytest.raises(OSError, match=r"(?i)bad record mac|decryption failed"):
+        server.recv_into(bytearray(10))
+
+
+def test_writer_whose_peer_takes_nothing_ends_the_connection(pair: tuple[EncryptedSocket, EncryptedSocket]) -> None:
+    """Half a record is of no use to anybody, so nothing may follow it."""
+    greet(pair)
+    server = Channel(pair[0], echo, name="server").start()
+    pair[0].settimeout(0.2)
+    with pytest.raises(ChannelClosed):
+        server.notify("much", {"text": "x" * (8 << 20)})
+    assert server.closed.wait(WAIT)
