@@ -18,7 +18,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from hearth.foundation.certificate import new_identity
@@ -42,6 +42,8 @@ LAST_RESORT_SECONDS = 5.0
 """How long a task that lost its host may take to end before it is ended by force."""
 FENCED_SECONDS = SILENCE_SECONDS + LAST_RESORT_SECONDS
 """So long after its host let go of it no task can be running any more, wherever it is."""
+WRITE_SECONDS = 5.0
+"""How long a store may take with the offsets of a run that is put out."""
 GREETING_BYTES = 4096
 """Longest frame of a visitor whose token is not checked."""
 MOST_STRANGERS = 256
@@ -74,6 +76,7 @@ class _Seat:
     command: str | None = None
     ended_by: float = 0.0
     """When, by the monotonic clock, a run that is no longer linked has ended for certain."""
+    writing: threading.Lock = field(default_factory=threading.Lock)
 
     @property
     def channel(self) -> Channel | None:
@@ -81,11 +84,17 @@ class _Seat:
         return None if self.holder is None else self.holder.channel
 
     def clear(self) -> bool:
-        """End the link of the run that holds the seat; does not wait. Returns whether there was one."""
+        """End the link of the run that holds the seat; returns whether there was one.
+
+        Offsets that are being stored are stored when this returns, so they are never stored after a successor's.
+        """
         holder = self.holder
-        if holder is not None:
-            holder.turn_away()
-        return holder is not None
+        if holder is None:
+            return False
+        holder.turn_away()
+        if self.writing.acquire(timeout=WRITE_SECONDS):
+            self.writing.release()
+        return True
 
 
 class LinkFailed(ConnectError):
@@ -277,13 +286,17 @@ class TaskLinkServer:
         if request.op == "offsets.read":
             return Reply({"offsets": self._offsets.get(seat.connector, request.args["partitions"])})
         if request.op == "offsets.write":
-            with self._lock:
-                is_current = self._seats.get(_name(seat.connector, seat.task)) is seat
-            if not is_current:
-                raise ConnectError(f"generation {seat.generation} of {seat.connector}-{seat.task} is over")
-            self._offsets.put(seat.connector, [tuple(pair) for pair in request.args["offsets"]])
+            with seat.writing:
+                self._write(seat, request.args["offsets"])
             return None
         raise LookupError(f"a task has no operation {request.op!r}")
+
+    def _write(self, seat: _Seat, offsets: list[Any]) -> None:
+        with self._lock:
+            is_current = self._seats.get(_name(seat.connector, seat.task)) is seat
+        if not is_current:
+            raise ConnectError(f"generation {seat.generation} of {seat.connector}-{seat.task} is over")
+        self._offsets.put(seat.connector, [tuple(pair) for pair in offsets])
 
 
 def _name(connector: str, task: int) -> str:

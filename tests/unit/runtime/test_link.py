@@ -183,6 +183,28 @@ def test_offsets_of_a_generation_that_is_over_are_refused(host: Host, guests: li
     assert host.offsets.get("c", [{"file": "a"}]) == [None]
 
 
+def test_offsets_that_are_being_stored_are_stored_before_a_successor_is_expected(
+    host: Host, guests: list[Guest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What an older run stores must never come after what the newer one has (invariant 2)."""
+    guest = guests[0].join(host.server.expect("c", 0, 1))
+    order: list[str] = []
+    entered = threading.Event()
+
+    def put(*_: Any) -> None:
+        entered.set()
+        time.sleep(0.2)  # a slow disk
+        order.append("stored")
+
+    monkeypatch.setattr(host.offsets, "put", put)
+    with contextlib.suppress(ConnectError):
+        guest.link.write_offsets([({"file": "a"}, {"position": 1})], 0)
+    assert entered.wait(WAIT)
+    host.server.expect("c", 0, 2)
+    order.append("expected")
+    assert order == ["stored", "expected"]
+
+
 def test_task_that_links_twice_keeps_the_new_link(host: Host, guests: list[Guest]) -> None:
     """A run that Spark moved to another executor takes the seat over; its former self is dropped, not missed."""
     address = host.server.expect("c", 0, 1)
