@@ -342,10 +342,13 @@ class _Visitor:
         self._connection.end()
 
     def _on_request(self, request: Request) -> None:
-        seat = self._seat
-        if seat is not None:
-            request.answer(lambda each: self._server.serve(seat, each))
-            return
+        with contextlib.suppress(ChannelClosed):  # whoever asked has gone, or was put out meanwhile
+            if (seat := self._seat) is not None:
+                request.answer(lambda each: self._server.serve(seat, each))
+            else:
+                self._welcome(request)
+
+    def _welcome(self, request: Request) -> None:
         self._server.cross_off(self)
         self._seat = self._server.admit(self, request.args) if request.op == "hello" else None
         if self._seat is None:
