@@ -21,7 +21,7 @@ from hearth.rest.app import Health, ServerInfo, new_app
 from hearth.rest.listener import open_listeners, worker_id
 from hearth.rest.server import RestServer
 from hearth.runtime.config import StandaloneConfig
-from hearth.runtime.link import TaskLinkServer
+from hearth.runtime.seat import TaskLinkServer
 from hearth.spark.launcher import SparkLauncher, link_host, link_listen
 from hearth.storage import FileOffsetStore, MemoryConfigStore, MemoryStatusStore
 from hearth_api import ConnectError

@@ -12,7 +12,7 @@ from hearth.herder.pipeline import TaskPlan
 from hearth.herder.status import StatusBoard
 from hearth.herder.task import CommandLine, TaskRun
 from hearth.runtime.launcher import Launcher
-from hearth.runtime.link import TaskEvent
+from hearth.runtime.seat import TaskEvent
 from hearth.storage import State
 
 log = logging.getLogger(__name__)

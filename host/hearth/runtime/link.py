@@ -10,26 +10,16 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import hmac
 import json
-import logging
-import secrets
 import socket
 import threading
-import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
-from hearth.foundation.certificate import new_identity
-from hearth.runtime.encryption import EncryptedSocket, client_context, server_context
+from hearth.runtime.encryption import EncryptedSocket, client_context
 from hearth.runtime.spec import LinkAddress
-from hearth.storage.interface import OffsetStore
 from hearth_api import ConnectError
 from hearth_stage.channel import Channel, ChannelClosed, Reply, Request
-from hearth_stage.frame import MAX_FRAME
-
-log = logging.getLogger(__name__)
 
 ADMISSION_SECONDS = 10.0
 """How long a visitor may take to be admitted."""
@@ -42,276 +32,21 @@ LAST_RESORT_SECONDS = 5.0
 """How long a task that lost its host may take to end before it is ended by force."""
 FENCED_SECONDS = SILENCE_SECONDS + LAST_RESORT_SECONDS
 """So long after its host let go of it no task can be running any more, wherever it is."""
-WRITE_SECONDS = 5.0
-"""How long a store may take with the offsets of a run that is put out."""
-GREETING_BYTES = 4096
-"""Longest frame of a visitor whose token is not checked."""
-MOST_STRANGERS = 256
-"""How many visitors may be unknown at the same time; one more puts the first of them out."""
-_PAUSE_SECONDS = 1.0
-"""How long visitors wait where this machine has nothing left to take them in with."""
 
 
-@dataclass(frozen=True)
-class TaskEvent:
-    """Something a host hears of a task: a ``status`` with its state, or that the link is ``lost``."""
-
-    connector: str
-    task: int
-    generation: int
-    kind: str
-    state: str | None = None
-    trace: str | None = None
-
-
-@dataclass
-class _Seat:
-    """The place a host keeps for the one current run of a task."""
-
-    connector: str
-    task: int
-    generation: int
-    token: str
-    holder: _Visitor | None = None
-    command: str | None = None
-    ended_by: float = 0.0
-    """When, by the monotonic clock, a run that is no longer linked has ended for certain."""
-    writing: threading.Lock = field(default_factory=threading.Lock)
-
-    @property
-    def channel(self) -> Channel | None:
-        """Return the link to the run that holds the seat."""
-        return None if self.holder is None else self.holder.channel
-
-    def clear(self) -> bool:
-        """End the link of the run that holds the seat; returns whether there was one.
-
-        Offsets that are being stored are stored when this returns, so they are never stored after a successor's.
-        """
-        holder = self.holder
-        if holder is None:
-            return False
-        holder.turn_away()
-        if self.writing.acquire(timeout=WRITE_SECONDS):
-            self.writing.release()
-        return True
-
-
-class LinkFailed(ConnectError):
-    """The host cannot listen for its tasks."""
-
-    code = "environment.task_link"
-
-
-class TaskLinkServer:
-    """The host's end of all links; events arrive on the links' own threads.
-
-    ``listen`` is the address it listens on, ``host`` the one its tasks are told, which may be another.
-    """
-
-    def __init__(
-        self,
-        on_event: Callable[[TaskEvent], None],
-        offsets: OffsetStore,
-        host: str = "127.0.0.1",
-        listen: str | None = None,
-        port: int = 0,
-    ) -> None:
-        self._on_event = on_event
-        self._offsets = offsets
-        self._host, self._listen, self._port = host, listen or host, port
-        self._identity = new_identity()
-        self._context = server_context(self._identity)
-        self._seats: dict[str, _Seat] = {}
-        self._strangers: list[_Visitor] = []
-        self._is_crowded = False
-        self._lock = threading.Lock()
-        self._left = threading.Condition(self._lock)
-        self._closed = threading.Event()
-        self._listener: socket.socket | None = None
-
-    def start(self) -> tuple[str, int]:
-        """Listen, and return the address that tasks are told."""
-        family = socket.AF_INET6 if ":" in self._listen else socket.AF_INET
-        try:
-            self._listener = socket.create_server((self._listen, self._port), family=family, backlog=128)
-        except OSError as error:
-            raise LinkFailed(
-                f"cannot listen for tasks on {self._listen}, port {self._port or 'of any number'}: {error}",
-                hint="task.link.port names the port, spark.driver.bindAddress the address of this machine",
-            ) from error
-        threading.Thread(target=self._accept, name="task-link", daemon=True).start()
-        return self.address
-
-    @property
-    def address(self) -> tuple[str, int]:
-        """Return host and port as tasks are told."""
-        assert self._listener is not None, "start comes first"
-        return self._host, int(self._listener.getsockname()[1])
-
-    def expect(self, connector: str, task: int, generation: int) -> LinkAddress:
-        """Keep a seat for this generation; an older one's link is closed and not admitted again."""
-        seat = _Seat(connector, task, generation, secrets.token_hex(16))
-        with self._lock:
-            before = self._seats.get(_name(connector, task))
-            self._seats[_name(connector, task)] = seat
-        if before is not None:
-            before.clear()
-        return LinkAddress(*self.address, seat.token, self._identity.certificate)
-
-    def command(self, connector: str, task: int, command: str) -> None:
-        """Send ``pause``, ``resume`` or ``stop``; a task that is not linked yet gets it when it links."""
-        with self._lock:
-            seat = self._seats.get(_name(connector, task))
-            if seat is None:
-                return
-            seat.command = command
-            channel = seat.channel
-        if channel is not None:
-            with contextlib.suppress(ChannelClosed):
-                channel.notify(command)
-
-    def is_linked(self, connector: str, task: int) -> bool:
-        """Return whether a run of a task is linked now."""
-        with self._lock:
-            seat = self._seats.get(_name(connector, task))
-            return seat is not None and seat.holder is not None
-
-    def await_end(self, connector: str, task: int, timeout: float) -> bool:
-        """Wait until the run that was linked has ended for certain; returns whether it has.
-
-        A run whose process ends closes its link. One that fell silent may be there still, until it has noticed.
-        """
-        deadline = time.monotonic() + timeout
-        with self._left:
-            seat = self._seats.get(_name(connector, task))
-            if seat is None:
-                return True
-            if not self._left.wait_for(lambda: seat.holder is None, timeout):
-                return False
-        self._closed.wait(max(0.0, min(seat.ended_by, deadline) - time.monotonic()))
-        return time.monotonic() >= seat.ended_by
-
-    def forget(self, connector: str, task: int) -> bool:
-        """Give up the seat of a task that will not come back; returns whether a run was linked."""
-        with self._lock:
-            seat = self._seats.pop(_name(connector, task), None)
-        return seat is not None and seat.clear()
-
-    def close(self) -> None:
-        """Stop listening and close every link; tasks that run stop themselves."""
-        self._closed.set()
-        if self._listener is not None:
-            with contextlib.suppress(OSError):
-                self._listener.shutdown(socket.SHUT_RDWR)
-            self._listener.close()
-        with self._lock:
-            seats, self._seats = list(self._seats.values()), {}
-            strangers, self._strangers = self._strangers, []
-        for stranger in strangers:
-            stranger.turn_away()
-        for seat in seats:
-            seat.clear()
-
-    def _accept(self) -> None:
-        """Take in visitors until closed, whatever this machine runs out of meanwhile."""
-        assert self._listener is not None
-        while not self._closed.is_set():
-            try:
-                connection, _ = self._listener.accept()
-            except OSError as error:
-                if self._closed.is_set():
-                    return
-                log.error("tasks cannot link at the moment: %s", error)
-                self._closed.wait(_PAUSE_SECONDS)
-            else:
-                self._receive(connection)
-
-    def _receive(self, connection: socket.socket) -> None:
-        """Let a visitor introduce itself; the first of too many that have not has to go."""
-        with self._lock:
-            first = self._strangers.pop(0) if len(self._strangers) >= MOST_STRANGERS else None
-        if first is not None:
-            first.turn_away()
-            if not self._is_crowded:
-                log.warning("more than %d connections to the task link do not introduce themselves", MOST_STRANGERS)
-        self._is_crowded = first is not None
-        encrypted = EncryptedSocket(connection, self._context, is_server=True)
-        visitor = _Visitor(self, encrypted)
-        with self._lock:
-            self._strangers.append(visitor)
-        try:
-            visitor.start()
-        except (OSError, RuntimeError) as error:  # it is gone already, or no thread is left
-            log.error("a task could not link: %s", error)
-            self.cross_off(visitor)
-            encrypted.close()
-
-    def cross_off(self, visitor: _Visitor) -> None:
-        """Count a visitor no longer among the strangers: it has introduced itself, or is gone."""
-        with self._lock, contextlib.suppress(ValueError):
-            self._strangers.remove(visitor)
-
-    def admit(self, visitor: _Visitor, args: dict[str, Any]) -> _Seat | None:
-        """Give a visitor the seat its token belongs to; a former holder of the seat is dropped."""
-        token = str(args.get("token")).encode()
-        with self._lock:
-            seat = self._seats.get(str(args.get("seat")))
-            if seat is None or not hmac.compare_digest(seat.token.encode(), token):
-                return None
-            before, seat.holder = seat.holder, visitor
-        if before is not None:
-            before.turn_away()
-        return seat
-
-    def leave(self, visitor: _Visitor, seat: _Seat, has_ended: bool) -> None:
-        """Note that a link ended, by its task's end or not; only the seat's present holder is missed."""
-        with self._left:
-            if seat.holder is not visitor:
-                return
-            seat.holder = None
-            # It hears as little as it is heard, and ends itself.
-            seat.ended_by = time.monotonic() + (0.0 if has_ended else HEARTBEAT_SECONDS + LAST_RESORT_SECONDS)
-            self._left.notify_all()
-        self._on_event(TaskEvent(seat.connector, seat.task, seat.generation, "lost"))
-
-    def serve(self, seat: _Seat, request: Request) -> Reply | None:
-        """Answer a task."""
-        if request.op == "alive":
-            return None
-        if request.op == "status":
-            state, trace = request.args["state"], request.args.get("trace")
-            self._on_event(TaskEvent(seat.connector, seat.task, seat.generation, "status", state, trace))
-            return None
-        if request.op == "offsets.read":
-            return Reply({"offsets": self._offsets.get(seat.connector, request.args["partitions"])})
-        if request.op == "offsets.write":
-            with seat.writing:
-                self._write(seat, request.args["offsets"])
-            return None
-        raise LookupError(f"a task has no operation {request.op!r}")
-
-    def _write(self, seat: _Seat, offsets: list[Any]) -> None:
-        with self._lock:
-            is_current = self._seats.get(_name(seat.connector, seat.task)) is seat
-        if not is_current:
-            raise ConnectError(f"generation {seat.generation} of {seat.connector}-{seat.task} is over")
-        self._offsets.put(seat.connector, [tuple(pair) for pair in offsets])
-
-
-def _name(connector: str, task: int) -> str:
+def seat_name(connector: str, task: int) -> str:
     """Return the name of a task's seat, which is short however long the connector's name is."""
     return hashlib.sha256(json.dumps([connector, task]).encode()).hexdigest()
 
 
-def _watch(connection: socket.socket) -> None:
+def watch(connection: socket.socket) -> None:
     """Have what is sent go out at once, and fail when nobody takes it."""
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     if (option := getattr(socket, "TCP_USER_TIMEOUT", None)) is not None:  # on Linux
         connection.setsockopt(socket.IPPROTO_TCP, option, int(SILENCE_SECONDS * 1000))
 
 
-def _keep_alive(channel: Channel) -> None:
+def keep_alive(channel: Channel) -> None:
     """Say from time to time that this side is there; what is done on other threads does not hold it up."""
 
     def beat() -> None:
@@ -320,51 +55,6 @@ def _keep_alive(channel: Channel) -> None:
                 channel.notify("alive")
 
     threading.Thread(target=beat, name="link-heartbeat", daemon=True).start()
-
-
-class _Visitor:
-    """One incoming connection: a stranger until its token is checked."""
-
-    def __init__(self, server: TaskLinkServer, connection: EncryptedSocket) -> None:
-        self._server = server
-        self._connection = connection
-        self._seat: _Seat | None = None
-        self.channel = Channel(connection, self._on_request, self._on_close, "task-link", GREETING_BYTES)
-
-    def start(self) -> None:
-        """Begin to listen to it."""
-        _watch(self._connection)
-        self._connection.deadline = time.monotonic() + ADMISSION_SECONDS
-        self.channel.start()
-
-    def turn_away(self) -> None:
-        """End the connection; does not wait."""
-        self._connection.end()
-
-    def _on_request(self, request: Request) -> None:
-        with contextlib.suppress(ChannelClosed):  # whoever asked has gone, or was put out meanwhile
-            if (seat := self._seat) is not None:
-                request.answer(lambda each: self._server.serve(seat, each))
-            else:
-                self._welcome(request)
-
-    def _welcome(self, request: Request) -> None:
-        self._server.cross_off(self)
-        self._seat = self._server.admit(self, request.args) if request.op == "hello" else None
-        if self._seat is None:
-            request.fail(ConnectError("this host does not expect that task"))
-            self.turn_away()
-            return
-        self.channel.limit = MAX_FRAME
-        self._connection.deadline = None
-        self._connection.settimeout(SILENCE_SECONDS)
-        request.reply({"command": self._seat.command})
-        _keep_alive(self.channel)
-
-    def _on_close(self) -> None:
-        self._server.cross_off(self)
-        if self._seat is not None:
-            self._server.leave(self, self._seat, self._connection.has_ended)
 
 
 class HostLost(ChannelClosed):
@@ -408,9 +98,9 @@ class TaskLink:
         except OSError as error:
             raise HostUnreachable(address, error) from error
         self._channel = Channel(connection, self._on_request, self._on_lost, name="host-link").start()
-        hello = {"seat": _name(connector, task), "token": address.token}
+        hello = {"seat": seat_name(connector, task), "token": address.token}
         reply = self._call("hello", hello, ADMISSION_SECONDS)
-        _keep_alive(self._channel)
+        keep_alive(self._channel)
         if (command := reply.args.get("command")) is not None:
             self._on_command(command)
 
@@ -456,6 +146,6 @@ def _reach(address: LinkAddress) -> EncryptedSocket:
     except BaseException:
         encrypted.close()
         raise
-    _watch(encrypted)
+    watch(encrypted)
     encrypted.settimeout(SILENCE_SECONDS)
     return encrypted

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import hearth
 import hearth_stage
-from hearth.runtime import link
+from hearth.runtime import seat
 from hearth_stage import frame, program
 from hearth_stage.program import Program
 
@@ -95,4 +95,4 @@ def test_numbers_on_the_page_are_those_of_the_programs() -> None:
     assert "less than 2^31" in prose("2. Frames")
     assert f"{frame.BUFFER_BYTES >> 20} MiB" in prose("1. Connection")
     assert f"no longer than {program.END_SECONDS} seconds" in prose("9. Life cycles")
-    assert f"longer than {link.GREETING_BYTES >> 10} KiB" in prose("11. The task link")
+    assert f"longer than {seat.GREETING_BYTES >> 10} KiB" in prose("11. The task link")

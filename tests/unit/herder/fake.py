@@ -13,7 +13,7 @@ from hearth.herder.herder import Herder
 from hearth.herder.status import StatusBoard
 from hearth.runtime.config import WorkerConfig
 from hearth.runtime.launcher import TaskEnd
-from hearth.runtime.link import TaskEvent
+from hearth.runtime.seat import TaskEvent
 from hearth.runtime.spec import LinkAddress, TaskSpec
 from hearth.storage import MemoryConfigStore, MemoryOffsetStore, MemoryStatusStore, State
 from tests.unit.herder.catalogue import WORKER, directory

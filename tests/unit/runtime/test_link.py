@@ -19,8 +19,10 @@ import pytest
 
 from hearth.foundation.certificate import new_identity
 from hearth.runtime import link as module
+from hearth.runtime import seat as seats
 from hearth.runtime.encryption import EncryptedSocket, client_context, server_context
-from hearth.runtime.link import HostLost, HostUnreachable, LinkFailed, TaskEvent, TaskLink, TaskLinkServer
+from hearth.runtime.link import HostLost, HostUnreachable, TaskLink
+from hearth.runtime.seat import LinkFailed, TaskEvent, TaskLinkServer
 from hearth.runtime.spec import LinkAddress
 from hearth.storage.memory import MemoryOffsetStore
 from hearth_api import ConnectError
@@ -176,7 +178,7 @@ def test_next_generation_puts_the_one_before_out(host: Host, guests: list[Guest]
 def test_offsets_of_a_generation_that_is_over_are_refused(host: Host, guests: list[Guest]) -> None:
     """Between the end of a seat and the end of its link nothing may be stored."""
     guest = guests[0].join(host.server.expect("c", 0, 1))
-    seat = host.server._seats.pop(module._name("c", 0))
+    seat = host.server._seats.pop(module.seat_name("c", 0))
     with pytest.raises(ConnectError, match="generation 1 of c-0 is over"):
         guest.link.write_offsets([({"file": "a"}, {"position": 1})], WAIT)
     assert seat.channel is not None
@@ -280,7 +282,7 @@ def is_put_out(connection: socket.socket) -> bool:
     [
         {"op": "status", "args": {"state": "RUNNING"}},
         {"op": "hello", "args": {}},
-        {"op": "hello", "args": {"seat": module._name("c", 0), "token": "x"}},
+        {"op": "hello", "args": {"seat": module.seat_name("c", 0), "token": "x"}},
         {"op": "hello", "args": {"seat": ["c"], "token": None}},
         {"op": "hello", "args": [1, 2]},
         {"op": 7, "args": {}},
@@ -527,7 +529,7 @@ def test_strangers_are_limited_and_tasks_get_in_all_the_same(
     host: Host, guests: list[Guest], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Whoever has said nothing for longest goes first."""
-    monkeypatch.setattr(module, "MOST_STRANGERS", 5)
+    monkeypatch.setattr(seats, "MOST_STRANGERS", 5)
     address = host.server.expect("c", 0, 1)
     crowd = [stranger(host) for _ in range(12)]
     guests[0].join(address).link.status("RUNNING")
@@ -542,7 +544,7 @@ def test_host_that_ran_out_of_descriptors_takes_tasks_in_again(
     host: Host, guests: list[Guest], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """It says so, waits, and goes on."""
-    monkeypatch.setattr(module, "_PAUSE_SECONDS", 0.05)
+    monkeypatch.setattr(seats, "_PAUSE_SECONDS", 0.05)
     address = host.server.expect("c", 0, 1)
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     waiting = socket.socket()
