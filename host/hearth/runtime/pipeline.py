@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import groupby
@@ -27,6 +26,9 @@ _TIMESTAMP_TYPES = {
     2: TimestampType.LOG_APPEND_TIME,
 }
 
+_NO_TIMESTAMP = -1
+"""Kafka's word for a record whose time the producer's clock says."""
+
 
 @dataclass(frozen=True)
 class _Link:
@@ -43,15 +45,31 @@ class _Link:
 
 @dataclass
 class Prepared:
-    """What the pipeline made of one polled batch of a source: rows to send, with their row numbers."""
+    """What the pipeline made of one polled batch of a source: rows to send, with their row numbers.
+
+    ``failures`` are for ``errors.tolerance`` to judge; ``end`` is the first row that fails the task whatever is
+    tolerated, with the reason.
+    """
 
     outgoing: list[tuple[Outgoing, Any]] = field(default_factory=list)
     failures: list[Failure] = field(default_factory=list)
+    end: tuple[int, ConnectError] | None = None
+
+    def __iadd__(self, other: Prepared) -> Prepared:
+        """Take in what was made of another part of the same polled batch."""
+        self.outgoing += other.outgoing
+        self.failures += other.failures
+        ends = [each for each in (self.end, other.end) if each is not None]
+        self.end = min(ends, key=lambda each: each[0], default=None)
+        return self
 
     def before(self, row: int) -> Prepared:
         """Return what comes before a row."""
         earlier = ((outgoing, rows, int(np.searchsorted(rows, row))) for outgoing, rows in self.outgoing)
-        return Prepared([(outgoing.slice(0, count), rows[:count]) for outgoing, rows, count in earlier if count])
+        return Prepared(
+            [(outgoing.slice(0, count), rows[:count]) for outgoing, rows, count in earlier if count],
+            [failure for failure in self.failures if failure.row < row],
+        )
 
 
 @dataclass
@@ -82,10 +100,10 @@ class Pipeline:
         outcome = self.transform(batch)
         prepared = Prepared(failures=outcome.failures)
         for part in outcome.batches:
-            self._serialize(part, prepared)
+            prepared += self._serialize(part)
         return prepared
 
-    def _serialize(self, batch: Batch, prepared: Prepared) -> None:
+    def _serialize(self, batch: Batch) -> Prepared:
         topic = batch.topic
         if topic is None:
             raise ConnectError("a source record has no topic", hint="the connector must name one for each record")
@@ -115,9 +133,9 @@ class Pipeline:
             [headers.get(position, []) for position in range(len(rows))] if headers else None,
         )
         if failures:
-            outgoing, rows = _without(outgoing, rows, failures)
-        prepared.failures += failures
-        prepared.outgoing.append((outgoing, rows))
+            kept = ~np.isin(rows, [failure.row for failure in failures])
+            outgoing, rows = outgoing.pick(kept), rows[kept]
+        return Prepared([(outgoing, rows)], failures, _invalid_timestamp(outgoing, rows))
 
     # From Kafka -----------------------------------------------------------------------------------------------
 
@@ -213,18 +231,14 @@ def _partitions(batch: Batch) -> Any:
 
 def _timestamps(batch: Batch) -> Any:
     column = batch.column("timestamp")
-    return None if column is None else column.fill_null(0).to_numpy(zero_copy_only=False)
+    return None if column is None else column.fill_null(_NO_TIMESTAMP).to_numpy(zero_copy_only=False)
 
 
-def _without(outgoing: Outgoing, rows: Any, failures: list[Failure]) -> tuple[Outgoing, Any]:
-    kept = ~np.isin(rows, [failure.row for failure in failures])
-    mask = pa.array(kept)
-    pick: Callable[[Any], Any] = lambda column: None if column is None else column.filter(mask)  # noqa: E731
-    headers = outgoing.headers and [own for own, keep in zip(outgoing.headers, kept) if keep]
-    partition = None if outgoing.partition is None else outgoing.partition[kept]
-    timestamp = None if outgoing.timestamp is None else outgoing.timestamp[kept]
-    left = Outgoing(outgoing.topic, pick(outgoing.value), pick(outgoing.key), partition, timestamp, headers)
-    return left, rows[kept]
+def _invalid_timestamp(outgoing: Outgoing, rows: Any) -> tuple[int, ConnectError] | None:
+    """Return the first row whose timestamp Kafka knows no meaning for; Kafka Connect does not tolerate it."""
+    if outgoing.timestamp is None or not len(wrong := np.flatnonzero(outgoing.timestamp < _NO_TIMESTAMP)):
+        return None
+    return int(rows[wrong[0]]), ConnectError(f"Invalid record timestamp {outgoing.timestamp[wrong[0]]}")
 
 
 def _align(keys: list[Any], values: list[Any]) -> list[tuple[int, tuple[Any, Any], tuple[Any, Any]]]:

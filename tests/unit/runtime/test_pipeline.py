@@ -113,6 +113,34 @@ def test_polled_batch_becomes_bytes() -> None:
     assert (outgoing.headers, failures) == (None, [])
 
 
+def test_timestamps_mean_what_they_mean_in_java() -> None:
+    """0 is the begin of 1970, and both null and -1 leave the time to the producer's clock."""
+    batch = polled("a", "b", "c", timestamp=pa.array([0, None, -1], pa.int64()))
+    ((outgoing, _),) = pipeline("source").prepare(batch).outgoing
+    assert outgoing.timestamp.tolist() == [0, -1, -1]
+
+
+def test_a_timestamp_that_means_nothing_is_the_end() -> None:
+    """Kafka Connect does not tolerate it; the row is counted as polled, and one that failed before is passed over."""
+    stamps = pa.array([5, -2, 6, -7, 8], pa.int64())
+    prepared = pipeline("source", UPPER).prepare(polled("a", "bad", "c", "d", "bad", timestamp=stamps))
+    assert prepared.end is not None
+    row, error = prepared.end
+    assert (row, str(error)) == (3, "Invalid record timestamp -7")
+    before = prepared.before(row)
+    assert sent(before) == [(0, "t", None, b"A"), (2, "t", None, b"C")]
+    assert failed(before.failures) == [(1, "TRANSFORMATION")]
+
+
+def test_the_first_end_of_several_parts_counts() -> None:
+    """A polled batch may become several, in any order."""
+    whole = Prepared()
+    for row in (7, 3, None, 5):
+        whole += Prepared(end=None if row is None else (row, ConnectError(str(row))))
+    assert whole.end is not None
+    assert whole.end[0] == 3
+
+
 def test_batch_without_keys_has_no_key_column() -> None:
     """Rows without key or key schema cost no conversion."""
     (outgoing, _) = pipeline("source").prepare(polled("a")).outgoing[0]

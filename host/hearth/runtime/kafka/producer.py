@@ -9,9 +9,12 @@ from itertools import repeat
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from hearth.runtime.kafka.library import (
+    ERR_AUTHENTICATION,
     ERR_FATAL,
+    ERR_SSL,
     EVENT_DELIVERY,
     EVENT_ERROR,
     MESSAGE,
@@ -44,7 +47,7 @@ class Outgoing:
     """Rows for one topic.
 
     ``value`` and ``key`` are Arrow ``binary`` arrays (null = no value), ``partition`` an int32 array with -1 where the
-    partitioner chooses, ``timestamp`` an int64 array of milliseconds with 0 where the producer's clock counts,
+    partitioner chooses, ``timestamp`` an int64 array of milliseconds with -1 where the producer's clock counts,
     ``headers`` one list of headers per row. Everything but ``value`` may be missing.
     """
 
@@ -65,15 +68,27 @@ class Outgoing:
         columns = (self.value, self.key, self.partition, self.timestamp, self.headers)
         return Outgoing(self.topic, *(None if column is None else column[start:end] for column in columns))
 
+    def pick(self, kept: Any) -> Outgoing:
+        """Return the rows that a boolean numpy array marks."""
+        mask = pa.array(kept)
+        partition, timestamp = (None if each is None else each[kept] for each in (self.partition, self.timestamp))
+        headers = self.headers and [own for own, keep in zip(self.headers, kept) if keep]
+        key = None if self.key is None else self.key.filter(mask)
+        return Outgoing(self.topic, self.value.filter(mask), key, partition, timestamp, headers)
+
 
 @dataclass(frozen=True)
 class Delivery:
-    """What became of rows: numpy arrays of sequence number, error (0 = written), partition and offset."""
+    """What became of rows: numpy arrays of sequence number, error (0 = written), partition and offset.
+
+    ``timestamp`` holds the milliseconds the rows are stored with, where the producer was asked for them.
+    """
 
     sequence: Any
     error: Any
     partition: Any
     offset: Any
+    timestamp: Any = None
 
 
 class Producer:
@@ -82,6 +97,9 @@ class Producer:
     Order holds per partition when ``max.in.flight`` is 1 or idempotence is on. The memory of a sent row is not
     copied: the caller keeps its columns until the row's ``Delivery``.
     """
+
+    wants_timestamps = False
+    """Whether a ``Delivery`` tells timestamps, which costs a call for each row."""
 
     def __init__(self, config: dict[str, str]) -> None:
         config = dict(config)
@@ -96,6 +114,8 @@ class Producer:
         self._client: int | None = new_client(PRODUCER, configuration)
         self._queue = self._library.queue_get_main(self._client)
         self._topics: dict[str, int] = {}
+        self._failure: KafkaError | None = None
+        self._has_worked = False
         self._messages = 0
         self._bytes = 0
 
@@ -132,19 +152,23 @@ class Producer:
     def poll(self, wait_ms: int) -> list[Delivery]:
         """Collect what was delivered, waiting up to ``wait_ms`` for the first of it.
 
-        Raises ``KafkaError`` when the producer cannot go on (fenced, authentication refused for good).
+        Raises ``KafkaError``, from then on always, when the producer cannot go on: fenced, out of step with its
+        broker, or refused by it. What librdkafka reports after that says nothing of what is written.
         """
-        deliveries = []
-        while event := self._library.queue_poll(self._queue, wait_ms):
+        deliveries: list[Delivery] = []
+        while self._failure is None and (event := self._library.queue_poll(self._queue, wait_ms)):
             try:
                 kind = self._library.event_type(event)
                 if kind == EVENT_DELIVERY:
                     deliveries.append(self._delivery(event))
+                    self._has_worked = True
                 elif kind == EVENT_ERROR:
-                    self._raise_fatal(event)
+                    self._failure = self._lasting_error(event)
             finally:
                 self._library.event_destroy(event)
             wait_ms = 0
+        if self._failure is not None and not deliveries:
+            raise self._failure
         return deliveries
 
     def close(self) -> None:
@@ -194,7 +218,7 @@ class Producer:
         if outgoing.key is not None:
             columns.append((_KEY, *locate(outgoing.key)))
         if outgoing.timestamp is not None:
-            columns.append((_TIMESTAMP, outgoing.timestamp, 0))
+            columns.append((_TIMESTAMP, _stamps(outgoing.timestamp), 0))
         units = np.zeros((count, len(columns)), _VU)
         for index, (kind, a, b) in enumerate(columns):
             units["kind"][:, index] = kind
@@ -231,14 +255,40 @@ class Producer:
         self._bytes -= int(rows["value_size"].sum() + rows["key_size"].sum())
         if self._messages == 0:
             self._bytes = 0
-        return Delivery(rows["opaque"], rows["error"], rows["partition"], rows["offset"])
+        timestamps = self._timestamps(pointers) if self.wants_timestamps else None
+        return Delivery(rows["opaque"], rows["error"], rows["partition"], rows["offset"], timestamps)
 
-    def _raise_fatal(self, event: int) -> None:
+    def _timestamps(self, pointers: Any) -> Any:
+        stamps = map(self._library.message_timestamp, pointers.tolist(), repeat(None))
+        return np.fromiter(stamps, np.int64, len(pointers))
+
+    def _lasting_error(self, event: int) -> KafkaError | None:
+        """Return what an error event says, unless librdkafka goes on by itself, as it does when brokers are away."""
         number = self._library.event_error(event)
+        reason = (self._library.event_error_string(event) or b"").decode(errors="replace")
         if number == ERR_FATAL or self._library.event_error_is_fatal(event):
             text = ctypes.create_string_buffer(512)
             cause = self._library.fatal_error(self._client, text, len(text))
-            raise KafkaError(cause or number, text.value.decode() or None)
+            return KafkaError(cause or number, text.value.decode(errors="replace") or reason or None)
+        return KafkaError(number, reason) if is_refusal(number, reason, has_worked=self._has_worked) else None
+
+
+def is_refusal(number: int, reason: str, *, has_worked: bool) -> bool:
+    """Return whether an error event says that credentials or certificates are refused, which fails a task in Java.
+
+    librdkafka gives a SASL handshake that a broker's end cut off the same number as one that was refused: the reason
+    tells them apart. A token that cannot be had is the end of a client that never had one; others keep theirs.
+    """
+    if number != ERR_AUTHENTICATION:
+        return number == ERR_SSL
+    if "Failed to acquire SASL OAUTHBEARER token" in reason:
+        return not has_worked
+    return "handshake failed: Local:" not in reason and "Disconnected:" not in reason
+
+
+def _stamps(timestamps: Any) -> Any:
+    """Return timestamps as librdkafka takes them, whose 0 is its clock: the first moment it can send is 1."""
+    return np.where(timestamps < 0, 0, np.maximum(timestamps, 1))
 
 
 def _numbers(errors: Any) -> Any:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ctypes
+import socket
+import threading
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -13,15 +15,15 @@ import pytest
 
 from hearth.broker import KafkaBroker
 from hearth.runtime.kafka import library as library_module
-from hearth.runtime.kafka.library import KafkaError
-from hearth.runtime.kafka.producer import Delivery, Outgoing, Producer
+from hearth.runtime.kafka.library import ERR_INVALID_DIFFERENT_RECORD, KafkaError
+from hearth.runtime.kafka.producer import Delivery, Outgoing, Producer, is_refusal
 from hearth_api import ConfigError
 from tests.unit.runtime.kafka.conftest import WAIT, Message
 
 NewTopic = Callable[..., str]
 Read = Callable[..., list[Message]]
 Open = Callable[..., Producer]
-TOO_LARGE, NO_PARTITION, TIMED_OUT = 10, -190, -192
+TOO_LARGE, NO_PARTITION, TIMED_OUT, INVALID_RECORD = 10, -190, -192, 87
 
 
 @pytest.fixture
@@ -135,16 +137,22 @@ def test_ten_thousand_rows_keep_their_order(
 
 
 def test_timestamps_are_kept(open_producer: Open, new_topic: NewTopic, read: Read) -> None:
-    """A row's own time is written; 0 leaves it to the producer's clock."""
+    """A row's own time is written; -1 leaves it to the producer's clock.
+
+    librdkafka's word for its clock is 0, so the begin of 1970 is written as the millisecond after.
+    """
     topic, producer = new_topic(), open_producer()
     before = int(time.time() * 1000)
+    producer.wants_timestamps, times = True, np.array([12345, -1, 99, 0])
     send(
         producer,
-        Outgoing(topic, binary(b"a", None, b""), binary(b"k", None, b""), timestamp=np.array([12345, 0, 99])),
-        numbers(3),
+        Outgoing(topic, binary(b"a", None, b"", b""), binary(b"k", None, b"", b""), timestamp=times),
+        numbers(4),
     )
-    finish(producer)
-    first, second, third = read(topic, 3)
+    stamps = {number: at for each in finish(producer) for number, at in zip(each.sequence, each.timestamp)}
+    first, second, third, fourth = read(topic, 4)
+    assert [stamps[number] for number in range(4)] == [each.timestamp[1] for each in (first, second, third, fourth)]
+    assert fourth.timestamp == (1, 1)
     create_time = 1
     assert (first.timestamp, third.timestamp) == ((create_time, 12345), (create_time, 99))
     assert before <= second.timestamp[1] <= int(time.time() * 1000)
@@ -264,5 +272,86 @@ def test_fenced_producer_cannot_go_on(open_producer: Open, new_topic: NewTopic) 
     finish(producer)
     rdkafka = ctypes.CDLL(library_module._loaded_path())
     rdkafka.rd_kafka_test_fatal_error(ctypes.c_void_p(producer._client), 47, b"fenced by a test")
-    with pytest.raises(KafkaError, match="fenced by a test"):
-        producer.poll(int(WAIT * 1000))
+    for _ in range(2):
+        with pytest.raises(KafkaError, match="fenced by a test"):
+            producer.poll(int(WAIT * 1000))
+
+
+def test_one_bad_record_has_its_request_refused(open_producer: Open, new_topic: NewTopic) -> None:
+    """A compacted topic takes no record without key: the others of the request are told apart from it."""
+    topic = new_topic(**{"cleanup.policy": "compact"})
+    producer = open_producer(enable_idempotence="true", linger_ms="100")
+    send(producer, Outgoing(topic, binary(*[b"v"] * 4), binary(b"a", None, b"c", None)), numbers(4))
+    errors = {number: error for number, (error, _, _) in outcome(finish(producer)).items()}
+    assert errors == {
+        0: ERR_INVALID_DIFFERENT_RECORD,
+        1: INVALID_RECORD,
+        2: ERR_INVALID_DIFFERENT_RECORD,
+        3: INVALID_RECORD,
+    }
+
+
+def test_log_append_time_is_told(open_producer: Open, new_topic: NewTopic, read: Read) -> None:
+    """A record's timestamp is what its topic makes it."""
+    topic, producer = new_topic(**{"message.timestamp.type": "LogAppendTime"}), open_producer()
+    producer.wants_timestamps = True
+    send(producer, Outgoing(topic, binary(b"a"), timestamp=np.array([5])), numbers(1))
+    (delivery,) = finish(producer)
+    (message,) = read(topic, 1)
+    assert delivery.timestamp.tolist() == [message.timestamp[1]]
+    assert message.timestamp[1] > 5
+
+
+@pytest.mark.parametrize(
+    ("number", "reason", "is_lasting"),
+    [
+        (-169, "sasl_plaintext://b:9092/1: SASL authentication error: Authentication failed: wrong password", True),
+        (-169, "b: SASL PLAIN mechanism handshake failed: Broker: Unsupported SASL mechanism: mechanisms: X", True),
+        (-169, "b: SASL PLAIN mechanism handshake failed: Local: Broker transport failure: mechanisms: (n/a)", False),
+        (-169, "b: Disconnected: hung up from peer in state AUTH_LEGACY", False),
+        (-169, "Failed to acquire SASL OAUTHBEARER token: issuer says no", True),
+        (-181, "b: Failed to verify broker certificate: self-signed certificate", True),
+        (-195, "b: SSL handshake failed: Disconnected: connecting to a PLAINTEXT broker listener?", False),
+        (-187, "1/1 brokers are down", False),
+        (-193, "b: Failed to resolve 'b:9092'", False),
+    ],
+)
+def test_a_refusal_is_told_from_a_broker_that_is_away(number: int, reason: str, is_lasting: bool) -> None:
+    """Wrong credentials or certificates fail a task, as in Java; everything else is waited for."""
+    assert is_refusal(number, reason, has_worked=False) is is_lasting
+
+
+def test_a_token_that_was_had_before_is_waited_for() -> None:
+    """Its issuer may be away for a while; what was acquired is good for its life."""
+    assert not is_refusal(-169, "Failed to acquire SASL OAUTHBEARER token: connection refused", has_worked=True)
+
+
+def test_a_broker_that_refuses_the_client_is_told_with_the_reason() -> None:
+    """A plain listener spoken to with TLS, and a peer that speaks none at all."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def answer() -> None:
+            connection, _ = listener.accept()
+            with connection:
+                connection.recv(100)
+                connection.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+
+        peer = threading.Thread(target=answer, daemon=True)
+        peer.start()
+        address = f"127.0.0.1:{listener.getsockname()[1]}"
+        producer = Producer({"bootstrap.servers": address, "security.protocol": "ssl", "log_level": "0"})
+        try:
+            send(producer, Outgoing("t", binary(b"a")), numbers(1))
+            with pytest.raises(KafkaError, match="SSL handshake failed"):
+                producer.poll(int(WAIT * 1000))
+        finally:
+            producer.close()
+            peer.join(5)
+
+
+def test_a_broker_that_is_away_is_waited_for() -> None:
+    """Nothing is raised, whatever librdkafka reports of its connections."""
+    producer = Producer({"bootstrap.servers": "127.0.0.1:1", "log_level": "0"})
+    send(producer, Outgoing("t", binary(b"a")), numbers(1))
+    assert [producer.poll(300) for _ in range(3)] == [[], [], []]
+    producer.close()
