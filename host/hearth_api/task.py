@@ -29,9 +29,10 @@ class TransactionBoundary(str, Enum):
 class OffsetStorageReader(ABC):
     """Reads the connector's committed source offsets, follows Kafka's `OffsetStorageReader`.
 
-    Partitions and offsets are mappings of text to text, numbers, booleans or `None`; bytes, lists and
-    nested mappings are not stored. Provided by the host; callable from any thread. A call is a round
-    trip to the host.
+    Partitions and offsets are mappings of text to text, numbers, booleans, bytes or `None`; lists and
+    nested mappings are not stored. Bytes are stored as base64 and come back so, as text; a partition may
+    be asked for with the bytes themselves. Provided by the host; callable from any thread. A call is a
+    round trip to the host.
     """
 
     @abstractmethod

@@ -7,6 +7,7 @@ Threads are Kafka Connect's: ``start``, ``poll`` and ``stop`` run on the main th
 from __future__ import annotations
 
 import itertools
+import json
 import traceback
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -22,6 +23,7 @@ from hearth_api import (
     SourceTask,
     SourceTaskContext,
     batch_to_source_records,
+    offset_to_json,
     records_to_batches,
 )
 from hearth_stage.channel import Channel, Reply, Request
@@ -43,7 +45,8 @@ class ChannelOffsetReader(OffsetStorageReader):
 
     def offsets(self, partitions: Sequence[Mapping[str, Any]]) -> list[dict[str, Any] | None]:
         """Return the committed offsets in the order of ``partitions``, ``None`` where there is none."""
-        reply = self._channel.call("offsets.read", {"partitions": [dict(each) for each in partitions]})
+        wanted = [json.loads(offset_to_json(each)) for each in partitions]  # as they are stored: bytes as base64
+        reply = self._channel.call("offsets.read", {"partitions": wanted})
         return list(reply.args["offsets"])
 
 

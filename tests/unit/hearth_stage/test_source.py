@@ -24,7 +24,7 @@ from hearth_api import (
 )
 from hearth_stage.channel import Reply
 from hearth_stage.plugins import Plugins
-from hearth_stage.source import StageSource
+from hearth_stage.source import ChannelOffsetReader, StageSource
 from hearth_stage.transformation import Transformations
 
 SAMPLES = Path(__file__).parents[2] / "samples"
@@ -209,6 +209,19 @@ def test_task_starts_with_its_configuration_and_offsets() -> None:
     source, _ = started()
     assert heard == [("start", {"a": "1"}, {"position": 5})]
     assert source.may_poll
+
+
+def test_source_partitions_with_bytes_are_looked_up_as_they_are_stored() -> None:
+    """JSON has no bytes, so both say base64, as in Kafka Connect."""
+    asked = []
+
+    def call(op: str, args: dict[str, Any]) -> Reply:
+        asked.append((op, args))
+        return Reply({"offsets": [{"position": 5}]})
+
+    reader = ChannelOffsetReader(SimpleNamespace(call=call))  # type: ignore[arg-type]
+    assert reader.offset({"slot": b"\x00\xff", "at": 1}) == {"position": 5}
+    assert asked == [("offsets.read", {"partitions": [{"slot": "AP8=", "at": 1}]})]
 
 
 def test_polling_needs_credit_and_permission() -> None:
