@@ -10,10 +10,10 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import hearth_api
 import hearth_stage
@@ -34,6 +34,8 @@ _MEMORY = {"ARROW_DEFAULT_MEMORY_POOL": "system", "MALLOC_ARENA_MAX": "2"}
 """Allocators that give memory back: a stage holds one batch at a time, not the largest it ever had."""
 
 _SPARKS_OWN = ("PYSPARK_", "PYTHON_WORKER_FACTORY_")
+
+T = TypeVar("T")
 
 # Linux kills a stage when the *thread* that started it ends, so one thread that never ends starts them all.
 _starter = ThreadPoolExecutor(max_workers=1, thread_name_prefix="stage-starter")
@@ -84,6 +86,7 @@ class Stage:
         self._on_death = on_death
         self._words: deque[str] = deque(maxlen=LAST_WORDS)
         self._hello: Future[dict[str, Any]] = Future()
+        self._unwanted: Future[None] = Future()
         ours, theirs = socket.socketpair()
         widen(ours)
         widen(theirs)
@@ -134,7 +137,7 @@ class Stage:
 
     def _check_hello(self, timeout: float) -> None:
         try:
-            version = self._hello.result(timeout).get("protocol")
+            version = self._await(self._hello, timeout).get("protocol")
         except ChannelClosed:
             raise self._died() from None
         except FutureTimeoutError:
@@ -166,11 +169,25 @@ class Stage:
         """Wait for the answer of ``begin``."""
         seconds = self.limit if timeout is None else timeout
         try:
-            return answer.result(seconds)
+            return self._await(answer, seconds)
         except ChannelClosed:
             raise self._died() from None
         except FutureTimeoutError:
             raise self.timed_out(op, seconds or 0) from None
+
+    def let_go(self, error: Exception) -> None:
+        """End every wait for an answer, now and from now on, with an error; the process is left to ``close``.
+
+        May be called once, from any thread: whoever waits for a plugin hears in time that nobody wants its answer.
+        """
+        self._unwanted.set_exception(error)
+
+    def _await(self, answer: Future[T], seconds: float | None) -> T:
+        either: tuple[Future[Any], ...] = (answer, self._unwanted)
+        wait(either, seconds, FIRST_COMPLETED)
+        if self._unwanted.done() and not answer.done():
+            self._unwanted.result()
+        return answer.result(0)
 
     def timed_out(self, op: str, seconds: float) -> StageTimeout:
         """Return the error that says that the stage did not answer, and what all its threads were doing."""

@@ -20,7 +20,7 @@ import hearth.isolation.stage as module
 import hearth_api
 from hearth.isolation.environment import Environment
 from hearth.isolation.stage import RemoteError, Stage, StageDied, StageTimeout
-from hearth_api import PluginError
+from hearth_api import ConnectError, PluginError
 from hearth_stage.channel import Request
 from hearth_stage.frame import PROTOCOL_VERSION
 
@@ -78,6 +78,17 @@ def wait_for_end(pid: int, seconds: float = 10) -> bool:
         return bool(select.select([descriptor], [], [], seconds)[0])
     finally:
         os.close(descriptor)
+
+
+def test_nobody_waits_for_a_stage_that_is_let_go(started: Started) -> None:
+    """Whoever waits for its plugin hears at once why its answer is not wanted, and so does whoever calls later."""
+    stage = started(limit=None)
+    threading.Timer(0.3, stage.let_go, [ConnectError("the host is gone")]).start()
+    with pytest.raises(ConnectError, match="the host is gone"):
+        misbehave(stage, "hang")
+    with pytest.raises(ConnectError, match="the host is gone"):
+        stage.call("ping")
+    assert stage.is_alive
 
 
 def test_call_is_answered(started: Started) -> None:
