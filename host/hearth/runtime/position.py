@@ -1,4 +1,4 @@
-"""Positions of a source task: which offsets may be committed.
+"""Positions of a source task: which offsets may be committed, and what must be sent again for their sake.
 
 This is the one place that keeps invariant 2 for sources: a position never passes a record that is not acknowledged.
 """
@@ -15,26 +15,37 @@ import numpy as np
 
 @dataclass
 class _Span:
-    """Consecutive records of one source partition, with what must stay in memory until they are written."""
+    """Consecutive records of one source partition, with what must stay in memory until their position is known."""
 
     queue: _Queue
     first: int
     offsets: Any
     done: Any
+    over: Any
+    """Records that will not be sent, again or at all: dropped before, or given up."""
     held: Any
     left: int = 0
     passed: int = 0
     """Records whose position was told as committable."""
 
     def count(self) -> None:
-        """Count the records that are left, and let go of what was held for them when none is.
-
-        A batch shares the memory of the whole frame it came in, so finished spans must not wait for the next commit.
-        """
+        """Count the records that are left; where none is, the queue may have come further."""
         self.left = len(self.done) - int(np.count_nonzero(self.done))
         if self.left == 0:
-            self.held = None
             self.queue.advance()
+
+    def release(self) -> None:
+        """Let go of what was held: a batch shares the memory of the whole frame it came in."""
+        self.held = self.offsets = None
+
+    def recall(self, lowest: int) -> Any:
+        """Take back what is done from a record on; return all records to be sent, those never sent among them."""
+        again = ~self.done
+        again[max(0, lowest - self.first) :] = True
+        again &= ~self.over
+        self.done[again] = False
+        self.count()
+        return self.first + np.flatnonzero(again)
 
 
 @dataclass
@@ -56,7 +67,7 @@ class _Queue:
             span.passed = end
             if span.left:
                 return
-            self.spans.popleft()
+            self.spans.popleft().release()
 
 
 @dataclass
@@ -81,12 +92,13 @@ class SubmittedPositions:
         """Take in records of one source partition, in order, and return the first's sequence number.
 
         ``offsets`` is an Arrow array of JSON text, one per record. ``written`` marks, as a boolean numpy array, the
-        records that will be acknowledged; the others were dropped and count as done. ``held`` is kept until all are.
+        records that will be acknowledged; the others were dropped and count as done. ``held`` is kept until their
+        position is committable, because until then they may have to be sent again.
         """
         key = json.dumps(partition, sort_keys=True)  # the same partition, in whatever order a record names its parts
         queue = self._queues.setdefault(key, _Queue(partition))
-        done = np.zeros(len(offsets), np.bool_) if written is None else ~written
-        span = _Span(queue, self._next, offsets, done, held)
+        over = np.zeros(len(offsets), np.bool_) if written is None else ~written
+        span = _Span(queue, self._next, offsets, over.copy(), over, held)
         self._next += len(offsets)
         self._spans.append(span)
         queue.spans.append(span)
@@ -95,14 +107,26 @@ class SubmittedPositions:
 
     def acknowledge(self, sequences: Any) -> None:
         """Mark records, given by their sequence numbers, as written; what is marked already stays so."""
-        firsts = np.fromiter((span.first for span in self._spans), np.int64, len(self._spans))
-        owners = np.searchsorted(firsts, sequences, side="right") - 1
-        for owner in np.unique(owners[owners >= 0]).tolist():
-            span = self._spans[owner]
-            span.done[sequences[owners == owner] - span.first] = True
-            span.count()
-        while self._spans and self._spans[0].left == 0:
-            self._spans.popleft()
+        self._mark(sequences, is_over=False)
+
+    def give_up(self, sequences: Any) -> None:
+        """Mark records as skipped for their own sake: they count as done and are not sent again."""
+        self._mark(sequences, is_over=True)
+
+    def recall(self, sequences: Any) -> list[tuple[int, Any, Any]]:
+        """Return what to send so that these records come again in order: first number, ``held`` and numbers by span.
+
+        To be asked while nothing is on its way. Of each source partition concerned that is everything from the first
+        of these records on, also what was acknowledged since: it counts as unacknowledged again, for only its next
+        acknowledgement comes in order (invariant 4).
+        """
+        lowest: dict[int, int] = {}
+        for number, owner in zip(sequences.tolist(), self._owners(sequences).tolist()):
+            queue = id(self._spans[owner].queue)
+            lowest[queue] = min(number, lowest.get(queue, number))
+        concerned = [span for span in self._spans if id(span.queue) in lowest]
+        recalled = [(span.first, span.held, span.recall(lowest[id(span.queue)])) for span in concerned]
+        return [each for each in recalled if len(each[2])]
 
     def committable(self) -> list[tuple[Any, Any]]:
         """Return source partitions with offsets that became committable since the last call."""
@@ -115,3 +139,19 @@ class SubmittedPositions:
             if not queue.spans:
                 del self._queues[key]
         return found
+
+    def _owners(self, sequences: Any) -> Any:
+        firsts = np.fromiter((span.first for span in self._spans), np.int64, len(self._spans))
+        return np.searchsorted(firsts, sequences, side="right") - 1
+
+    def _mark(self, sequences: Any, *, is_over: bool) -> None:
+        owners = self._owners(sequences)
+        for owner in np.unique(owners[owners >= 0]).tolist():
+            span = self._spans[owner]
+            rows = sequences[owners == owner] - span.first
+            span.done[rows] = True
+            if is_over:
+                span.over[rows] = True
+            span.count()
+        while self._spans and self._spans[0].left == 0:
+            self._spans.popleft()

@@ -5,20 +5,16 @@ from __future__ import annotations
 import logging
 import queue
 import time
-from collections.abc import Callable, Mapping
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Protocol
 
-import numpy as np
-import pyarrow as pa
-
-from hearth.isolation.stage import Stage, StageTimeout
-from hearth.runtime.kafka.library import KafkaError
-from hearth.runtime.kafka.producer import Delivery, Outgoing, Producer
-from hearth.runtime.link import HostLost, TaskLink
-from hearth.runtime.pipeline import Pipeline, Prepared, step_of
-from hearth.runtime.position import SubmittedPositions
+from hearth.isolation.stage import StageTimeout
+from hearth.runtime.link import HostLost
+from hearth.runtime.outbox import Outbox, RecordProducer, Topics
+from hearth.runtime.pipeline import Prepared, step_of
 from hearth.runtime.setting import TaskSettings
 from hearth.runtime.spec import PluginSpec, TaskSpec
 from hearth.runtime.tolerance import Tolerance, ToleranceExceeded
@@ -32,8 +28,69 @@ AHEAD = 2
 """Hand-overs a stage may be ahead: one on its way while the one before is sent."""
 
 IDLE_SECONDS = 0.1
+BUSY_SECONDS = 0.01
 PING_SECONDS = 1.0
 FULL_WAIT_MS = 50
+LEAST_STOP_SECONDS = 1.0
+
+_WAKE = object()
+"""Ends a wait for the inbox."""
+
+_CREDIT = object()
+"""Stands behind the records of one hand-over."""
+
+
+class SourceStage(Protocol):
+    """The stage that runs the task; ``hearth.isolation.stage.Stage`` says what each part means."""
+
+    @property
+    def is_alive(self) -> bool:
+        """Return whether the process can still be called."""
+
+    def call(self, op: str, args: dict[str, Any] | None = None, *, timeout: float | None = None) -> Reply:
+        """Send a request and wait for its answer."""
+
+    def begin(self, op: str, args: dict[str, Any] | None = None) -> Future[Reply]:
+        """Send a request."""
+
+    def notify(self, op: str, args: dict[str, Any] | None = None) -> None:
+        """Send a notice."""
+
+    def timed_out(self, op: str, seconds: float) -> StageTimeout:
+        """Return the error that says that the stage did not answer."""
+
+
+class SourceLink(Protocol):
+    """The link to the host; ``hearth.runtime.link.TaskLink`` says what each part means."""
+
+    def status(self, state: str) -> None:
+        """Report a state."""
+
+    def read_offsets(self, partitions: list[Any]) -> list[Any]:
+        """Return the stored offsets of source partitions."""
+
+    def write_offsets(self, offsets: list[tuple[Any, Any]], timeout: float) -> None:
+        """Store offsets; they are durable when this returns."""
+
+
+class SourcePipeline(Protocol):
+    """What lies between the stage and Kafka; ``hearth.runtime.pipeline.Pipeline`` says what each part means."""
+
+    def prepare(self, batch: Batch) -> Prepared:
+        """Transform and serialize a polled batch."""
+
+
+class Inbox(Protocol):
+    """Where commands, hand-overs and bad news arrive from other threads."""
+
+    def put(self, item: Any) -> None:
+        """Add something."""
+
+    def get(self, block: bool = True, timeout: float | None = None) -> Any:
+        """Take the first thing; raises ``queue.Empty``."""
+
+    def empty(self) -> bool:
+        """Return whether nothing is there."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +103,7 @@ class _Polled:
 
 
 class SourceLoop:
-    """Runs one source task between its stage process and the producer.
+    """Runs one source task between its stage process and the producer, which ends with it.
 
     Commands and the stage's hand-overs arrive in ``inbox`` from other threads; everything else happens on the thread
     that calls ``execute``.
@@ -56,24 +113,26 @@ class SourceLoop:
         self,
         spec: TaskSpec,
         settings: TaskSettings,
-        link: TaskLink,
-        producer: Producer,
-        ensure_topic: Callable[[str], None] | None = None,
+        link: SourceLink,
+        producer: RecordProducer,
+        topics: Topics | None = None,
+        inbox: Inbox | None = None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self.inbox: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self.inbox: Inbox = queue.SimpleQueue() if inbox is None else inbox
         self._spec, self._settings, self._link, self._producer = spec, settings, link, producer
-        self._ensure_topic = ensure_topic
+        self._clock = clock
         self._tolerance = Tolerance(spec.config, settings.reporters)
-        self._positions = SubmittedPositions()
+        self._outbox = Outbox(spec.name, producer, topics, is_tolerant=self._tolerance.is_all)
+        self._waiting: deque[Any] = deque()
         self._unstored: list[tuple[Any, Any]] = []
-        self._next_commit = time.monotonic() + settings.flush_interval
-        self._wants_records = False
-        self._topics: dict[int, str] = {}
+        self._next_commit = clock() + settings.flush_interval
         self._ping: tuple[float, Future[Reply]] | None = None
-        self._is_stopping = False
+        self._hold: Future[Reply] | None = None
+        self._deadline = 0.0
         self._is_paused = spec.paused
 
-    def start(self, stage: Stage, pipeline: Pipeline, inside: list[PluginSpec]) -> None:
+    def start(self, stage: SourceStage, pipeline: SourcePipeline, inside: list[PluginSpec]) -> None:
         """Start the task in its stage."""
         self._stage, self._pipeline = stage, pipeline
         task = self._spec.plugin("task")
@@ -82,7 +141,8 @@ class SourceLoop:
             "config": self._spec.task_config,
             "steps": [asdict(step_of(plugin)) for plugin in inside],
         }
-        self._wants_records = bool(stage.call("source.start", args).args["wants_records"])
+        if stage.call("source.start", args).args["wants_records"]:
+            self._outbox.tell(self._tell_done)
         if self._is_paused:
             stage.notify("source.hold")
         stage.notify("source.credit", {"count": AHEAD})
@@ -90,7 +150,7 @@ class SourceLoop:
     def answer(self, request: Request) -> None:
         """Take what the stage sends; runs on the stage's reader thread."""
         if request.op == "source.batches":
-            self.inbox.put(list(_polled(request.args["groups"], request.batches)))
+            self.inbox.put([*_polled(request.args["groups"], request.batches), _CREDIT])
         elif request.op == "source.failed":
             self.inbox.put(ErrorInfo.from_json(request.args["error"]).to_error())
         elif request.op == "offsets.read":
@@ -99,166 +159,162 @@ class SourceLoop:
             request.fail(LookupError(f"a source task has no request {request.op!r}"))
 
     def execute(self) -> None:
-        """Take, transform, send and commit until told to stop.
+        """Take, transform, send and commit until told to stop, then drain.
 
         The order of the calls is the guarantee: a position is committed only when every record up to it was
-        acknowledged, so a crash on any line repeats records and never loses one (invariants 1 and 2).
+        acknowledged, so a crash on any line repeats records and never loses one (invariants 1, 2 and 8). However the
+        loop ends, its producer is closed before the task's end is told: what was not acknowledged by then is not
+        sent later, when another run may have begun (invariant 4).
         """
         try:
-            while not self._is_stopping:
-                self._take(IDLE_SECONDS)
-                self._collect(0)
-                self._commit_when_due()
-                self._watch()
-        except HostLost:
-            raise  # another run may have begun, so nothing more is this one's to store
-        except Exception:
-            self._finish(self._settings.flush_timeout)
-            raise
-        self._drain()
+            while self.turn():
+                pass
+        finally:
+            self._producer.close()
+        self._stop_task()
 
-    def _take(self, wait: float) -> None:
-        """Serve one thing from the inbox: records, a command, or the stage's end."""
+    def turn(self) -> bool:
+        """Do what can be done now, and return whether there will be more; raises what ends the task.
+
+        Nothing in here waits longer than one call of a plugin or of the store may take.
+        """
         try:
-            item = self.inbox.get(timeout=self._patience(wait))
+            if self._is_drained():
+                self._producer.close()
+                self._commit()
+                return False
+            self._work()
+            return True
+        except HostLost:
+            self._producer.close()  # another run may have begun, so nothing more is this one's to store
+            raise
+        except Exception:
+            self._save()
+            raise
+
+    def _work(self) -> None:
+        self._serve(self._patience())
+        self._outbox.send()
+        self._advance()
+        self._outbox.collect(FULL_WAIT_MS if self._outbox.is_blocked else 0)
+        self._commit_when_due()
+        self._watch()
+
+    # What arrives ---------------------------------------------------------------------------------------------
+
+    def _serve(self, wait: float) -> None:
+        """Take what is in the inbox, waiting for the first of it.
+
+        A command and the end of the host count at once, also while records wait to be sent; what the stage says
+        keeps its order.
+        """
+        try:
+            self._take(self.inbox.get(timeout=wait) if wait else self.inbox.get(block=False))
+            while True:
+                self._take(self.inbox.get(block=False))
         except queue.Empty:
             return
+
+    def _take(self, item: Any) -> None:
         if isinstance(item, list):
-            self._handle(item)
-        elif isinstance(item, BaseException):
+            self._waiting.extend(item)
+        elif isinstance(item, HostLost):
             raise item
-        else:
+        elif isinstance(item, BaseException):
+            self._waiting.append(item)
+        elif item is not _WAKE:
             self._command(item)
 
-    def _watch(self) -> None:
-        """Raise when the stage has not come back from a poll for the longest time a call may take."""
-        now = time.monotonic()
-        if self._ping is None or self._ping[1].done():
-            if self._ping is None or now - self._ping[0] >= PING_SECONDS:
-                self._ping = (now, self._stage.begin("ping"))
-        elif now - self._ping[0] > self._settings.call_timeout:
-            raise self._stage.timed_out("poll", self._settings.call_timeout)
-
-    def _patience(self, wait: float) -> float:
-        # While records are on their way their acknowledgements must not wait for new records.
-        return min(wait, 0.01) if self._producer.in_flight else wait
-
-    def _handle(self, polled: list[_Polled]) -> None:
-        for part in polled:
-            self._send(part)
-        if self._stage.is_alive:
-            self._stage.notify("source.credit", {"count": 1})
+    def _patience(self) -> float:
+        """Return how long nothing needs to be done unless something arrives."""
+        if self._waiting or self._outbox.is_blocked:
+            return 0
+        return IDLE_SECONDS if self._outbox.is_empty else BUSY_SECONDS
 
     def _command(self, command: str) -> None:
-        if command == "stop":
-            self._is_stopping = True
+        if command == "stop" and self._hold is None:
+            self._deadline = self._clock() + self._settings.graceful_timeout
+            self._hold = self._stage.begin("source.hold")
+            self._hold.add_done_callback(lambda _: self.inbox.put(_WAKE))
         elif command == "pause" and not self._is_paused:
             self._is_paused = True
             self._stage.notify("source.hold")
             self._link.status("PAUSED")
         elif command == "resume" and self._is_paused:
             self._is_paused = False
-            self._stage.notify("source.resume")
+            if self._hold is None:
+                self._stage.notify("source.resume")
             self._link.status("RUNNING")
+
+    def _watch(self) -> None:
+        """Raise when the stage has not come back from a poll for the longest time a call may take."""
+        now = self._clock()
+        if self._ping is None or self._ping[1].done():
+            if self._ping is None or now - self._ping[0] >= PING_SECONDS:
+                self._ping = (now, self._stage.begin("ping"))
+        elif now - self._ping[0] > self._settings.call_timeout:
+            raise self._stage.timed_out("poll", self._settings.call_timeout)
 
     # Sending --------------------------------------------------------------------------------------------------
 
-    def _send(self, polled: _Polled) -> None:
-        """Transform, convert and send what was polled; a record that is dropped or skipped counts as done.
+    def _advance(self) -> None:
+        """Deal with the next thing the stage said, once everything before it is sent."""
+        if not self._waiting or self._outbox.is_blocked:
+            return
+        item = self._waiting.popleft()
+        if isinstance(item, BaseException):
+            raise item
+        if item is not _CREDIT:
+            self._hand_over(item)
+            self._outbox.send()
+        elif self._stage.is_alive:
+            self._stage.notify("source.credit", {"count": 1})
 
-        Where nothing is tolerated the records before the first that failed are sent, and the task ends there.
+    def _hand_over(self, polled: _Polled) -> None:
+        """Transform, convert and submit what was polled; a record that is dropped or skipped counts as done.
+
+        Where a record fails the task, those before it are sent, and the task ends there.
         """
-        prepared = self._prepare(polled)
+        prepared, end = self._judged(self._prepare(polled))
+        if end is None:
+            self._outbox.submit(polled.origin, prepared)
+            return
+        row, error = end
+        self._outbox.submit(polled.origin.slice(0, row), prepared)
+        self._waiting.appendleft(error)
+
+    def _judged(self, prepared: Prepared) -> tuple[Prepared, tuple[int, ConnectError] | None]:
+        """Return what may be sent, and the first row that fails the task with its reason."""
+        end = prepared.end
+        if end is not None:
+            prepared = prepared.before(end[0])
         try:
             self._tolerance.judge(prepared.failures)
         except ToleranceExceeded as exceeded:
-            self._submit(polled.origin.slice(0, exceeded.failure.row), prepared.before(exceeded.failure.row))
-            raise
-        self._submit(polled.origin, prepared)
-
-    def _submit(self, origin: Batch, prepared: Prepared) -> None:
-        count = origin.num_rows
-        written = np.zeros(count, np.bool_)
-        for _, rows in prepared.outgoing:
-            written[rows] = True
-        offsets = origin.column("source_offset")
-        offsets = pa.nulls(count, pa.string()) if offsets is None else offsets
-        first = self._positions.submit(origin.source_partition, offsets, written, prepared.outgoing)
-        if self._wants_records:
-            self._tell_dropped(first, written)
-        for outgoing, rows in prepared.outgoing:
-            if len(rows):
-                self._produce(outgoing, first + np.asarray(rows, np.int64))
+            end = exceeded.failure.row, exceeded
+            prepared = prepared.before(end[0])
+        return prepared, end
 
     def _prepare(self, polled: _Polled) -> Prepared:
         prepared = Prepared(failures=list(polled.failures))
         for batch in polled.results:
-            part = self._pipeline.prepare(batch)
-            prepared.outgoing += part.outgoing
-            prepared.failures += part.failures
+            prepared += self._pipeline.prepare(batch)
         return prepared
 
-    def _produce(self, outgoing: Outgoing, sequence: Any) -> None:
-        if self._ensure_topic is not None:
-            self._ensure_topic(outgoing.topic)
-        while not self._producer.has_room(outgoing):
-            self._collect(FULL_WAIT_MS)
-            self._commit_when_due()
-        if self._wants_records:
-            self._topics.update(dict.fromkeys(sequence.tolist(), outgoing.topic))
-        refused = self._producer.send(outgoing, sequence)
-        if refused is not None:
-            self._settle(refused)
-
-    def _collect(self, wait_ms: int) -> None:
-        """Take in acknowledgements."""
-        for delivery in self._producer.poll(wait_ms):
-            self._settle(delivery)
-
-    def _settle(self, delivery: Delivery) -> None:
-        if self._wants_records and self._stage.is_alive:
-            self._tell_written(delivery)
-        self._positions.acknowledge(delivery.sequence[delivery.error == 0])
-        if delivery.error.any():
-            self._judge(delivery)
-            self._positions.acknowledge(delivery.sequence[delivery.error != 0])
-
-    def _judge(self, delivery: Delivery) -> None:
-        """Decide about records the broker did not take (KIP-779)."""
-        for number in np.unique(delivery.error[delivery.error != 0]).tolist():
-            error = KafkaError(number)
-            if not self._tolerance.is_all:
-                raise ConnectError("Unrecoverable exception from producer send callback") from error
-            count = int(np.count_nonzero(delivery.error == number))
-            log.error("%s: %d records skipped, the broker did not take them: %s", self._spec.name, count, error)
-
-    def _tell_written(self, delivery: Delivery) -> None:
-        rows = zip(
-            delivery.sequence.tolist(), delivery.error.tolist(), delivery.partition.tolist(), delivery.offset.tolist()
-        )
-        records = [
-            [number, None if error else topic, partition, offset, None]
-            for number, error, partition, offset in rows
-            for topic in (self._topics.pop(number, None),)
-        ]
-        self._stage.notify("source.commit_records", {"records": records})
-
-    def _tell_dropped(self, first: int, written: Any) -> None:
-        dropped = (first + np.flatnonzero(~written)).tolist()
-        if dropped:
-            records = [[number, None, None, None, None] for number in dropped]
+    def _tell_done(self, records: list[list[Any]]) -> None:
+        if self._stage.is_alive:
             self._stage.notify("source.commit_records", {"records": records})
 
     # Committing -----------------------------------------------------------------------------------------------
 
     def _commit_when_due(self) -> None:
-        if time.monotonic() >= self._next_commit:
-            self._next_commit = time.monotonic() + self._settings.flush_interval
+        if self._clock() >= self._next_commit:
+            self._next_commit = self._clock() + self._settings.flush_interval
             self._commit()
 
     def _commit(self) -> None:
         """Store what is committable; what cannot be stored now is kept for the next time."""
-        self._unstored += self._positions.committable()
+        self._unstored += self._outbox.positions.committable()
         if self._unstored:
             try:
                 self._link.write_offsets(self._unstored, self._settings.flush_timeout)
@@ -269,34 +325,56 @@ class SourceLoop:
         if self._stage.is_alive:
             self._stage.notify("source.commit")
 
-    def _finish(self, seconds: float) -> None:
-        """Wait for what is on its way, at most so long, and commit what is acknowledged."""
-        deadline = time.monotonic() + seconds
-        try:
-            while self._producer.in_flight and time.monotonic() < deadline:
-                self._collect(FULL_WAIT_MS)
-        finally:
-            self._commit()
+    # The end --------------------------------------------------------------------------------------------------
 
-    def _drain(self) -> None:
-        """Send what was polled, wait for its acknowledgement, commit, and stop the task (invariant 8).
+    def _is_drained(self) -> bool:
+        """Return whether a stop is done with: all that was polled is acknowledged, or its time is over."""
+        if self._hold is None:
+            return False
+        if self._clock() >= self._deadline:
+            return True
+        is_all_here = self._hold.done() and self.inbox.empty() and not self._waiting
+        return is_all_here and self._outbox.is_empty
 
-        A task that does not come back from its poll in time is cut off: what it would have returned was never taken.
+    def _save(self) -> None:
+        """Wait for what is on its way, at most as long as a commit may take, and commit what is acknowledged.
+
+        The failure that brought the task here is the one to be told, so what else goes wrong is only noted.
         """
-        deadline = time.monotonic() + self._settings.graceful_timeout
         try:
-            self._stage.call("source.hold", timeout=self._settings.graceful_timeout)
-        except StageTimeout as error:
-            log.warning("%s: cut off: %s", self._spec.name, error)
+            self._await_acknowledgements()
+        except HostLost:
+            raise
+        except Exception as error:
+            log.warning("%s: its last records are not waited for: %s", self._spec.name, error)
+        self._producer.close()
+        try:
             self._commit()
+        except Exception as error:
+            log.warning("%s: its last commit: %s", self._spec.name, error)
+
+    def _await_acknowledgements(self) -> None:
+        deadline = self._clock() + self._settings.flush_timeout
+        while self._producer.in_flight and self._clock() < deadline:
+            self._outbox.collect(FULL_WAIT_MS)
+            while not self.inbox.empty():
+                if isinstance(lost := self.inbox.get(block=False), HostLost):
+                    raise lost
+
+    def _stop_task(self) -> None:
+        """Stop the task, unless it did not come back from its poll: what that would return was never taken."""
+        assert self._hold is not None
+        if not self._hold.done():
+            log.warning("%s: cut off, it did not come back from its poll in time", self._spec.name)
             return
-        while not self.inbox.empty():
-            self._take(0)
-        self._finish(deadline - time.monotonic())
-        self._stage.call("source.stop", timeout=max(1.0, deadline - time.monotonic()))
+        seconds = max(LEAST_STOP_SECONDS, self._deadline - self._clock())
+        try:
+            self._stage.call("source.stop", timeout=seconds)
+        except ConnectError as error:
+            log.warning("%s: stopped with an error: %s", self._spec.name, error)
 
 
-def _polled(groups: list[Mapping[str, Any]], batches: list[Batch]) -> Any:
+def _polled(groups: list[Mapping[str, Any]], batches: list[Batch]) -> Iterator[_Polled]:
     rest = iter(batches)
     for group in groups:
         origin = next(rest)

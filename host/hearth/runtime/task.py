@@ -7,9 +7,8 @@ import logging
 import os
 import signal
 import threading
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hearth.isolation.stage import Stage
 from hearth.runtime.client import Translation, admin_config, consumer_config, producer_config
@@ -29,6 +28,9 @@ from hearth.runtime.tolerance import Reporter, log_reporters, trace_of
 from hearth_api import ConnectError
 from hearth_stage.channel import Request
 from hearth_stage.retry import Retry
+
+if TYPE_CHECKING:
+    from hearth.runtime.topic import TopicCreation
 
 log = logging.getLogger(__name__)
 
@@ -66,6 +68,8 @@ class TaskRun:
         self._consumer: Consumer | None = None
         self._producer: Producer | None = None
         self._places: dict[str | None, Place] = {}
+        self._stages: list[Stage] = []
+        self._lost: HostLost | None = None
 
     def connect(self) -> None:
         """Join the host."""
@@ -130,17 +134,17 @@ class TaskRun:
         self._producer = Producer(producer.config)
         return SourceLoop(spec, settings, self._link, self._producer, self._topic_creation())
 
-    def _topic_creation(self) -> Callable[[str], None] | None:
+    def _topic_creation(self) -> TopicCreation | None:
         """Return what creates a topic before its first record, where worker and connector want that (KIP-158)."""
         spec = self._spec
         is_enabled = spec.worker.get("topic.creation.enable", "true").strip().lower() == "true"
         groups = topic_groups(spec.config) if is_enabled else []
         if not groups:
             return None
-        from hearth.runtime.topic import TopicCreation  # with confluent-kafka's own clients: 6 MB
+        from hearth.runtime.topic import TopicAdmin, TopicCreation  # with confluent-kafka's own clients: 6 MB
 
         admin = admin_config(spec.worker, spec.config, spec.connector, spec.task)
-        return TopicCreation(groups, self._checked(admin).config, self._stopping).ensure
+        return TopicCreation(groups, TopicAdmin(self._checked(admin).config))
 
     def _new_reporters(self) -> list[Reporter]:
         spec = self._spec
@@ -172,10 +176,17 @@ class TaskRun:
             self._spec.environments[environment], self._spec.name, answer, on_death, self._settings.call_timeout
         )
         place = self._places[environment] = StagePlace(stage)  # from here on it is closed, however it goes on
+        self._keep(stage)
         stage.await_hello()
         errors = {key: value for key, value in self._spec.config.items() if key.startswith("errors.")}
         stage.call("configure", {"type": self._spec.type, "errors": errors})
         return place
+
+    def _keep(self, stage: Stage) -> None:
+        with self._lock:
+            self._stages.append(stage)
+            if self._lost is not None:
+                stage.let_go(self._lost)
 
     def _load(self) -> None:
         for environment, place in self._places.items():
@@ -205,15 +216,23 @@ class TaskRun:
     def _on_lost(self) -> None:
         """End this run: by its own doing if that takes a moment, else by force, whatever it is held up by.
 
-        The process is one that Spark forked for this run, with nobody else in it; its stages die with it.
+        Whoever waits for a plugin, or to try a record again, hears at once. The process is one that Spark forked for
+        this run, with nobody else in it; its stages die with it.
         """
         self._stopping.set()
         if not self._is_closing:
-            self._post(HostLost("the link to the host is gone"))
+            self._let_go(HostLost("the link to the host is gone"))
         if not self._over.wait(LAST_RESORT_SECONDS):
             log.error("%s: ended by force, it did not end within %g s after its host was lost",
                       self._spec.name, LAST_RESORT_SECONDS)  # fmt: skip
             os._exit(1)
+
+    def _let_go(self, lost: HostLost) -> None:
+        self._post(lost)
+        with self._lock:
+            self._lost = lost
+            for stage in self._stages:
+                stage.let_go(lost)
 
     def _post(self, item: Any) -> None:
         """Hand something to the loop, also when it comes before the loop is there."""

@@ -132,6 +132,40 @@ def test_what_is_held_is_let_go_with_the_last_acknowledgement() -> None:
     assert alive() is None
 
 
+def test_what_is_sent_again_counts_as_unacknowledged() -> None:
+    """From the first such record on, also what was acknowledged behind it; other source partitions are left alone."""
+    positions = SubmittedPositions()
+    positions.submit(FIRST, offsets(1, 2, 3), np.array([True, True, False]), held="one")
+    positions.submit(SECOND, offsets(1), held="other")
+    positions.submit(FIRST, offsets(4, 5), held="two")
+    ack(positions, 0, 3, 4, 5)
+    again = positions.recall(np.array([1]))
+    assert [(first, held, numbers.tolist()) for first, held, numbers in again] == [(0, "one", [1]), (4, "two", [4, 5])]
+    assert positions.committable() == [(FIRST, {"at": 1}), (SECOND, {"at": 1})]
+    ack(positions, 1, 4)
+    assert positions.committable() == [(FIRST, {"at": 4})]
+
+
+def test_what_is_given_up_is_not_sent_again() -> None:
+    """A record that is skipped for its own sake counts as done for good."""
+    positions = SubmittedPositions()
+    positions.submit(FIRST, offsets(1, 2, 3))
+    positions.give_up(np.array([1]))
+    (again,) = positions.recall(np.array([0]))
+    assert again[2].tolist() == [0, 2]
+    ack(positions, 0, 2)
+    assert positions.committable() == [(FIRST, {"at": 3})]
+
+
+def test_what_may_be_sent_again_is_held() -> None:
+    """A finished batch behind a gap keeps its columns until the gap is closed."""
+    positions = SubmittedPositions()
+    positions.submit(FIRST, offsets(1), held="one")
+    positions.submit(FIRST, offsets(2), held="two")
+    ack(positions, 1)
+    assert [held for _, held, _ in positions.recall(np.array([0]))] == ["one", "two"]
+
+
 @dataclass
 class Model:
     """The same promise, record by record."""

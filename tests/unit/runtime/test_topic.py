@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import itertools
-import threading
+import time
 from collections.abc import Callable
+from concurrent.futures import Future
 from typing import Any
 
 import pytest
+from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient, ConfigResource, ResourceType
 
 from hearth.broker import KafkaBroker
-from hearth.broker.port import random_free
 from hearth.runtime.config.topic import topic_groups
-from hearth.runtime.topic import TopicCreation
+from hearth.runtime.topic import TopicAdmin, TopicCreation
 from hearth_api import ConnectError
 from tests.peer.topic import Topics
 
@@ -34,11 +35,16 @@ def creating(broker: KafkaBroker) -> Open:
     def new(**keys: str) -> TopicCreation:
         default = {"default_partitions": "1", "default_replication_factor": "1"}
         props = {f"topic.creation.{key.replace('_', '.')}": value for key, value in {**default, **keys}.items()}
-        return TopicCreation(
-            topic_groups(props), {"bootstrap.servers": broker.bootstrap_servers}, stopping=threading.Event()
-        )
+        return TopicCreation(topic_groups(props), TopicAdmin({"bootstrap.servers": broker.bootstrap_servers}))
 
     return new
+
+
+def ensure(creation: TopicCreation, topic: str) -> None:
+    """Ask for a topic until it is there."""
+    deadline = time.monotonic() + 30
+    while not creation.ensure(topic):
+        assert time.monotonic() < deadline, f"{topic} is not there"
 
 
 def partitions(broker: KafkaBroker, topic: str) -> int:
@@ -61,15 +67,15 @@ def test_first_group_that_takes_a_topic_makes_it(creating: Open, broker: KafkaBr
         yes_include=r"creation-\d+", yes_partitions="3", yes_cleanup_policy="compact",
         late_include=".*", late_partitions="8",
     )  # fmt: skip
-    creation.ensure(topic)
-    creation.ensure(topic)
+    ensure(creation, topic)
+    assert creation.ensure(topic)
     assert (partitions(broker, topic), setting(broker, topic, "cleanup.policy")) == (3, "compact")
 
 
 def test_topic_that_is_there_stays_as_it_is(creating: Open, broker: KafkaBroker, topic: str) -> None:
     """Nothing is added to it."""
     Topics(broker.bootstrap_servers).create(topic, 2)
-    creating(default_partitions="7").ensure(topic)
+    ensure(creating(default_partitions="7"), topic)
     assert partitions(broker, topic) == 2
 
 
@@ -85,18 +91,76 @@ def test_topic_that_cannot_be_made_is_told_with_the_reason(
 ) -> None:
     """The words are Kafka Connect's, with what the broker said."""
     with pytest.raises(ConnectError, match=says.format(topic=topic)):
-        creating(**keys).ensure(topic)
+        ensure(creating(**keys), topic)
 
 
-def test_broker_that_is_away_is_asked_again_until_the_task_is_stopped(
-    topic: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    """A record that cannot be sent now is kept, and so is one whose topic cannot be looked for."""
-    monkeypatch.setattr("hearth.runtime.topic.LOOK_SECONDS", 0.5)
-    stopping = threading.Event()
-    groups = topic_groups({"topic.creation.default.partitions": "1", "topic.creation.default.replication.factor": "1"})
-    creation = TopicCreation(groups, {"bootstrap.servers": f"127.0.0.1:{random_free()}", "log_level": "0"}, stopping)
-    threading.Timer(1.2, stopping.set).start()
-    with pytest.raises(ConnectError, match="create/find topic"):
-        creation.ensure(topic)
-    assert sum("looked for again" in record.getMessage() for record in caplog.records) >= 2
+class Admin(TopicAdmin):
+    """Answers what the test says, when it says so."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, Future[Any]]] = []
+        self.refusal: KafkaException | None = None
+
+    def look(self, topic: str) -> Future[Any]:
+        """Take a question."""
+        self.asked.append(("look", Future()))
+        return self.asked[-1][1]
+
+    def make(self, topic: str, partitions: int, replication: int, config: Any = None) -> Future[Any]:
+        """Take a wish."""
+        self.asked.append(("make", Future()))
+        return self.asked[-1][1]
+
+    def check(self) -> None:
+        """Raise what the test says."""
+        if self.refusal is not None:
+            raise self.refusal
+
+
+@pytest.fixture
+def admin(monkeypatch: pytest.MonkeyPatch) -> Admin:
+    """Provide an admin client that needs no broker and no time."""
+    monkeypatch.setattr("hearth.runtime.topic.ANSWER_SECONDS", 0)
+    return Admin()
+
+
+def waiting(admin: Admin) -> TopicCreation:
+    """Return a creation that asks this client."""
+    keys = {"topic.creation.default.partitions": "1", "topic.creation.default.replication.factor": "1"}
+    return TopicCreation(topic_groups(keys), admin)
+
+
+def test_nobody_waits_for_a_broker_that_is_away(admin: Admin, caplog: pytest.LogCaptureFixture) -> None:
+    """The task looks after its other duties; the broker is asked again whenever it did not answer."""
+    creation = waiting(admin)
+    assert not creation.ensure("t")
+    admin.asked[0][1].set_exception(KafkaException(KafkaError(KafkaError._TRANSPORT, "away")))
+    assert [creation.ensure("t"), creation.ensure("t")] == [False, False]
+    assert "topic t is looked for again: away" in caplog.text
+    admin.asked[1][1].set_result(None)
+    assert creation.ensure("t")
+    assert [kind for kind, _ in admin.asked] == ["look", "look"]
+
+
+def test_a_topic_that_is_made_meanwhile_is_fine(admin: Admin) -> None:
+    """Two tasks may find at once that it is missing; and a creation that nobody answers is looked for."""
+    creation = waiting(admin)
+    creation.ensure("t")
+    admin.asked[0][1].set_exception(KafkaException(KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART)))
+    creation.ensure("t")
+    admin.asked[1][1].set_exception(KafkaException(KafkaError(KafkaError._TIMED_OUT)))
+    assert not creation.ensure("t")
+    assert not creation.ensure("t")
+    admin.asked[2][1].set_exception(KafkaException(KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART)))
+    creation.ensure("t")
+    admin.asked[3][1].set_exception(KafkaException(KafkaError(KafkaError.TOPIC_ALREADY_EXISTS)))
+    assert creation.ensure("t")
+    assert [kind for kind, _ in admin.asked] == ["look", "make", "look", "make"]
+
+
+def test_refused_credentials_end_the_search(admin: Admin) -> None:
+    """No answer will ever say so."""
+    creation = waiting(admin)
+    admin.refusal = KafkaException(KafkaError(KafkaError._AUTHENTICATION, "wrong password"))
+    with pytest.raises(ConnectError, match=r"create/find topic.*wrong password"):
+        creation.ensure("t")

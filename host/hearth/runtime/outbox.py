@@ -1,0 +1,207 @@
+"""The way of a source's records from hand-over to acknowledgement."""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from hearth.runtime.kafka.library import (
+    ERR_DESTROY,
+    ERR_FATAL,
+    ERR_INVALID_DIFFERENT_RECORD,
+    ERR_PURGE_INFLIGHT,
+    ERR_PURGE_QUEUE,
+    ERR_QUEUE_FULL,
+    KafkaError,
+)
+from hearth.runtime.kafka.producer import Delivery, Outgoing
+from hearth.runtime.pipeline import Prepared
+from hearth.runtime.position import SubmittedPositions
+from hearth_api import Batch, ConnectError
+
+log = logging.getLogger(__name__)
+
+_AGAIN = (ERR_INVALID_DIFFERENT_RECORD, ERR_QUEUE_FULL)
+"""Errors of rows that nothing is wrong with: another row of their request was refused, or there was no room."""
+
+_OVER = (ERR_FATAL, ERR_PURGE_QUEUE, ERR_PURGE_INFLIGHT, ERR_DESTROY)
+"""Errors of rows that went down with their producer: nobody judged them."""
+
+
+class RecordProducer(Protocol):
+    """What sends rows; ``hearth.runtime.kafka.producer.Producer`` says what each part means."""
+
+    wants_timestamps: bool
+
+    @property
+    def in_flight(self) -> int:
+        """Return the number of rows sent and not yet delivered or failed."""
+
+    def has_room(self, outgoing: Outgoing) -> bool:
+        """Return whether the rows fit beside what is on its way."""
+
+    def send(self, outgoing: Outgoing, sequence: Any) -> Delivery | None:
+        """Hand all rows over and return those that are refused at once."""
+
+    def poll(self, wait_ms: int) -> list[Delivery]:
+        """Collect what became of rows."""
+
+    def close(self) -> None:
+        """Send nothing more."""
+
+
+class Topics(Protocol):
+    """Finds or creates the topics that records go to."""
+
+    def ensure(self, topic: str) -> bool:
+        """Return whether the topic is there; it is looked for, or made, until a later call returns true."""
+
+
+class Outbox:
+    """Sends the records of a source in their order and knows when each is done.
+
+    A record is done when the broker acknowledged it, or when it was refused for its own sake and that is tolerated.
+    One that the broker refused because of another record of its request is sent again, and its order holds
+    (invariant 4): nothing more is sent until all that is on its way is answered for; then everything of the same
+    source partition comes again from that record on, also what was written meanwhile. So whoever goes by a record's
+    last appearance reads each source partition in order, as after a restart of the task from there.
+    """
+
+    def __init__(self, task: str, producer: RecordProducer, topics: Topics | None, *, is_tolerant: bool) -> None:
+        self._task, self._producer, self._topics = task, producer, topics
+        self._is_tolerant = is_tolerant
+        self.positions = SubmittedPositions()
+        self._line: deque[tuple[Outgoing, Any]] = deque()
+        self._refused: list[Any] = []
+        self._tell: Callable[[list[list[Any]]], None] | None = None
+        self._untold: dict[int, str] = {}
+
+    def tell(self, tell: Callable[[list[list[Any]]], None]) -> None:
+        """From now on call ``tell`` with records that are done, each as the stage's ``commit_record`` wants it."""
+        self._tell = tell
+        self._producer.wants_timestamps = True
+
+    @property
+    def is_blocked(self) -> bool:
+        """Return whether something waits to be sent."""
+        return bool(self._line or self._refused)
+
+    @property
+    def is_empty(self) -> bool:
+        """Return whether everything was sent and answered for."""
+        return not self.is_blocked and not self._producer.in_flight
+
+    def submit(self, origin: Batch, prepared: Prepared) -> None:
+        """Take in polled records of one source partition, and what is to be sent of them; the others are dropped."""
+        count = origin.num_rows
+        written = np.zeros(count, np.bool_)
+        for _, rows in prepared.outgoing:
+            written[rows] = True
+        offsets = origin.column("source_offset")
+        offsets = pa.nulls(count, pa.string()) if offsets is None else offsets
+        first = self.positions.submit(origin.source_partition, offsets, written, prepared.outgoing)
+        self._tell_undelivered(first + np.flatnonzero(~written))
+        for outgoing, rows in prepared.outgoing:
+            if len(rows):
+                self._enqueue(outgoing, first + rows.astype(np.int64))
+
+    def send(self) -> None:
+        """Send what waits, as far as there is room for it and its topic is there."""
+        if self._refused:
+            if self._producer.in_flight:
+                return
+            self._turn_back()
+        while self._line and not self._refused and self._may_go(self._line[0][0]):
+            refused = self._producer.send(*self._line.popleft())
+            if refused is not None:
+                self._settle([refused])
+
+    def collect(self, wait_ms: int) -> None:
+        """Take in what became of records, waiting so long for the first of it.
+
+        Raises ``ConnectError`` where the broker refused a record and nothing is tolerated, or where the producer
+        cannot go on; what it acknowledged is taken in before.
+        """
+        self._settle(self._producer.poll(wait_ms))
+
+    def _may_go(self, outgoing: Outgoing) -> bool:
+        is_there = self._topics is None or self._topics.ensure(outgoing.topic)
+        return is_there and self._producer.has_room(outgoing)
+
+    def _enqueue(self, outgoing: Outgoing, sequence: Any) -> None:
+        self._line.append((outgoing, sequence))
+        if self._tell is not None:
+            self._untold.update(dict.fromkeys(sequence.tolist(), outgoing.topic))
+
+    def _turn_back(self) -> None:
+        """Put what must be sent again before what waits; of the latter, what follows it is part of it."""
+        recalled = self.positions.recall(np.concatenate(self._refused))
+        self._refused = []
+        numbers = np.concatenate([sequence for _, _, sequence in recalled])
+        others = [each for each in self._line if not np.isin(each[1][0], numbers)]
+        self._line = deque(part for each in recalled for part in _parts(*each))
+        self._line += others
+        log.info("%s: %d records are sent again, because of others that were refused", self._task, len(numbers))
+
+    # What became of records ------------------------------------------------------------------------------------
+
+    def _settle(self, deliveries: list[Delivery]) -> None:
+        for delivery in deliveries:
+            self._acknowledge(delivery)
+        for delivery in deliveries:
+            if delivery.error.any():
+                self._judge(delivery)
+
+    def _acknowledge(self, delivery: Delivery) -> None:
+        done = delivery.error == 0
+        if self._tell is not None:
+            self._tell_written(delivery)
+        self.positions.acknowledge(delivery.sequence[done])
+
+    def _judge(self, delivery: Delivery) -> None:
+        """Decide about records that were not written (KIP-779)."""
+        again = np.isin(delivery.error, _AGAIN)
+        if again.any():
+            self._refused.append(delivery.sequence[again])
+        refused = (delivery.error != 0) & ~again
+        for number in np.unique(delivery.error[refused]).tolist():
+            error = KafkaError(number)
+            if number in _OVER or not self._is_tolerant:
+                raise ConnectError("Unrecoverable exception from producer send callback") from error
+            rows = delivery.sequence[delivery.error == number]
+            log.error("%s: %d records skipped, the broker did not take them: %s", self._task, len(rows), error)
+            self._tell_undelivered(rows)
+            self.positions.give_up(rows)
+
+    def _tell_written(self, delivery: Delivery) -> None:
+        assert self._tell is not None
+        columns = (delivery.sequence, delivery.error, delivery.partition, delivery.offset, delivery.timestamp)
+        rows = zip(*(column.tolist() for column in columns if column is not None))
+        records = []
+        for number, error, *place in rows:
+            if not error and (topic := self._untold.pop(number, None)) is not None:
+                records.append([number, topic, *place])
+        if records:
+            self._tell(records)
+
+    def _tell_undelivered(self, sequence: Any) -> None:
+        if self._tell is None or not len(sequence):
+            return
+        for number in sequence.tolist():
+            self._untold.pop(number, None)
+        self._tell([[number, None, None, None, None] for number in sequence.tolist()])
+
+
+def _parts(first: int, held: Any, sequence: Any) -> list[tuple[Outgoing, Any]]:
+    """Return the rows of a span that have these numbers, by topic, and have the span hold them instead.
+
+    The producer reads them in place, as it did the first time.
+    """
+    kept = ((outgoing, rows, np.isin(first + rows.astype(np.int64), sequence)) for outgoing, rows in held)
+    held[:] = [(outgoing.pick(mask), rows[mask]) for outgoing, rows, mask in kept if mask.any()]
+    return [(outgoing, first + rows.astype(np.int64)) for outgoing, rows in held]

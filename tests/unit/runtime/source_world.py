@@ -1,0 +1,470 @@
+"""Everything around a source loop, as a model: a source, a stage, a broker, a host and a clock that obey the tests."""
+
+from __future__ import annotations
+
+import json
+import queue
+import weakref
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass, field, replace
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from hearth.isolation.stage import StageDied, StageTimeout
+from hearth.runtime.kafka.library import KafkaError
+from hearth.runtime.kafka.producer import Delivery, Outgoing
+from hearth.runtime.link import HostLost
+from hearth.runtime.pipeline import Prepared
+from hearth.runtime.setting import TaskSettings
+from hearth.runtime.source import SourceLoop
+from hearth_api import STRING_SCHEMA, Batch, ConnectError, TimestampType
+from hearth_stage.channel import CallTimeout, ChannelClosed, Reply
+from hearth_stage.failure import ErrorInfo, Failure
+from tests.unit.runtime.sample import task_spec
+
+OK, DROPPED, FAILING, BAD, HUGE, CROWDED = "ok", "dropped", "failing", "bad", "huge", "crowded"
+"""What becomes of a record: written, filtered, not converted, refused by the broker, refused by the client, refused
+once because there is no room."""
+
+INVALID_RECORD, DIFFERENT_RECORD, TOO_LARGE, QUEUE_FULL, TIMED_OUT = 87, -138, 10, -184, -192
+PURGED_IN_QUEUE, PURGED_IN_FLIGHT, OUT_OF_ORDER = -152, -151, 45
+ROOM = 6
+
+GRACEFUL, FLUSH_TIMEOUT, FLUSH_INTERVAL = 1.0, 0.2, 2.0
+
+
+class Violation(BaseException):
+    """The loop did what it must never do; nothing that handles errors may handle this."""
+
+
+def demand(is_so: bool, otherwise: str) -> None:
+    """Raise ``Violation`` unless something is so."""
+    if not is_so:
+        raise Violation(otherwise)
+
+
+class Record(NamedTuple):
+    """A record of a source: the ``number``-th of a source partition."""
+
+    source: str | None
+    number: int
+    topic: str
+    partition: int
+    fate: str
+
+
+@dataclass
+class World:
+    """What outlives a run of the task: the source, the topics, the stored positions."""
+
+    is_tolerant: bool = True
+    now: float = 0.0
+    records: dict[tuple[str | None, int], Record] = field(default_factory=dict)
+    """What the source has, as it was read last."""
+    read: dict[str | None, int] = field(default_factory=dict)
+    """How many records of a source partition were polled in this run, from its stored position on."""
+    log: dict[tuple[str, int], list[Record]] = field(default_factory=dict)
+    stored: dict[str | None, int] = field(default_factory=dict)
+    excused: set[tuple[str | None, int]] = field(default_factory=set)
+    """Records that need not be written: filtered, or tolerated for their own sake."""
+    meanwhile: Callable[[], None] = lambda: None
+    """What happens while the loop waits."""
+
+    def pass_time(self, seconds: float) -> None:
+        """Let the loop wait."""
+        self.now += seconds
+        self.meanwhile()
+
+    def poll(self, source: str | None, plans: list[tuple[str, int, str]]) -> list[Record]:
+        """Return the next records of a source partition; one that was read before has the target it had."""
+        found = []
+        for topic, partition, fate in plans:
+            number = self.read.get(source, self.stored.get(source, 0)) + 1
+            self.read[source] = number
+            before = self.records.get((source, number))
+            record = Record(source, number, topic, partition, fate) if before is None else before
+            self.records[source, number] = record
+            found.append(record)
+        return found
+
+    def write(self, record: Record) -> int:
+        """Append a record to its topic and return its offset."""
+        log = self.log.setdefault((record.topic, record.partition), [])
+        log.append(record)
+        return len(log) - 1
+
+    def mend(self) -> None:
+        """Repair what failed the task, as somebody does who restarts it."""
+        for place, record in self.records.items():
+            if record.fate in (FAILING, BAD, HUGE) and place not in self.excused:
+                self.records[place] = record._replace(fate=OK)
+
+
+class WorldInbox(queue.SimpleQueue):  # type: ignore[type-arg]
+    """An inbox in which waiting lets the world's time pass."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def get(self, block: bool = True, timeout: float | None = None) -> Any:
+        """Take the first thing; raises ``queue.Empty``."""
+        if block and self.empty():
+            demand(timeout is not None, "the loop never waits for ever")
+            self._world.pass_time(timeout or 0)
+        return super().get(block=False)
+
+
+@dataclass
+class _Sent:
+    """A row on its way."""
+
+    number: int
+    record: Record
+    column: Any
+    is_written: bool = False
+
+
+class WorldProducer:
+    """A producer whose broker answers when a test says so."""
+
+    wants_timestamps = False
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self.lines: dict[tuple[str, int], deque[_Sent]] = {}
+        self.reports: list[Delivery] = []
+        self.failure: KafkaError | None = None
+        self.is_closed = False
+        self.is_forbidden = False
+        """Whether the run may send nothing more."""
+        self._crowded: set[tuple[str | None, int]] = set()
+
+    @property
+    def in_flight(self) -> int:
+        """Return the number of rows without an answer."""
+        return sum(map(len, self.lines.values())) + sum(len(report.sequence) for report in self.reports)
+
+    def has_room(self, outgoing: Outgoing) -> bool:
+        """Return whether the rows fit."""
+        return self.in_flight == 0 or self.in_flight + len(outgoing.value) <= ROOM
+
+    def send(self, outgoing: Outgoing, sequence: Any) -> Delivery | None:
+        """Take rows."""
+        demand(not self.is_closed, "sent after the end")
+        demand(not self.is_forbidden, "sent although the host is lost")
+        refused = []
+        for row, number in enumerate(sequence.tolist()):
+            record = Record(*json.loads(outgoing.value[row].as_py()))
+            demand((record.topic, record.partition) == (outgoing.topic, outgoing.partition[row]), "sent elsewhere")
+            if error := self._refusal(record):
+                refused.append((number, error))
+                continue
+            line = self.lines.setdefault((record.topic, record.partition), deque())
+            line.append(_Sent(number, record, weakref.ref(outgoing.value)))
+        return _delivery([(number, error, -1, -1) for number, error in refused]) if refused else None
+
+    def _refusal(self, record: Record) -> int:
+        place = record.source, record.number
+        if self.failure is not None:
+            return -150
+        if record.fate == HUGE:
+            if self._world.is_tolerant:
+                self._world.excused.add(place)
+            return TOO_LARGE
+        if record.fate == CROWDED and place not in self._crowded:
+            self._crowded.add(place)
+            return QUEUE_FULL
+        return 0
+
+    def poll(self, wait_ms: int) -> list[Delivery]:
+        """Return what was answered."""
+        demand(not self.is_closed, "polled after the end")
+        if wait_ms and not self.reports:
+            self._world.pass_time(wait_ms / 1000)
+        reports, self.reports = self.reports, []
+        if self.failure is not None and not reports:
+            raise self.failure
+        return reports
+
+    def close(self) -> None:
+        """Forget what is on its way."""
+        self.is_closed = True
+        self.lines, self.reports = {}, []
+
+    # What a broker does -----------------------------------------------------------------------------------------
+
+    def answer(self, place: tuple[str, int], most: int) -> None:
+        """Answer one request of a partition: write it, or refuse it whole where a record of it is bad."""
+        line = self.lines[place]
+        request = [line.popleft() for _ in range(min(most, len(line)))]
+        demand(all(sent.column() is not None for sent in request), "the memory of a row on its way was let go")
+        bad = [sent for sent in request if sent.record.fate == BAD]
+        if bad and self._world.is_tolerant:
+            self._world.excused.update((sent.record.source, sent.record.number) for sent in bad)
+        if bad:
+            errors = [INVALID_RECORD if sent in bad else DIFFERENT_RECORD for sent in request]
+            self.reports.append(_delivery([(sent.number, error, -1, -1) for sent, error in zip(request, errors)]))
+            return
+        places = [(sent.number, 0, place[1], self._write(sent)) for sent in request]
+        if places:
+            self.reports.append(_delivery(places))
+
+    def write_unanswered(self, place: tuple[str, int]) -> None:
+        """Write the first record of a partition; its answer is lost, and comes when it is asked for again."""
+        if (line := self.lines[place]) and line[0].record.fate != BAD:
+            self._write(line[0])
+
+    def expire(self, place: tuple[str, int]) -> None:
+        """Give the first record of a partition up, as ``delivery.timeout.ms`` says."""
+        sent = self.lines[place].popleft()
+        if sent.is_written:
+            self.lines[place].appendleft(sent)
+        else:
+            if self._world.is_tolerant:
+                self._world.excused.add((sent.record.source, sent.record.number))
+            self.reports.append(_delivery([(sent.number, TIMED_OUT, -1, -1)]))
+
+    def fail(self, *, reports_first: bool) -> None:
+        """Have a fatal error: what is queued is purged."""
+        self.failure = KafkaError(OUT_OF_ORDER, "out of order")
+        purged = [sent for line in self.lines.values() for sent in line]
+        self.lines = {}
+        errors = [PURGED_IN_QUEUE if index % 2 else PURGED_IN_FLIGHT for index in range(len(purged))]
+        if not reports_first:
+            self.reports = []
+        elif purged:
+            rows = [(sent.number, error, -1, -1) for sent, error in zip(purged, errors)]
+            self.reports.append(_delivery(rows))
+
+    def _write(self, sent: _Sent) -> int:
+        if not sent.is_written:
+            sent.is_written = True
+            return self._world.write(sent.record)
+        log = self._world.log[sent.record.topic, sent.record.partition]
+        return max(offset for offset, record in enumerate(log) if record[:2] == sent.record[:2])
+
+
+def _delivery(rows: list[tuple[int, int, int, int]]) -> Delivery:
+    sequence, error, partition, offset = (np.array(column, np.int64) for column in zip(*rows))
+    return Delivery(sequence, error, partition, offset, sequence + 1000)
+
+
+class WorldPipeline:
+    """Converts what the test's source made."""
+
+    def prepare(self, batch: Batch) -> Prepared:
+        """Return what is to be sent of a batch, by topic."""
+        records = [Record(*json.loads(text)) for text in batch.column("value").to_pylist()]
+        failures = [_failure(row) for row, record in enumerate(records) if record.fate == FAILING]
+        outgoing = []
+        for topic in sorted({record.topic for record in records}):
+            rows = [row for row, record in enumerate(records) if _is_sent(record) and record.topic == topic]
+            values = pa.array([json.dumps(records[row]).encode() for row in rows], pa.binary())
+            partition = np.array([records[row].partition for row in rows], np.int32)
+            outgoing.append((Outgoing(topic, values, None, partition), np.array(rows, np.int32)))
+        return Prepared(outgoing, failures)
+
+
+def _is_sent(record: Record) -> bool:
+    return record.fate not in (DROPPED, FAILING)
+
+
+def _failure(row: int) -> Failure:
+    return Failure(row, "VALUE_CONVERTER", "Converter", ErrorInfo.of(ValueError("no such bytes")))
+
+
+class WorldStage:
+    """A stage whose task is played by the test."""
+
+    def __init__(self, *, wants_records: bool) -> None:
+        self.is_alive = True
+        self.credit = 0
+        self.is_held = False
+        self.hold: Future[Reply] | None = None
+        self.told: dict[int, list[Any]] = {}
+        self.commits = 0
+        self.is_stopped = False
+        self._wants_records = wants_records
+
+    def call(self, op: str, args: Any = None, *, timeout: float | None = None) -> Reply:
+        """Answer at once."""
+        self._check()
+        self.is_stopped = self.is_stopped or op == "source.stop"
+        return Reply({"wants_records": self._wants_records})
+
+    def begin(self, op: str, args: Any = None) -> Future[Reply]:
+        """Take a request; a hold waits for the task to come back from its poll."""
+        self._check()
+        answer: Future[Reply] = Future()
+        if op == "source.hold":
+            self.hold = answer
+        else:
+            answer.set_result(Reply())
+        return answer
+
+    def notify(self, op: str, args: Any = None) -> None:
+        """Take a notice."""
+        self._check()
+        if op == "source.credit":
+            self.credit += args["count"]
+        elif op in ("source.hold", "source.resume"):
+            self.is_held = op == "source.hold"
+        elif op == "source.commit":
+            self.commits += 1
+        else:
+            for number, *place in args["records"]:
+                demand(number not in self.told, "a record was told twice")
+                self.told[number] = place
+
+    def timed_out(self, op: str, seconds: float) -> StageTimeout:
+        """Return the error of a stage that does not answer."""
+        return StageTimeout("c-0", op, seconds, "", "")
+
+    def died(self) -> StageDied:
+        """Return the error of a stage that is gone."""
+        return StageDied("c-0", -9, "")
+
+    def _check(self) -> None:
+        if not self.is_alive:
+            raise self.died()
+
+
+class WorldLink:
+    """The host, and its store of offsets."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self.is_lost = False
+        self.mood = "well"
+        self.states: list[str] = []
+
+    def status(self, state: str) -> None:
+        """Note a state."""
+        self._check()
+        self.states.append(state)
+
+    def read_offsets(self, partitions: list[Any]) -> list[Any]:
+        """Return what is stored."""
+        return [None for _ in partitions]
+
+    def write_offsets(self, offsets: list[tuple[Any, Any]], timeout: float) -> None:
+        """Store offsets, or not, as the mood is."""
+        self._check()
+        if self.mood == "failing":
+            raise ConnectError("the store is away")
+        for partition, offset in offsets:
+            self._world.stored[partition["source"]] = offset["number"]
+        if self.mood == "slow":
+            self._world.now += timeout
+            raise CallTimeout("no answer to 'offsets.write'")
+
+    def _check(self) -> None:
+        if self.is_lost:
+            raise ChannelClosed("the other side is gone")
+
+
+class WorldTopics:
+    """Topics that are there when the test says so."""
+
+    def __init__(self) -> None:
+        self.are_known = True
+
+    def ensure(self, topic: str) -> bool:
+        """Return whether a topic is known."""
+        return self.are_known
+
+
+class Run:
+    """One run of the task in the world."""
+
+    def __init__(self, world: World, *, wants_records: bool = True, is_paused: bool = False) -> None:
+        self.world = world
+        world.read = {}
+        self.producer, self.link, self.topics = WorldProducer(world), WorldLink(world), WorldTopics()
+        self.stage = WorldStage(wants_records=wants_records)
+        self.handed: list[Record] = []
+        self.is_over = False
+        self.error: Exception | None = None
+        tolerance = {"errors.tolerance": "all" if world.is_tolerant else "none"}
+        spec = replace(task_spec("source"), config=tolerance, paused=is_paused)
+        settings = TaskSettings(FLUSH_INTERVAL, FLUSH_TIMEOUT, GRACEFUL, 300.0)
+        self.loop = SourceLoop(
+            spec, settings, self.link, self.producer, self.topics, WorldInbox(world), lambda: world.now
+        )
+        self.loop.start(self.stage, WorldPipeline(), [])
+
+    @property
+    def may_poll(self) -> bool:
+        """Return whether the task is asked for records."""
+        return self.stage.is_alive and self.stage.credit > 0 and not self.stage.is_held
+
+    def hand_over(self, *parts: tuple[str | None, list[tuple[str, int, str]]]) -> list[Record]:
+        """Let the task return records: a batch for each part, all of one source partition."""
+        self.stage.credit -= 1
+        polled = [self.world.poll(source, plans) for source, plans in parts]
+        self.handed += [record for records in polled for record in records]
+        for record in (each for records in polled for each in records):
+            if record.fate == DROPPED or (record.fate == FAILING and self.world.is_tolerant):
+                self.world.excused.add((record.source, record.number))
+        groups = [{"results": 1} for _ in polled]
+        request: Any = SimpleNamespace(
+            op="source.batches", args={"groups": groups}, batches=[_batch(records) for records in polled]
+        )
+        self.loop.answer(request)
+        return [record for records in polled for record in records]
+
+    def answer_hold(self) -> None:
+        """Let the task come back from its poll."""
+        if self.stage.hold is not None and not self.stage.hold.done():
+            self.stage.hold.set_result(Reply())
+
+    def lose_host(self) -> None:
+        """Cut the link."""
+        self.link.is_lost = True
+        self.loop.inbox.put(HostLost("the link to the host is gone"))
+
+    def die(self) -> None:
+        """End the stage."""
+        self.stage.is_alive = False
+        self.loop.inbox.put(self.stage.died())
+        if self.stage.hold is not None and not self.stage.hold.done():
+            self.stage.hold.set_exception(ChannelClosed("the other side closed the connection"))
+
+    def kill(self) -> None:
+        """End the run as SIGKILL does."""
+        self.producer.close()
+        self.is_over = True
+
+    def turn(self) -> None:
+        """Let the loop do what it can do now."""
+        self.producer.is_forbidden = self.link.is_lost
+        try:
+            self.is_over = not self.loop.turn()
+        except Violation as violation:
+            raise AssertionError(str(violation)) from violation
+        except ConnectError as error:
+            self.error, self.is_over = error, True
+        if self.is_over:
+            assert self.producer.is_closed, "the producer outlived its loop"
+
+    def turn_until(self, is_reached: Callable[[], bool], most: int = 200) -> None:
+        """Let the loop go on until something is so, or it ended."""
+        for _ in range(most):
+            if self.is_over or is_reached():
+                return
+            self.turn()
+        raise AssertionError(f"not reached in {most} turns")
+
+
+def _batch(records: list[Record]) -> Batch:
+    values = [json.dumps(record) for record in records]
+    offsets = [json.dumps({"number": record.number}) for record in records]
+    data = pa.RecordBatch.from_arrays([pa.array(values), pa.array(offsets)], names=["value", "source_offset"])
+    source = records[0].source
+    partition = None if source is None else {"source": source}
+    return Batch(records[0].topic, None, STRING_SCHEMA, data, partition, TimestampType.CREATE_TIME)

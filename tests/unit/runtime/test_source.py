@@ -1,0 +1,408 @@
+"""The source loop: each test is one thing that went wrong once; ``test_source_machine.py`` looks for more."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from hearth.runtime.kafka.library import KafkaError
+from hearth.runtime.kafka.producer import Outgoing
+from hearth.runtime.link import HostLost
+from hearth.runtime.outbox import Outbox
+from hearth.runtime.pipeline import Prepared
+from hearth.runtime.tolerance import ToleranceExceeded
+from hearth_api import STRING_SCHEMA, Batch, ConnectError, TimestampType
+from hearth_stage.channel import ChannelClosed
+from tests.unit.runtime.source_world import (
+    BAD,
+    CROWDED,
+    DROPPED,
+    FAILING,
+    FLUSH_TIMEOUT,
+    GRACEFUL,
+    HUGE,
+    OK,
+    ROOM,
+    Run,
+    World,
+    WorldPipeline,
+    WorldProducer,
+)
+
+T0 = ("t", 0)
+
+
+def rows(*fates: str) -> list[tuple[str, int, str]]:
+    """Return plans for records of one target partition."""
+    return [(*T0, fate) for fate in fates]
+
+
+def written(world: World) -> list[int]:
+    """Return the numbers of the records in the topic, in their order."""
+    return [record.number for record in world.log.get(T0, [])]
+
+
+def answer_all(run: Run) -> None:
+    """Have the broker answer everything, a few records at a time, and the task come back from its poll."""
+    run.answer_hold()
+    while any(run.producer.lines.values()):
+        for place, line in run.producer.lines.items():
+            if line:
+                run.producer.answer(place, 2)
+
+
+def begin(*fates: str, is_tolerant: bool = True) -> Run:
+    """Start a run, and let its first records go out."""
+    run = Run(World(is_tolerant=is_tolerant))
+    run.hand_over(("a", rows(*fates)))
+    run.turn()
+    return run
+
+
+def drain(run: Run) -> None:
+    """Stop a run whose broker answers."""
+    run.world.meanwhile = lambda: answer_all(run)
+    run.loop.inbox.put("stop")
+    run.turn_until(lambda: run.is_over)
+
+
+# A fatal error -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("reports_first", [True, False])
+def test_what_a_fatal_error_purged_is_not_skipped(reports_first: bool) -> None:
+    """Purged is not refused: whatever is tolerated, its positions are not stored, and it is read again."""
+    run = begin(OK, OK)
+    run.producer.answer(T0, 1)
+    run.turn()
+    run.producer.fail(reports_first=reports_first)
+    run.turn_until(lambda: run.is_over)
+    assert isinstance(run.error, ConnectError)
+    assert run.world.stored == {"a": 1}
+
+
+def test_what_is_sent_after_a_fatal_error_is_not_skipped() -> None:
+    """librdkafka refuses each row of a producer that cannot go on; nothing is wrong with the rows."""
+    run = Run(World())
+    run.producer.failure = KafkaError(45, "out of order")
+    run.producer.reports = []
+    run.hand_over(("a", rows(OK)))
+    run.turn()
+    assert (run.is_over, run.world.stored) == (True, {})
+
+
+def test_a_fatal_error_fails_the_task_with_its_reason() -> None:
+    """Not with that of the rows which went down with it."""
+    run = begin(OK)
+    run.producer.fail(reports_first=False)
+    run.turn()
+    assert str(run.error) == "out of order"
+
+
+# A full queue, topics that are not there ------------------------------------------------------------------------
+
+
+def test_a_stop_is_seen_while_the_queue_is_full() -> None:
+    """After its graceful time nothing is sent any more, and the producer is closed with what it still had."""
+    run = begin(*[OK] * ROOM)
+    run.hand_over(("a", rows(OK, OK)))
+    run.turn()
+    run.loop.inbox.put("stop")
+    begun = run.world.now
+    run.turn_until(lambda: run.is_over)
+    assert run.producer.is_closed
+    assert run.world.now - begun <= GRACEFUL + 0.1
+    assert run.world.stored == {}
+
+
+def test_a_stop_is_seen_while_a_topic_is_looked_for() -> None:
+    """The broker does not say whether there is one, and need not."""
+    run = Run(World())
+    run.topics.are_known = False
+    run.hand_over(("a", rows(OK)))
+    run.turn()
+    run.loop.inbox.put("stop")
+    begun = run.world.now
+    run.turn_until(lambda: run.is_over)
+    assert (run.error, run.world.now - begun <= GRACEFUL + 0.1, written(run.world)) == (None, True, [])
+
+
+@pytest.mark.parametrize("is_full", [True, False])
+def test_a_lost_host_is_seen_while_records_wait(is_full: bool) -> None:
+    """Another run may have begun: at once nothing more is sent, and what was is given up."""
+    run = begin(*[OK] * ROOM)
+    run.topics.are_known = is_full
+    run.hand_over(("a", rows(OK, OK)))
+    run.turn()
+    run.lose_host()
+    run.turn()
+    assert isinstance(run.error, HostLost)
+    assert (run.producer.is_closed, run.world.stored) == (True, {})
+
+
+def test_acknowledgements_are_taken_in_while_a_topic_is_looked_for() -> None:
+    """What was sent to others is stored meanwhile."""
+    run = begin(OK)
+    run.topics.are_known = False
+    run.hand_over(("b", rows(OK)))
+    run.turn()
+    run.producer.answer(T0, 1)
+    run.turn()
+    run.world.now += 3
+    run.turn()
+    assert run.world.stored == {"a": 1}
+
+
+# Refused for another record's sake ------------------------------------------------------------------------------
+
+
+def test_only_the_bad_record_of_a_request_is_skipped() -> None:
+    """The broker refuses requests whole; the records nothing is wrong with are sent again, in their order."""
+    run = begin(OK, BAD, OK, OK)
+    run.producer.answer(T0, 4)
+    drain(run)
+    assert (written(run.world), run.world.stored) == ([1, 3, 4], {"a": 4})
+    assert [place[0] for _, place in sorted(run.stage.told.items())] == ["t", None, "t", "t"]
+
+
+def test_what_was_written_behind_a_refused_record_comes_again_behind_it() -> None:
+    """Its last appearance is in order; a kill before that begins again at the refused record."""
+    run = begin(OK, BAD)
+    run.hand_over(("a", rows(OK, OK)), ("b", rows(OK)))
+    run.turn_until(lambda: run.producer.in_flight == 5)
+    run.producer.answer(T0, 2)  # refuses 1 for the sake of 2
+    run.producer.answer(T0, 9)
+    run.turn_until(lambda: len(run.producer.lines[T0]) == 3)
+    run.world.now += 3
+    run.turn()
+    assert (written(run.world), run.world.stored) == ([3, 4, 1], {"b": 1})
+    drain(run)
+    assert [record.number for record in run.world.log[T0] if record.source == "a"] == [3, 4, 1, 3, 4]
+    assert run.world.stored == {"a": 4, "b": 1}
+
+
+def test_records_that_wait_do_not_pass_those_that_are_sent_again() -> None:
+    """What was not sent yet goes behind them, once."""
+    run = begin(OK, BAD, OK, OK, OK, OK)
+    run.hand_over(("a", rows(OK, OK)))
+    run.turn_until(lambda: run.loop._outbox.is_blocked)
+    drain(run)
+    assert written(run.world) == [3, 4, 5, 6, 1, 3, 4, 5, 6, 7, 8]
+    assert run.world.stored == {"a": 8}
+
+
+def test_a_bad_record_fails_the_task_where_nothing_is_tolerated() -> None:
+    """With the reason of the bad record, not of those that were refused with it."""
+    run = begin(OK, OK, BAD, is_tolerant=False)
+    run.producer.answer(T0, 1)
+    run.producer.answer(T0, 9)
+    run.turn_until(lambda: run.is_over)
+    cause = run.error.__cause__ if run.error else None
+    assert isinstance(cause, KafkaError)
+    assert (cause.number, run.world.stored) == (87, {"a": 1})
+
+
+def test_a_record_there_was_no_room_for_is_sent_again() -> None:
+    """The bounds are kept before librdkafka's, so this is for the day they are not."""
+    run = begin(OK, CROWDED, OK)
+    drain(run)
+    assert (written(run.world)[-2:], run.world.stored) == ([2, 3], {"a": 3})
+
+
+# The end ----------------------------------------------------------------------------------------------------
+
+
+def test_an_error_while_draining_still_waits_and_commits() -> None:
+    """What is on its way when the last records fail is waited for and stored."""
+    run = begin(OK, OK, is_tolerant=False)
+    run.hand_over(("a", rows(OK, FAILING)))
+    run.loop.inbox.put("stop")
+    run.world.meanwhile = lambda: answer_all(run)
+    run.turn_until(lambda: run.is_over)
+    assert isinstance(run.error, ToleranceExceeded)
+    assert run.world.stored == {"a": 3}
+
+
+def test_a_stage_that_dies_while_draining_still_leaves_a_commit() -> None:
+    """The task fails with the stage's last words; what it had handed over before is stored."""
+    run = begin(OK, OK)
+    run.loop.inbox.put("stop")
+    run.turn()
+    run.die()
+    run.world.meanwhile = lambda: answer_all(run)
+    run.turn_until(lambda: run.is_over)
+    assert "killed by signal 9" in str(run.error)
+    assert run.world.stored == {"a": 2}
+
+
+def test_the_first_error_is_the_one_that_is_told(caplog: pytest.LogCaptureFixture) -> None:
+    """What goes wrong while a failed task waits for its last records is noted."""
+    run = begin(OK, OK, is_tolerant=False)
+    run.hand_over(("a", rows(FAILING)))
+    run.world.meanwhile = lambda: run.producer.expire(T0) if run.producer.lines.get(T0) else None
+    run.turn_until(lambda: run.is_over)
+    assert isinstance(run.error, ToleranceExceeded)
+    assert "its last records are not waited for" in caplog.text
+
+
+def test_a_failed_task_does_not_wait_for_ever() -> None:
+    """The broker is away: no longer than a commit may take."""
+    run = begin(OK, is_tolerant=False)
+    run.hand_over(("a", rows(FAILING)))
+    begun = run.world.now
+    run.turn_until(lambda: run.is_over)
+    assert run.world.now - begun <= FLUSH_TIMEOUT + 0.2
+    assert run.world.stored == {}
+
+
+def test_a_task_that_does_not_come_back_from_its_poll_is_cut_off(caplog: pytest.LogCaptureFixture) -> None:
+    """What it would return was never taken; what it returned before is stored."""
+    run = begin(OK)
+    run.producer.answer(T0, 1)
+    run.loop.inbox.put("stop")
+    run.loop.execute()
+    assert "cut off" in caplog.text
+    assert (run.world.stored, run.stage.is_stopped) == ({"a": 1}, False)
+
+
+def test_a_clean_stop_writes_and_stores_everything() -> None:
+    """Records that came before the task was held are part of it (invariant 8)."""
+    run = begin(OK, DROPPED, HUGE)
+    run.loop.inbox.put("stop")
+    run.hand_over(("a", rows(OK)))
+    run.world.meanwhile = lambda: answer_all(run)
+    run.loop.execute()
+    assert (written(run.world), run.world.stored, run.stage.is_stopped) == ([1, 4], {"a": 4}, True)
+
+
+def test_a_task_whose_stop_raises_is_stopped(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in Kafka Connect, what ``stop`` raises is noted: everything is stored by then."""
+    run = begin(OK)
+    run.loop.inbox.put("stop")
+    run.world.meanwhile = lambda: answer_all(run)
+
+    def fail(op: str, args: object = None, *, timeout: float | None = None) -> None:
+        raise ConnectError("cannot stop")
+
+    monkeypatch.setattr(run.stage, "call", fail)
+    run.loop.execute()
+    assert "stopped with an error: cannot stop" in caplog.text
+    assert run.world.stored == {"a": 1}
+
+
+# Storing ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mood", ["failing", "slow"])
+def test_positions_that_are_not_stored_are_kept(mood: str) -> None:
+    """A store that is away or late is asked again, with the newest position last."""
+    run = begin(OK)
+    run.link.mood = mood
+    run.producer.answer(T0, 1)
+    run.turn()
+    run.world.now += 3
+    run.turn()
+    run.link.mood = "well"
+    run.hand_over(("a", rows(OK)))
+    drain(run)
+    assert (run.world.stored, run.stage.commits) == ({"a": 2}, 1)
+
+
+def test_a_store_that_is_gone_with_its_host_stores_nothing() -> None:
+    """The loop learns of its host's end right after."""
+    run = begin(OK)
+    run.producer.answer(T0, 1)
+    run.link.is_lost = True
+    run.world.now += 3
+    run.turn()
+    run.lose_host()
+    run.turn()
+    assert isinstance(run.error, HostLost)
+    with pytest.raises(ChannelClosed):
+        run.link.status("RUNNING")
+
+
+# What a task hears of its records --------------------------------------------------------------------------------
+
+
+def test_a_task_hears_when_and_where_its_records_are_stored() -> None:
+    """Kafka's metadata has the timestamp a record is stored with."""
+    run = begin(OK, OK)
+    drain(run)
+    assert run.stage.told == {0: ["t", 0, 0, 1000], 1: ["t", 0, 1, 1001]}
+
+
+def test_a_task_does_not_hear_of_a_record_that_fails_it() -> None:
+    """Where nothing is tolerated a refused record is neither written nor skipped."""
+    run = begin(OK, HUGE, is_tolerant=False)
+    run.turn_until(lambda: run.is_over)
+    assert run.stage.told == {}
+
+
+# Rows ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_span_of_several_topics_is_sent_again_with_all_of_them() -> None:
+    """Rows of one polled batch may go to several topics, some of them not sent yet."""
+    world = World()
+    producer = WorldProducer(world)
+    outbox = Outbox("c-0", producer, None, is_tolerant=True)
+    records = world.poll("a", [("t", 0, OK), ("u", 0, OK), ("t", 0, BAD), *[("u", 0, OK)] * 5])
+    values = pa.array([json.dumps(record) for record in records])
+    offsets = pa.array([json.dumps({"number": record.number}) for record in records])
+    data = pa.RecordBatch.from_arrays([values, offsets], names=["value", "source_offset"])
+    batch = Batch("t", None, STRING_SCHEMA, data, {"source": "a"}, TimestampType.CREATE_TIME)
+    outbox.submit(batch, WorldPipeline().prepare(batch))
+    outbox.send()
+    assert producer.in_flight == 2
+    producer.answer(("t", 0), 2)
+    for _ in range(4):
+        outbox.collect(0)
+        outbox.send()
+        for place in list(producer.lines):
+            producer.answer(place, 9)
+    outbox.collect(0)
+    assert outbox.is_empty
+    assert {place: [each.number for each in log] for place, log in world.log.items()} == {
+        ("t", 0): [1],
+        ("u", 0): [2, 4, 5, 6, 7, 8],
+    }
+    assert outbox.positions.committable() == [({"source": "a"}, {"number": 8})]
+
+
+@pytest.mark.parametrize("is_tolerant", [True, False])
+def test_an_end_that_is_not_tolerated_comes_after_what_is_before_it(is_tolerant: bool) -> None:
+    """A timestamp that means nothing fails the task whatever is tolerated; the records before it are sent."""
+    run = Run(World(is_tolerant=is_tolerant))
+
+    class Pipeline(WorldPipeline):
+        """Finds something at the third row that cannot be sent, and failures around it."""
+
+        def prepare(self, batch: Batch) -> Prepared:
+            prepared = super().prepare(batch)
+            prepared.end = 2, ConnectError("Invalid record timestamp -2")
+            return prepared
+
+    run.loop._pipeline = Pipeline()
+    run.hand_over(("a", rows(OK, OK, OK, FAILING)))
+    run.world.meanwhile = lambda: answer_all(run)
+    run.turn_until(lambda: run.is_over)
+    assert str(run.error) == "Invalid record timestamp -2"
+    assert (written(run.world), run.world.stored) == ([1, 2], {"a": 2})
+
+
+def test_rows_are_picked_with_all_their_columns() -> None:
+    """Each keeps its key, partition, time and headers."""
+    values = pa.array([b"a", b"b", b"c"], pa.binary())
+    headers = [[("h", b"1")], [], [("h", b"3")]]
+    whole = Outgoing("t", values, values, np.arange(3, dtype=np.int32), np.arange(3), headers)
+    picked = whole.pick(np.array([True, False, True]))
+    assert (picked.value.to_pylist(), picked.key.to_pylist()) == ([b"a", b"c"], [b"a", b"c"])
+    assert (picked.partition.tolist(), picked.timestamp.tolist()) == ([0, 2], [0, 2])
+    assert picked.headers == [headers[0], headers[2]]
+    assert Outgoing("t", values).pick(np.array([False, True, False])) == Outgoing("t", values[1:2])

@@ -1,0 +1,203 @@
+"""The real source loop amid everything that may happen to it, in any order: its promises hold after every step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from tests.profile import machine_settings
+from tests.unit.runtime.source_world import BAD, CROWDED, DROPPED, FAILING, HUGE, OK, Record, Run, World
+
+PLACES = [("t", 0), ("t", 1), ("u", 0)]
+TOPICS = {topic for topic, _ in PLACES}
+
+sources = st.sampled_from(["a", "a", "a", "b", "b", None])
+plans = st.tuples(st.sampled_from(PLACES), st.sampled_from([OK] * 8 + [DROPPED, FAILING, BAD, BAD, HUGE, CROWDED]))
+parts = st.lists(st.tuples(sources, st.lists(plans, min_size=1, max_size=4)), min_size=1, max_size=2)
+acts = st.lists(st.integers(0, 99), max_size=4)
+
+
+class SourceMachine(RuleBasedStateMachine):
+    """Runs of one source task, one after the other, in a world that gets on with its own affairs."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.script: list[int] = []
+        self.checked: dict[str | None, int] = {}
+        self.told = 0
+
+    @initialize(is_tolerant=st.sampled_from([True, True, True, False]), wants_records=st.booleans())
+    def begin(self, is_tolerant: bool, wants_records: bool) -> None:
+        """Start the first run."""
+        self.world = World(is_tolerant=is_tolerant)
+        self.world.meanwhile = self.play
+        self.wants_records = wants_records
+        self.run = Run(self.world, wants_records=wants_records)
+
+    # What may happen at any time, also while the loop waits ---------------------------------------------------
+
+    def play(self) -> None:
+        """Let the next act of the script happen."""
+        if self.script:
+            number = self.script.pop()
+            happenings = self.happenings()
+            happenings[number % len(happenings)]()
+
+    def happenings(self) -> list[Callable[[], None]]:
+        """Return what may happen now, the likely more than once."""
+        run, producer = self.run, self.run.producer
+        busy = [place for place in PLACES if producer.lines.get(place)]
+        answers = [lambda place=place, most=most: producer.answer(place, most) for place in busy for most in (1, 2, 9)]
+        others: list[Callable[[], None]] = [
+            lambda: run.loop.inbox.put("pause"),
+            lambda: run.loop.inbox.put("resume"),
+            lambda: run.loop.inbox.put("stop"),
+            run.answer_hold,
+            lambda: setattr(run.link, "mood", "well"),
+            lambda: setattr(run.link, "mood", "failing"),
+            lambda: setattr(run.link, "mood", "slow"),
+            lambda: setattr(run.topics, "are_known", not run.topics.are_known),
+        ]
+        bad = [run.lose_host] if not run.link.is_lost else []
+        bad += [run.die] if run.stage.is_alive else []
+        if producer.failure is None:
+            bad += [lambda: producer.fail(reports_first=True), lambda: producer.fail(reports_first=False)]
+        odd = [lambda place=place: producer.write_unanswered(place) for place in busy]
+        odd += [lambda place=place: producer.expire(place) for place in busy[:1]]
+        return answers * 3 + others + odd + bad
+
+    # The rules ------------------------------------------------------------------------------------------------
+
+    @precondition(lambda self: not self.run.is_over and self.run.may_poll)
+    @rule(polled=parts)
+    def poll(self, polled: list[tuple[str | None, list[tuple[tuple[str, int], str]]]]) -> None:
+        """The task returns records."""
+        self.run.hand_over(*[(source, [(*place, fate) for place, fate in rows]) for source, rows in polled])
+
+    @precondition(lambda self: not self.run.is_over)
+    @rule(script=acts)
+    def turn(self, script: list[int]) -> None:
+        """The loop goes round, and things happen while it waits."""
+        self.script = script
+        self.run.turn()
+        self.script = []
+
+    @precondition(lambda self: not self.run.is_over)
+    @rule(number=st.integers(0, 99))
+    def happen(self, number: int) -> None:
+        """Something happens between two rounds."""
+        self.script = [number]
+        self.play()
+
+    @precondition(lambda self: not self.run.is_over and any(self.run.producer.lines.values()))
+    @rule(number=st.integers(0, 99), most=st.sampled_from([1, 2, 3, 9]))
+    def answer(self, number: int, most: int) -> None:
+        """The broker answers a request."""
+        busy = [place for place in PLACES if self.run.producer.lines.get(place)]
+        self.run.producer.answer(busy[number % len(busy)], most)
+
+    @precondition(lambda self: not self.run.is_over)
+    @rule()
+    def wait_for_a_commit(self) -> None:
+        """Time passes."""
+        self.world.now += 2.5
+
+    @rule(script=acts)
+    def restart(self, script: list[int]) -> None:
+        """The run is killed, unless it is over, and another one begins where the stored positions say."""
+        run = self.run
+        if not run.is_over:
+            for number in script:
+                busy = [place for place in PLACES if run.producer.lines.get(place)]
+                if busy:
+                    run.producer.answer(busy[number % len(busy)], 1 + number % 3)
+            run.kill()
+        self.world.mend()
+        self.told = 0
+        self.run = Run(self.world, wants_records=self.wants_records)
+
+    # The promises ---------------------------------------------------------------------------------------------
+
+    @invariant()
+    def no_position_passes_a_gap(self) -> None:
+        """Up to a stored position every record is written, filtered or tolerated for its own sake (2, 3)."""
+        if not hasattr(self, "world"):
+            return
+        written = {record[:2] for log in self.world.log.values() for record in log}
+        for source, position in self.world.stored.items():
+            for number in range(self.checked.get(source, 0) + 1, position + 1):
+                place = source, number
+                assert place in written or place in self.world.excused, f"{place} is lost, {position} is stored"
+            assert position >= self.checked.get(source, 0), "a position went back"
+            self.checked[source] = position
+
+    @invariant()
+    def order_holds_per_source_partition(self) -> None:
+        """By their last appearances the records up to a stored position come in order (4)."""
+        if not hasattr(self, "world"):
+            return
+        for log in self.world.log.values():
+            last: dict[str | None, list[int]] = {}
+            seen: set[Record] = set()
+            for record in reversed(log):
+                if record not in seen and record.number <= self.world.stored.get(record.source, 0):
+                    last.setdefault(record.source, []).append(record.number)
+                seen.add(record)
+            for numbers in last.values():
+                assert numbers == sorted(numbers, reverse=True), f"out of order: {numbers[::-1]}"
+
+    @invariant()
+    def a_task_is_told_the_truth(self) -> None:
+        """``commit_record`` comes once for a record, with the place it has, or without one when it has none."""
+        if not hasattr(self, "world"):
+            return
+        for number, place in list(self.run.stage.told.items())[self.told :]:
+            record = self.run.handed[number]
+            topic, partition, offset, timestamp = place
+            if topic is None:
+                assert record[:2] in self.world.excused, f"{record} was told as dropped"
+            else:
+                assert self.world.log[topic, partition][offset][:2] == record[:2]
+                assert timestamp == number + 1000
+        self.told = len(self.run.stage.told)
+
+    def teardown(self) -> None:
+        """When all goes well from now on, everything that was polled is written, stored and told."""
+        if not hasattr(self, "world"):
+            return
+        run, self.script = self.run, []
+        is_sound = run.stage.is_alive and not run.link.is_lost and run.producer.failure is None
+        if run.is_over or not is_sound or run.stage.hold is not None:
+            return
+        run.link.mood, run.topics.are_known = "well", True
+        self.world.meanwhile = self.answer_all
+        for _ in range(100):
+            if run.is_over or (run.loop._outbox.is_empty and run.loop.inbox.empty() and not run.loop._waiting):
+                break
+            self.answer_all()
+            run.turn()
+        run.loop.inbox.put("stop")
+        run.turn_until(lambda: False)
+        self.no_position_passes_a_gap()
+        self.order_holds_per_source_partition()
+        self.a_task_is_told_the_truth()
+        if run.error is not None:
+            assert not self.world.is_tolerant, f"failed although it tolerates: {run.error!r}"
+            return
+        for source in ("a", "b"):
+            assert self.world.stored.get(source, 0) == self.world.read.get(source, self.world.stored.get(source, 0))
+        if self.wants_records:
+            assert len(run.stage.told) == len(run.handed), "the task does not know of every record"
+
+    def answer_all(self) -> None:
+        """Let broker and stage answer everything."""
+        self.run.answer_hold()
+        for place in PLACES:
+            if self.run.producer.lines.get(place):
+                self.run.producer.answer(place, 3)
+
+
+TestSource = SourceMachine.TestCase
+TestSource.settings = machine_settings(steps=25)
