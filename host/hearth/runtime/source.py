@@ -347,7 +347,8 @@ class SourceLoop:
             raise
         except Exception as error:
             log.warning("%s: its last records are not waited for: %s", self._spec.name, error)
-        self._producer.close()
+        finally:
+            self._producer.close()
         try:
             self._commit()
         except Exception as error:

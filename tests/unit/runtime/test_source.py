@@ -258,6 +258,16 @@ def test_a_failed_task_does_not_wait_for_ever() -> None:
     assert run.world.stored == {}
 
 
+def test_a_failed_task_that_loses_its_host_gives_up_at_once() -> None:
+    """What it still had is not sent later, and nothing is stored."""
+    run = begin(OK, is_tolerant=False)
+    run.hand_over(("a", rows(FAILING)))
+    run.world.meanwhile = run.lose_host
+    run.turn_until(lambda: run.is_over)
+    assert isinstance(run.error, HostLost)
+    assert (run.producer.is_closed, run.world.stored) == (True, {})
+
+
 def test_a_task_that_does_not_come_back_from_its_poll_is_cut_off(caplog: pytest.LogCaptureFixture) -> None:
     """What it would return was never taken; what it returned before is stored."""
     run = begin(OK)

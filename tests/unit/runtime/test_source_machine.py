@@ -11,11 +11,11 @@ from tests.profile import machine_settings
 from tests.unit.runtime.source_world import BAD, CROWDED, DROPPED, FAILING, HUGE, OK, Record, Run, World
 
 PLACES = [("t", 0), ("t", 1), ("u", 0)]
-TOPICS = {topic for topic, _ in PLACES}
 
 sources = st.sampled_from(["a", "a", "a", "b", "b", None])
 plans = st.tuples(st.sampled_from(PLACES), st.sampled_from([OK] * 8 + [DROPPED, FAILING, BAD, BAD, HUGE, CROWDED]))
 parts = st.lists(st.tuples(sources, st.lists(plans, min_size=1, max_size=4)), min_size=1, max_size=2)
+Polled = tuple["str | None", list[tuple[tuple[str, int], str]]]
 acts = st.lists(st.integers(0, 99), max_size=4)
 
 
@@ -50,29 +50,29 @@ class SourceMachine(RuleBasedStateMachine):
         run, producer = self.run, self.run.producer
         busy = [place for place in PLACES if producer.lines.get(place)]
         answers = [lambda place=place, most=most: producer.answer(place, most) for place in busy for most in (1, 2, 9)]
-        others: list[Callable[[], None]] = [
+        moods = ["well", "well", "failing", "slow"]
+        usual: list[Callable[[], None]] = [
             lambda: run.loop.inbox.put("pause"),
             lambda: run.loop.inbox.put("resume"),
-            lambda: run.loop.inbox.put("stop"),
+            lambda: run.loop.inbox.put("resume"),
             run.answer_hold,
-            lambda: setattr(run.link, "mood", "well"),
-            lambda: setattr(run.link, "mood", "failing"),
-            lambda: setattr(run.link, "mood", "slow"),
             lambda: setattr(run.topics, "are_known", not run.topics.are_known),
+            *(lambda mood=mood: setattr(run.link, "mood", mood) for mood in moods),
         ]
-        bad = [run.lose_host] if not run.link.is_lost else []
+        bad: list[Callable[[], None]] = [lambda: run.loop.inbox.put("stop")]
+        bad += [run.lose_host] if not run.link.is_lost else []
         bad += [run.die] if run.stage.is_alive else []
         if producer.failure is None:
             bad += [lambda: producer.fail(reports_first=True), lambda: producer.fail(reports_first=False)]
         odd = [lambda place=place: producer.write_unanswered(place) for place in busy]
         odd += [lambda place=place: producer.expire(place) for place in busy[:1]]
-        return answers * 3 + others + odd + bad
+        return answers * 2 + usual * 3 + odd + bad
 
     # The rules ------------------------------------------------------------------------------------------------
 
     @precondition(lambda self: not self.run.is_over and self.run.may_poll)
     @rule(polled=parts)
-    def poll(self, polled: list[tuple[str | None, list[tuple[tuple[str, int], str]]]]) -> None:
+    def poll(self, polled: list[Polled]) -> None:
         """The task returns records."""
         self.run.hand_over(*[(source, [(*place, fate) for place, fate in rows]) for source, rows in polled])
 
@@ -83,6 +83,13 @@ class SourceMachine(RuleBasedStateMachine):
         self.script = script
         self.run.turn()
         self.script = []
+
+    @precondition(lambda self: not self.run.is_over and self.run.may_poll)
+    @rule(polled=parts, script=acts)
+    def poll_and_turn(self, polled: list[Polled], script: list[int]) -> None:
+        """The loop gets what the task returned."""
+        self.poll(polled)
+        self.turn(script)
 
     @precondition(lambda self: not self.run.is_over)
     @rule(number=st.integers(0, 99))
@@ -104,6 +111,7 @@ class SourceMachine(RuleBasedStateMachine):
         """Time passes."""
         self.world.now += 2.5
 
+    @precondition(lambda self: self.run.is_over or len(self.run.handed) > 5)
     @rule(script=acts)
     def restart(self, script: list[int]) -> None:
         """The run is killed, unless it is over, and another one begins where the stored positions say."""
