@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import repeat
@@ -14,6 +15,8 @@ import pyarrow as pa
 from hearth.runtime.kafka.library import (
     ERR_AUTHENTICATION,
     ERR_FATAL,
+    ERR_INVALID_DIFFERENT_RECORD,
+    ERR_MSG_SIZE_TOO_LARGE,
     ERR_SSL,
     EVENT_DELIVERY,
     EVENT_ERROR,
@@ -27,11 +30,16 @@ from hearth.runtime.kafka.library import (
 )
 from hearth.runtime.kafka.memory import content_size, locate, messages
 
+log = logging.getLogger(__name__)
+
 MOST_MESSAGES = 20_000
 """Most records on their way; librdkafka needs about 300 bytes for each."""
 
 DEFAULT_KBYTES = 32_768
 """Most kilobytes on their way, as Java's ``buffer.memory``."""
+
+DEFAULT_BATCH_BYTES = "1000000"
+"""librdkafka's own ``batch.size``."""
 
 _PARTITION_FLAG = 0x8  # RD_KAFKA_MSG_F_PARTITION: the partition stands in each message
 _PURGE_ALL = 0x1 | 0x2 | 0x4
@@ -108,12 +116,14 @@ class Producer:
         self._most_bytes = kbytes * 1024
         # The bounds are kept here: librdkafka refuses single messages of a batch when full, which breaks their order.
         limits = {"queue.buffering.max.messages": "0", "queue.buffering.max.kbytes": "2097151"}
+        self._config = {"batch.size": DEFAULT_BATCH_BYTES, **config, **limits}
+        self._batch_bytes = int(self._config["batch.size"])
+        self._is_batch_too_large = False
         self._library = library()
-        configuration = new_configuration({**config, **limits})
-        self._library.conf_set_events(configuration, EVENT_DELIVERY | EVENT_ERROR)
-        self._client: int | None = new_client(PRODUCER, configuration)
-        self._queue = self._library.queue_get_main(self._client)
+        self._client: int | None = None
+        self._queue = 0
         self._topics: dict[str, int] = {}
+        self._open()
         self._failure: KafkaError | None = None
         self._has_worked = False
         self._messages = 0
@@ -136,6 +146,8 @@ class Producer:
 
         Returns the rows that librdkafka refuses for good (too large, no such partition); they are not on their way.
         """
+        if self._is_batch_too_large and self._messages == 0:
+            self._shrink()
         if outgoing.headers is None and outgoing.timestamp is None:
             errors = self._send_batch(outgoing, sequence)
         else:
@@ -183,6 +195,21 @@ class Producer:
             self._library.topic_destroy(topic)
         self._library.queue_destroy(self._queue)
         self._library.destroy_flags(client, 0)
+
+    def _open(self) -> None:
+        configuration = new_configuration({**self._config, "batch.size": str(self._batch_bytes)})
+        self._library.conf_set_events(configuration, EVENT_DELIVERY | EVENT_ERROR)
+        self._client = new_client(PRODUCER, configuration)
+        self._queue = self._library.queue_get_main(self._client)
+        self._topics = {}
+
+    def _shrink(self) -> None:
+        """Go on with requests of half the size: Java splits one that is too large for its topic, librdkafka cannot."""
+        self.close()
+        self._batch_bytes = max(1, self._batch_bytes // 2)
+        self._is_batch_too_large = False
+        log.warning("a topic takes no requests as large as batch.size, which is %d from now on", self._batch_bytes)
+        self._open()
 
     def _send_batch(self, outgoing: Outgoing, sequence: Any) -> Any:
         count = len(outgoing.value)
@@ -256,7 +283,16 @@ class Producer:
         if self._messages == 0:
             self._bytes = 0
         timestamps = self._timestamps(pointers) if self.wants_timestamps else None
-        return Delivery(rows["opaque"], rows["error"], rows["partition"], rows["offset"], timestamps)
+        return Delivery(rows["opaque"], self._errors(rows), rows["partition"], rows["offset"], timestamps)
+
+    def _errors(self, rows: Any) -> Any:
+        """Return the errors of rows; one that was too large together with others is refused for their sake."""
+        errors = rows["error"]
+        if not (errors == ERR_MSG_SIZE_TOO_LARGE).any():
+            return errors
+        may_fit = (errors == ERR_MSG_SIZE_TOO_LARGE) & (rows["value_size"] + rows["key_size"] < self._batch_bytes)
+        self._is_batch_too_large = self._batch_bytes > 1 and bool(may_fit.any())
+        return np.where(may_fit, ERR_INVALID_DIFFERENT_RECORD, errors) if self._is_batch_too_large else errors
 
     def _timestamps(self, pointers: Any) -> Any:
         stamps = map(self._library.message_timestamp, pointers.tolist(), repeat(None))

@@ -291,6 +291,24 @@ def test_one_bad_record_has_its_request_refused(open_producer: Open, new_topic: 
     }
 
 
+def test_a_request_too_large_for_its_topic_is_made_smaller(
+    open_producer: Open, new_topic: NewTopic, read: Read
+) -> None:
+    """Java splits it; here its rows are sent again in smaller ones, and only the row that is too large is refused."""
+    topic = new_topic(**{"max.message.bytes": "2000"})
+    producer = open_producer(enable_idempotence="true", batch_size="20000", linger_ms="20")
+    values = [b"%03d" % row * 30 for row in range(100)]
+    values[50] = b"x" * 3000
+    left, refused = list(range(100)), []
+    while left:
+        send(producer, Outgoing(topic, binary(*[values[row] for row in left])), np.array(left))
+        errors = {number: error for number, (error, _, _) in outcome(finish(producer)).items()}
+        left = [number for number in sorted(errors) if errors[number] == ERR_INVALID_DIFFERENT_RECORD]
+        refused += [number for number, error in errors.items() if error == TOO_LARGE]
+    assert refused == [50]
+    assert sorted(each.value or b"" for each in read(topic, 99)) == sorted(values[:50] + values[51:])
+
+
 def test_log_append_time_is_told(open_producer: Open, new_topic: NewTopic, read: Read) -> None:
     """A record's timestamp is what its topic makes it."""
     topic, producer = new_topic(**{"message.timestamp.type": "LogAppendTime"}), open_producer()
