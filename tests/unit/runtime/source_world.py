@@ -255,10 +255,16 @@ def _delivery(rows: list[tuple[int, int, int, int]]) -> Delivery:
 
 
 class WorldPipeline:
-    """Converts what the test's source made."""
+    """Converts what the test's source made; plugins take their time, and nobody waits for them once a host is lost."""
+
+    def __init__(self, world: World, link: WorldLink | None = None) -> None:
+        self._world, self._link = world, link
 
     def prepare(self, batch: Batch) -> Prepared:
         """Return what is to be sent of a batch, by topic."""
+        self._world.pass_time(0.01)
+        if self._link is not None and self._link.is_lost:
+            raise HostLost("the link to the host is gone")
         records = [Record(*json.loads(text)) for text in batch.column("value").to_pylist()]
         failures = [_failure(row) for row, record in enumerate(records) if record.fate == FAILING]
         outgoing = []
@@ -281,7 +287,10 @@ def _failure(row: int) -> Failure:
 class WorldStage:
     """A stage whose task is played by the test."""
 
-    def __init__(self, *, wants_records: bool) -> None:
+    def __init__(self, world: World, *, wants_records: bool) -> None:
+        self._world = world
+        self.end_by = float("inf")
+        """When a task that was told to stop must have come to its end."""
         self.is_alive = True
         self.credit = 0
         self.is_held = False
@@ -302,7 +311,7 @@ class WorldStage:
         self._check()
         answer: Future[Reply] = Future()
         if op == "source.hold":
-            self.hold = answer
+            self.hold, self.end_by = answer, self._world.now + GRACEFUL
         else:
             answer.set_result(Reply())
         return answer
@@ -386,7 +395,7 @@ class Run:
         self.world = world
         world.read = {}
         self.producer, self.link, self.topics = WorldProducer(world), WorldLink(world), WorldTopics()
-        self.stage = WorldStage(wants_records=wants_records)
+        self.stage = WorldStage(world, wants_records=wants_records)
         self.handed: list[Record] = []
         self.is_over = False
         self.error: Exception | None = None
@@ -396,7 +405,7 @@ class Run:
         self.loop = SourceLoop(
             spec, settings, self.link, self.producer, self.topics, WorldInbox(world), lambda: world.now
         )
-        self.loop.start(self.stage, WorldPipeline(), [])
+        self.loop.start(self.stage, WorldPipeline(world, self.link), [])
 
     @property
     def may_poll(self) -> bool:
@@ -443,6 +452,7 @@ class Run:
     def turn(self) -> None:
         """Let the loop do what it can do now."""
         self.producer.is_forbidden = self.link.is_lost
+        must_end = self.link.is_lost or self.world.now >= self.stage.end_by
         try:
             self.is_over = not self.loop.turn()
         except Violation as violation:
@@ -451,6 +461,8 @@ class Run:
             self.error, self.is_over = error, True
         if self.is_over:
             assert self.producer.is_closed, "the producer outlived its loop"
+        else:
+            assert not must_end, "the loop goes on although its host is lost or the time of its stop is over"
 
     def turn_until(self, is_reached: Callable[[], bool], most: int = 200) -> None:
         """Let the loop go on until something is so, or it ended."""
