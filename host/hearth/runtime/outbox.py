@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
@@ -62,6 +63,24 @@ class Topics(Protocol):
         """Return whether the topic is there; it is looked for, or made, until a later call returns true."""
 
 
+@dataclass
+class _Held:
+    """The rows of a span as they were submitted, by topic, and those of them that were sent again last.
+
+    The producer reads both in place.
+    """
+
+    submitted: list[tuple[Outgoing, Any]]
+    again: list[tuple[Outgoing, Any]] = field(default_factory=list)
+
+    def pick(self, first: int, sequence: Any) -> list[tuple[Outgoing, Any]]:
+        """Return the rows that have these numbers, and hold them; nothing else of them is on its way."""
+        numbered = ((outgoing, first + rows.astype(np.int64)) for outgoing, rows in self.submitted)
+        masked = ((outgoing, numbers, np.isin(numbers, sequence)) for outgoing, numbers in numbered)
+        self.again = [(outgoing.pick(mask), numbers[mask]) for outgoing, numbers, mask in masked if mask.any()]
+        return self.again
+
+
 class Outbox:
     """Sends the records of a source in their order and knows when each is done.
 
@@ -104,7 +123,7 @@ class Outbox:
             written[rows] = True
         offsets = origin.column("source_offset")
         offsets = pa.nulls(count, pa.string()) if offsets is None else offsets
-        first = self.positions.submit(origin.source_partition, offsets, written, prepared.outgoing)
+        first = self.positions.submit(origin.source_partition, offsets, written, _Held(prepared.outgoing))
         self._tell_undelivered(first + np.flatnonzero(~written))
         for outgoing, rows in prepared.outgoing:
             if len(rows):
@@ -144,7 +163,7 @@ class Outbox:
         self._refused = []
         numbers = np.concatenate([sequence for _, _, sequence in recalled])
         others = [each for each in self._line if not np.isin(each[1][0], numbers)]
-        self._line = deque(part for each in recalled for part in _parts(*each))
+        self._line = deque(part for first, held, sequence in recalled for part in held.pick(first, sequence))
         self._line += others
         log.info("%s: %d records are sent again, because of others that were refused", self._task, len(numbers))
 
@@ -195,13 +214,3 @@ class Outbox:
         for number in sequence.tolist():
             self._untold.pop(number, None)
         self._tell([[number, None, None, None, None] for number in sequence.tolist()])
-
-
-def _parts(first: int, held: Any, sequence: Any) -> list[tuple[Outgoing, Any]]:
-    """Return the rows of a span that have these numbers, by topic, and have the span hold them instead.
-
-    The producer reads them in place, as it did the first time.
-    """
-    kept = ((outgoing, rows, np.isin(first + rows.astype(np.int64), sequence)) for outgoing, rows in held)
-    held[:] = [(outgoing.pick(mask), rows[mask]) for outgoing, rows, mask in kept if mask.any()]
-    return [(outgoing, first + rows.astype(np.int64)) for outgoing, rows in held]

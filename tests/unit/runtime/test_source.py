@@ -211,6 +211,16 @@ def test_a_record_there_was_no_room_for_is_sent_again() -> None:
     assert (written(run.world)[-2:], run.world.stored) == ([2, 3], {"a": 3})
 
 
+def test_records_are_sent_again_more_than_once() -> None:
+    """Each time all of them that follow, also those that were not among the last."""
+    run = Run(World())
+    run.hand_over(("a", [("u", 0, CROWDED), ("t", 0, OK), ("t", 0, CROWDED)]))
+    run.world.meanwhile = lambda: answer_all(run)
+    run.turn_until(lambda: run.loop._outbox.is_empty and not run.loop._waiting)
+    drain(run)
+    assert (written(run.world), run.world.stored) == ([2, 3, 2, 3], {"a": 3})
+
+
 # The end ----------------------------------------------------------------------------------------------------
 
 
