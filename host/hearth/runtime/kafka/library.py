@@ -115,6 +115,8 @@ class MetadataStruct(ctypes.Structure):
 TopicPartitionList = ctypes.POINTER(TopicPartitionListStruct)
 RebalanceCallback = ctypes.CFUNCTYPE(None, c_void_p, c_int, TopicPartitionList, c_void_p)
 ErrorCallback = ctypes.CFUNCTYPE(None, c_void_p, c_int, c_char_p, c_void_p)
+StartCallback = ctypes.CFUNCTYPE(c_int, c_void_p, c_void_p, c_void_p, c_void_p, c_size_t)
+SendCallback = ctypes.CFUNCTYPE(c_int, c_void_p, c_void_p, c_void_p)
 LogCallback = ctypes.CFUNCTYPE(None, c_void_p, c_int, c_char_p, c_char_p)
 
 _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
@@ -125,6 +127,8 @@ _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "conf_set_events": (None, [c_void_p, c_int]),
     "conf_set_rebalance_cb": (None, [c_void_p, RebalanceCallback]),
     "conf_set_error_cb": (None, [c_void_p, ErrorCallback]),
+    "conf_interceptor_add_on_new": (c_int, [c_void_p, c_char_p, StartCallback, c_void_p]),
+    "interceptor_add_on_send": (c_int, [c_void_p, c_char_p, SendCallback, c_void_p]),
     "conf_set_log_cb": (None, [c_void_p, LogCallback]),
     "new": (c_void_p, [c_int, c_void_p, c_char_p, c_size_t]),
     "destroy_flags": (None, [c_void_p, c_int]),

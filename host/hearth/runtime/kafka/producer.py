@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from hearth.runtime.kafka.interceptor import ZERO, can_write_zero, write_zero
 from hearth.runtime.kafka.library import (
     ERR_AUTHENTICATION,
     ERR_FATAL,
@@ -119,6 +120,7 @@ class Producer:
         self._config = {"batch.size": DEFAULT_BATCH_BYTES, **config, **limits}
         self._batch_bytes = int(self._config["batch.size"])
         self._is_batch_too_large = False
+        self._writes_zero = False
         self._library = library()
         self._client: int | None = None
         self._queue = 0
@@ -138,6 +140,8 @@ class Producer:
         """Return whether the rows fit beside what is on its way; an idle producer takes any batch."""
         if self._messages == 0:
             return True
+        if self._must_write_zero(outgoing):
+            return False
         fits = self._messages + len(outgoing.value) <= self._most_messages
         return fits and self._bytes + outgoing.size <= self._most_bytes
 
@@ -146,8 +150,8 @@ class Producer:
 
         Returns the rows that librdkafka refuses for good (too large, no such partition); they are not on their way.
         """
-        if self._is_batch_too_large and self._messages == 0:
-            self._shrink()
+        if self._messages == 0:
+            self._adapt(outgoing)
         if outgoing.headers is None and outgoing.timestamp is None:
             errors = self._send_batch(outgoing, sequence)
         else:
@@ -199,17 +203,29 @@ class Producer:
     def _open(self) -> None:
         configuration = new_configuration({**self._config, "batch.size": str(self._batch_bytes)})
         self._library.conf_set_events(configuration, EVENT_DELIVERY | EVENT_ERROR)
+        if self._writes_zero:
+            write_zero(configuration)
         self._client = new_client(PRODUCER, configuration)
         self._queue = self._library.queue_get_main(self._client)
         self._topics = {}
 
-    def _shrink(self) -> None:
-        """Go on with requests of half the size: Java splits one that is too large for its topic, librdkafka cannot."""
+    def _adapt(self, outgoing: Outgoing) -> None:
+        """Go on with another client where this one cannot do what is needed; nothing is on its way."""
+        must_write_zero = self._must_write_zero(outgoing)
+        if not (self._is_batch_too_large or must_write_zero):
+            return
         self.close()
-        self._batch_bytes = max(1, self._batch_bytes // 2)
-        self._is_batch_too_large = False
-        log.warning("a topic takes no requests as large as batch.size, which is %d from now on", self._batch_bytes)
+        if self._is_batch_too_large:  # Java splits it, librdkafka cannot
+            self._batch_bytes = max(1, self._batch_bytes // 2)
+            self._is_batch_too_large = False
+            log.warning("a topic takes no requests as large as batch.size, which is %d from now on", self._batch_bytes)
+        self._writes_zero = self._writes_zero or must_write_zero
         self._open()
+
+    def _must_write_zero(self, outgoing: Outgoing) -> bool:
+        if self._writes_zero or outgoing.timestamp is None:
+            return False
+        return bool((outgoing.timestamp == 0).any()) and can_write_zero()
 
     def _send_batch(self, outgoing: Outgoing, sequence: Any) -> Any:
         count = len(outgoing.value)
@@ -245,13 +261,18 @@ class Producer:
         if outgoing.key is not None:
             columns.append((_KEY, *locate(outgoing.key)))
         if outgoing.timestamp is not None:
-            columns.append((_TIMESTAMP, _stamps(outgoing.timestamp), 0))
+            columns.append((_TIMESTAMP, self._stamps(outgoing.timestamp), 0))
         units = np.zeros((count, len(columns)), _VU)
         for index, (kind, a, b) in enumerate(columns):
             units["kind"][:, index] = kind
             units["a"][:, index] = a
             units["b"][:, index] = b
         return units
+
+    def _stamps(self, timestamps: Any) -> Any:
+        """Return timestamps as librdkafka takes them: 0 is its clock, so that the begin of 1970 needs another word."""
+        begin = ZERO if self._writes_zero else 1
+        return np.where(timestamps == 0, begin, np.where(timestamps < 0, 0, timestamps))
 
     def _send_with_headers(self, units: Any, headers: Sequence[Sequence[Header]]) -> Any:
         errors = []
@@ -320,11 +341,6 @@ def is_refusal(number: int, reason: str, *, has_worked: bool) -> bool:
     if "Failed to acquire SASL OAUTHBEARER token" in reason:
         return not has_worked
     return "handshake failed: Local:" not in reason and "Disconnected:" not in reason
-
-
-def _stamps(timestamps: Any) -> Any:
-    """Return timestamps as librdkafka takes them, whose 0 is its clock: the first moment it can send is 1."""
-    return np.where(timestamps < 0, 0, np.maximum(timestamps, 1))
 
 
 def _numbers(errors: Any) -> Any:

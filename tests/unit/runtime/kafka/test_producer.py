@@ -137,10 +137,7 @@ def test_ten_thousand_rows_keep_their_order(
 
 
 def test_timestamps_are_kept(open_producer: Open, new_topic: NewTopic, read: Read) -> None:
-    """A row's own time is written; -1 leaves it to the producer's clock.
-
-    librdkafka's word for its clock is 0, so the begin of 1970 is written as the millisecond after.
-    """
+    """A row's own time is written, also the begin of 1970; -1 leaves it to the producer's clock."""
     topic, producer = new_topic(), open_producer()
     before = int(time.time() * 1000)
     producer.wants_timestamps, times = True, np.array([12345, -1, 99, 0])
@@ -151,12 +148,44 @@ def test_timestamps_are_kept(open_producer: Open, new_topic: NewTopic, read: Rea
     )
     stamps = {number: at for each in finish(producer) for number, at in zip(each.sequence, each.timestamp)}
     first, second, third, fourth = read(topic, 4)
-    assert [stamps[number] for number in range(4)] == [each.timestamp[1] for each in (first, second, third, fourth)]
-    assert fourth.timestamp == (1, 1)
     create_time = 1
+    assert [stamps[number] for number in range(4)] == [each.timestamp[1] for each in (first, second, third, fourth)]
+    assert fourth.timestamp == (create_time, 0)
     assert (first.timestamp, third.timestamp) == ((create_time, 12345), (create_time, 99))
     assert before <= second.timestamp[1] <= int(time.time() * 1000)
     assert [(each.key, each.value) for each in (first, second, third)] == [(b"k", b"a"), (None, None), (b"", b"")]
+
+
+def test_the_begin_of_1970_comes_behind_what_is_on_its_way(
+    open_producer: Open, new_topic: NewTopic, read: Read
+) -> None:
+    """Only another client can write it, which must not overtake the first; rows of later keep their order, too."""
+    topic, producer = new_topic(), open_producer(enable_idempotence="true")
+    zero = Outgoing(topic, binary(b"b", b"c"), timestamp=np.array([0, 7]), headers=[[("h", b"1")], []])
+    send(producer, Outgoing(topic, binary(b"a")), numbers(1))
+    assert not producer.has_room(zero)
+    finish(producer)
+    assert producer.has_room(zero)
+    send(producer, zero, numbers(2, 1))
+    assert producer.has_room(zero)
+    send(producer, zero, numbers(2, 3))
+    send(producer, Outgoing(topic, binary(b"d")), numbers(1, 5))
+    finish(producer)
+    messages = read(topic, 6)
+    assert [each.value for each in messages] == [b"a", b"b", b"c", b"b", b"c", b"d"]
+    assert [each.timestamp[1] for each in messages[1:5]] == [0, 7, 0, 7]
+    assert messages[1].headers == [("h", b"1")]
+
+
+def test_a_librdkafka_that_is_not_known_writes_the_millisecond_after(
+    open_producer: Open, new_topic: NewTopic, read: Read, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where a message keeps its timestamp is known for some versions only."""
+    monkeypatch.setattr("hearth.runtime.kafka.producer.can_write_zero", lambda: False)
+    topic, producer = new_topic(), open_producer()
+    send(producer, Outgoing(topic, binary(b"a"), timestamp=np.array([0])), numbers(1))
+    finish(producer)
+    assert read(topic, 1)[0].timestamp[1] == 1
 
 
 def test_headers_are_kept(open_producer: Open, new_topic: NewTopic, read: Read) -> None:
