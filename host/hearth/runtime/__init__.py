@@ -2,7 +2,8 @@
 
 ``task`` begins and ends a run. ``source`` and ``sink`` are the two loops; each reads top to bottom. Between the task's
 stage process and Kafka lies the ``pipeline``: transformations and converters, each in the ``place`` its environment
-asks for. ``position`` decides which source offsets may be committed, ``tolerance`` what becomes of a record that
-fails, ``subscription`` what a sink reads and ``topic`` how a source's topics come to be; ``link`` joins the task to
-its host, ``kafka`` moves columns in and out of the broker.
+asks for. The ``outbox`` sends what a source returned, in order, and ``position`` decides which source offsets may be
+committed; ``tolerance`` decides what becomes of a record that fails, ``subscription`` what a sink reads and ``topic``
+how a source's topics come to be; ``link`` joins the task to its host, ``kafka`` moves columns in and out of the
+broker.
 """
