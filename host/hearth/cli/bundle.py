@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import signal
+import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 
 from hearth.cli.table import echo_table
+from hearth.foundation.terminal import printable
 
 if TYPE_CHECKING:
     from hearth.packaging import Check
@@ -58,6 +61,7 @@ def verify(location: Path, as_json: bool) -> int:
     """
     from hearth.packaging.verify import verify as check
 
+    signal.signal(signal.SIGTERM, _leave)
     checks = check(location)
     if as_json:
         _echo_json(location, checks)
@@ -67,6 +71,11 @@ def verify(location: Path, as_json: bool) -> int:
     if not failed:
         return 0
     return BAD_ENVIRONMENT if all(each.is_environment for each in failed) else BAD_BUNDLE
+
+
+def _leave(number: int, frame: object) -> NoReturn:
+    """End as an exception does, so that what was made for the check alone is removed."""
+    sys.exit(128 + number)
 
 
 def _echo_json(location: Path, checks: list[Check]) -> None:
@@ -81,7 +90,7 @@ def _echo_json(location: Path, checks: list[Check]) -> None:
         for each in checks
     ]
     ok = all(each.is_ok for each in checks)
-    click.echo(json.dumps({"bundle": str(location), "ok": ok, "checks": rows}, indent=1, ensure_ascii=False))
+    click.echo(json.dumps({"bundle": str(location), "ok": ok, "checks": rows}, indent=1))
 
 
 def _echo_table(checks: list[Check]) -> None:
@@ -89,4 +98,4 @@ def _echo_table(checks: list[Check]) -> None:
     echo_table(("CHECK", "RESULT", "OF", "DETAIL"), rows)
     for each in checks:
         if not each.is_ok and each.hint:
-            click.echo(f"hint: {each.hint}", err=True)
+            click.echo(f"hint: {printable(each.hint)}", err=True)

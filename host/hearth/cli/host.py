@@ -11,6 +11,7 @@ from pathlib import Path
 import hearth
 from hearth.discovery import Catalogue, discover, split_plugin_path
 from hearth.foundation.directory import cache_directory
+from hearth.foundation.terminal import printable
 from hearth.herder.cluster import ClusterLookup
 from hearth.herder.crew import Crew
 from hearth.herder.herder import Herder
@@ -115,7 +116,8 @@ class StandaloneHost:
 
     def _warn_of_rejected(self, catalogue: Catalogue) -> None:
         for each in catalogue.rejected:
-            log.warning("plugin.path: %s is left out: %s (%s)", each.location, each.reason, each.hint)
+            text = f"plugin.path: {each.location} is left out: {each.reason} ({each.hint})"
+            log.warning("%s", printable(text, keep=""))
 
 
 def _find_java() -> None:

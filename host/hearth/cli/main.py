@@ -11,6 +11,7 @@ from enum import IntEnum
 import click
 
 from hearth import __version__
+from hearth.foundation.terminal import printable
 from hearth_api.errors import ConfigError, ConnectError, NotFoundError
 
 COMMANDS = {
@@ -72,7 +73,7 @@ def exit_code(error: ConnectError) -> ExitCode:
 
 def describe(error: ConnectError) -> str:
     """Return what the user reads: the fact, then the remedy where there is one."""
-    return f"error: {error}" + (f"\nhint: {error.hint}" if error.hint else "")
+    return printable(f"error: {error}" + (f"\nhint: {error.hint}" if error.hint else ""))
 
 
 def run(arguments: Sequence[str] | None = None) -> int:

@@ -10,6 +10,7 @@ import click
 
 from hearth.cli.table import echo_table
 from hearth.discovery import Plugin, PluginType, Rejected, discover, split_plugin_path
+from hearth.foundation.terminal import printable
 from hearth_api import ConfigError
 
 if TYPE_CHECKING:
@@ -153,11 +154,13 @@ def _echo_rejected(rejected: tuple[Rejected, ...], as_json: bool) -> None:
 
 def _echo_reasons(rejected: tuple[Rejected, ...], to_stderr: bool) -> None:
     for each in rejected:
-        click.echo(f"\nrejected: {each.location}\n  reason: {each.reason}\n  hint:   {each.hint}", err=to_stderr)
+        location = printable(each.location, keep="")
+        text = f"\nrejected: {location}\n  reason: {each.reason}\n  hint:   {each.hint}"
+        click.echo(printable(text), err=to_stderr)
 
 
 def _echo_json(value: object) -> None:
-    click.echo(json.dumps(value, indent=1, ensure_ascii=False))
+    click.echo(json.dumps(value, indent=1))  # escaped: names of files hold anything
 
 
 def _echo_plugin(plugin: Plugin, description: Description) -> None:
@@ -170,7 +173,7 @@ def _echo_plugin(plugin: Plugin, description: Description) -> None:
         "python": plugin.python,
     }
     for name, value in facts.items():
-        click.echo(f"{name + ':':<10}{value}")
+        click.echo(f"{name + ':':<10}{printable(value, keep='')}")
     click.echo()
     if not description.config:
         click.echo("no configuration keys of its own")

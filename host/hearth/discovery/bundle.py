@@ -8,24 +8,25 @@ have, is stepped through.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
-import zipfile
-import zlib
+import os
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from pathlib import Path
 from typing import IO
 
+from hearth.discovery.archive import ZipTree
 from hearth.discovery.failure import COPY_AGAIN, BundleError
+from hearth.discovery.limit import MAX_MANIFEST, MAX_PLUGINS, MAX_WHEELS
 from hearth.discovery.manifest import MANIFEST, Manifest
-from hearth.discovery.metadata import Facts, distribution_folders, read_facts
+from hearth.discovery.metadata import Facts, distribution_folders, read_facts, too_many_plugins
 from hearth.discovery.plugin import Declaration
-from hearth.discovery.tree import Opener, Tree, ZipTree, check_path
+from hearth.discovery.tree import Opener, Tree, blocks, check_path, reading
 from hearth.discovery.version import version_key
 
-_BLOCK = 1 << 20
 _OTHER_FORMS = {
     ".jar": ("it holds Java archives", "Hearth runs Python plugins; Java connectors stay with Java Connect"),
     ".zip": ("it holds archives one level too deep", "name this directory in plugin.path, or move them up"),
@@ -61,6 +62,13 @@ class Bundle:
     hashes: dict[str, str] | None = field(compare=False, repr=False)
     """Path to SHA-256 of each file as packed; ``None`` when nobody wrote them down."""
     opener: Opener = field(compare=False, repr=False)
+    stamp: int = field(default=0, repr=False)
+    """What tells the files of the bundle from others that lie at its location later."""
+
+    @property
+    def is_current(self) -> bool:
+        """Return whether what was read is still what lies there."""
+        return self.stamp == stamp_of(self.location)
 
     @property
     def is_site(self) -> bool:
@@ -81,7 +89,7 @@ class Bundle:
             for path in self._files(tree):
                 relative = path[len(self.top) :].lstrip("/")
                 known = None if self.hashes is None else self.hashes.get(relative)
-                digest.update(f"{relative} {known or _hash(tree, path)}\n".encode())
+                digest.update(os.fsencode(f"{relative} {known or _hash(tree, path)}\n"))
         return digest.hexdigest()
 
     def _files(self, tree: Tree) -> list[str]:
@@ -91,7 +99,8 @@ class Bundle:
     def unpack(self, target: Path) -> None:
         """Copy the wheels, or the packages of a site layout, into ``target``.
 
-        Raises ``BundleError`` when a file's content is not what the manifest says, or cannot be read whole.
+        Raises ``BundleError`` when a file's content is not what the manifest says, or cannot be read whole, and for a
+        wheel that would unpack to more than it may.
         """
         with self.opener() as tree:
             for path in self._files(tree):
@@ -100,28 +109,73 @@ class Bundle:
                 found = _copy(tree, path, target / check_path(name))
                 if self.hashes is not None and self.hashes.get(relative) != found:
                     raise BundleError(f"{path} is not the file that was packed", hint=COPY_AGAIN)
+                if self.layout is Layout.WHEELS:
+                    with _of_wheel(path), ZipTree(target / name):
+                        pass
 
 
 def read_bundle(location: Path, opener: Opener) -> Bundle:
     """Read the bundle at ``location``; raises ``BundleError`` with the reason when it is none."""
+    stamp = stamp_of(location)  # first: what changes while it is being read is read again
     with opener() as tree:
-        top = _top(tree)
-        files, _ = tree.children(top)
-        if _join(top, MANIFEST) in files:
-            return _packed(location, opener, tree, top)
-        wheels = list(wheels_of(tree, top)) if not distribution_folders(tree, top) else []
-        if wheels:
-            facts = [fact for wheel in wheels for fact in _wheel_facts(tree, wheel)]
-            return _described(location, opener, top, Layout.WHEELS, facts)
-        facts = [read_facts(tree, folder) for folder in distribution_folders(tree, top)]
-        if not facts:
-            raise _nothing(tree, top)
+        return replace(_read(location, opener, tree), stamp=stamp)
+
+
+def _read(location: Path, opener: Opener, tree: Tree) -> Bundle:
+    top = _top(tree)
+    if _join(top, MANIFEST) in tree.children(top)[0]:
+        return _packed(location, opener, tree, top)
+    folders = distribution_folders(tree, top)
+    if folders:
+        facts = _gathered(read_facts(tree, folder) for folder in folders)
         return _described(location, opener, top, Layout.SITE, facts)
+    wheels = list(wheels_of(tree, top))
+    if not wheels:
+        raise _nothing(tree, top)
+    facts = _gathered(fact for wheel in wheels for fact in _wheel_facts(tree, wheel))
+    return _described(location, opener, top, Layout.WHEELS, facts)
 
 
-def wheels_of(tree: Tree, top: str) -> Iterable[str]:
+def stamp_of(location: Path) -> int:
+    """Return what changes when another file takes the place of one, or a directory gets or loses an entry.
+
+    0 for what is not there.
+    """
+    try:
+        if not location.is_dir():
+            return hash(_traits(location))
+        with os.scandir(location) as entries:
+            return hash(tuple(sorted((entry.name, *_traits(entry)) for entry in entries)))
+    except OSError:
+        return 0
+
+
+def _traits(file: Path | os.DirEntry[str]) -> tuple[int, ...]:
+    try:
+        found = file.stat()
+    except OSError:
+        return ()  # a link to nothing
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+
+
+def wheels_of(tree: Tree, top: str) -> Iterator[str]:
     """Yield the wheels anywhere below ``top``."""
-    return (path for path in tree.walk(top) if path.endswith(".whl"))
+    found = (path for path in tree.walk(top) if path.endswith(".whl"))
+    for number, path in enumerate(found):
+        if number >= MAX_WHEELS:
+            raise BundleError(f"it holds more than {MAX_WHEELS} wheels", hint="split it into several bundles")
+        yield path
+
+
+def _gathered(found: Iterable[Facts]) -> list[Facts]:
+    """Return the facts of all distributions, which together declare no more than they may."""
+    facts, count = [], 0
+    for fact in found:
+        count += len(fact.declarations) + len(fact.faults)
+        if count > MAX_PLUGINS:
+            raise too_many_plugins()
+        facts.append(fact)
+    return facts
 
 
 def _top(tree: Tree) -> str:
@@ -133,7 +187,7 @@ def _top(tree: Tree) -> str:
 
 
 def _packed(location: Path, opener: Opener, tree: Tree, top: str) -> Bundle:
-    manifest = Manifest.from_text(tree.read_text(_join(top, MANIFEST)))
+    manifest = Manifest.from_text(tree.read_text(_join(top, MANIFEST), MAX_MANIFEST))
     if not manifest.plugins:
         raise _no_plugins([f"{manifest.name} {manifest.version}"])
     present = set(tree.walk(top))
@@ -181,7 +235,7 @@ def _described(location: Path, opener: Opener, top: str, layout: Layout, facts: 
         owners[0].version,
         layout,
         ",".join(wanted),
-        tuple(sorted(f"{fact.name}=={fact.version}" for fact in owners)),
+        tuple(sorted({f"{fact.name}=={fact.version}" for fact in owners})),
         tuple(declaration for declaration, _ in newest.values()),
         tuple(dict.fromkeys(faults)),
         top,
@@ -191,12 +245,18 @@ def _described(location: Path, opener: Opener, top: str, layout: Layout, facts: 
 
 
 def _wheel_facts(tree: Tree, wheel: str) -> list[Facts]:
+    with _of_wheel(wheel), ZipTree(tree.open_archive(wheel)) as inside:
+        folders = distribution_folders(inside)
+        if not folders:
+            raise BundleError("it has no .dist-info folder")
+        return [read_facts(inside, folder) for folder in folders]
+
+
+@contextlib.contextmanager
+def _of_wheel(wheel: str) -> Iterator[None]:
+    """Say which wheel of a bundle a reason is about."""
     try:
-        with tree.open(wheel) as file, ZipTree(file) as inside:
-            folders = distribution_folders(inside)
-            if not folders:
-                raise BundleError("it has no .dist-info folder")
-            return [read_facts(inside, folder) for folder in folders]
+        yield
     except BundleError as error:
         raise BundleError(f"{wheel}: {error}", hint=error.hint) from error
 
@@ -210,14 +270,11 @@ def _copy(tree: Tree, path: str, target: Path) -> str:
 
 def _hash(tree: Tree, path: str, copy: IO[bytes] | None = None) -> str:
     digest = hashlib.sha256()
-    try:
-        with tree.open(path) as source:
-            for block in iter(lambda: source.read(_BLOCK), b""):
-                digest.update(block)
-                if copy is not None:
-                    copy.write(block)
-    except (zipfile.BadZipFile, zlib.error, EOFError) as error:
-        raise BundleError(f"{path} is damaged ({error})", hint=COPY_AGAIN) from error
+    with reading(f"{path} is damaged"), contextlib.closing(tree.open(path)) as source:
+        for block in blocks(source):
+            digest.update(block)
+            if copy is not None:
+                copy.write(block)
     return digest.hexdigest()
 
 

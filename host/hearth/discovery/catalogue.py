@@ -9,9 +9,10 @@ from pathlib import Path
 
 from hearth.discovery import alias, location
 from hearth.discovery.bundle import Bundle
-from hearth.discovery.failure import BundleError
+from hearth.discovery.failure import BundleError, quoted
 from hearth.discovery.hook import bundle_formats
 from hearth.discovery.installed import installed_declarations
+from hearth.discovery.limit import MAX_NAME
 from hearth.discovery.plugin import CLASSPATH, Declaration, Plugin, PluginType, Rejected
 from hearth.discovery.version import version_key
 from hearth_api import NotFoundError
@@ -53,6 +54,8 @@ class Catalogue:
 
     def nearest(self, name: str, *types: PluginType) -> list[str]:
         """Return up to three names that resemble ``name``, the best first; each stands for another class."""
+        if len(name) > MAX_NAME:
+            return []
         names = {
             word: plugin.class_name
             for plugin in self.of_type(*types)
@@ -99,18 +102,23 @@ def discover(plugin_path: Sequence[Path], include_host: bool = True) -> Catalogu
 
 
 def read(candidate: Path, is_named: bool = True) -> Bundle | Rejected | None:
-    """Read one candidate; ``None`` when no format knows it and nobody named it (a README beside bundles)."""
+    """Read one candidate; ``None`` when no format knows it and nobody named it (a README beside bundles).
+
+    Whatever a candidate is, the answer is a bundle or a reason: the ones beside it must not suffer.
+    """
     try:
-        bundle: Bundle | None = bundle_formats().hook.hearth_read_bundle(location=candidate)
-        if bundle is None:
-            candidate.stat()  # a broken link is no format's business, but worth a word
+        refusal = location.refusal(candidate)
+        bundle: Bundle | None = None if refusal else bundle_formats().hook.hearth_read_bundle(location=candidate)
     except BundleError as error:
         return Rejected(str(candidate), str(error), error.hint or "")
     except OSError as error:
         return location.unreadable(candidate, error)
-    if bundle is None and is_named:
+    except Exception as error:  # noqa: BLE001 - formats may come from other packages, and do what they like
+        reason = f"the program that reads it failed: {type(error).__name__}: {quoted(str(error))}"
+        return Rejected(str(candidate), reason, "remove it from plugin.path, and report it to who made the program")
+    if bundle is None and refusal is None and is_named:
         return Rejected(str(candidate), "no bundle format reads it", "name a directory, wheel, .zip or .tar.gz")
-    return bundle
+    return refusal or bundle
 
 
 def _plugin(declaration: Declaration, bundle: Bundle | None, aliases: dict[str, str]) -> Plugin:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
+from hearth.discovery.archive import TarTree, ZipTree
 from hearth.discovery.bundle import Bundle, read_bundle
 from hearth.discovery.failure import BundleError
 from hearth.discovery.hook import hookimpl
-from hearth.discovery.tree import DirectoryTree, TarTree, ZipTree
+from hearth.discovery.tree import DirectoryTree
 
 _TAR_ENDINGS = (".tar.gz", ".tgz", ".tar.xz", ".tar.bz2", ".tar")
 

@@ -7,12 +7,13 @@ candidate. A directory that holds a bundle's own files (a manifest, ``.dist-info
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from hearth.discovery.manifest import MANIFEST
 from hearth.discovery.plugin import Rejected
-from hearth.discovery.tree import is_ignored
+from hearth.discovery.tree import is_ignored, is_text, kind_of
 
 
 def split_plugin_path(text: str) -> list[Path]:
@@ -47,12 +48,26 @@ def unreadable(location: Path, error: OSError) -> Rejected:
     return Rejected(str(location), f"it cannot be read: {reason}", "let the user that runs Hearth read it")
 
 
+def refusal(location: Path) -> Rejected | None:
+    """Return why a location is not even looked into, ``None`` for a file or directory; raises what stands in the way.
+
+    A pipe would be waited for and a device read without end. A name that is no UTF-8 cannot be shown or sent.
+    """
+    mode = location.stat().st_mode
+    if not is_text(str(location)):
+        return Rejected(str(location), "its name is no UTF-8", "give it another name")
+    if stat.S_ISREG(mode) or stat.S_ISDIR(mode):
+        return None
+    kind = "a named pipe" if stat.S_ISFIFO(mode) else "a socket" if stat.S_ISSOCK(mode) else "a device"
+    return Rejected(str(location), f"it is {kind}, neither a file nor a directory", "remove it from plugin.path")
+
+
 def _candidates_of(element: Path) -> list[Path]:
     if not element.is_dir():
         element.stat()  # raises what is wrong with it
         return [element]
     with os.scandir(element) as entries:
-        children = [(entry.name, entry.is_dir()) for entry in entries if not is_ignored(entry.name)]
-    if any(name == MANIFEST or (name.endswith(".dist-info") and is_dir) for name, is_dir in children):
+        children = [(entry.name, kind_of(entry)) for entry in entries if not is_ignored(entry.name)]
+    if any(name == MANIFEST or (name.endswith(".dist-info") and kind == "folder") for name, kind in children):
         return [element]
-    return [element / name for name, _ in sorted(children)]
+    return [element / name for name in sorted(name for name, _ in children)]

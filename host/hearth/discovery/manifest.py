@@ -9,10 +9,18 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Any
+from enum import Enum
+from typing import Any, TypeVar
 
-from hearth.discovery.failure import BundleError
+from hearth.discovery.failure import BundleError, quoted
+from hearth.discovery.limit import MAX_FILES, MAX_PLUGINS
+from hearth.discovery.metadata import check_identity, too_many_plugins
 from hearth.discovery.plugin import Declaration, PluginType
+from hearth.discovery.tree import check_path, is_text, too_many_files
+from hearth_api import ConfigType, Importance, Width
+
+NoneType = type(None)
+Choice = TypeVar("Choice", bound=Enum)
 
 MANIFEST = "hearth-bundle.json"
 FORMAT = 1
@@ -52,22 +60,27 @@ class Manifest:
     @classmethod
     def from_text(cls, text: str) -> Manifest:
         """Read the file's content; raises ``BundleError`` naming what is wrong with it."""
-        try:
-            members = json.loads(text)
-            if members["format"] != FORMAT:
-                raise BundleError(
-                    f"{MANIFEST} has format {members['format']!r}, this Hearth reads format {FORMAT}",
-                    hint="install a newer Hearth, or pack the bundle with this one",
-                )
-            return cls(
-                str(members["name"]),
-                str(members["version"]),
-                str(members["requires_python"]),
-                tuple(PackedFile(file["path"], file["sha256"], file["size"]) for file in members["files"]),
-                tuple(_plugin_from_json(plugin) for plugin in members["plugins"]),
+        members = _parsed(text)
+        if member(members, "format", int) != FORMAT:
+            raise BundleError(
+                f"{MANIFEST} has format {quoted(members['format'])}, this Hearth reads format {FORMAT}",
+                hint="install a newer Hearth, or pack the bundle with this one",
             )
-        except (ValueError, KeyError, TypeError) as error:
-            raise BundleError(f"{MANIFEST} is malformed ({type(error).__name__}: {error})") from error
+        name, version = member(members, "name", str), member(members, "version", str)
+        requires_python = member(members, "requires_python", str)
+        check_identity(name, version, requires_python)
+        files, plugins = member(members, "files", list), member(members, "plugins", list)
+        if len(files) > MAX_FILES:
+            raise too_many_files()
+        if len(plugins) > MAX_PLUGINS:
+            raise too_many_plugins()
+        return cls(
+            name,
+            version,
+            requires_python,
+            tuple(_file_from_json(each) for each in files),
+            tuple(_plugin_from_json(each) for each in plugins),
+        )
 
 
 def _plugin_to_json(plugin: Declaration) -> dict[str, Any]:
@@ -80,12 +93,88 @@ def _plugin_to_json(plugin: Declaration) -> dict[str, Any]:
     }
 
 
-def _plugin_from_json(members: dict[str, Any]) -> Declaration:
-    config = members.get("config")
-    return Declaration(
-        members["class"],
-        PluginType(members["type"]),
-        str(members["version"]),
-        members["python"],
-        None if config is None else tuple(config),
+def _parsed(text: str) -> Any:
+    try:
+        return json.loads(text, parse_constant=_refuse)
+    except RecursionError:
+        raise _malformed("it is nested too deep") from None
+    except ValueError as error:
+        raise _malformed(f"{type(error).__name__}: {error}") from error
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is no JSON")
+
+
+def member(members: object, name: str, *kinds: type) -> Any:
+    """Return a member of an object, which must be there and of one of the kinds.
+
+    All that is read of a manifest comes through here, so nothing else has to ask what it was handed.
+    """
+    if not isinstance(members, dict):
+        raise _malformed(f"where an object with {name!r} belongs stands {quoted(members)}")
+    if name not in members:
+        raise _malformed(f"{name!r} is missing")
+    value = members[name]
+    if type(value) not in kinds:
+        raise _malformed(f"{name!r} is {quoted(value)}")
+    if isinstance(value, str) and not is_text(value):
+        raise _malformed(f"{name!r} is {quoted(value)}, which is no text")
+    return value
+
+
+def _malformed(reason: str) -> BundleError:
+    return BundleError(f"{MANIFEST} is malformed ({reason})")
+
+
+def _file_from_json(members: object) -> PackedFile:
+    path, size = member(members, "path", str), member(members, "size", int)
+    return PackedFile(check_path(path), member(members, "sha256", str), size)
+
+
+def _plugin_from_json(members: object) -> Declaration:
+    config = member(members, "config", list, NoneType)
+    found = Declaration(
+        member(members, "class", str),
+        _choice(members, "type", PluginType),
+        member(members, "version", str),
+        member(members, "python", str),
+        None if config is None else tuple(_key_from_json(each) for each in config),
     )
+    if fault := found.fault():
+        raise _malformed(f"the plugin {quoted(found.class_name)} {fault}")
+    return found
+
+
+def _key_from_json(members: object) -> dict[str, Any]:
+    """Return the definition of a configuration key, a ``ConfigKeyInfo`` of Kafka Connect's REST API."""
+    found = {name: member(members, name, *kinds) for name, kinds in _KEY.items()}
+    for name, choices in _CHOICES.items():
+        _choice(found, name, choices)
+    if not all(type(each) is str and is_text(each) for each in found["dependents"]):
+        raise _malformed("'dependents' holds something else than names")
+    return found
+
+
+def _choice(members: object, name: str, choices: type[Choice]) -> Choice:
+    value = member(members, name, str)
+    try:
+        return choices(value)
+    except ValueError:
+        raise _malformed(f"{name!r} is {quoted(value)}") from None
+
+
+_KEY: dict[str, tuple[type, ...]] = {
+    "name": (str,),
+    "type": (str,),
+    "required": (bool,),
+    "default_value": (str, NoneType),
+    "importance": (str,),
+    "documentation": (str, NoneType),
+    "group": (str, NoneType),
+    "order_in_group": (int,),
+    "width": (str,),
+    "display_name": (str, NoneType),
+    "dependents": (list,),
+}
+_CHOICES: dict[str, type[Enum]] = {"type": ConfigType, "importance": Importance, "width": Width}

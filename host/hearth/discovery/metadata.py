@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import NamedTuple
 
-from hearth.discovery.failure import BundleError
+from hearth.discovery.failure import REPACK, BundleError, quoted
+from hearth.discovery.limit import MAX_NAME, MAX_PLUGINS
 from hearth.discovery.plugin import TYPE_OF_GROUP, Declaration
 from hearth.discovery.tree import Tree
 
@@ -17,8 +19,11 @@ VERSION_GROUP = "hearth.plugin_versions"
 The value may also be a module or ``module:Class``; the longest that fits a plugin's Python path counts.
 """
 
+_GROUPS = {*TYPE_OF_GROUP, VERSION_GROUP}
 _FILES = ("METADATA", "entry_points.txt")
-_PYTHON_PATH = re.compile(r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$")
+_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?")
+_VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9.!+_-]*")
+_SPECIFIERS = re.compile(r"[A-Za-z0-9.,!+*_=<>~ -]*")
 
 
 class EntryPoint(NamedTuple):
@@ -29,7 +34,7 @@ class EntryPoint(NamedTuple):
     value: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Facts:
     """What the metadata of one distribution says, and which of its entry points make no sense."""
 
@@ -48,25 +53,47 @@ def read_facts(tree: Tree, folder: str) -> Facts:
     name, version = headers.get("name"), headers.get("version")
     if not name or not version:
         raise BundleError(f"{folder} has no METADATA with a name and a version")
+    requires_python = headers.get("requires-python", "")
+    check_identity(name, version, requires_python)
     declarations, faults = declared(texts.get("entry_points.txt", ""), version)
-    return Facts(name, version, headers.get("requires-python", ""), tuple(declarations), tuple(faults))
+    return Facts(name, version, requires_python, tuple(declarations), tuple(faults))
+
+
+def check_identity(name: str, version: str, requires_python: str) -> None:
+    """Raise unless a distribution's name, version and demands are such: they become requirements that uv follows."""
+    for text, pattern, what in (
+        (name, _NAME, "name"),
+        (version, _VERSION, "version"),
+        (requires_python, _SPECIFIERS, "Requires-Python"),
+    ):
+        if len(text) > MAX_NAME or not pattern.fullmatch(text):
+            raise BundleError(f"its {what} is {quoted(text)}, which no distribution may have", hint=REPACK)
 
 
 def declared(entry_points: str, version: str) -> tuple[list[Declaration], list[str]]:
     """Return the plugins that the text of ``entry_points.txt`` declares, and a sentence for each malformed one."""
-    points = list(parse_entry_points(entry_points))
+    ours = (point for point in parse_entry_points(entry_points) if point.group in _GROUPS)
+    points = list(islice(ours, MAX_PLUGINS + 1))
+    if len(points) > MAX_PLUGINS:
+        raise too_many_plugins()
     versions = {point.value: point.name for point in points if point.group == VERSION_GROUP}
     declarations, faults = [], []
     for point in points:
-        type_ = TYPE_OF_GROUP.get(point.group)
-        if type_ is None:
+        if point.group == VERSION_GROUP:
             continue
-        python = point.value.split("[")[0].replace(" ", "")
-        if not point.name or not _PYTHON_PATH.match(python):
-            faults.append(f"entry point {point.name!r} of {point.group} is {point.value!r}, not module:Class")
-            continue
-        declarations.append(Declaration(point.name, type_, _version_of(python, versions, version), python))
+        python = point.value.split("[")[0].replace(" ", "")[: MAX_NAME + 1]  # a longer one is at fault anyway
+        found = Declaration(point.name, TYPE_OF_GROUP[point.group], _version_of(python, versions, version), python)
+        fault = found.fault()
+        if fault is None:
+            declarations.append(found)
+        else:
+            faults.append(f"entry point {quoted(point.name)} of {point.group} {fault}")
     return declarations, faults
+
+
+def too_many_plugins() -> BundleError:
+    """Return the error for a bundle that declares more than anyone can look through."""
+    return BundleError(f"it declares more than {MAX_PLUGINS} plugins", hint="split it into several bundles")
 
 
 def parse_entry_points(text: str) -> Iterator[EntryPoint]:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Any
+
+from hearth.discovery.failure import quoted
+from hearth.discovery.limit import MAX_NAME
 
 if TYPE_CHECKING:
     from hearth.discovery.bundle import Bundle
 
 CLASSPATH = "classpath"
 """The location of plugins that are installed with the host, as Kafka's REST API and tools call it."""
+_PYTHON_PATH = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
 
 
 class PluginType(str, Enum):
@@ -78,6 +83,24 @@ class Declaration:
     python: str
     definitions: tuple[Mapping[str, Any], ...] | None = field(default=None, compare=False, repr=False)
     """The configuration definition (``ConfigKeyInfo`` objects) packed with the bundle, if it was."""
+
+    def fault(self) -> str | None:
+        """Return what is wrong with a declaration, which anybody may have written; ``None`` for a good one.
+
+        Names reach terminals, answers and file names, the Python path an import.
+        """
+        if not is_name(self.class_name):
+            return "has no name that can be shown"
+        if not is_name(self.version):
+            return f"has the version {quoted(self.version)}"
+        if not _PYTHON_PATH.fullmatch(self.python) or len(self.python.encode()) > MAX_NAME:  # is part of a file's name
+            return f"is {quoted(self.python)}, not module:Class"
+        return None
+
+
+def is_name(text: str) -> bool:
+    """Return whether a text can be shown on a line as a name."""
+    return 0 < len(text) <= MAX_NAME and text.isprintable()
 
 
 @dataclass(frozen=True)

@@ -2,22 +2,121 @@
 
 from __future__ import annotations
 
-import io
+import contextlib
 import os
 import re
+import stat
+import struct
 import tarfile
 import zipfile
+import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
-from functools import cached_property
-from pathlib import Path, PurePosixPath
-from typing import IO
+from lzma import LZMAError
+from pathlib import Path
+from typing import Protocol
 
-from hearth.discovery.failure import COPY_AGAIN, BundleError
+from hearth.discovery.failure import COPY_AGAIN, REPACK, BundleError
+from hearth.discovery.limit import MAX_DEPTH, MAX_FILES, MAX_PART, MAX_PATH, MAX_READ, MAX_TEXT
 
-MAX_TEXT = 16 * 1024 * 1024
-"""No metadata file is larger; one that claims to be would only fill the host's memory."""
 _DRIVE = re.compile(r"^[A-Za-z]:")
+_DAMAGE = (
+    zipfile.BadZipFile,
+    tarfile.TarError,
+    zlib.error,
+    LZMAError,
+    struct.error,
+    EOFError,
+    ValueError,
+    LookupError,
+    ArithmeticError,
+    RuntimeError,
+)
+"""What the standard library raises for bytes it cannot make sense of: all of it was seen on changed archives."""
+
+
+class Source(Protocol):
+    """A file that can be read from its beginning to its end."""
+
+    def read(self, size: int, /) -> bytes:
+        """Return up to so many bytes, none at the end."""
+
+    def close(self) -> None:
+        """Release the file."""
+
+
+class Window:
+    """A part of an open file as a file of its own, which can be read at any place.
+
+    One call hands out ``MAX_READ`` bytes at most: libraries ask for as much as the bytes of an archive tell them.
+    """
+
+    def __init__(self, file: Source, start: int, size: int, is_owner: bool = False) -> None:
+        self.size = size
+        self._file = file
+        self._start = start
+        self._place = 0
+        self._is_owner = is_owner
+
+    def read(self, size: int = -1, /) -> bytes:
+        """Return up to so many bytes; EOFError where the file ends before its part does."""
+        left = max(0, self.size - self._place)
+        wanted = left if size is None or size < 0 else min(size, left)
+        if wanted > MAX_READ:
+            raise BundleError(f"it has an entry of {wanted} bytes where one of {MAX_READ} is the most that is read")
+        self._file.seek(self._start + self._place)  # type: ignore[attr-defined]
+        found = self._file.read(wanted) if wanted else b""
+        if len(found) < wanted:
+            raise EOFError("it ends too early")
+        self._place += len(found)
+        return found
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET, /) -> int:
+        """Go to a place."""
+        place = offset + {os.SEEK_SET: 0, os.SEEK_CUR: self._place, os.SEEK_END: self.size}[whence]
+        if place < 0:
+            raise ValueError("a place before the beginning")
+        self._place = place
+        return place
+
+    def tell(self) -> int:
+        """Return the place of the next read."""
+        return self._place
+
+    def seekable(self) -> bool:
+        """Return that any place can be gone to."""
+        return True
+
+    def close(self) -> None:
+        """Close the file, where this is all of it."""
+        if self._is_owner:
+            self._file.close()
+
+
+def open_file(path: Path) -> Window:
+    """Open a regular file; anything else, a pipe or a device, would never end or never begin."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode):
+            raise BundleError(f"{path.name!r} is no regular file")
+        return Window(os.fdopen(descriptor, "rb"), 0, found.st_size, is_owner=True)
+    except BaseException:
+        os.close(descriptor)
+        raise
+
+
+@contextlib.contextmanager
+def reading(what: str) -> Iterator[None]:
+    """Word what the standard library says of damaged bytes as ``BundleError``; the system's own errors pass."""
+    try:
+        yield
+    except _DAMAGE as error:
+        raise BundleError(f"{what} ({str(error) or type(error).__name__})", hint=COPY_AGAIN) from error
+    except OSError as error:
+        if error.errno is not None:
+            raise
+        raise BundleError(f"{what} ({error})", hint=COPY_AGAIN) from error
 
 
 class Tree(ABC):
@@ -28,12 +127,16 @@ class Tree(ABC):
         """Return the sorted paths of the files and of the folders directly in ``folder``."""
 
     @abstractmethod
-    def open(self, path: str) -> IO[bytes]:
+    def open(self, path: str) -> Source:
         """Open a file for reading; the caller closes it."""
 
     @abstractmethod
+    def open_archive(self, path: str) -> Window:
+        """Open a file that is to be read at several places; the caller closes it."""
+
+    @abstractmethod
     def size(self, path: str) -> int:
-        """Return how many bytes a file has."""
+        """Return how many bytes a file says it has."""
 
     def close(self) -> None:
         """Release what the tree holds open."""
@@ -46,12 +149,13 @@ class Tree(ABC):
         for below in folders:
             yield from self.walk(below)
 
-    def read_text(self, path: str) -> str:
+    def read_text(self, path: str, limit: int = MAX_TEXT) -> str:
         """Return a small file as text."""
-        if self.size(path) > MAX_TEXT:
-            raise BundleError(f"{path} has {self.size(path)} bytes, more than metadata can have")
-        with self.open(path) as file:
-            return file.read().decode("utf-8", "replace")
+        size = self.size(path)
+        if size > limit:
+            raise BundleError(f"{path} has {size} bytes, more than the {limit} that are read of it")
+        with reading(f"{path} is damaged"), contextlib.closing(self.open(path)) as file:
+            return b"".join(bounded(blocks(file), limit)).decode("utf-8", "replace")
 
     def __enter__(self) -> Tree:
         """Return the tree itself."""
@@ -69,140 +173,115 @@ class DirectoryTree(Tree):
         self.root = root
 
     def children(self, folder: str = "") -> tuple[list[str], list[str]]:
-        """List one directory."""
-        files, folders = [], []
+        """List one directory; what is neither a file nor a directory is no part of a bundle."""
+        if folder.count("/") >= MAX_DEPTH:
+            raise BundleError(f"it has folders more than {MAX_DEPTH} deep", hint="remove what does not belong there")
+        files: list[str] = []
+        folders: list[str] = []
         with os.scandir(self.root / folder) as entries:
             for entry in entries:
                 path = f"{folder}/{entry.name}" if folder else entry.name
-                if is_ignored(path):
-                    continue
-                if entry.is_dir():
-                    folders.append(path)
-                elif entry.is_file():
-                    files.append(path)
+                kind = None if is_ignored(path) else kind_of(entry)
+                if kind is not None:
+                    (folders if kind == "folder" else files).append(path)
+                if len(files) + len(folders) > MAX_FILES:
+                    raise too_many_files()
         return sorted(files), sorted(folders)
 
     def walk(self, folder: str = "") -> Iterator[str]:
         """Yield every file, entering each real directory once, so that a loop of links ends."""
-        yield from self._walk(folder, set())
+        for number, path in enumerate(self._walk(folder, set())):
+            if number >= MAX_FILES:
+                raise too_many_files()
+            yield path
 
     def _walk(self, folder: str, visited: set[str]) -> Iterator[str]:
         real = os.path.realpath(self.root / folder)
         if real in visited:
             return
+        if len(visited) >= MAX_FILES:
+            raise too_many_files()
         visited.add(real)
         files, folders = self.children(folder)
         yield from files
         for below in folders:
             yield from self._walk(below, visited)
 
-    def open(self, path: str) -> IO[bytes]:
+    def open(self, path: str) -> Source:
         """Open a file of the directory."""
-        return (self.root / path).open("rb")
+        return open_file(self.root / path)
+
+    def open_archive(self, path: str) -> Window:
+        """Open a file of the directory."""
+        return open_file(self.root / path)
 
     def size(self, path: str) -> int:
         """Ask the file system."""
         return (self.root / path).stat().st_size
 
 
-class ArchiveTree(Tree):
-    """An archive: its index is read once, and a name that would leave the archive condemns all of it."""
-
-    def __init__(self, names: Iterable[str]) -> None:
-        self._names = [check_path(name) for name in names if not name.endswith("/")]
-
-    def children(self, folder: str = "") -> tuple[list[str], list[str]]:
-        """Look the folder up in the index."""
-        files, folders = self._index.get(folder, ([], set()))
-        return files, sorted(folders)
-
-    @cached_property
-    def _index(self) -> dict[str, tuple[list[str], set[str]]]:
-        index: dict[str, tuple[list[str], set[str]]] = {"": ([], set())}
-        for name in sorted(self._names):
-            child, is_folder = str(PurePosixPath(name)), False
-            if is_ignored(child):
-                continue
-            while child:
-                parent = child.rpartition("/")[0]
-                files, folders = index.setdefault(parent, ([], set()))
-                if is_folder:
-                    folders.add(child)
-                else:
-                    files.append(child)
-                child, is_folder = parent, True
-        return index
-
-
-class ZipTree(ArchiveTree):
-    """A zip file or a wheel, on disk or read from inside another bundle."""
-
-    def __init__(self, source: Path | IO[bytes]) -> None:
-        try:
-            self._zip = zipfile.ZipFile(source)
-        except (zipfile.BadZipFile, EOFError, ValueError) as error:
-            raise BundleError(f"it is truncated or not a zip file ({error})", hint=COPY_AGAIN) from error
-        super().__init__(self._zip.namelist())
-
-    def open(self, path: str) -> IO[bytes]:
-        """Open a member."""
-        try:
-            return self._zip.open(path)
-        except (zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:
-            raise BundleError(f"{path} cannot be read ({error})", hint=COPY_AGAIN) from error
-
-    def size(self, path: str) -> int:
-        """Read it from the index."""
-        return self._zip.getinfo(path).file_size
-
-    def close(self) -> None:
-        """Close the file."""
-        self._zip.close()
-
-
-class TarTree(ArchiveTree):
-    """A compressed tar archive. Links inside it are not followed: only regular files count."""
-
-    def __init__(self, source: Path) -> None:
-        try:
-            self._tar = tarfile.open(source, "r:*")  # noqa: SIM115 - close() closes it
-            members = self._tar.getmembers()
-        except (tarfile.TarError, EOFError, OSError, ValueError) as error:
-            if isinstance(error, OSError) and error.errno is not None:
-                raise  # the file system's own error: the caller words it
-            raise BundleError(f"it is truncated or not a tar archive ({error})", hint=COPY_AGAIN) from error
-        for member in members:
-            check_path(member.name)
-        self._members = {str(PurePosixPath(member.name)): member for member in members if member.isreg()}
-        super().__init__(self._members)
-
-    def open(self, path: str) -> IO[bytes]:
-        """Read a member whole: a compressed archive cannot be read at two places at once."""
-        file = self._tar.extractfile(self._members[path])
-        assert file is not None, "regular files only"
-        with file:
-            return io.BytesIO(file.read())
-
-    def size(self, path: str) -> int:
-        """Read it from the index."""
-        return self._members[path].size
-
-    def close(self) -> None:
-        """Close the file."""
-        self._tar.close()
-
-
 Opener = Callable[[], Tree]
 
 
+def blocks(file: Source, size: int = 1 << 20) -> Iterator[bytes]:
+    """Yield the content of a file block by block."""
+    return iter(lambda: file.read(size), b"")
+
+
+def bounded(content: Iterable[bytes], limit: int) -> Iterator[bytes]:
+    """Yield what goes through and refuse, at that point, a content that goes on behind a number of bytes."""
+    total = 0
+    for block in content:
+        total += len(block)
+        if total > limit:
+            raise BundleError(f"it unpacks to more than {limit} bytes, which is more than it may", hint=REPACK)
+        yield block
+
+
+def kind_of(entry: os.DirEntry[str]) -> str | None:
+    """Return whether a directory's entry is a ``folder`` or a ``file``; ``None`` for a pipe, or a link to nothing."""
+    try:
+        return "folder" if entry.is_dir() else "file" if entry.is_file() else None
+    except OSError:  # a link that leads to itself
+        return None
+
+
 def check_path(name: str) -> str:
-    """Return ``name``, or raise when unpacking it could write outside the folder it is unpacked into."""
+    """Return ``name``, or raise when it cannot be unpacked or unpacking it could write outside its folder."""
     plain = name.replace("\\", "/")
     if plain.startswith("/") or _DRIVE.match(plain) or ".." in plain.split("/") or "\0" in plain:
         raise BundleError(f"it holds the path {name!r}, which leads out of the archive", hint="do not install it")
+    if plain.count("/") > MAX_DEPTH or len(name) > MAX_PART:  # most names are short, so look closely at others only
+        _check_length(plain)
+    if not (name.isascii() or is_text(name)):
+        raise BundleError(f"it holds the path {name!r}, which is no UTF-8")
     return name
+
+
+def _check_length(name: str) -> None:
+    parts = name.split("/")
+    if len(parts) > MAX_DEPTH + 1:
+        raise BundleError(f"it has folders more than {MAX_DEPTH} deep")
+    if len(name) > MAX_PATH or max(map(len, parts)) > MAX_PART:
+        raise BundleError(f"it holds a path of {len(name)} characters, longer than a file system can hold")
+
+
+def is_text(name: str) -> bool:
+    """Return whether a text can be written as UTF-8, which file names need not be."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def is_ignored(path: str) -> bool:
     """Return whether a path is something other programs leave behind, not a part of a bundle."""
     return path.startswith((".", "__MACOSX")) or "__pycache__" in path
+
+
+def too_many_files() -> BundleError:
+    """Return the error for a bundle that is no bundle but a disk."""
+    return BundleError(
+        f"it holds more than {MAX_FILES} files", hint="see where its links lead; name the bundle's own directory"
+    )

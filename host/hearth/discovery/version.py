@@ -39,13 +39,13 @@ def parse(version: str) -> list[Item]:
         before = words[index - 1] if index else "."
         after = words[index + 1] if index + 1 < len(words) else ""
         follows = "".join(words[index + 1 : index + 3]).lstrip("-")[:1]
-        may_open = bool(open_lists[-1]) and (not follows or follows.isdigit())
+        may_open = bool(open_lists[-1]) and (not follows or follows.isdecimal())
         if word in "-_+" or _opens(word, before, may_open):
             nested: list[Item] = []
             open_lists[-1].append(nested)
             open_lists.append(nested)
         if word not in ".-_+":
-            open_lists[-1].append(int(word) if word.isdigit() else _qualifier(word, after))
+            open_lists[-1].append(int(word) if word.isdecimal() else _qualifier(word, after))
     for opened in reversed(open_lists):
         _trim(opened)
     return root
@@ -60,12 +60,12 @@ def _opens(word: str, before: str, may_open: bool) -> bool:
     if word == "." or before in "-_+":
         return False
     if before == ".":
-        return may_open and not word.isdigit()
-    return word.isdigit() != before.isdigit()
+        return may_open and not word.isdecimal()
+    return word.isdecimal() != before.isdecimal()
 
 
 def _qualifier(word: str, after: str) -> str:
-    if after.isdigit() and word in _SHORT:
+    if after.isdecimal() and word in _SHORT:
         return _SHORT[word]
     return _SAME.get(word, word)
 

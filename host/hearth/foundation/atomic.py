@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from hearth.foundation.directory import make_directory
+
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
@@ -15,7 +17,7 @@ def replacing(path: Path) -> Iterator[Path]:
 
     Nothing is flushed to the disk: this is for what can be made again, not for what must survive a power cut.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_directory(path.parent)
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     os.close(handle)
     try:

@@ -16,6 +16,12 @@ def state_directory(*parts: str) -> Path:
     return _directory("XDG_STATE_HOME", ".local/state", parts)
 
 
+def make_directory(path: Path) -> None:
+    """Make a directory and those it lies in; whatever the umask, nobody else may write there."""
+    for each in reversed((path, *path.parents)):
+        each.mkdir(mode=0o755, exist_ok=True)
+
+
 def _directory(variable: str, default: str, parts: tuple[str, ...]) -> Path:
     home = os.environ.get("HEARTH_HOME")
     if home:

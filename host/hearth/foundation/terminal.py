@@ -13,6 +13,15 @@ _GREEN, _RED, _DIM, _BOLD = "32", "31", "2", "1"
 _ERASE_LINE = "\r\x1b[K"
 
 
+def printable(text: str, keep: str = "\n\t") -> str:
+    """Return a text in which whatever could steer a terminal, or cannot be written to one, is spelled out."""
+    if text.isprintable():
+        return text
+    return "".join(
+        each if each.isprintable() or each in keep else each.encode("unicode_escape").decode() for each in text
+    )
+
+
 class Terminal:
     """Writes lines; on a terminal with colour, and with one line that changes while a step is under way."""
 

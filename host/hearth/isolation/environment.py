@@ -21,9 +21,10 @@ from typing import Protocol
 from filelock import FileLock, Timeout
 
 from hearth.foundation.atomic import replace_text
+from hearth.foundation.directory import make_directory
 from hearth.isolation import interpreter, lock
 from hearth.isolation.failure import EnvironmentRefused, UvFailed
-from hearth.isolation.fingerprint import SITE, census, is_whole, key_of, seal
+from hearth.isolation.fingerprint import SITE, census, close_to_others, is_whole, key_of, seal
 from hearth.isolation.interpreter import Interpreter
 from hearth.isolation.lock import Lock
 
@@ -100,7 +101,7 @@ class EnvironmentStore:
             return Environment(key, python.path, (str(bundle.site), *base))
         if bundle.is_site:
             key = key_of("packages", bundle.digest(), python=python)
-            site = self._whole(key, bundle.name, lambda folder: bundle.unpack(folder / SITE))
+            site = self._whole(key, bundle.name, lambda folder: _unpack_packages(bundle, folder / SITE, python))
         else:
             key, site = self._installed(bundle, python)
         return Environment(key, python.path, (str(site), *base))
@@ -149,9 +150,9 @@ class EnvironmentStore:
         target = self._root / key
         if is_whole(target, key):
             return target / SITE
-        self._root.mkdir(parents=True, exist_ok=True)
+        self._make_root()
         try:
-            with FileLock(self._root / f"{key}.lock", timeout=WAIT_SECONDS):
+            with FileLock(self._root / f"{key}.lock", timeout=WAIT_SECONDS, mode=0o644):
                 if not is_whole(target, key):
                     self._build(target, key, build)
         except Timeout as error:
@@ -161,6 +162,17 @@ class EnvironmentStore:
             ) from error
         return target / SITE
 
+    def _make_root(self) -> None:
+        """Make the directory of all environments, in which nobody else may exchange one for another."""
+        make_directory(self._root)
+        try:
+            close_to_others(self._root, is_deep=False)
+        except PermissionError as error:
+            raise EnvironmentRefused(
+                f"others may write in {str(self._root)!r}, where environments lie",
+                hint="take that right from them, or name another directory in HEARTH_HOME",
+            ) from error
+
     def _build(self, target: Path, key: str, build: Callable[[Path], None]) -> None:
         for left in self._root.glob(f"{key}.building-*"):  # of a builder that was killed
             shutil.rmtree(left, ignore_errors=True)
@@ -169,6 +181,7 @@ class EnvironmentStore:
             (folder / SITE).mkdir()
             build(folder)
             seal(folder, key)
+            close_to_others(folder)
             folder.chmod(0o755)  # mkdtemp lets only this user in
             if target.exists():  # damaged; a running stage keeps the files it has open
                 target.rename(folder / "damaged")
@@ -192,6 +205,12 @@ def _installer(
                 raise _refused(bundle, error) from error
 
     return build
+
+
+def _unpack_packages(bundle: Installable, site: Path, python: Interpreter) -> None:
+    """Copy a bundle's packages and compile them: a stage would, where anybody may write if its umask says so."""
+    bundle.unpack(site)
+    interpreter.compile_all(python, site)
 
 
 def _lock_of(bundle: Installable, wheels: Path, python: Interpreter) -> Lock:

@@ -9,12 +9,14 @@ import sys
 import sysconfig
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
 from hearth.isolation import uv
 from hearth.isolation.failure import InterpreterMissing, UvFailed
 
+COMPILE_SECONDS = 600
 _QUESTION = (
     "import json, platform, sys, sysconfig; print(json.dumps([sys.executable, platform.python_version(),"
     " sys.implementation.cache_tag, sysconfig.get_platform()]))"
@@ -63,6 +65,12 @@ def choose(requires_python: str, name: str) -> Interpreter:
             f"{name} needs Python {requires_python}, there is none here (the host runs on {host().version})",
             hint=f"install one, for example with `uv python install '{requires_python}'`",
         ) from error
+
+
+def compile_all(python: Interpreter, site: Path) -> None:
+    """Compile all modules below a directory, as installers do; what is no Python is left as it is."""
+    command = [python.path, "-I", "-S", "-m", "compileall", "-q", str(site)]
+    subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=COMPILE_SECONDS)
 
 
 @lru_cache(maxsize=16)

@@ -12,7 +12,9 @@ from hearth.discovery.plugin import PluginType
 from hearth.foundation.atomic import replace_text
 from hearth.isolation.environment import Environment
 from hearth.isolation.stage import Stage
+from hearth_api import UNDEFINED_VERSION, PluginError
 
+NoneType = type(None)
 SECONDS = 60
 """Longest time a plugin may take to be imported and described."""
 
@@ -37,7 +39,10 @@ def describe(environment: Environment, python: str, type_: PluginType, name: str
 def ask(stage: Stage, python: str, type_: PluginType) -> Description:
     """Describe one plugin in a stage that runs already."""
     answer = stage.call("describe", {"python": python, "type": type_.value}, timeout=SECONDS).args
-    return Description(str(answer["version"]), tuple(answer["config"]))
+    version, config = answer.get("version"), answer.get("config")
+    if not isinstance(version, (str, NoneType)) or not isinstance(config, list):
+        raise PluginError(f"{python} answered something else than a version and a list of keys")
+    return Description(UNDEFINED_VERSION if version is None else version, tuple(config))
 
 
 class DescriptionStore:

@@ -130,4 +130,4 @@ def _compared(declaration: Declaration, found: Description) -> Iterator[Check]:
 def _last_line(error: ConnectError) -> str:
     """Return the line of a trace that names the exception."""
     trace = getattr(error, "trace", None) or str(error)
-    return str(trace).strip().splitlines()[-1]
+    return (str(trace).strip().splitlines() or [type(error).__name__])[-1]

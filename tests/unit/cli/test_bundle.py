@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from hearth.cli.main import run
 from tests.bundles import build
+from tests.peer.rest import eventually
 
 
 @pytest.fixture(autouse=True)
@@ -73,3 +78,19 @@ def test_verify_prints_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     (check,) = found["checks"]
     assert set(check) == {"check", "subject", "ok", "detail", "hint"}
     assert (check["check"], check["ok"]) == ("structure", False)
+
+
+def test_a_check_that_is_ended_leaves_nothing_behind(tmp_path: Path) -> None:
+    """SIGTERM, be it that of a plugin to its whole group, removes the environment that was made for the check."""
+    started, scratch = tmp_path / "started", tmp_path / "scratch"
+    scratch.mkdir()
+    code = f"import time\nopen({str(started)!r}, 'w').close()\ntime.sleep(600)\n"
+    wheel = build.plain_wheel(tmp_path, "demo", groups={"hearth.converters": {"a.B": "demo:B"}}, code=code)
+    command = [sys.executable, "-m", "hearth", "bundle", "verify", str(wheel)]
+    environment = {**os.environ, "TMPDIR": str(scratch), "PYTHONPATH": os.pathsep.join(sys.path)}
+    with subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        assert eventually(started.exists, 60)
+        assert [each.name for each in scratch.glob("hearth-verify-*")]
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(30) == 128 + signal.SIGTERM
+    assert list(scratch.glob("hearth-*")) == []

@@ -16,7 +16,7 @@ FORMAT = """
 from functools import partial
 from hearth.discovery.bundle import read_bundle
 from hearth.discovery.hook import hookimpl
-from hearth.discovery.tree import ZipTree
+from hearth.discovery.archive import ZipTree
 
 @hookimpl
 def hearth_read_bundle(location):

@@ -12,7 +12,21 @@ from hearth.discovery.manifest import Manifest, PackedFile
 from hearth.discovery.plugin import Declaration
 
 GOLDEN = Path(__file__).with_name("hearth-bundle.golden.json")
-KEYS = ({"name": "topic", "type": "STRING", "required": True},)
+KEYS = (
+    {
+        "name": "topic",
+        "type": "STRING",
+        "required": True,
+        "default_value": None,
+        "importance": "HIGH",
+        "documentation": "Where to.",
+        "group": None,
+        "order_in_group": -1,
+        "width": "NONE",
+        "display_name": "topic",
+        "dependents": [],
+    },
+)
 MANIFEST = Manifest(
     "demo",
     "1.0",

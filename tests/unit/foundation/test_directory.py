@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
-from hearth.foundation.directory import cache_directory, state_directory
+from hearth.foundation.directory import cache_directory, make_directory, state_directory
 
 
 def test_hearth_home_holds_everything(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -32,3 +33,16 @@ def test_relative_xdg_path_is_ignored(monkeypatch: pytest.MonkeyPatch, tmp_path:
     monkeypatch.setenv("XDG_CACHE_HOME", "here")
     monkeypatch.setenv("HOME", str(tmp_path))
     assert cache_directory() == tmp_path / ".cache" / "hearth"
+
+
+def test_nobody_else_may_write_in_what_is_made(tmp_path: Path) -> None:
+    """Also in the directories above it, whatever the umask; one that is there stays as it is."""
+    tmp_path.chmod(0o777)
+    before = os.umask(0)
+    try:
+        make_directory(tmp_path / "a" / "b")
+        make_directory(tmp_path / "a" / "b")
+    finally:
+        os.umask(before)
+    modes = [each.stat().st_mode & 0o777 for each in (tmp_path, tmp_path / "a", tmp_path / "a" / "b")]
+    assert modes == [0o777, 0o755, 0o755]

@@ -6,7 +6,7 @@ import io
 
 import pytest
 
-from hearth.foundation.terminal import Terminal
+from hearth.foundation.terminal import Terminal, printable
 
 
 class Screen(io.StringIO):
@@ -66,3 +66,23 @@ def test_step_that_fails_says_so_and_raises() -> None:
     with pytest.raises(ValueError, match="no"):
         fail()
     assert "✗" in stream.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("plain, naïve, 日本", "plain, naïve, 日本"),
+        ("a\tb\nc", "a\tb\nc"),
+        ("\x1b[2J\x07\x9b\x7f", "\\x1b[2J\\x07\\x9b\\x7f"),
+        ("right \u202e left", "right \\u202e left"),
+        ("name \udcff", "name \\udcff"),
+    ],
+)
+def test_what_could_steer_a_terminal_is_spelled_out(text: str, shown: str) -> None:
+    """Escapes, bells, changes of direction, and what cannot be written at all."""
+    assert printable(text) == shown
+
+
+def test_a_line_stays_a_line() -> None:
+    """Where one line is meant, breaks are spelled out as well."""
+    assert printable("a\nb", keep="") == "a\\nb"

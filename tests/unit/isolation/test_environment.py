@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -110,6 +111,45 @@ def test_damaged_environment_is_rebuilt(damage: str, store: EnvironmentStore, tm
     assert module.read_text() == "X = 1"
     assert not module.with_name("extra.py").exists()
     assert _built(store) == [built.key]
+
+
+@pytest.fixture
+def _no_umask() -> Iterator[None]:
+    """Let every new file be writable by everybody, as some containers do."""
+    before = os.umask(0)
+    yield
+    os.umask(before)
+
+
+@pytest.mark.usefixtures("_no_umask")
+@pytest.mark.parametrize("layout", ["wheels", "packages"])
+def test_nobody_else_may_write_in_an_environment(layout: str, store: EnvironmentStore, tmp_path: Path) -> None:
+    """Whatever the umask says: what lies there is run; and a stage that compiles it changes nothing of that."""
+    bundle = _demo(tmp_path / "demo", code="class Demo: ...")
+    if layout == "packages":
+        packages = build.site(tmp_path / "site", "demo", groups=POINT)
+        bundle = _bundle(Path(shutil.make_archive(str(tmp_path / "packed"), "zip", packages)))
+    environment = store.ensure(bundle)
+    subprocess.run([environment.python, "-c", "import demo"], cwd=environment.paths[0], check=True)
+    everything = [store._root, *store._root.rglob("*")]
+    assert [each for each in everything if each.stat().st_mode & 0o022] == []
+    inode = Path(environment.paths[0]).stat().st_ino
+    assert store.ensure(bundle) == environment
+    assert Path(environment.paths[0]).stat().st_ino == inode
+
+
+@pytest.mark.parametrize("what", ["site", "site/demo.py", "."])
+def test_environment_in_which_others_may_write_is_built_anew(
+    what: str, store: EnvironmentStore, tmp_path: Path
+) -> None:
+    """A file may be another of the same name and size then."""
+    bundle = _demo(tmp_path / "demo", code="X = 1")
+    built = store.ensure(bundle)
+    module = Path(built.paths[0]) / "demo.py"
+    module.write_text("X = 2")
+    (store._root / built.key / what).chmod(0o777)
+    assert store.ensure(bundle) == built
+    assert module.read_text() == "X = 1"
 
 
 def test_compiled_files_do_not_count_as_damage(store: EnvironmentStore, tmp_path: Path) -> None:

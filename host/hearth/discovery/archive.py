@@ -1,0 +1,274 @@
+"""Archives as trees: zip files, wheels and tar archives, of which nobody knows who made them.
+
+What an archive declares of itself is checked before it is believed: how many files there are, what they
+unpack to, what they are called. Nothing is read whole that is not small.
+"""
+
+from __future__ import annotations
+
+import bz2
+import contextlib
+import lzma
+import stat
+import struct
+import tarfile
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any, Protocol
+
+from hearth.discovery.failure import REPACK, BundleError
+from hearth.discovery.limit import MAX_FILES, allowance, passing_allowance
+from hearth.discovery.tree import (
+    Source,
+    Tree,
+    Window,
+    blocks,
+    bounded,
+    check_path,
+    is_ignored,
+    open_file,
+    reading,
+    too_many_files,
+)
+
+_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+"""How files of wheels are compressed; others may ask for gigabytes of memory to be unpacked."""
+_ENCRYPTED = 0x1
+_CHUNK, _BLOCK = 1 << 14, 1 << 20
+_IN_MEMORY = 8 << 20
+_XZ_MEMORY = 128 << 20
+"""Twice what the strongest preset of xz needs."""
+
+
+class ArchiveTree(Tree):
+    """An archive: its index is read once, and a name that would leave the archive condemns all of it."""
+
+    def _enter(self, names: Iterable[str]) -> None:
+        """Sort the paths of the regular files into folders."""
+        index: dict[str, tuple[list[str], list[str]]] = {"": ([], [])}
+        for name in sorted(names):
+            if not is_ignored(name):
+                _folder(index, name.rpartition("/")[0])[0].append(name)
+        for files, folders in index.values():
+            folders.sort()
+            both = next((name for name in files if name in index), None)
+            if both is not None:
+                raise BundleError(f"it holds {both!r} as a file and as a folder")
+        self._index = index
+
+    def children(self, folder: str = "") -> tuple[list[str], list[str]]:
+        """Look the folder up in the index."""
+        return self._index.get(folder, ([], []))
+
+
+class ZipTree(ArchiveTree):
+    """A zip file or a wheel, on disk or read from inside another bundle. Links inside it are not followed."""
+
+    def __init__(self, source: Path | Window) -> None:
+        self._file = open_file(source) if isinstance(source, Path) else source
+        try:
+            with reading("it is truncated or not a zip file"):
+                self._zip = zipfile.ZipFile(self._file)
+            self._members = _checked(self._zip.infolist(), self._file.size)
+            self._enter(self._members)
+        except BaseException:
+            self.close()
+            raise
+
+    def open(self, path: str) -> Source:
+        """Open a member."""
+        with reading(f"{path} cannot be read"):
+            found: Source = self._zip.open(self._members[path])
+            return found
+
+    def open_archive(self, path: str) -> Window:
+        """Open a member where it lies, or where it is compressed a copy of it."""
+        member = self._members[path]
+        if member.compress_type == zipfile.ZIP_STORED:
+            return Window(self._file, self._start_of(member), member.compress_size)
+        with reading(f"{path} is damaged"), contextlib.closing(self.open(path)) as source:
+            return _passing(blocks(source), member.compress_size)
+
+    def size(self, path: str) -> int:
+        """Read it from the index."""
+        return self._members[path].file_size
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    def _start_of(self, member: zipfile.ZipInfo) -> int:
+        """Return where the content of a member begins: behind its own header, which the index does not measure."""
+        with reading(f"{member.filename} is damaged"):
+            self._file.seek(member.header_offset)
+            mark, name, extra = struct.unpack("<4s22xHH", self._file.read(30))
+            if mark != b"PK\3\4":
+                raise ValueError("it has no header")
+        return int(member.header_offset + 30 + name + extra)
+
+
+class TarTree(ArchiveTree):
+    """A tar archive, compressed or not. Links inside it are not followed: only regular files count."""
+
+    def __init__(self, source: Path) -> None:
+        self._file = open_file(source)
+        try:
+            with reading("it is truncated or not a tar archive"):
+                self._file = _expanded(self._file)
+                self._members = _members(self._file)
+            self._enter(self._members)
+        except BaseException:
+            self.close()
+            raise
+
+    def open(self, path: str) -> Source:
+        """Open a member where it lies."""
+        return self.open_archive(path)
+
+    def open_archive(self, path: str) -> Window:
+        """Open a member where it lies."""
+        return Window(self._file, *self._members[path])
+
+    def size(self, path: str) -> int:
+        """Read it from the index."""
+        return self._members[path][1]
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
+def _folder(index: dict[str, tuple[list[str], list[str]]], name: str) -> tuple[list[str], list[str]]:
+    """Return a folder's place in the index, made with those around it."""
+    found = index.get(name)
+    if found is None:
+        _folder(index, name.rpartition("/")[0])[1].append(name)
+        found = index[name] = ([], [])
+    return found
+
+
+def _checked(found: list[zipfile.ZipInfo], packed: int) -> dict[str, zipfile.ZipInfo]:
+    """Return the regular files of a zip file by their paths."""
+    if len(found) > MAX_FILES:
+        raise too_many_files()
+    members: dict[str, zipfile.ZipInfo] = {}
+    total = 0
+    for each in found:
+        path = _normal(check_path(each.filename))
+        if each.filename.endswith("/") or stat.S_ISLNK(each.external_attr >> 16):
+            continue
+        if not path:
+            raise BundleError("it holds a file without a name")
+        if path in members:
+            raise BundleError(f"it holds {path!r} twice")
+        if each.compress_type not in _METHODS or each.flag_bits & _ENCRYPTED:
+            how = "encrypted" if each.flag_bits & _ENCRYPTED else f"compressed with method {each.compress_type}"
+            raise BundleError(f"{path} is {how}, and only stored and deflated files are read", hint=REPACK)
+        members[path] = each
+        total += each.file_size
+    if total > allowance(packed):
+        raise BundleError(f"its {packed} bytes unpack to {total}, which is more than they may", hint=REPACK)
+    return members
+
+
+def _members(file: Window) -> dict[str, tuple[int, int]]:
+    """Return beginning and size of the regular files of a tar archive by their paths."""
+    members: dict[str, tuple[int, int]] = {}
+    with tarfile.open(fileobj=file, mode="r:") as archive:  # type: ignore[call-overload]
+        for number, each in enumerate(archive):
+            if number >= MAX_FILES:  # in the standard library's older releases a header can lead back to itself
+                raise too_many_files()
+            path = _normal(check_path(each.name))
+            if each.issparse():
+                raise BundleError(f"{path} is a sparse file, which is larger than what is there of it", hint=REPACK)
+            if each.isreg():
+                if not 0 <= each.size <= file.size - each.offset_data:
+                    raise EOFError(f"{path} is not all there")
+                members[path] = each.offset_data, each.size
+    return members
+
+
+def _normal(name: str) -> str:
+    """Return a path without the parts that lead nowhere (``./a//b`` is ``a/b``)."""
+    if "//" in name or "./" in name or name.endswith(("/", "/.")):
+        return "/".join(part for part in name.split("/") if part not in ("", "."))
+    return name
+
+
+class _Decompressor(Protocol):
+    """What ``bz2`` and ``lzma`` call their decompressors."""
+
+    eof: bool
+    needs_input: bool
+    unused_data: bytes
+
+    def decompress(self, data: bytes, max_length: int) -> bytes:
+        """Return up to so many bytes."""
+
+
+class _Gzip:
+    """The decompressor of gzip with the interface of the others."""
+
+    def __init__(self) -> None:
+        self._zlib = zlib.decompressobj(zlib.MAX_WBITS | 16)
+        self.eof = False
+        self.needs_input = True
+        self.unused_data = b""
+
+    def decompress(self, data: bytes, max_length: int) -> bytes:
+        """Return up to so many bytes."""
+        found = self._zlib.decompress(self._zlib.unconsumed_tail + data, max_length)
+        self.eof, self.unused_data = self._zlib.eof, self._zlib.unused_data
+        self.needs_input = not self._zlib.unconsumed_tail
+        return found
+
+
+_COMPRESSED: dict[bytes, Callable[[], Any]] = {
+    b"\x1f\x8b": _Gzip,
+    b"BZh": bz2.BZ2Decompressor,
+    b"\xfd7zXZ": lambda: lzma.LZMADecompressor(memlimit=_XZ_MEMORY),
+}
+
+
+def _expanded(file: Window) -> Window:
+    """Return an archive that can be read at any place: a compressed one is unpacked once into a passing file."""
+    start = file.read(min(8, file.size))
+    file.seek(0)
+    new = next((new for mark, new in _COMPRESSED.items() if start.startswith(mark)), None)
+    if new is None:
+        return file
+    with contextlib.closing(file):
+        return _passing(_decompressed(file, new), file.size)
+
+
+def _decompressed(file: Window, new: Callable[[], _Decompressor]) -> Iterator[bytes]:
+    """Yield what a compressed file holds; several streams one after the other are one content."""
+    left = b""
+    while True:
+        engine = new()
+        while not engine.eof:
+            data = left or (file.read(_CHUNK) if engine.needs_input else b"")
+            is_starved, left = engine.needs_input and not data, b""
+            found = engine.decompress(data, _BLOCK)
+            if not found and is_starved:
+                raise EOFError("it ends too early")
+            if found:
+                yield found
+        left = engine.unused_data.lstrip(b"\0") or file.read(_CHUNK).lstrip(b"\0")  # programs pad with zeros
+        if not left:
+            return
+
+
+def _passing(content: Iterator[bytes], packed: int) -> Window:
+    """Write a content to a file that is gone when it is closed."""
+    file = tempfile.SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115 - the window closes it
+    try:
+        for block in bounded(content, passing_allowance(packed)):
+            file.write(block)
+        return Window(file, 0, file.tell(), is_owner=True)
+    except BaseException:
+        file.close()
+        raise
