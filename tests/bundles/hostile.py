@@ -40,7 +40,7 @@ def _zeros(wbits: int) -> tuple[bytes, bytes]:
     return engine.compress(bytes(64 << 20)) + engine.flush(zlib.Z_FULL_FLUSH), engine.flush()
 
 
-def _deflated(size: int) -> bytes:
+def deflated(size: int) -> bytes:
     piece, end = _zeros(-15)
     return piece * (size >> 26) + end
 
@@ -298,18 +298,18 @@ HOSTILE: dict[str, tuple[Make, str]] = {
     "mesh": (_mutual_links, "no metadata"),
     # bombs
     "wheel of 10 GiB.zip": (
-        file("wheel of 10 GiB.zip", lambda: zip_of((f"w/{WHEEL}", _deflated(10 * GIB)), method=8, size=10 * GIB)),
+        file("wheel of 10 GiB.zip", lambda: zip_of((f"w/{WHEEL}", deflated(10 * GIB)), method=8, size=10 * GIB)),
         "unpack to 10737418240",
     ),
     "wheel that says little.zip": (
-        file("wheel that says little.zip", lambda: zip_of((f"w/{WHEEL}", _deflated(3 * GIB)), method=8, size=1000)),
+        file("wheel that says little.zip", lambda: zip_of((f"w/{WHEEL}", deflated(3 * GIB)), method=8, size=1000)),
         "damaged",
     ),
     "points that say little": (
         lambda folder: (folder / WHEEL).write_bytes(
             zip_of(
-                ("evil-1.0.dist-info/METADATA", _deflated(2 * GIB)),
-                ("evil-1.0.dist-info/entry_points.txt", _deflated(2 * GIB)),
+                ("evil-1.0.dist-info/METADATA", deflated(2 * GIB)),
+                ("evil-1.0.dist-info/entry_points.txt", deflated(2 * GIB)),
                 method=8,
                 size=300,
             )

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, Protocol
 
-from hearth.discovery.failure import REPACK, BundleError
+from hearth.discovery.failure import COPY_AGAIN, REPACK, BundleError
 from hearth.discovery.limit import MAX_FILES, allowance, passing_allowance
 from hearth.discovery.tree import (
     Source,
@@ -99,6 +99,24 @@ class ZipTree(ArchiveTree):
     def close(self) -> None:
         """Close the file."""
         self._file.close()
+
+    def check(self) -> None:
+        """Read everything; raises where a file is damaged, or goes on behind the size that it declares.
+
+        Installers find that out as well, after they have written what came.
+        """
+        for path, member in self._members.items():
+            size = checksum = 0
+            with reading(f"{path} is damaged"):
+                for block in bounded(self._content(member), member.file_size):
+                    size, checksum = size + len(block), zlib.crc32(block, checksum)
+            if (size, checksum) != (member.file_size, member.CRC):
+                raise BundleError(f"{path} is not what the archive says of it", hint=COPY_AGAIN)
+
+    def _content(self, member: zipfile.ZipInfo) -> Iterator[bytes]:
+        packed = Window(self._file, self._start_of(member), member.compress_size)
+        is_stored = member.compress_type == zipfile.ZIP_STORED
+        return blocks(packed) if is_stored else _decompressed(packed, lambda: _Zlib(-zlib.MAX_WBITS))
 
     def _start_of(self, member: zipfile.ZipInfo) -> int:
         """Return where the content of a member begins: behind its own header, which the index does not measure."""
@@ -209,11 +227,11 @@ class _Decompressor(Protocol):
         """Return up to so many bytes."""
 
 
-class _Gzip:
-    """The decompressor of gzip with the interface of the others."""
+class _Zlib:
+    """The decompressor of gzip and zip files with the interface of the others."""
 
-    def __init__(self) -> None:
-        self._zlib = zlib.decompressobj(zlib.MAX_WBITS | 16)
+    def __init__(self, wbits: int) -> None:
+        self._zlib = zlib.decompressobj(wbits)
         self.eof = False
         self.needs_input = True
         self.unused_data = b""
@@ -227,7 +245,7 @@ class _Gzip:
 
 
 _COMPRESSED: dict[bytes, Callable[[], Any]] = {
-    b"\x1f\x8b": _Gzip,
+    b"\x1f\x8b": lambda: _Zlib(zlib.MAX_WBITS | 16),
     b"BZh": bz2.BZ2Decompressor,
     b"\xfd7zXZ": lambda: lzma.LZMADecompressor(memlimit=_XZ_MEMORY),
 }

@@ -110,8 +110,8 @@ class Bundle:
                 if self.hashes is not None and self.hashes.get(relative) != found:
                     raise BundleError(f"{path} is not the file that was packed", hint=COPY_AGAIN)
                 if self.layout is Layout.WHEELS:
-                    with _of_wheel(path), ZipTree(target / name):
-                        pass
+                    with _of_wheel(path), ZipTree(target / name) as wheel:
+                        wheel.check()
 
 
 def read_bundle(location: Path, opener: Opener) -> Bundle:

@@ -14,7 +14,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from lzma import LZMAError
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from hearth.discovery.failure import COPY_AGAIN, REPACK, BundleError
 from hearth.discovery.limit import MAX_DEPTH, MAX_FILES, MAX_PART, MAX_PATH, MAX_READ, MAX_TEXT
@@ -119,6 +119,9 @@ def reading(what: str) -> Iterator[None]:
         raise BundleError(f"{what} ({error})", hint=COPY_AGAIN) from error
 
 
+AnyTree = TypeVar("AnyTree", bound="Tree")
+
+
 class Tree(ABC):
     """The files below one root, by relative paths with forward slashes."""
 
@@ -157,7 +160,7 @@ class Tree(ABC):
         with reading(f"{path} is damaged"), contextlib.closing(self.open(path)) as file:
             return b"".join(bounded(blocks(file), limit)).decode("utf-8", "replace")
 
-    def __enter__(self) -> Tree:
+    def __enter__(self: AnyTree) -> AnyTree:
         """Return the tree itself."""
         return self
 

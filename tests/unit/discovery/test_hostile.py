@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
@@ -25,7 +26,7 @@ from hearth.discovery.bundle import read_bundle
 from hearth.discovery.catalogue import read
 from hearth.discovery.tree import DirectoryTree, Opener
 from tests.bundles import build
-from tests.bundles.hostile import HOSTILE, ODD, Make, candidate, zip_of
+from tests.bundles.hostile import HOSTILE, ODD, Make, candidate, deflated, zip_of
 
 LIMITED = """
 import resource, sys
@@ -185,6 +186,16 @@ def test_a_wheel_that_unpacks_to_far_more_never_reaches_an_installer(tmp_path: P
     bundle = read_bundle(bomb, partial(DirectoryTree, tmp_path))
     bomb.write_bytes(zip_of(("demo.py", b""), size=limit.allowance(100) + 1))
     with pytest.raises(BundleError, match="which is more than they may"):
+        bundle.unpack(tmp_path / "out")
+
+
+@pytest.mark.parametrize("says", [300, 100_000])
+def test_a_wheel_that_says_little_never_reaches_an_installer(says: int, tmp_path: Path) -> None:
+    """A file that goes on behind the size it declares would be written before an installer notices."""
+    wheel = build.plain_wheel(tmp_path, "demo", groups={"hearth.converters": {"a.B": "demo:B"}})
+    bundle = read_bundle(wheel, partial(DirectoryTree, tmp_path))
+    wheel.write_bytes(zip_of(("demo.py", deflated(1 << 30)), method=8, size=says, crc=zlib.crc32(bytes(says))))
+    with pytest.raises(BundleError, match=f"demo.py|more than {says} bytes"):
         bundle.unpack(tmp_path / "out")
 
 
