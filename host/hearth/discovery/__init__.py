@@ -1,14 +1,15 @@
 """Bundles and the catalogue of plugins, read and never run.
 
 ``location`` turns plugin.path into candidates; ``hook`` asks the bundle formats (``format`` holds the
-built-in ones) to read each; ``tree`` makes directories, zips and tar archives look alike, ``bundle``
-finds the layout in a tree, ``metadata`` and ``manifest`` read what it declares; ``installed`` adds what
+built-in ones) to read each; ``tree`` and ``archive`` make directories, zips and tar archives look alike,
+within the limits of ``allowance``; ``bundle`` finds the layout in a tree, ``metadata`` and ``manifest`` read
+what it declares; ``installed`` adds what
 came with the host. ``catalogue`` puts all of it in Kafka's order (``version``) and under Kafka's aliases
 (``alias``). What cannot be used is kept with its reason.
 """
 
 from hearth.discovery.bundle import Bundle, Layout
-from hearth.discovery.catalogue import Catalogue, discover
+from hearth.discovery.catalogue import Catalogue, discover, read
 from hearth.discovery.failure import BundleError
 from hearth.discovery.location import split_plugin_path
 from hearth.discovery.plugin import CLASSPATH, Plugin, PluginType, Rejected
@@ -23,5 +24,6 @@ __all__ = [
     "PluginType",
     "Rejected",
     "discover",
+    "read",
     "split_plugin_path",
 ]

@@ -19,8 +19,8 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, Protocol
 
+from hearth.discovery.allowance import MAX_FILES, allowance, passing_allowance
 from hearth.discovery.failure import COPY_AGAIN, REPACK, BundleError
-from hearth.discovery.limit import MAX_FILES, allowance, passing_allowance
 from hearth.discovery.tree import (
     Source,
     Tree,

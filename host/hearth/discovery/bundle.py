@@ -18,13 +18,13 @@ from enum import Enum
 from pathlib import Path
 from typing import IO
 
+from hearth.discovery.allowance import MAX_MANIFEST, MAX_PLUGINS, MAX_WHEELS
 from hearth.discovery.archive import ZipTree
 from hearth.discovery.failure import COPY_AGAIN, BundleError
-from hearth.discovery.limit import MAX_MANIFEST, MAX_PLUGINS, MAX_WHEELS
 from hearth.discovery.manifest import MANIFEST, Manifest
 from hearth.discovery.metadata import Facts, distribution_folders, read_facts, too_many_plugins
 from hearth.discovery.plugin import Declaration
-from hearth.discovery.tree import Opener, Tree, blocks, check_path, reading
+from hearth.discovery.tree import Opener, Tree, blocks, check_path, is_ignored, reading
 from hearth.discovery.version import version_key
 
 _OTHER_FORMS = {
@@ -145,7 +145,7 @@ def stamp_of(location: Path) -> int:
         if not location.is_dir():
             return hash(_traits(location))
         with os.scandir(location) as entries:
-            return hash(tuple(sorted((entry.name, *_traits(entry)) for entry in entries)))
+            return hash(tuple(sorted((each.name, *_traits(each)) for each in entries if not is_ignored(each.name))))
     except OSError:
         return 0
 

@@ -8,11 +8,11 @@ from functools import cached_property
 from pathlib import Path
 
 from hearth.discovery import alias, location
+from hearth.discovery.allowance import MAX_NAME
 from hearth.discovery.bundle import Bundle
 from hearth.discovery.failure import BundleError, quoted
 from hearth.discovery.hook import bundle_formats
 from hearth.discovery.installed import installed_declarations
-from hearth.discovery.limit import MAX_NAME
 from hearth.discovery.plugin import CLASSPATH, Declaration, Plugin, PluginType, Rejected
 from hearth.discovery.version import version_key
 from hearth_api import NotFoundError
@@ -25,9 +25,22 @@ class Catalogue:
     several that share a name is the latest.
     """
 
-    def __init__(self, plugins: Iterable[Plugin], rejected: Iterable[Rejected] = ()) -> None:
+    def __init__(
+        self, plugins: Iterable[Plugin], rejected: Iterable[Rejected] = (), plugin_path: Sequence[Path] = ()
+    ) -> None:
         self.plugins = tuple(sorted(plugins, key=_order))
         self.rejected = tuple(rejected)
+        self.plugin_path = tuple(plugin_path)
+        """Where they were looked for."""
+
+    def with_bundle(self, bundle: Bundle) -> Catalogue:
+        """Return the catalogue with what a bundle declares now in the place of what lay at its location before."""
+        location_ = str(bundle.location)
+        found = [(each.declaration, each.bundle) for each in self.plugins if each.location != location_]
+        rejected = [each for each in self.rejected if each.location != location_]
+        found += [(declaration, bundle) for declaration in bundle.declarations]
+        rejected += [_fault(bundle, fault) for fault in bundle.faults]
+        return _catalogue(found, rejected, self.plugin_path)
 
     def of_type(self, *types: PluginType) -> list[Plugin]:
         """Return the plugins of the given types, all when none is given."""
@@ -38,19 +51,21 @@ class Catalogue:
 
         Raises ``NotFoundError`` whose hint has the nearest names.
         """
-        known = self._by_name.get(name, ())
-        found = next((plugin for plugin in reversed(known) if not types or plugin.type in types), None)
-        if found is None:
+        known = self.known(name, *types)
+        if not known:
             wanted = " or ".join(types) or "plugin"
             near = ", ".join(self.nearest(name, *types))
             hint = f"nearest names: {near}" if near else "`hearth plugins list` shows what there is"
             raise NotFoundError(f"no {wanted} is called {name!r}", code="plugin.not_found", hint=hint)
-        return found
+        return known[-1]
+
+    def known(self, name: str, *types: PluginType) -> list[Plugin]:
+        """Return all plugins called ``name``, the latest last."""
+        return [plugin for plugin in self._by_name.get(name, ()) if not types or plugin.type in types]
 
     def versions(self, name: str, *types: PluginType) -> list[str]:
         """Return the distinct versions there are of a plugin, the latest last."""
-        known = self._by_name.get(name, ())
-        return list(dict.fromkeys(plugin.version for plugin in known if not types or plugin.type in types))
+        return list(dict.fromkeys(plugin.version for plugin in self.known(name, *types)))
 
     def nearest(self, name: str, *types: PluginType) -> list[str]:
         """Return up to three names that resemble ``name``, the best first; each stands for another class."""
@@ -97,8 +112,7 @@ def discover(plugin_path: Sequence[Path], include_host: bool = True) -> Catalogu
         elif outcome is not None:
             found += [(declaration, outcome) for declaration in outcome.declarations]
             rejected += [_fault(outcome, fault) for fault in outcome.faults]
-    aliases = alias.resolve(declaration for declaration, _ in found)
-    return Catalogue([_plugin(declaration, bundle, aliases) for declaration, bundle in found], rejected)
+    return _catalogue(found, rejected, plugin_path)
 
 
 def read(candidate: Path, is_named: bool = True) -> Bundle | Rejected | None:
@@ -119,6 +133,14 @@ def read(candidate: Path, is_named: bool = True) -> Bundle | Rejected | None:
     if bundle is None and refusal is None and is_named:
         return Rejected(str(candidate), "no bundle format reads it", "name a directory, wheel, .zip or .tar.gz")
     return refusal or bundle
+
+
+def _catalogue(
+    found: Sequence[tuple[Declaration, Bundle | None]], rejected: Sequence[Rejected], plugin_path: Sequence[Path]
+) -> Catalogue:
+    aliases = alias.resolve(declaration for declaration, _ in found)
+    plugins = [_plugin(declaration, bundle, aliases) for declaration, bundle in found]
+    return Catalogue(plugins, rejected, plugin_path)
 
 
 def _plugin(declaration: Declaration, bundle: Bundle | None, aliases: dict[str, str]) -> Plugin:

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, TypeVar
 
+from hearth.discovery.allowance import MAX_FILES, MAX_PLUGINS
 from hearth.discovery.failure import BundleError, quoted
-from hearth.discovery.limit import MAX_FILES, MAX_PLUGINS
 from hearth.discovery.metadata import check_identity, too_many_plugins
 from hearth.discovery.plugin import Declaration, PluginType
 from hearth.discovery.tree import check_path, is_text, too_many_files

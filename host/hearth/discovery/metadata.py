@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import NamedTuple
 
+from hearth.discovery.allowance import MAX_NAME, MAX_PLUGINS
 from hearth.discovery.failure import REPACK, BundleError, quoted
-from hearth.discovery.limit import MAX_NAME, MAX_PLUGINS
 from hearth.discovery.plugin import TYPE_OF_GROUP, Declaration
 from hearth.discovery.tree import Tree
 

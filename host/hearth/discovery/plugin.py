@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
+from hearth.discovery.allowance import MAX_NAME
 from hearth.discovery.failure import quoted
-from hearth.discovery.limit import MAX_NAME
 
 if TYPE_CHECKING:
     from hearth.discovery.bundle import Bundle
@@ -116,6 +116,11 @@ class Plugin:
     bundle: Bundle | None = field(default=None, repr=False)
     """Where it comes from; ``None`` for a plugin that is installed with the host."""
     definitions: tuple[Mapping[str, Any], ...] | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def declaration(self) -> Declaration:
+        """Return what its distribution declares of it."""
+        return Declaration(self.class_name, self.type, self.version, self.python, self.definitions)
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,8 @@ from lzma import LZMAError
 from pathlib import Path
 from typing import Protocol, TypeVar
 
+from hearth.discovery.allowance import MAX_DEPTH, MAX_FILES, MAX_PART, MAX_PATH, MAX_READ, MAX_TEXT
 from hearth.discovery.failure import COPY_AGAIN, REPACK, BundleError
-from hearth.discovery.limit import MAX_DEPTH, MAX_FILES, MAX_PART, MAX_PATH, MAX_READ, MAX_TEXT
 
 _DRIVE = re.compile(r"^[A-Za-z]:")
 _DAMAGE = (

@@ -12,9 +12,9 @@ from hearth.discovery import PluginType
 from hearth.herder.connector import ConnectorRun
 from hearth.herder.crew import Crew
 from hearth.herder.pipeline import Planner
-from hearth.herder.plugin import PluginDirectory
+from hearth.herder.plugin import PluginAdded, PluginDirectory, PluginGone, PluginNotFound, VersionNotFound
 from hearth.herder.result import complaint
-from hearth.herder.stage import StagePool, trace_of
+from hearth.herder.stage import ConnectorStage, StagePool, trace_of
 from hearth.herder.status import StatusBoard, StatusView
 from hearth.herder.validation import Validator
 from hearth.runtime.config import WorkerConfig, topic_groups
@@ -99,7 +99,7 @@ class Lifecycle:
 
     def restart_connector(self, name: str) -> None:
         """Make the instance of a connector anew."""
-        self._entry(name)
+        self._refuse_without_plugins(name)
         self._end_run(name)
         self._start_run(name)
         self.update_tasks(name)
@@ -108,6 +108,7 @@ class Lifecycle:
         """Launch a task anew."""
         if task >= len(self._entry(name).tasks):
             raise NotFoundError(f"Task {name}-{task} not found", code="task.unknown")
+        self._refuse_without_plugins(name)
         self._restart_tasks(name, [task])
 
     def restart(self, request: RestartRequest) -> dict[str, Any]:
@@ -118,6 +119,7 @@ class Lifecycle:
         status = self._board.store.connector(name)
         if status is None:
             raise NotFoundError(f"Status for connector {name} not found", code="status.unknown")
+        self._refuse_without_plugins(name)
         plan = self._view.connector(name, request)
         tasks = [task.task for task in self._board.store.tasks(name) if request.wants_task(task.state)]
         if request.wants_connector(status.state):
@@ -147,7 +149,8 @@ class Lifecycle:
     def update_tasks(self, name: str) -> None:
         """Ask the connector for task configurations and, where they are new, replace its tasks.
 
-        A connector that fails to say is FAILED, and what runs goes on as it was.
+        A connector that fails to say is FAILED, and what runs goes on as it was; so it does where new tasks would
+        lack a plugin.
         """
         run, entry = self._runs.get(name), self._configs.snapshot().find(name)
         if run is None or entry is None or not run.is_running or entry.target is not TargetState.STARTED:
@@ -158,6 +161,8 @@ class Lifecycle:
             run.fail(trace_of(error))
             return
         if list(entry.tasks) == configs and entry.applied == entry.config:
+            return
+        if entry.tasks and not self._has_plugins(name):
             return
         self._remove_tasks(name)
         self._configs.put_tasks(name, configs)
@@ -179,7 +184,7 @@ class Lifecycle:
             name,
             entry.config,
             plugin,
-            lambda: self._pool.take(plugin, self._directory.environment(plugin)),
+            lambda: self._new_stage(entry.config),
             self._offsets,
             self._board,
             on_reconfiguration=lambda: self._post(name, lambda: self.update_tasks(name)),
@@ -188,6 +193,32 @@ class Lifecycle:
         if self._worker.topic_creation_enable and plugin.type is PluginType.SOURCE:
             run.refuse_unless(lambda: topic_groups(entry.config))
         run.transition(entry.target)
+
+    def _new_stage(self, config: Mapping[str, str]) -> ConnectorStage:
+        """Return an instance of a connector, of the version that there is at this moment."""
+        plugin = self._directory.connector(config)
+        return self._pool.take(plugin, self._directory.environment(plugin))
+
+    def _refuse_without_plugins(self, name: str) -> None:
+        """Raise what a connector lacks before anything of it is ended for a restart that could not begin it again.
+
+        Whatever else is wrong with its configuration its tasks say, as in Kafka Connect.
+        """
+        entry = self._entry(name)
+        try:
+            self._planner.plan(self._directory.connector(entry.config), None, entry.config, entry.tasks)
+        except (PluginAdded, PluginGone, PluginNotFound, VersionNotFound):
+            raise
+        except (ConnectError, OSError):
+            return
+
+    def _has_plugins(self, name: str) -> bool:
+        try:
+            self._refuse_without_plugins(name)
+        except ConnectError as error:
+            log.warning("connector %r wants other tasks, and those that run go on as they were: %s", name, error)
+            return False
+        return True
 
     def _end_run(self, name: str) -> None:
         run = self._runs.pop(name, None)
@@ -209,7 +240,9 @@ class Lifecycle:
         """Launch tasks; where their plugins cannot be resolved, all of them are FAILED with the reason."""
         entry, run = self._entry(name), self._runs[name]
         try:
-            plans = self._planner.plan(run.plugin, run.version, entry.config, entry.tasks)
+            plugin = self._directory.connector(entry.config)
+            version = run.version if run.plugin == plugin else plugin.version
+            plans = self._planner.plan(plugin, version, entry.config, entry.tasks)
         except ConnectError as error:
             for number in numbers:
                 self._board.task(name, number, State.FAILED, trace_of(error), run.version)

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
+import logging
+import threading
 from collections.abc import Callable, Mapping
+from pathlib import Path
 
-from hearth.discovery import Catalogue, Plugin, PluginType
+from hearth.discovery import Bundle, BundleError, Catalogue, Plugin, PluginType, Rejected, discover, read
 from hearth.discovery.version import version_key
 from hearth.herder.version import VersionRange
 from hearth.isolation.environment import Environment, EnvironmentStore, host_environment
 from hearth.runtime.config.connector import CONNECTOR_CLASS, CONNECTOR_VERSION
-from hearth_api import ConfigError, NotFoundError
+from hearth_api import ConfigError, ConflictError, NotFoundError
+
+log = logging.getLogger(__name__)
 
 CONNECTOR_TYPES = (PluginType.SOURCE, PluginType.SINK)
 
@@ -32,35 +38,82 @@ class VersionNotFound(ConfigError):
         )
 
 
+class PluginGone(ConflictError):
+    """A plugin was there when the host started and is not any more: its class, where it was, and what is there now."""
+
+    code = "plugin.gone"
+    hint = "put the bundle back, or restart the host, which reads plugin.path anew"
+
+    def __str__(self) -> str:
+        """Word the facts so that whoever upgrades a host knows what to do."""
+        class_name, location, reason = self.args
+        return (
+            f"{class_name} was found in {location} when the host started, and cannot be had from there any more: "
+            f"{reason}. What runs goes on; a restart of the host shows what is on plugin.path now"
+        )
+
+
+class PluginAdded(ConflictError):
+    """A configuration names a plugin that came after the host had looked: what is known of where it is."""
+
+    code = "plugin.added"
+    hint = "restart the host, which reads plugin.path anew"
+
+    def __str__(self) -> str:
+        """Word it as news, not as a mistake."""
+        return f"{self.args[0]}; it came after the host had started"
+
+
 class PluginDirectory:
     """All plugins of a host, by name and version, with the environments they run in.
 
-    The catalogue is read on first use, so that a host can begin to serve while it is still being made.
+    The catalogue is read on first use, so that a host can begin to serve while it is still being made. A bundle may
+    be exchanged while the host runs: whoever asks for one of its plugins finds what lies there now, or hears what is
+    missing. Bundles that are added are not looked for.
     """
 
     def __init__(self, catalogue: Callable[[], Catalogue], environments: EnvironmentStore) -> None:
-        self._catalogue = catalogue
+        self._first = catalogue
+        self._newer: Catalogue | None = None
+        self._lock = threading.Lock()
         self._environments = environments
 
     @property
     def catalogue(self) -> Catalogue:
         """Return the catalogue, waiting for it when it is not there yet."""
-        return self._catalogue()
+        return self._newer or self._first()
 
     def connector(self, config: Mapping[str, str | None]) -> Plugin:
-        """Return the connector that a configuration names; PluginNotFound or VersionNotFound when there is none."""
+        """Return the connector that a configuration names.
+
+        Raises PluginNotFound or VersionNotFound when there is none, PluginGone or PluginAdded when that is so because
+        plugin.path has changed.
+        """
         name = config.get(CONNECTOR_CLASS) or ""
         try:
-            self.catalogue.find(name, *CONNECTOR_TYPES)
+            return self.plugin(name, config.get(CONNECTOR_VERSION), *CONNECTOR_TYPES)
         except NotFoundError as error:
+            if added := self._added(name, *CONNECTOR_TYPES):
+                raise PluginAdded(added) from error
             raise PluginNotFound(self._unknown_connector(name), hint=error.hint) from error
-        return self.plugin(name, config.get(CONNECTOR_VERSION), *CONNECTOR_TYPES)
 
     def plugin(self, name: str, version: str | None, *types: PluginType) -> Plugin:
         """Return the newest plugin of these types under a name in a range of versions.
 
-        Raises NotFoundError for the name, VersionNotFound for the versions, ConfigError for a bad range.
+        Raises NotFoundError for the name, VersionNotFound for the versions, ConfigError for a bad range, PluginGone
+        for one that was there once.
         """
+        for location in self._locations(name, *types):
+            self._look_again(location)
+        try:
+            chosen = self._chosen(name, version, *types)
+        except NotFoundError:
+            raise self._gone(self._first().find(name, *types)) from None
+        if chosen.bundle is None or chosen.bundle.is_current:
+            return chosen
+        raise self._gone(chosen)
+
+    def _chosen(self, name: str, version: str | None, *types: PluginType) -> Plugin:
         latest = self.catalogue.find(name, *types)
         wanted = VersionRange.parse(version)
         if wanted is None:
@@ -96,8 +149,49 @@ class PluginDirectory:
             return "unknown"
 
     def environment(self, plugin: Plugin) -> Environment:
-        """Return the environment of a plugin, built first when it is the first time it is needed."""
-        return host_environment() if plugin.bundle is None else self._environments.ensure(plugin.bundle)
+        """Return the environment of a plugin, built first when it is the first time it is needed.
+
+        Raises PluginGone where its bundle was taken away just now.
+        """
+        if plugin.bundle is None:
+            return host_environment()
+        try:
+            return self._environments.ensure(plugin.bundle)
+        except (BundleError, OSError) as error:
+            if plugin.bundle.is_current:
+                raise
+            raise self._gone(plugin) from error
+
+    def _locations(self, name: str, *types: PluginType) -> list[Path]:
+        """Return where the bundles lie, or lay, that have a plugin in any version."""
+        known = [*self._first().known(name, *types), *self.catalogue.known(name, *types)]
+        return list(dict.fromkeys(each.bundle.location for each in known if each.bundle is not None))
+
+    def _look_again(self, location: Path) -> None:
+        """Let the bundle that lies at a location now take the place of the one that did."""
+        bundles = (each.bundle for each in self.catalogue.plugins if each.location == str(location))
+        known = next(bundles, None)
+        if known is not None and known.is_current:
+            return
+        found = read(location)
+        if isinstance(found, Bundle):
+            log.info("%s holds %s %s now, which is used from now on", location, found.name, found.version)
+            with self._lock:
+                self._newer = self.catalogue.with_bundle(found)
+
+    def _gone(self, plugin: Plugin) -> PluginGone:
+        """Return the error for a plugin that was there: what is there now, and where it is when that is elsewhere."""
+        found = read(Path(plugin.location))
+        reason = found.reason if isinstance(found, Rejected) else "it declares no such plugin now"
+        added = self._added(plugin.class_name, plugin.type)
+        return PluginGone(plugin.class_name, plugin.location, f"{reason}; {added}" if added else reason)
+
+    def _added(self, name: str, *types: PluginType) -> str | None:
+        """Return a sentence about the bundle that has a plugin and came after the host had looked."""
+        with contextlib.suppress(NotFoundError):
+            found = discover(self.catalogue.plugin_path, include_host=False).find(name, *types)
+            return f"{found.location} has {found.class_name} {found.version}, which a restart of the host would show"
+        return None
 
     def _unknown_connector(self, name: str) -> str:
         """Return Kafka Connect's sentence, and after it the names that resemble the one given."""

@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from hearth.discovery import PluginType
-from hearth.herder.plugin import PluginNotFound, VersionNotFound
+from hearth.discovery import PluginType, discover
+from hearth.herder.plugin import PluginAdded, PluginDirectory, PluginGone, PluginNotFound, VersionNotFound
+from hearth.isolation.environment import EnvironmentStore
 from hearth_api import NotFoundError
+from tests.bundles import build
 from tests.unit.herder.catalogue import SOURCE, directory, plugin
 
 OLD = plugin(SOURCE, PluginType.SOURCE, "Source", "4.0.0")
@@ -61,3 +63,93 @@ def test_names_of_every_type_have_one_class(tmp_path: Path) -> None:
         known.canonical("Value")
     assert known.is_type("org.apache.kafka.connect.json.JsonConverter", PluginType.HEADER_CONVERTER)
     assert not known.is_type(SOURCE, PluginType.SINK)
+
+
+class Bundles:
+    """A directory of bundles of one connector, read once by a host."""
+
+    def __init__(self, folder: Path, **versions: str) -> None:
+        self.folder = folder / "bundles"
+        self.folder.mkdir()
+        for file, version in versions.items():
+            self.put(file, version)
+        known = discover([self.folder], include_host=False)
+        self.directory = PluginDirectory(lambda: known, EnvironmentStore(folder / "environments"))
+
+    def put(self, file: str, version: str, class_name: str = "a.DemoConnector") -> None:
+        """Put a version into the place of a file."""
+        scratch = self.folder.parent / "scratch"
+        scratch.mkdir(exist_ok=True)
+        wheel = build.plain_wheel(scratch, "demo", version, {"hearth.source_connectors": {class_name: "demo:Demo"}})
+        wheel.replace(self.path(file))
+
+    def path(self, file: str) -> Path:
+        """Return where a file lies."""
+        return self.folder / f"{file}.whl"
+
+    def version(self, wanted: str | None = None) -> str:
+        """Return the version that a configuration gets."""
+        config = {"connector.class": "Demo", "connector.plugin.version": wanted}
+        return self.directory.connector(config).version
+
+
+def test_a_bundle_that_is_replaced_is_read_again(tmp_path: Path) -> None:
+    """Whichever of several it is, and also where its new version is the one that is asked for."""
+    bundles = Bundles(tmp_path, one="1.0", two="1.1")
+    assert bundles.version() == "1.1"
+    bundles.put("one", "1.2")
+    assert bundles.version() == "1.2"
+    assert bundles.directory.versions("Demo", PluginType.SOURCE) == ["1.1", "1.2"]
+    bundles.put("two", "1.3")
+    assert bundles.version("[1.3]") == "1.3"
+    with pytest.raises(VersionNotFound, match=r"available versions: \[1.2, 1.3\]"):
+        bundles.version("[1.1]")
+
+
+def test_a_bundle_that_is_deleted_is_missed_only_by_who_wants_it(tmp_path: Path) -> None:
+    """The newer version goes on being found; the one that is gone is named with its place, until it is back."""
+    bundles = Bundles(tmp_path, one="1.0", two="1.1")
+    bundles.path("one").unlink()
+    assert bundles.version() == "1.1"
+    with pytest.raises(PluginGone, match=r"a.DemoConnector was found in .*one.whl .*: it does not exist"):
+        bundles.version("[1.0]")
+    bundles.put("one", "1.0")
+    assert bundles.version("[1.0]") == "1.0"
+
+
+def test_a_bundle_that_holds_something_else_is_looked_into_each_time(tmp_path: Path) -> None:
+    """What was there when the host started is looked for where it was."""
+    bundles = Bundles(tmp_path, one="1.0")
+    bundles.put("one", "1.0", "a.OtherConnector")
+    for _ in range(2):
+        with pytest.raises(PluginGone, match="it declares no such plugin now"):
+            bundles.version()
+    assert bundles.directory.connector({"connector.class": "Other"}).version == "1.0"
+    bundles.put("one", "2.0")
+    assert bundles.version() == "2.0"
+    bundles.path("one").write_bytes(b"no wheel")
+    with pytest.raises(PluginGone, match="it is truncated or not a zip file"):
+        bundles.version()
+
+
+def test_a_bundle_that_comes_later_is_pointed_at(tmp_path: Path) -> None:
+    """A plugin of a name nobody knew, and one that moved."""
+    bundles = Bundles(tmp_path, one="1.0")
+    bundles.put("new", "1.0", "a.NewConnector")
+    with pytest.raises(PluginAdded, match=r"new.whl has a.NewConnector 1.0, which a restart of the host would show"):
+        bundles.directory.connector({"connector.class": "a.NewConnector"})
+    with pytest.raises(PluginNotFound):
+        bundles.directory.connector({"connector.class": "a.NoConnector"})
+    bundles.path("one").unlink()
+    bundles.put("moved", "1.1")
+    with pytest.raises(PluginGone, match=r"moved.whl has a.DemoConnector 1.1"):
+        bundles.version()
+
+
+def test_an_environment_that_cannot_be_built_from_what_is_gone_says_so(tmp_path: Path) -> None:
+    """The file goes between the look and the use."""
+    bundles = Bundles(tmp_path, one="1.0")
+    plugin = bundles.directory.connector({"connector.class": "Demo"})
+    bundles.path("one").unlink()
+    with pytest.raises(PluginGone, match="it does not exist"):
+        bundles.directory.environment(plugin)

@@ -1,0 +1,315 @@
+"""Bundles that are deleted, replaced or added while a host runs: what runs goes on, what is asked for is answered."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from hearth.broker import KafkaBroker
+from tests.bundles import build
+from tests.bundles.hostile import HOSTILE, candidate
+from tests.crash.process import await_end, tree
+from tests.integration.conftest import STRING
+from tests.peer.hearth_connect import HearthConnect
+from tests.peer.rest import Answer, eventually
+from tests.peer.topic import Topics
+
+CASES = ("deleted", "newer", "garbage", "other", "moved", "chain", "lost")
+CODE = '''
+import threading
+from hearth_api import STRING_SCHEMA, ConfigDef, ConfigType, Importance, SourceConnector, SourceRecord, SourceTask
+from hearth_api import Transformation
+
+VERSION = {version!r}
+
+class Connector(SourceConnector):
+    def version(self):
+        return VERSION
+
+    def config(self):
+        return ConfigDef().define("topic", ConfigType.STRING, importance=Importance.HIGH, doc="Where to.")
+
+    def start(self, props):
+        self.props = dict(props)
+
+    def task_class(self):
+        return Task
+
+    def task_configs(self, max_tasks):
+        return [self.props]
+
+    def stop(self):
+        pass
+
+class Task(SourceTask):
+    def version(self):
+        return VERSION
+
+    def start(self, props):
+        self.topic, self.stopped = props["topic"], threading.Event()
+
+    def poll(self):
+        self.stopped.wait(0.05)
+        return [SourceRecord({{}}, {{}}, self.topic, value_schema=STRING_SCHEMA, value=VERSION)]
+
+    def stop(self):
+        self.stopped.set()
+
+class Same(Transformation):
+    def config(self):
+        return ConfigDef()
+
+    def configure(self, props):
+        pass
+
+    def apply(self, record):
+        return record
+
+    def close(self):
+        pass
+'''
+
+
+class Upgraded:
+    """One bundle on the plugin.path of a running host, a connector of it, and what is done to the file."""
+
+    def __init__(self, folder: Path, case: str) -> None:
+        self.case = case
+        self.file = folder / f"{case}.zip"
+        self.class_name = f"org.example.{case}.UpgradedSourceConnector"
+        self.change = f"org.example.{case}.Same"
+
+    def put(self, version: str, module: str | None = None, file: Path | None = None) -> None:
+        """Put a version of the bundle in its place in one step, as a careful operator does."""
+        module = module or self.case
+        points = {
+            "hearth.source_connectors": {f"org.example.{module}.UpgradedSourceConnector": f"{module}:Connector"},
+            "hearth.transformations": {f"org.example.{module}.Same": f"{module}:Same"},
+        }
+        with tempfile.TemporaryDirectory() as scratch:
+            wheel = build.plain_wheel(Path(scratch), module, version, points, code=CODE.format(version=version))
+            fresh = Path(scratch, "fresh.zip")
+            with zipfile.ZipFile(fresh, "w") as archive:
+                archive.write(wheel, f"wheels/{wheel.name}")
+            shutil.copy(fresh, self.file.with_suffix(".new"))
+        os.replace(self.file.with_suffix(".new"), file or self.file)
+
+
+class UpgradedHost(HearthConnect):
+    """A host on whose plugin.path bundles come and go, some that nobody would want among them."""
+
+    def __init__(self, folder: Path, bootstrap_servers: str) -> None:
+        self.plugins = folder / "plugins"
+        self.plugins.mkdir()
+        for case in CASES:
+            Upgraded(self.plugins, case).put("1.0")
+        for number, name in enumerate(("pipe.zip", "itself.zip", "deep manifest", "checksum", "plugins null")):
+            made = candidate(folder / "hostile", number, HOSTILE[name][0])
+            (self.plugins / f"{number}-{made.name}").symlink_to(made)
+        settings = {"plugin.path": str(self.plugins), "key.converter": STRING, "value.converter": STRING}
+        super().__init__(folder, bootstrap_servers, {**settings, "offset.flush.interval.ms": "200"})
+
+
+@pytest.fixture(scope="module")
+def host(broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[UpgradedHost]:
+    """Provide the host; nothing that was asked of it may have left a stack trace of the host's own."""
+    running = UpgradedHost(tmp_path_factory.mktemp("upgraded"), broker.bootstrap_servers)
+    with running:
+        yield running
+        processes = tree(running.pid)
+        assert "Traceback" not in running.last_words()
+    await_end(processes)
+
+
+class Running:
+    """A connector that runs, and questions about it."""
+
+    def __init__(self, host: UpgradedHost, topics: Topics, case: str) -> None:
+        self.host, self.topics, self.name = host, topics, f"upgrade-{case}"
+        self.bundle = Upgraded(host.plugins, case)
+        self.config = {"name": self.name, "connector.class": self.bundle.class_name, "topic": self.name}
+
+    def start(self, **more: str) -> Running:
+        """Create the connector and wait for its first record."""
+        self.topics.create(self.name)
+        self.config |= {key.replace("_", "."): value for key, value in more.items()}
+        self.host.run(self.config)
+        self.await_version("1.0")
+        return self
+
+    def ask(self, method: str, what: str, body: object = None) -> Answer:
+        """Send a request about the connector."""
+        return self.host.rest.call(method, f"/connectors/{self.name}{what}", body)
+
+    def await_version(self, version: str) -> None:
+        """Wait until records of a version of the bundle arrive, and everything runs."""
+        assert eventually(lambda: self.last() == version, 30), (self.last(), self.ask("GET", "/status").text)
+        self.host.wait_for_state(self.name, "RUNNING")
+
+    def last(self) -> str | None:
+        """Return the value of the newest record."""
+        found = self.topics.read(self.name)
+        return found[-1].value.decode() if found and found[-1].value else None
+
+    def goes_on(self) -> bool:
+        """Return whether more records come, and everything runs."""
+        before = self.topics.count(self.name)
+        came = eventually(lambda: self.topics.count(self.name) > before + 3, 20)
+        return came and set(self.host.rest.states(self.name)) == {"RUNNING"}
+
+    def restarts(self) -> dict[str, Answer]:
+        """Ask for everything that would begin something anew, and return the answers."""
+        validate = f"/connector-plugins/{self.bundle.class_name}/config/validate"
+        wanted = {
+            "task": ("POST", f"/connectors/{self.name}/tasks/0/restart", None),
+            "connector": ("POST", f"/connectors/{self.name}/restart", None),
+            "both": ("POST", f"/connectors/{self.name}/restart?includeTasks=true", None),
+            "config": ("PUT", f"/connectors/{self.name}/config", {**self.config, "extra": "1"}),
+            "validate": ("PUT", validate, self.config),
+            "keys": ("GET", f"/connector-plugins/{self.bundle.class_name}/config", None),
+        }
+        answers = {}
+        for what, (method, path, body) in wanted.items():
+            answers[what] = self.host.rest.call(method, path, body)
+            self.host.wait_for_state(self.name, "RUNNING")  # one act after the other
+        return answers
+
+    def assert_refused(self, *words: str) -> None:
+        """Assert that nothing can be begun anew, that every answer says why, and that what runs is not touched."""
+        for what, answer in self.restarts().items():
+            if what == "keys" and answer.status == 404:
+                continue  # Kafka Connect's answer for a class that is not listed
+            assert answer.status == 409, (what, answer)
+            message = str(answer.json["message"])
+            assert [word for word in (*words, "restart of the host") if word not in message] == [], (what, message)
+        assert self.goes_on()
+
+    def versions(self) -> list[str]:
+        """Return the versions of the connector that are listed."""
+        answer = self.host.rest.call("GET", "/connector-plugins")
+        assert answer.status == 200
+        return [each["version"] for each in answer.json if each["class"] == self.bundle.class_name]
+
+
+@pytest.fixture
+def running(host: UpgradedHost, topics: Topics, request: pytest.FixtureRequest) -> Iterator[Running]:
+    """Provide the connector of a case."""
+    made = Running(host, topics, request.param)
+    yield made
+    host.rest.call("DELETE", f"/connectors/{made.name}")
+
+
+def case(name: str) -> pytest.MarkDecorator:
+    """Return what gives a test its own bundle."""
+    return pytest.mark.parametrize("running", [name], indirect=True)
+
+
+@case("deleted")
+def test_a_bundle_that_is_deleted_ends_nothing(running: Running) -> None:
+    """What runs goes on from its environment; a restart is refused until the bundle is back."""
+    running.start()
+    running.bundle.file.unlink()
+    assert running.goes_on()
+    assert running.versions() == ["1.0"]
+    running.assert_refused(running.bundle.class_name, str(running.bundle.file), "it does not exist")
+    assert running.ask("PUT", "/pause").status == 202
+    running.host.wait_for_state(running.name, "PAUSED")
+    assert running.ask("PUT", "/resume").status == 202
+    running.host.wait_for_state(running.name, "RUNNING")
+    assert running.goes_on()
+    running.bundle.put("1.0")
+    assert running.ask("POST", "/tasks/0/restart").status == 204
+    running.await_version("1.0")
+    assert running.goes_on()
+
+
+@case("newer")
+def test_a_bundle_that_is_replaced_by_a_newer_one_is_found_by_what_is_restarted(running: Running) -> None:
+    """A task first, whose connector goes on with what it has; then the connector; then both by a new configuration."""
+    running.start()
+    running.bundle.put("1.1")
+    assert running.goes_on()
+    assert running.last() == "1.0"
+    assert running.ask("POST", "/tasks/0/restart").status == 204
+    running.await_version("1.1")
+    assert running.versions() == ["1.1"]
+    assert running.ask("POST", "/restart").status == 204
+    running.host.wait_for_state(running.name, "RUNNING")
+    running.bundle.put("1.2")
+    answers = running.restarts()
+    statuses = {what: answer.status for what, answer in answers.items()}
+    assert statuses == {"task": 204, "connector": 204, "both": 202, "config": 200, "validate": 200, "keys": 200}
+    assert answers["validate"].json["error_count"] == 0
+    running.await_version("1.2")
+    assert running.versions() == ["1.2"]
+    assert running.goes_on()
+
+
+@case("garbage")
+def test_a_bundle_that_is_replaced_by_garbage_ends_nothing(running: Running) -> None:
+    """Half of a copy, say; the whole one is found as soon as it is there."""
+    running.start()
+    running.bundle.file.write_bytes(b"PK\3\4 half of it")
+    running.assert_refused("it is truncated or not a zip file")
+    running.bundle.put("2.0")
+    assert running.ask("POST", "/restart?includeTasks=true").status == 202
+    running.await_version("2.0")
+
+
+@case("other")
+def test_a_bundle_that_is_replaced_by_another_says_what_it_lacks(running: Running) -> None:
+    """The file is a good bundle, which has no such connector."""
+    running.start()
+    running.bundle.put("1.0", module="quite_another")
+    running.assert_refused(running.bundle.class_name, "it declares no such plugin now")
+    running.bundle.put("1.3")
+    assert running.ask("POST", "/tasks/0/restart").status == 204
+    running.await_version("1.3")
+
+
+@case("moved")
+def test_a_bundle_that_comes_under_another_name_is_pointed_at(running: Running) -> None:
+    """The usual upgrade: the old file goes, a new one with its version in its name comes."""
+    running.start()
+    new = running.host.plugins / "moved-1.1.zip"
+    running.bundle.put("1.1", file=new)
+    running.bundle.file.unlink()
+    running.assert_refused(str(running.bundle.file), f"{new} has {running.bundle.class_name} 1.1")
+
+
+@case("chain")
+def test_a_transformation_whose_bundle_is_deleted_keeps_its_tasks_running(running: Running) -> None:
+    """Every plugin of a pipeline is looked for before a task is ended."""
+    lost = Upgraded(running.host.plugins, "lost")
+    running.start(transforms="same", transforms_same_type=lost.change)
+    lost.file.unlink()
+    for what in ("/tasks/0/restart", "/restart", "/restart?includeTasks=true"):
+        answer = running.ask("POST", what)
+        assert (answer.status, lost.change in answer.json["message"]) == (409, True), answer
+    answer = running.ask("PUT", "/config", {**running.config, "extra": "1"})
+    assert answer.status in (400, 409)
+    assert lost.change in answer.json["message"]
+    assert running.goes_on()
+
+
+def test_a_bundle_that_is_added_shows_after_a_restart_of_the_host(host: UpgradedHost) -> None:
+    """Whoever names its connector is told so."""
+    added = Upgraded(host.plugins, "added")
+    added.put("1.0")
+    listed = host.rest.call("GET", "/connector-plugins")
+    assert listed.status == 200
+    assert added.class_name not in json.dumps(listed.json)
+    config = {"name": "added", "connector.class": added.class_name, "topic": "added"}
+    created = host.rest.create(config)
+    checked = host.rest.call("PUT", f"/connector-plugins/{added.class_name}/config/validate", config)
+    for answer in (created, checked):
+        assert answer.status == 409
+        assert str(added.file) in answer.json["message"]
+        assert "a restart of the host would show" in answer.json["message"]
