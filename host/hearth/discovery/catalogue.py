@@ -8,7 +8,6 @@ from functools import cached_property
 from pathlib import Path
 
 from hearth.discovery import alias, location
-from hearth.discovery.allowance import MAX_NAME
 from hearth.discovery.bundle import Bundle
 from hearth.discovery.failure import BundleError, quoted
 from hearth.discovery.hook import bundle_formats
@@ -16,6 +15,8 @@ from hearth.discovery.installed import installed_declarations
 from hearth.discovery.plugin import CLASSPATH, Declaration, Plugin, PluginType, Rejected
 from hearth.discovery.version import version_key
 from hearth_api import NotFoundError
+
+LONGEST_NAME = 1000
 
 
 class Catalogue:
@@ -68,8 +69,11 @@ class Catalogue:
         return list(dict.fromkeys(plugin.version for plugin in self.known(name, *types)))
 
     def nearest(self, name: str, *types: PluginType) -> list[str]:
-        """Return up to three names that resemble ``name``, the best first; each stands for another class."""
-        if len(name) > MAX_NAME:
+        """Return up to three names that resemble ``name``, the best first; each stands for another class.
+
+        A name that is no name by its length resembles none: comparing takes time and memory by its square.
+        """
+        if len(name) > LONGEST_NAME:
             return []
         names = {
             word: plugin.class_name
