@@ -443,6 +443,7 @@ HOSTILE: dict[str, tuple[Make, str]] = {
     "files text": (manifest(lambda m: m.update(files="x")), MALFORMED + "'files' is 'x'"),
     "file path list": (manifest(lambda m: m["files"][0].update(path=[])), MALFORMED + "'path' is a list"),
     "file path up": (manifest(lambda m: m["files"][0].update(path="../x")), "which leads out of the archive"),
+    "file path of megabytes": (manifest(lambda m: m["files"][0].update(path="/x" * 3_000_000)), "leads out of the archive"),
     "file size text": (manifest(lambda m: m["files"][0].update(size="1")), MALFORMED + "'size' is '1'"),
     "file missing": (manifest(lambda m: m["files"][0].update(path="x")), "x is listed in hearth-bundle.json but not there"),
 }  # fmt: skip

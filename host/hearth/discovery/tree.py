@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Protocol, TypeVar
 
 from hearth.discovery.allowance import MAX_DEPTH, MAX_FILES, MAX_PART, MAX_PATH, MAX_READ, MAX_TEXT
-from hearth.discovery.failure import COPY_AGAIN, REPACK, BundleError
+from hearth.discovery.failure import COPY_AGAIN, REPACK, BundleError, quoted
 
 _DRIVE = re.compile(r"^[A-Za-z]:")
 _DAMAGE = (
@@ -253,11 +253,12 @@ def check_path(name: str) -> str:
     """Return ``name``, or raise when it cannot be unpacked or unpacking it could write outside its folder."""
     plain = name.replace("\\", "/")
     if plain.startswith("/") or _DRIVE.match(plain) or ".." in plain.split("/") or "\0" in plain:
-        raise BundleError(f"it holds the path {name!r}, which leads out of the archive", hint="do not install it")
+        reason = f"it holds the path {quoted(name)}, which leads out of the archive"
+        raise BundleError(reason, hint="do not install it")
     if plain.count("/") > MAX_DEPTH or len(name) > MAX_PART:  # most names are short, so look closely at others only
         _check_length(plain)
     if not (name.isascii() or is_text(name)):
-        raise BundleError(f"it holds the path {name!r}, which is no UTF-8")
+        raise BundleError(f"it holds the path {quoted(name)}, which is no UTF-8")
     return name
 
 

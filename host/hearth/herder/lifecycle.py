@@ -243,7 +243,7 @@ class Lifecycle:
             plugin = self._directory.connector(entry.config)
             version = run.version if run.plugin == plugin else plugin.version
             plans = self._planner.plan(plugin, version, entry.config, entry.tasks)
-        except ConnectError as error:
+        except (ConnectError, OSError) as error:
             for number in numbers:
                 self._board.task(name, number, State.FAILED, trace_of(error), run.version)
             return

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import copy
 import json
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from hearth.discovery import BundleError, PluginType
 from hearth.discovery.manifest import Manifest, PackedFile
@@ -71,3 +76,48 @@ def test_malformed_manifest_is_refused(text: str) -> None:
     """Anything else than a manifest is told apart, never a crash."""
     with pytest.raises(BundleError, match=r"hearth-bundle\.json"):
         Manifest.from_text(text)
+
+
+def _places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Yield the way to every part of a JSON value."""
+    yield path
+    if isinstance(value, (dict, list)):
+        for key, below in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from _places(below, (*path, key))
+
+
+MEMBERS = json.loads(MANIFEST.to_text())
+PLACES = list(_places(MEMBERS))[1:]
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters(), max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@settings(max_examples=2000, deadline=None)
+@given(st.sampled_from(PLACES), st.one_of(ANYTHING, st.just(...)))
+def test_wrong_values_at_any_place_are_refused_or_make_sense(place: tuple[Any, ...], value: Any) -> None:
+    """What is accepted can be listed, described, written again and read as the same."""
+    members = copy.deepcopy(MEMBERS)
+    inside = members
+    for key in place[:-1]:
+        inside = inside[key]
+    if value is ...:
+        del inside[place[-1]]
+    else:
+        inside[place[-1]] = value
+    try:
+        found = Manifest.from_text(json.dumps(members))
+    except BundleError as refused:
+        reason = str(refused)
+    else:
+        reason = ""
+        _assert_makes_sense(found)
+    assert reason.isprintable()
+
+
+def _assert_makes_sense(found: Manifest) -> None:
+    found.to_text().encode()
+    assert Manifest.from_text(found.to_text()) == found
+    assert all(plugin.fault() is None for plugin in found.plugins)
