@@ -148,9 +148,9 @@ class EnvironmentStore:
     def _whole(self, key: str, name: str, build: Callable[[Path], None]) -> Path:
         """Return the site directory of a key; builds it when it is missing or not as it was built."""
         target = self._root / key
+        self._make_root()
         if is_whole(target, key):
             return target / SITE
-        self._make_root()
         try:
             with FileLock(self._root / f"{key}.lock", timeout=WAIT_SECONDS, mode=0o644):
                 if not is_whole(target, key):

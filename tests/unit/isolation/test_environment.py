@@ -152,6 +152,15 @@ def test_environment_in_which_others_may_write_is_built_anew(
     assert module.read_text() == "X = 1"
 
 
+def test_directory_of_environments_is_closed_to_others(store: EnvironmentStore, tmp_path: Path) -> None:
+    """Who may write there could put another environment in the place of one; also when nothing has to be built."""
+    bundle = _demo(tmp_path / "demo")
+    built = store.ensure(bundle)
+    store._root.chmod(0o777)
+    assert store.ensure(bundle) == built
+    assert store._root.stat().st_mode & 0o777 == 0o755
+
+
 def test_compiled_files_do_not_count_as_damage(store: EnvironmentStore, tmp_path: Path) -> None:
     """Python writes and removes ``__pycache__`` as it likes."""
     bundle = _demo(tmp_path / "demo")
