@@ -35,6 +35,7 @@ class TaskPlan:
     worker: Mapping[str, str]
     plugins: tuple[PluginSpec, ...]
     environments: Mapping[str, Environment]
+    host: str = ""
 
     def spec(self, generation: int, link: LinkAddress, paused: bool) -> TaskSpec:
         """Return what one run is told."""
@@ -52,6 +53,7 @@ class TaskPlan:
             dict(self.environments),
             link,
             paused,
+            self.host,
         )
 
 
@@ -82,6 +84,7 @@ class Planner:
                 self.worker.originals,
                 tuple(pipeline.plugins),
                 pipeline.environments,
+                self.worker.identity,
             )
             for number, task_config in enumerate(tasks)
         ]

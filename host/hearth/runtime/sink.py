@@ -86,7 +86,7 @@ class SinkLoop:
         self._end_by: float | None = None
 
     def start(self, stage: Stage, pipeline: Pipeline, inside: list[PluginSpec]) -> None:
-        """Start the task in its stage and join the group."""
+        """Start the task in its stage; the group is joined by the loop."""
         self._stage, self._pipeline = stage, pipeline
         args = {
             "python": self._spec.plugin("task").python,
@@ -104,7 +104,6 @@ class SinkLoop:
         default = MOST_MESSAGES if answer["is_batch"] else JAVA_MAX_POLL_RECORDS
         self._most = int(self._asked_most) if self._asked_most else default
         self._consumer.listen(self)
-        self._subscription.begin(self._consumer)
 
     def answer(self, request: Request) -> None:
         """Take what the stage sends; runs on the stage's reader thread."""

@@ -41,7 +41,10 @@ class LinkAddress:
 
 @dataclass(frozen=True)
 class TaskSpec:
-    """One task of a connector, of one generation."""
+    """One task of a connector, of one generation.
+
+    ``host`` names the host that runs it: the same after the host's restart, and no other host's.
+    """
 
     connector: str
     task: int
@@ -56,6 +59,7 @@ class TaskSpec:
     environments: dict[str, Environment]
     link: LinkAddress
     paused: bool = False
+    host: str = ""
 
     @property
     def name(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import re
 import time
@@ -18,13 +19,16 @@ HIDDEN_TOPICS = "topic.blacklist"
 _DEFAULT_AGE_MS = 300_000
 _WAIT_MS = 5_000
 _NO_TOPIC = "^$"
+_LATE_SECONDS = 2.0
+_LATE_WAIT_MS = 1_000
 
 
 class Subscription:
     """Keeps a consumer subscribed to what a connector's configuration asks for.
 
     A pattern is Java's and matches a whole name (``KafkaConsumer.subscribe(Pattern)``). librdkafka knows POSIX's
-    patterns only, so topics are matched here, each time metadata grows old (``metadata.max.age.ms``).
+    patterns only, so topics are matched here, each time metadata grows old (``metadata.max.age.ms``). For a topic that
+    is named and not there Java's consumer asks again at once; librdkafka would wait for that age, five minutes.
     """
 
     def __init__(self, config: Mapping[str, str], settings: Mapping[str, str]) -> None:
@@ -33,29 +37,43 @@ class Subscription:
         self._hidden = [re.compile(each) for each in settings.get(HIDDEN_TOPICS, "").split(",") if each]
         self._seconds = int(settings.get(METADATA_AGE, _DEFAULT_AGE_MS)) / 1000
         self._due = 0.0
-
-    def begin(self, consumer: Consumer) -> None:
-        """Subscribe for the first time, which joins the group, even where no topic matches yet."""
-        if self._pattern is None:
-            consumer.subscribe(self._topics)
-        elif not self.renew(consumer):
-            consumer.subscribe([_NO_TOPIC])
+        self._subscribed: list[str] | None = None
+        self._late = set(self._topics)
+        self._next_look = 0.0
 
     def renew(self, consumer: Consumer) -> bool:
-        """Match the pattern anew when that is due; returns whether the subscription changed."""
-        if self._pattern is None or time.monotonic() < self._due:
+        """Subscribe, and do so anew when the pattern matches other topics; returns whether that happened.
+
+        The first time waits until no earlier run of the task is left in the group, and until there is a topic.
+        """
+        self._match_when_due(consumer)
+        if self._topics == (self._subscribed or []):
+            self._look_for_late(consumer)
             return False
+        if self._subscribed is None and not consumer.vacate(self._topics):
+            return False
+        self._subscribed = self._topics
+        self._next_look = time.monotonic() + _LATE_SECONDS
+        consumer.subscribe(self._topics or [_NO_TOPIC])
+        return True
+
+    def _match_when_due(self, consumer: Consumer) -> None:
+        if self._pattern is None or time.monotonic() < self._due:
+            return
         self._due = time.monotonic() + self._seconds
         try:
             names = consumer.topic_names(_WAIT_MS)
         except KafkaError as error:  # the broker is away: the next look may find it
             log.warning("topics are not matched with %s now: %s", self._pattern.pattern, error)
             self._due = time.monotonic() + min(self._seconds, _WAIT_MS / 1000)
-            return False
+            return
         visible = (name for name in names if not any(hidden.match(name) for hidden in self._hidden))
-        matching = sorted(name for name in visible if self._pattern.fullmatch(name))
-        if matching == self._topics:
-            return False
-        self._topics = matching
-        consumer.subscribe(matching or [_NO_TOPIC])
-        return True
+        self._topics = sorted(name for name in visible if self._pattern.fullmatch(name))
+
+    def _look_for_late(self, consumer: Consumer) -> None:
+        """Ask for all topics while a named one has not been seen: librdkafka takes notice of the answer by itself."""
+        if not self._late or time.monotonic() < self._next_look:
+            return
+        with contextlib.suppress(KafkaError):  # the broker is away
+            self._late -= set(consumer.topic_names(_LATE_WAIT_MS))
+        self._next_look = time.monotonic() + _LATE_SECONDS

@@ -125,7 +125,7 @@ class TaskRun:
         self._reporters = self._new_reporters()
         settings = replace(self._settings, reporters=self._reporters)
         if spec.type == "sink":
-            consumer = self._checked(consumer_config(spec.worker, spec.config, spec.connector, spec.task))
+            consumer = self._checked(consumer_config(spec.worker, spec.config, spec.connector, spec.task, spec.host))
             subscription = Subscription(spec.config, consumer.config)
             most = consumer.runtime.get("max.poll.records")
             self._consumer = Consumer(consumer.config)

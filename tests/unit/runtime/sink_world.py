@@ -104,6 +104,20 @@ class FakeRequest:
             self.fail(error)
 
 
+class FakeSubscription:
+    """Joins the group the first time it is renewed."""
+
+    _joined = False
+
+    def renew(self, consumer: FakeConsumer) -> bool:
+        """Subscribe, once."""
+        if self._joined:
+            return False
+        self._joined = True
+        consumer.subscribe(["t", "u"])
+        return True
+
+
 class FakeConsumer:
     """librdkafka's consumer as the loop sees it; pauses outlive an assignment, as there."""
 
@@ -406,7 +420,7 @@ class World:
         self.reporter = FakeReporter(self)
         settings = TaskSettings(self.flush_interval, 2.0, 5.0, 300.0, [self.reporter])
         link: Any = SimpleNamespace(status=self.states.append)
-        subscription: Any = SimpleNamespace(begin=lambda each: each.subscribe(["t", "u"]), renew=lambda each: False)
+        subscription: Any = FakeSubscription()
         self.consumer, self.stage = FakeConsumer(self), FakeStage(self)
         consumer, stage, pipeline = (cast_any(each) for each in (self.consumer, self.stage, FakePipeline(self)))
         self.letters.clear()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
@@ -15,7 +16,7 @@ from hearth_api import PatternError, TopicPartition
 from tests.peer.topic import Topics
 
 WAIT = 30
-Subscribe = Callable[[str, str], "Reader"]
+Subscribe = Callable[..., "Reader"]
 _numbers = itertools.count()
 
 
@@ -29,7 +30,6 @@ class Reader:
         self.subscription = Subscription(config, settings)
         self.consumer = Consumer(settings)
         self.consumer.listen(self)
-        self.subscription.begin(self.consumer)
 
     def reads(self, topics: set[str]) -> bool:
         """Poll until exactly these topics are assigned."""
@@ -85,6 +85,15 @@ def test_listed_topics_are_read(subscribe: Subscribe, topics: Topics, name: str)
     assert subscribe("topics", f" {name}-0 , {name}-2,").reads({f"{name}-0", f"{name}-2"})
 
 
+def test_a_named_topic_may_come_late(subscribe: Subscribe, topics: Topics, name: str) -> None:
+    """It is read soon after it is made, as by Java's consumer, and not when metadata has grown old."""
+    topics.create(f"{name}-there")
+    reader = subscribe("topics", f"{name}-there,{name}-late", "300000")
+    assert reader.reads({f"{name}-there"})
+    topics.create(f"{name}-late")
+    assert reader.reads({f"{name}-there", f"{name}-late"})
+
+
 def test_patterns_are_javas_and_match_whole_names(subscribe: Subscribe, topics: Topics, name: str) -> None:
     """Digit classes, look-ahead and reluctant quantifiers are nothing librdkafka would know."""
     for rest in ("1", "12", "1x", "x1", "13"):
@@ -93,7 +102,7 @@ def test_patterns_are_javas_and_match_whole_names(subscribe: Subscribe, topics: 
 
 
 def test_topics_that_come_and_go_are_noticed(subscribe: Subscribe, topics: Topics, name: str) -> None:
-    """The group is joined before there is any; the age of metadata says how soon a topic is found."""
+    """There need not be any at first; the age of metadata says how soon a topic is found."""
     reader = subscribe("topics.regex", rf"{name}\.\w+")
     assert reader.reads(set())
     topics.create(f"{name}.a")
@@ -108,6 +117,57 @@ def test_kafkas_own_topics_are_left_out(subscribe: Subscribe, topics: Topics, na
     """As ``exclude.internal.topics`` says, which comes as a list of topics not to see."""
     topics.create(f"{name}-own")
     assert subscribe("topics.regex", rf"__consumer_offsets|{name}-own").reads({f"{name}-own"})
+
+
+class Group:
+    """Stands in for a consumer: it notes what is subscribed to, and admits when it is told to."""
+
+    def __init__(self) -> None:
+        self.admits = False
+        self.names: list[str] = []
+        self.asked: list[list[str]] = []
+        self.subscribed: list[list[str]] = []
+
+    def topic_names(self, wait_ms: int) -> list[str]:
+        """Return the topics there are."""
+        return self.names
+
+    def vacate(self, topics: list[str]) -> bool:
+        """Say whether no earlier run is in the group."""
+        self.asked.append(topics)
+        return self.admits
+
+    def subscribe(self, topics: list[str]) -> None:
+        """Note it."""
+        self.subscribed.append(topics)
+
+
+def test_the_group_is_joined_once_no_earlier_run_is_in_it() -> None:
+    """Until then each look asks again; afterwards nobody does."""
+    group: Any = Group()
+    subscription = Subscription({"topics": "a,b"}, {})
+    assert not subscription.renew(group)
+    group.admits = True
+    assert subscription.renew(group)
+    assert not subscription.renew(group)
+    assert group.subscribed == [["a", "b"]]
+    assert len(group.asked) == 2
+
+
+def test_nobody_joins_without_a_topic() -> None:
+    """A pattern that matches nothing yet has nothing to take from an earlier run; later changes do not ask again."""
+    group: Any = Group()
+    group.admits = True
+    subscription = Subscription({"topics.regex": "a.*"}, {METADATA_AGE: "0"})
+    assert not subscription.renew(group)
+    group.names = ["a1", "b"]
+    assert subscription.renew(group)
+    group.names = []
+    assert subscription.renew(group)
+    group.names = ["a2"]
+    assert subscription.renew(group)
+    assert group.asked == [["a1"]]
+    assert [group.subscribed[0], group.subscribed[2]] == [["a1"], ["a2"]]
 
 
 def test_a_pattern_that_is_none_is_told(subscribe: Subscribe) -> None:

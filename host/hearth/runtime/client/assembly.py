@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
 from collections.abc import Iterator, Mapping
 
 from hearth.runtime.client.key import RULES
@@ -50,8 +52,9 @@ CONSUMER_DEFAULTS: dict[str, str] = _EVERYWHERE | {
     "isolation.level": "read_uncommitted",
     "allow.auto.create.topics": "true",
     "exclude.internal.topics": "true",
-    # Hearth's: a successor is let in at once (static membership), and a lost machine is noticed soon
+    # Hearth's: a lost machine is noticed soon, and a rebalance by those who are in it
     "session.timeout.ms": "10000",
+    "heartbeat.interval.ms": "1000",
     # Hearth's, measured: librdkafka stands still for a second when its queue was full, and keeps 64 MB in it
     "librdkafka.fetch.queue.backoff.ms": "2",
     "librdkafka.queued.min.messages": "10000",
@@ -81,20 +84,26 @@ def producer_config(
 
 
 def consumer_config(
-    worker: Mapping[str, str], connector_config: Mapping[str, str], connector: str, task: int
+    worker: Mapping[str, str], connector_config: Mapping[str, str], connector: str, task: int, host: str = ""
 ) -> Translation:
     """Return the configuration of a sink task's consumer.
 
-    Its membership is static: the successor of a task that died takes its place at once, and the dead one is
-    fenced should it come back.
+    Its membership is static, known by ``host``, connector and task: so the task's next run finds what a killed one
+    left in the group, and the task of the same name on another host is somebody else.
     """
     own = {
         "bootstrap.servers": worker.get("bootstrap.servers", ""),
         "client.id": f"connector-consumer-{connector}-{task}",
         "group.id": f"connect-{connector}",
-        "group.instance.id": f"connect-{connector}-{task}",
+        "group.instance.id": _instance_id(host, connector, task),
     }
     return _layered("consumer", CONSUMER_DEFAULTS | own, worker, connector_config)
+
+
+def _instance_id(host: str, connector: str, task: int) -> str:
+    """Return a name within Kafka's rules for it: letters, digits, ``.``, ``_`` and ``-``, 249 of them at most."""
+    digest = hashlib.sha256(f"{host}\0{connector}".encode("utf-8", "surrogatepass")).hexdigest()
+    return f"connect-{re.sub(r'[^A-Za-z0-9._-]', '_', connector)[:200]}-{task}-{digest[:12]}"
 
 
 def admin_config(

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import socket
+
 from hearth.runtime.config.worker import WorkerConfig
 from hearth_api import Importance, key
 
@@ -14,3 +17,8 @@ class StandaloneConfig(WorkerConfig):
         importance=Importance.HIGH,
         doc="The file that keeps the offsets of source connectors.",
     )
+
+    @property
+    def identity(self) -> str:
+        """Return machine and offset file, which is one host's alone."""
+        return f"{socket.gethostname()}:{os.path.realpath(self.offset_file)}"

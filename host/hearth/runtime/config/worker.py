@@ -189,6 +189,11 @@ class WorkerConfig(RestConfig, TlsConfig):
         return self.with_prefix(f"{role}.")
 
     @property
+    def identity(self) -> str:
+        """Return what tells this host from others and is the same after its restart; the mode knows what that is."""
+        return ""
+
+    @property
     def spark(self) -> Mapping[str, Any]:
         """Return what is meant for Spark, with its prefix."""
         return {name: value for name, value in self.originals.items() if name.startswith("spark.")}

@@ -36,6 +36,7 @@ from hearth.runtime.kafka.library import (
     new_client,
     new_configuration,
 )
+from hearth.runtime.kafka.membership import Membership, member_id
 from hearth.runtime.kafka.memory import gather_nullable, messages
 from hearth.runtime.kafka.partition import first_error, partition_list, read_list
 from hearth_api import TopicPartition
@@ -110,6 +111,8 @@ class Consumer:
         self._raised: BaseException | None = None
         self._is_closing = False
         self._revoked: set[TopicPartition] = set()
+        self._membership = Membership(config)
+        self._topics: list[str] = []
         self._callbacks = RebalanceCallback(self._rebalance), ErrorCallback(self._note)
         configuration = new_configuration(config)
         self._library.conf_set_rebalance_cb(configuration, self._callbacks[0])
@@ -138,9 +141,17 @@ class Consumer:
         finally:
             self._library.metadata_destroy(metadata)
 
+    def vacate(self, topics: Iterable[str]) -> bool:
+        """Remove an earlier run of this member from the group; returns False when that is to be tried again.
+
+        To be called before the first ``subscribe``, with its topics. Takes seconds at most.
+        """
+        return self._membership.vacate(self._client or 0, topics)
+
     def subscribe(self, topics: Iterable[str]) -> None:
         """Join the group for these topics; a name that begins with ``^`` is one of librdkafka's (POSIX) patterns."""
-        with partition_list([TopicPartition(topic, -1) for topic in topics]) as wanted:
+        self._topics = list(topics)
+        with partition_list([TopicPartition(topic, -1) for topic in self._topics]) as wanted:
             check(self._library.subscribe(self._client, wanted))
 
     def poll(self, wait_ms: int, most: int = MOST_MESSAGES) -> list[Incoming]:
@@ -240,18 +251,23 @@ class Consumer:
         """
         if self._client is None:
             return
+        member = member_id(self._client)
+        has_left = self._membership.leave(self._client)  # the last revocation runs in here and may still commit
         self._is_closing = True
         left = self._library.queue_new(self._client)
         error = self._library.consumer_close_queue(self._client, left)
         if error:  # fatal: nothing is left to be closed in order
             self._library.error_destroy(error)
         give_up_at = time.monotonic() + seconds
-        while not (is_closed := self._library.consumer_closed(self._client)) and time.monotonic() < give_up_at:
-            self._serve(left)  # the last revocation runs in here and may still commit
+        while not (error or self._library.consumer_closed(self._client)) and time.monotonic() < give_up_at:
+            self._serve(left)  # ... or in here
+        is_closed = self._library.consumer_closed(self._client)
         client, self._client = self._client, None
         for own in (left, self._queue, self._commits):
             self._library.queue_destroy(own)
         self._library.destroy_flags(client, 0 if is_closed else DESTROY_IMMEDIATE)
+        if self._topics and not has_left and time.monotonic() < give_up_at:
+            self._membership.retire(member, self._topics)
         self._reraise()
 
     def _serve(self, own: int) -> None:

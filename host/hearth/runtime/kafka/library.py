@@ -35,6 +35,10 @@ ERR_AUTHENTICATION, ERR_SSL = -169, -181
 ERR_DESTROY, ERR_PURGE_QUEUE, ERR_PURGE_INFLIGHT = -197, -152, -151
 ERR_INVALID_DIFFERENT_RECORD, ERR_MSG_SIZE_TOO_LARGE = -138, 10
 ERR_ALL_BROKERS_DOWN, ERR_TRANSPORT, ERR_RESOLVE = -187, -195, -193
+ERR_TIMED_OUT = -185
+
+ADMIN_DESCRIBE_GROUPS = 13
+"""``RD_KAFKA_ADMIN_OP_DESCRIBECONSUMERGROUPS``."""
 
 MESSAGE = np.dtype(
     [
@@ -160,9 +164,23 @@ _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "event_error_is_fatal": (c_int, [c_void_p]),
     "event_opaque": (c_void_p, [c_void_p]),
     "event_topic_partition_list": (TopicPartitionList, [c_void_p]),
+    "event_DescribeConsumerGroups_result": (c_void_p, [c_void_p]),
     "event_destroy": (None, [c_void_p]),
+    "AdminOptions_new": (c_void_p, [c_void_p, c_int]),
+    "AdminOptions_set_request_timeout": (c_int, [c_void_p, c_int, c_char_p, c_size_t]),
+    "AdminOptions_destroy": (None, [c_void_p]),
+    "DescribeConsumerGroups": (None, [c_void_p, c_void_p, c_size_t, c_void_p, c_void_p]),
+    "DescribeConsumerGroups_result_groups": (ctypes.POINTER(c_void_p), [c_void_p, c_void_p]),
+    "ConsumerGroupDescription_error": (c_void_p, [c_void_p]),
+    "ConsumerGroupDescription_member_count": (c_size_t, [c_void_p]),
+    "ConsumerGroupDescription_member": (c_void_p, [c_void_p, c_size_t]),
+    "MemberDescription_group_instance_id": (c_char_p, [c_void_p]),
+    "MemberDescription_consumer_id": (c_char_p, [c_void_p]),
+    "memberid": (c_void_p, [c_void_p]),
+    "mem_free": (None, [c_void_p, c_void_p]),
     "poll_set_consumer": (c_int, [c_void_p]),
     "subscribe": (c_int, [c_void_p, TopicPartitionList]),
+    "unsubscribe": (c_int, [c_void_p]),
     "assign": (c_int, [c_void_p, TopicPartitionList]),
     "incremental_assign": (c_void_p, [c_void_p, TopicPartitionList]),
     "incremental_unassign": (c_void_p, [c_void_p, TopicPartitionList]),
@@ -177,6 +195,7 @@ _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "metadata_destroy": (None, [c_void_p]),
     "consumer_close_queue": (c_void_p, [c_void_p, c_void_p]),
     "consumer_closed": (c_int, [c_void_p]),
+    "consumer_poll": (c_void_p, [c_void_p, c_int]),
     "consume_batch_queue": (ctypes.c_ssize_t, [c_void_p, c_int, c_void_p, c_size_t]),
     "message_destroy": (None, [c_void_p]),
     "message_errstr": (c_char_p, [c_void_p]),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import confluent_kafka
 import confluent_kafka.admin
 import pytest
@@ -71,16 +73,17 @@ def test_dead_letter_producer_has_its_own_name() -> None:
 
 def test_sink_consumer_is_a_static_member_of_connects_group_and_is_real() -> None:
     """The group is Kafka Connect's, so offsets are found again; the member is known by its task."""
-    result = consumer_config(WORKER, {}, "files", 1)
+    result = consumer_config(WORKER, {}, "files", 1, "machine:/offsets")
     wanted = {
         "group.id": "connect-files",
-        "group.instance.id": "connect-files-1",
+        "group.instance.id": "connect-files-1-5a6199f89c3c",
         "client.id": "connector-consumer-files-1",
         "enable.auto.commit": "false",
         "enable.auto.offset.store": "false",
         "auto.offset.reset": "earliest",
         "isolation.level": "read_uncommitted",
         "session.timeout.ms": "10000",
+        "heartbeat.interval.ms": "1000",
         "fetch.min.bytes": "1000",
         "queued.min.messages": "10000",
         "queued.max.messages.kbytes": "8192",
@@ -90,10 +93,33 @@ def test_sink_consumer_is_a_static_member_of_connects_group_and_is_real() -> Non
     confluent_kafka.Consumer({**result.config, "log_level": "0"}).close()
 
 
+def _member(connector: str = "files", task: int = 0, host: str = "machine:/offsets") -> str:
+    return consumer_config(WORKER, {}, connector, task, host).config["group.instance.id"]
+
+
+def test_a_member_is_known_by_host_connector_and_task() -> None:
+    """Two hosts with the same connector share its partitions, and a task's next run is found to be that task's."""
+    assert _member() == _member()
+    assert len({_member(), _member(host="other:/offsets"), _member("lines"), _member(task=1)}) == 4
+    assert _member("a b") != _member("a/b")
+
+
+def test_a_members_name_keeps_to_kafkas_rules() -> None:
+    """Whatever the connector is called."""
+    name = _member("Dünne \ud800" + "x" * 300, 12)
+    assert re.fullmatch(r"[A-Za-z0-9._-]{1,249}", name)
+
+
+def test_a_members_own_name_is_kept() -> None:
+    """As every key of the consumer it may be overridden."""
+    result = consumer_config(WORKER, {"consumer.override.group.instance.id": "mine"}, "files", 0)
+    assert result.config["group.instance.id"] == "mine"
+
+
 def test_new_group_protocol_leaves_sessions_to_the_broker() -> None:
     """Hearth's default session gives way to the protocol, which librdkafka would refuse together."""
     result = consumer_config(WORKER, {"consumer.override.group.protocol": "consumer"}, "files", 0)
-    assert "session.timeout.ms" not in result.config
+    assert not {"session.timeout.ms", "heartbeat.interval.ms"} & result.config.keys()
     confluent_kafka.Consumer({**result.config, "log_level": "0"}).close()
 
 

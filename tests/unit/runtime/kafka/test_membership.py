@@ -1,0 +1,229 @@
+"""Who is a member of a sink's group, and how long: on a real broker, with the old and the new protocol."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+
+import pytest
+
+from hearth.broker import KafkaBroker
+from hearth.runtime.kafka import membership
+from hearth.runtime.kafka.consumer import Consumer
+from hearth.runtime.kafka.library import KafkaError, library
+from hearth_api import TopicPartition
+from tests.peer.topic import Record, Topics
+from tests.unit.runtime.kafka.conftest import WAIT
+
+LONG_SESSION = "120000"
+"""Whoever waits for the end of such a session is noticed: it is far longer than a test waits."""
+
+COORDINATOR_MOVES, TIMED_OUT, NOT_AUTHORIZED = 16, -185, 30
+_NO_CONSUMER_CLOSE = 0x8
+_numbers = itertools.count()
+both_protocols = pytest.mark.parametrize("protocol", ["classic", "consumer"])
+
+
+class Run:
+    """One run of a task: a consumer that notes which topics it has partitions of."""
+
+    def __init__(self, servers: str, group: str, protocol: str, instance: str) -> None:
+        session = {"session.timeout.ms": LONG_SESSION, "heartbeat.interval.ms": "100"} if protocol == "classic" else {}
+        settings = {
+            "bootstrap.servers": servers,
+            "group.id": group,
+            "group.protocol": protocol,
+            "group.instance.id": instance,
+            "enable.auto.commit": "false",
+            "auto.offset.reset": "earliest",
+            **session,
+        }
+        self.partitions: set[TopicPartition] = set()
+        self.values: list[bytes | None] = []
+        self.consumer = Consumer(settings)
+        self.consumer.listen(self)
+
+    def join(self, *topics: str) -> Run:
+        """Join as a sink's subscription does."""
+        assert until(lambda: self.consumer.vacate(topics))
+        self.consumer.subscribe(topics)
+        return self
+
+    def poll(self) -> None:
+        """Poll once and keep the values."""
+        for part in self.consumer.poll(20):
+            self.values += part.value.to_pylist()
+
+    @property
+    def topics(self) -> set[str]:
+        """Return the topics of which this run has partitions."""
+        return {partition.topic for partition in self.partitions}
+
+    def die(self) -> None:
+        """End as a killed process does: without a word to the broker."""
+        client, self.consumer._client = self.consumer._client, None
+        for own in (self.consumer._queue, self.consumer._commits):
+            library().queue_destroy(own)
+        library().destroy_flags(client, _NO_CONSUMER_CLOSE)
+
+    def on_assign(self, partitions: list[TopicPartition]) -> Mapping[TopicPartition, int]:
+        """Take partitions, and read on where the group has committed."""
+        self.partitions |= set(partitions)
+        return self.consumer.committed(partitions)
+
+    def on_assigned(self) -> None:
+        """Nothing is paused."""
+
+    def on_revoke(self, partitions: list[TopicPartition], lost: bool) -> None:
+        """Give partitions up."""
+        self.partitions -= set(partitions)
+
+    def commit(self, topic: str, offset: int) -> bool:
+        """Commit an offset of a topic's first partition; returns whether the broker took it."""
+        self.consumer.commit({TopicPartition(topic, 0): offset}, 1)
+        (answer,) = self.consumer.commit_answers(int(WAIT * 1000))
+        return not answer.refused
+
+
+def until(condition: Callable[[], bool], *runs: Run, seconds: float = WAIT) -> bool:
+    """Let runs poll until something holds, or time is over."""
+    deadline = time.monotonic() + seconds
+    while not condition() and time.monotonic() < deadline:
+        for run in runs:
+            run.poll()
+    return condition()
+
+
+NewRun = Callable[..., Run]
+
+
+@pytest.fixture
+def new_run(broker: KafkaBroker) -> Iterator[NewRun]:
+    """Make runs of the tasks of one connector; they are closed after the test."""
+    group = f"members-{next(_numbers)}"
+    runs: list[Run] = []
+
+    def new(protocol: str, instance: str = "task-0") -> Run:
+        runs.append(Run(broker.bootstrap_servers, group, protocol, instance))
+        return runs[-1]
+
+    yield new
+    for run in runs:
+        run.consumer.close()
+
+
+@pytest.fixture
+def names(topics: Topics) -> list[str]:
+    """Provide two topics of two partitions."""
+    made = [f"members-{next(_numbers)}" for _ in range(2)]
+    for name in made:
+        topics.create(name, 2)
+    return made
+
+
+@both_protocols
+def test_a_closed_run_is_no_member_any_more(new_run: NewRun, names: list[str], protocol: str) -> None:
+    """What it read goes to the others at once, and not when its session would have ended."""
+    first, second = new_run(protocol).join(names[0]), new_run(protocol, "task-1").join(names[0])
+    assert until(lambda: len(first.partitions) == len(second.partitions) == 1, first, second)
+    second.consumer.close()
+    assert until(lambda: len(first.partitions) == 2, first)
+
+
+@both_protocols
+def test_the_successor_of_a_killed_run_reads_what_it_subscribes_to(
+    new_run: NewRun, names: list[str], protocol: str
+) -> None:
+    """A broker would give a static member its old assignment, or turn it away: nobody joins in a dead run's place."""
+    killed = new_run(protocol).join(names[0])
+    assert until(lambda: len(killed.partitions) == 2, killed)
+    killed.die()
+    successor = new_run(protocol).join(*names)
+    assert until(lambda: successor.topics == set(names), successor)
+
+
+@both_protocols
+def test_killed_runs_of_several_tasks_have_successors_at_once(
+    new_run: NewRun, names: list[str], protocol: str
+) -> None:
+    """Each takes its own predecessor out; a rebalance that waits for another's predecessor ends when that has gone."""
+    killed = [new_run(protocol, f"task-{number}").join(names[0]) for number in range(2)]
+    assert until(lambda: all(len(run.partitions) == 1 for run in killed), *killed)
+    for run in killed:
+        run.die()
+    runs = [new_run(protocol, f"task-{number}") for number in range(2)]
+    free = [False, False]
+    while not all(free):
+        for number, run in enumerate(runs):
+            if not free[number] and run.consumer.vacate([names[0]]):
+                free[number] = True
+                run.consumer.subscribe([names[0]])
+            run.poll()
+    assert until(lambda: all(len(run.partitions) == 1 for run in runs), *runs)
+
+
+def test_a_run_that_is_closed_while_it_joins_is_no_member_either(new_run: NewRun, names: list[str]) -> None:
+    """It does not know yet as whom it joins: the rebalance waits for somebody who is busy."""
+    busy = new_run("classic").join(names[0])
+    assert until(lambda: len(busy.partitions) == 2, busy)
+    joining = new_run("classic", "task-1").join(names[0])
+    until(lambda: False, joining, seconds=0.5)
+    closing = threading.Thread(target=joining.consumer.close)
+    closing.start()
+    assert until(lambda: not closing.is_alive(), busy)
+    assert until(lambda: len(busy.partitions) == 2, busy)
+    until(lambda: False, busy, seconds=0.5)
+    assert len(busy.partitions) == 2
+
+
+def test_a_run_that_lives_on_is_fenced_by_its_successor(new_run: NewRun, topics: Topics, names: list[str]) -> None:
+    """It may come back from a network that was cut: it commits nothing any more and is told why."""
+    topics.produce(names[0], [Record(None, b"a")])
+    zombie = new_run("classic").join(names[0])
+    assert until(lambda: zombie.values == [b"a"], zombie)
+    successor = new_run("classic").join(names[0])
+    assert until(lambda: successor.values == [b"a"], successor)
+    assert not zombie.commit(names[0], 1)
+    with pytest.raises(KafkaError) as caught:
+        until(lambda: False, zombie)
+    assert caught.value.name == "FENCED_INSTANCE_ID"
+    assert successor.consumer.committed([TopicPartition(names[0], 0)]) == {}
+
+
+@both_protocols
+def test_the_end_of_a_replaced_run_leaves_its_successor_alone(
+    new_run: NewRun, names: list[str], protocol: str
+) -> None:
+    """A run that hung and ends at last gives back a membership that is not its own any more."""
+    hung = new_run(protocol).join(names[0])
+    assert until(lambda: len(hung.partitions) == 2, hung)
+    successor = new_run(protocol).join(names[0])
+    assert until(lambda: len(successor.partitions) == 2, successor)
+    hung.consumer.close()
+    assert successor.commit(names[0], 0)
+    assert len(successor.partitions) == 2
+
+
+def test_without_an_answer_the_place_is_not_free() -> None:
+    """The caller serves its inbox and asks again: whether it may join is not guessed."""
+    lonely = Run("127.0.0.1:1", "nobody", "classic", "task-0")
+    assert not lonely.consumer.vacate(["any"])
+    lonely.consumer.close()
+
+
+@pytest.mark.parametrize(
+    ("number", "is_free"), [(COORDINATOR_MOVES, False), (TIMED_OUT, False), (NOT_AUTHORIZED, True)]
+)
+def test_a_group_that_may_not_be_described_is_joined(
+    monkeypatch: pytest.MonkeyPatch, number: int, is_free: bool
+) -> None:
+    """Reading is what a sink needs; an answer that may still come is waited for."""
+
+    def refuse(*_: object) -> str | None:
+        raise KafkaError(number)
+
+    monkeypatch.setattr(membership, "_holder", refuse)
+    member = membership.Membership({"group.id": "group", "group.instance.id": "task-0"})
+    assert member.vacate(0, ["any"]) is is_free
