@@ -6,7 +6,7 @@ import os
 import signal
 import uuid
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from functools import partial
 from pathlib import Path
 
@@ -67,9 +67,7 @@ def test_a_killed_hosts_sink_flows_again_with_what_its_file_says_now(
     a, b = hosts.marking.topic("a"), hosts.marking.topic("b")
     host = hosts.start(hosts.describe("first", a, **{"tasks.max": "2"}, **protocol))
     hosts.marking.arrive(a)
-    processes = tree(host.pid)
-    host.kill()
-    await_end(processes)
+    kill_at_once(host)
     again = hosts.start(hosts.describe("first", f"{a},{b}", **{"tasks.max": "2"}, **protocol))
     hosts.marking.arrive(a, b)
     assert again.rest.states(hosts.name) == ["RUNNING"] * 3
@@ -102,6 +100,16 @@ def test_two_hosts_share_the_partitions_of_a_sink(hosts: Hosts, protocol: Mappin
     hosts.marking.arrive(a)
     assert second.rest.states(hosts.name) == ["RUNNING", "RUNNING"]
     hosts.marking.arrived_once()
+
+
+def kill_at_once(host: HearthConnect) -> None:
+    """Kill everything of a host, tasks before it: those that see it go would leave their groups in order."""
+    processes = tree(host.pid)
+    for each in reversed(processes):
+        with suppress(ProcessLookupError):
+            os.kill(each.pid, signal.SIGKILL)
+    host.kill()
+    await_end(processes)
 
 
 def _second_has_some(marking: Marking, topic: str) -> bool:
