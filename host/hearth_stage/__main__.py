@@ -43,6 +43,28 @@ def die_with_parent() -> None:
         ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
 
 
+def leave_signals_to_runtime() -> None:
+    """Go on when all processes of a service are told to end: the runtime drains the task, then ends its stages.
+
+    What a plugin starts is not spared: a handler is not inherited by a program, and a forked process gives it up
+    before any signal reaches it.
+    """
+    numbers = (signal.SIGINT, signal.SIGTERM)
+
+    def restore() -> None:
+        for number in numbers:
+            signal.signal(number, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, numbers)
+
+    for number in numbers:
+        signal.signal(number, lambda _number, _frame: None)
+    os.register_at_fork(
+        before=lambda: signal.pthread_sigmask(signal.SIG_BLOCK, numbers),
+        after_in_parent=lambda: signal.pthread_sigmask(signal.SIG_UNBLOCK, numbers),
+        after_in_child=restore,
+    )
+
+
 def main(arguments: list[str]) -> None:
     """Set up the import path and serve the connection."""
     split = arguments.index("--")
@@ -51,10 +73,7 @@ def main(arguments: list[str]) -> None:
     sys.meta_path.insert(0, HostFinder(API, base))
     sys.meta_path.append(HostFinder(LAYER, base))
     die_with_parent()
-    # What ends a host, by terminal or service manager, is for the host, which ends its stages. Handlers, other than
-    # ignoring, are not passed on: a program that a plugin starts can be terminated.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, lambda _number, _frame: None)
+    leave_signals_to_runtime()
     from hearth_stage.program import Program
 
     Program(_connection(descriptor)).run()

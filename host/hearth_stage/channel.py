@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import logging
 import socket
 import threading
 from collections.abc import Callable, Sequence
@@ -13,8 +14,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hearth_api import Batch, ConnectError
-from hearth_stage.failure import ErrorInfo
+from hearth_stage.failure import ErrorInfo, cut
 from hearth_stage.frame import MAX_FRAME, Frame, read_frame, write_frame
+
+log = logging.getLogger(__name__)
 
 
 class ChannelClosed(ConnectError):
@@ -49,19 +52,24 @@ class Request:
             raise ValueError(f"not a request: the arguments are {type(self.args).__name__}, not an object")
 
     @property
+    def is_call(self) -> bool:
+        """Return whether somebody waits for an answer."""
+        return self._frame.header.get("id") is not None
+
+    @property
     def batches(self) -> list[Batch]:
         """Return the record batches that came with the request."""
         return self._frame.batches
 
     def reply(self, args: dict[str, Any] | None = None, batches: Sequence[Batch] = ()) -> None:
         """Answer a call; does nothing for a notice."""
-        if (number := self._frame.header.get("id")) is not None:
-            self._channel.send({"re": number, "args": args or {}}, batches)
+        if self.is_call:
+            self._channel.send({"re": self._frame.header["id"], "args": args or {}}, batches)
 
     def fail(self, error: BaseException) -> None:
         """Answer a call with what was raised; a notice has nobody to tell."""
-        if (number := self._frame.header.get("id")) is not None:
-            self._channel.send({"re": number, "error": ErrorInfo.of(error).to_json()})
+        if self.is_call:
+            self._channel.send({"re": self._frame.header["id"], "error": ErrorInfo.of(error).to_json()})
 
     def answer(self, handler: Callable[[Request], Reply | None]) -> None:
         """Run ``handler`` and send its reply, or what it raised."""
@@ -78,15 +86,20 @@ def _reply(frame: Frame) -> Reply:
     """Return the answer in a frame; raises what the other side raised."""
     if (error := frame.header.get("error")) is not None:
         raise ErrorInfo.from_json(error).to_error()
-    return Reply(frame.header.get("args") or {}, frame.batches)
+    args = frame.header.get("args") or {}
+    if not isinstance(args, dict):
+        raise ValueError(f"not a reply: the arguments are {type(args).__name__}, not an object")
+    return Reply(args, frame.batches)
 
 
 class Channel:
     """One end of a connection.
 
     A thread of its own reads: a reply completes its call, a request goes to ``on_request`` on that thread, which
-    must not block. ``on_close`` runs once, on that thread, when the other side is gone. A frame longer than ``limit``
-    ends the connection; the owner may change the limit when it knows the other side.
+    must not block. What ``on_request`` raises is the answer of a call. A notice has no answer, so there it ends the
+    connection, as does what is no frame or longer than ``limit``; ``fault`` then says why. ``on_close`` runs once, on
+    that thread, when the other side is gone. The owner may change the limit when it knows the other side. Batches of
+    another side that is not trusted are checked before anything reads them.
     """
 
     def __init__(
@@ -96,8 +109,11 @@ class Channel:
         on_close: Callable[[], None] | None = None,
         name: str = "channel",
         limit: int = MAX_FRAME,
+        is_trusted: bool = True,
     ) -> None:
         self.limit = limit
+        self.fault: str | None = None
+        self._is_trusted = is_trusted
         self._socket = sock
         self._on_request = on_request
         self._on_close = on_close
@@ -166,16 +182,18 @@ class Channel:
 
     def _read(self) -> None:
         try:
-            while (frame := read_frame(self._socket, self.limit)) is not None:
+            while (frame := read_frame(self._socket, self.limit, self._is_trusted)) is not None:
                 self._dispatch(frame)
-        except (OSError, EOFError, ValueError, RecursionError):
-            pass  # a broken stream ends the connection like a closed one
+        except (OSError, EOFError, ChannelClosed):
+            pass  # a stream that breaks off ends the connection like a closed one
+        except Exception as error:
+            self.fault = cut(f"{error}" if isinstance(error, ValueError) else f"{type(error).__name__}: {error}", 1000)
         finally:
             self._end()
 
     def _dispatch(self, frame: Frame) -> None:
         if "op" in frame.header:
-            self._on_request(Request(self, frame))
+            self._serve(Request(self, frame))
             return
         with self._lock:
             call = self._calls.pop(frame.header.get("re", 0), None)
@@ -185,6 +203,18 @@ class Channel:
             call.set_result(_reply(frame))
         except Exception as error:
             call.set_exception(error)
+
+    def _serve(self, request: Request) -> None:
+        try:
+            self._on_request(request)
+        except ChannelClosed:
+            raise
+        except Exception as error:
+            op = cut(request.op, 200)
+            log.exception("%r of the other side was not served", op)
+            if not request.is_call:
+                raise ValueError(f"notice {op!r} was not served: {type(error).__name__}: {error}") from error
+            request.fail(error)
 
     def _end(self) -> None:
         with self._lock:

@@ -9,6 +9,11 @@ from typing import Any
 
 from hearth_api import ConfigError, ConnectError, DataError, NotFoundError, PluginError, RetriableError
 
+MESSAGE_CHARACTERS = 16_384
+TRACE_CHARACTERS = 65_536
+"""More of a text than that is left out: a plugin may raise what it has read, and the log and every status show it."""
+_NOTE = 64
+
 _KINDS: dict[str, type[ConnectError]] = {
     "retriable": RetriableError,
     "data": DataError,
@@ -38,7 +43,7 @@ class ErrorInfo:
         kind = next((name for name, known in _KINDS.items() if isinstance(error, known)), "plugin")
         name = f"{type(error).__module__}.{type(error).__qualname__}".removeprefix("builtins.")
         trace = "".join(traceback.format_exception(type(error), error, error.__traceback__))
-        return cls(kind, name, _text(error), trace)
+        return cls._cut(kind, name, _text(error), trace)
 
     def to_json(self) -> dict[str, Any]:
         """Return the members as they stand in an error frame."""
@@ -46,12 +51,29 @@ class ErrorInfo:
 
     @classmethod
     def from_json(cls, members: dict[str, Any]) -> ErrorInfo:
-        """Read what ``to_json`` wrote."""
-        return cls(**{name: str(members.get(name, "")) for name in ("kind", "class_name", "message", "trace")})
+        """Read what ``to_json`` wrote; the limits are those of this side, whatever the other one keeps to."""
+        return cls._cut(*(str(members.get(name, "")) for name in ("kind", "class_name", "message", "trace")))
+
+    @classmethod
+    def _cut(cls, kind: str, class_name: str, message: str, trace: str) -> ErrorInfo:
+        return cls(
+            cut(kind, MESSAGE_CHARACTERS),
+            cut(class_name, MESSAGE_CHARACTERS),
+            cut(message, MESSAGE_CHARACTERS),
+            cut(trace, TRACE_CHARACTERS),
+        )
 
     def to_error(self) -> ConnectError:
         """Return an exception to raise on this side; its text and trace are those of the other side."""
         return RemoteError(self)
+
+
+def cut(text: str, most: int) -> str:
+    """Return a text; of one longer than ``most`` its beginning and end, and how much was left out."""
+    if len(text) <= most:
+        return text
+    half = (most - _NOTE) // 2
+    return f"{text[:half]}\n... {len(text) - 2 * half} characters left out ...\n{text[-half:]}"
 
 
 def _text(error: BaseException) -> str:

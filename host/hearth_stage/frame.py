@@ -29,11 +29,16 @@ class Frame:
 
     header: dict[str, Any]
     bodies: tuple[memoryview, ...] = field(default=())
+    is_trusted: bool = field(default=True, compare=False)
 
     @property
     def batches(self) -> list[Batch]:
-        """Return the record batches, read in place: nothing is copied."""
-        return [_decode(body) for body in self.bodies]
+        """Return the record batches, read in place: nothing is copied.
+
+        Those of a writer that is not trusted are checked first, because offsets that point elsewhere would end the
+        process that follows them; raises ``ArrowInvalid``.
+        """
+        return [_decode(body, self.is_trusted) for body in self.bodies]
 
 
 def widen(sock: socket.socket) -> None:
@@ -56,29 +61,33 @@ def write_frame(sock: socket.socket, header: dict[str, Any], batches: Sequence[B
         sock.sendall(body)
 
 
-def read_frame(sock: socket.socket, limit: int = MAX_FRAME) -> Frame | None:
+def read_frame(sock: socket.socket, limit: int = MAX_FRAME, is_trusted: bool = True) -> Frame | None:
     """Read one frame, or ``None`` when the other side closed its end between two frames.
 
     Raises ``EOFError`` when the stream ends inside a frame, ``ValueError`` when it is no frame or not shorter than
     ``limit``.
     """
-    prefix = _read(sock, _PREFIX.size, first=True)
-    if prefix is None:
+    prefix = bytearray(_PREFIX.size)
+    if (begun := sock.recv_into(prefix)) == 0:
         return None
+    _fill(sock, prefix, begun)
     length, header_length = _PREFIX.unpack(prefix)
-    if not 4 <= length < limit or header_length > length - 4:
+    if length < 4 or header_length > length - 4:
         raise ValueError(f"not a frame: length {length}, header length {header_length}")
+    if length >= limit:
+        raise ValueError(f"a frame of {length} bytes, fewer than {limit} are taken")
     content = _read(sock, length - 4)
-    assert content is not None
     header = json.loads(bytes(content[:header_length]))
     if not isinstance(header, dict):
         raise ValueError(f"not a frame: the header is {type(header).__name__}, not an object")
-    return Frame(header, _bodies(content, header_length, header.pop("batches", [])))
+    return Frame(header, _bodies(content, header_length, header.pop("batches", [])), is_trusted)
 
 
-def _bodies(content: memoryview, start: int, lengths: list[int]) -> tuple[memoryview, ...]:
-    if any(length < 0 for length in lengths) or start + sum(lengths) != len(content):
-        raise ValueError(f"not a frame: bodies of {lengths} bytes do not fill it")
+def _bodies(content: memoryview, start: int, lengths: Any) -> tuple[memoryview, ...]:
+    if not isinstance(lengths, list) or not all(type(length) is int and length >= 0 for length in lengths):
+        raise ValueError("not a frame: the lengths of its bodies are no list of numbers")
+    if start + sum(lengths) != len(content):
+        raise ValueError(f"not a frame: {len(lengths)} bodies of {sum(lengths)} bytes do not fill it")
     bodies = []
     for length in lengths:
         bodies.append(content[start : start + length])
@@ -86,17 +95,24 @@ def _bodies(content: memoryview, start: int, lengths: list[int]) -> tuple[memory
     return tuple(bodies)
 
 
-def _read(sock: socket.socket, size: int, *, first: bool = False) -> memoryview | None:
-    view = memoryview(bytearray(size))
+def _read(sock: socket.socket, size: int) -> memoryview:
+    """Read so many bytes; memory is taken as they arrive, whatever the other side has announced."""
+    content = bytearray(min(size, BUFFER_BYTES))
     done = 0
-    while done < size:
-        count = sock.recv_into(view[done:])
-        if count == 0:
-            if first and done == 0:
-                return None
-            raise EOFError("the other side closed the connection inside a frame")
-        done += count
-    return view
+    while True:
+        _fill(sock, content, done)
+        if (done := len(content)) == size:
+            return memoryview(content)
+        content.extend(bytes(min(done, size - done)))
+
+
+def _fill(sock: socket.socket, content: bytearray, done: int) -> None:
+    with memoryview(content) as view:
+        while done < len(view):
+            count = sock.recv_into(view[done:])
+            if count == 0:
+                raise EOFError("the other side closed the connection inside a frame")
+            done += count
 
 
 def _encode(batch: Batch) -> Any:
@@ -109,8 +125,11 @@ def _encode(batch: Batch) -> Any:
     return memoryview(sink.getvalue())
 
 
-def _decode(body: memoryview) -> Batch:
+def _decode(body: memoryview, is_trusted: bool) -> Batch:
     import pyarrow as pa
 
     with pa.ipc.open_stream(pa.py_buffer(body)) as reader:
-        return Batch.from_arrow(reader.read_next_batch())
+        data = reader.read_next_batch()
+    if not is_trusted:
+        data.validate(full=True)
+    return Batch.from_arrow(data)

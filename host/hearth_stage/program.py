@@ -40,6 +40,7 @@ class Program:
         self.channel = Channel(sock, self._receive, on_close=self._on_close, name="stage")
         self._requests: queue.SimpleQueue[Request | None] = queue.SimpleQueue()
         self._commits: queue.SimpleQueue[Request] = queue.SimpleQueue()
+        self._stopping = threading.Event()
         self._configure("source", Retry())
 
     def run(self) -> None:
@@ -121,6 +122,9 @@ class Program:
         if request.op == "stacks":
             request.reply({"stacks": _stacks()})  # here, on the reader's thread: the others may hang
             return
+        if request.op == "stopping":
+            self._stopping.set()  # here as well: the main thread may be waiting for its next attempt
+            return
         commits = request.op in ("source.commit", "source.commit_records", "source.stop")
         (self._commits if commits else self._requests).put(request)
 
@@ -143,7 +147,7 @@ class Program:
 
     def _on_configure(self, request: Request) -> None:
         self._plugins.close()
-        self._configure(request.args["type"], Retry.of(request.args.get("errors") or {}))
+        self._configure(request.args["type"], Retry.of(request.args.get("errors") or {}, self._stopping))
 
     def _on_load(self, request: Request) -> Reply:
         versions = [

@@ -12,10 +12,13 @@ from hearth.discovery import Plugin
 from hearth.isolation.environment import Environment
 from hearth.isolation.stage import Stage
 from hearth_api import ConnectError, PluginError
+from hearth_stage.failure import ErrorInfo
 
 CALL_SECONDS = 60.0
 STOP_SECONDS = 5.0
 IDLE_SECONDS = 10.0
+FRAME_BYTES = 16 << 20
+"""Longest frame that is taken here, where no records travel: the host is everybody's."""
 
 T = TypeVar("T")
 Said = tuple["list[Any] | None", "list[Any] | None"]
@@ -45,7 +48,7 @@ class PluginStage:
     def __init__(self, environment: Environment, name: str) -> None:
         self.environment = environment
         self._is_closed = False
-        self._stage = Stage.start(environment, name, self._answer, self._on_death)
+        self._stage = Stage.start(environment, name, self._answer, self._on_death, FRAME_BYTES)
 
     @property
     def is_alive(self) -> bool:
@@ -134,7 +137,8 @@ class ConnectorStage(PluginStage):
         if op == "task_reconfiguration":
             listener.on_task_reconfiguration()
         elif op == "raise_error":
-            listener.on_error(args.get("trace") or args["message"])
+            error = ErrorInfo.from_json(args)
+            listener.on_error(error.trace or error.message)
         elif op == "offsets.read":
             return {"offsets": listener.read_offsets(args["partitions"])}
         else:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import socket
 import subprocess
 import sys
 import threading
-from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from concurrent.futures import TimeoutError as FutureTimeoutError
@@ -17,16 +17,19 @@ from typing import Any, TypeVar
 
 import hearth_api
 import hearth_stage
+from hearth.foundation.descriptor import FILES_HINT, OUT_OF_FILES
 from hearth.isolation.environment import Environment
-from hearth_api import Batch, PluginError
-from hearth_stage.channel import CallTimeout, Channel, ChannelClosed, Reply, Request
-from hearth_stage.failure import RemoteError
+from hearth.isolation.output import ErrorOutput
+from hearth_api import Batch, ConnectError, PluginError
+from hearth_stage.channel import Channel, ChannelClosed, Reply, Request
+from hearth_stage.failure import TRACE_CHARACTERS, RemoteError, cut
 from hearth_stage.frame import PROTOCOL_VERSION, widen
 
 START_SECONDS = 30
+END_SECONDS = 5
 STACKS_SECONDS = 2
-LAST_WORDS = 200
-"""Lines of a stage's error output that are kept for the trace."""
+FRAME_BYTES = 1 << 30
+"""Longest frame that is taken from the stage of a task."""
 
 _PROGRAM = str(Path(hearth_stage.__file__).parent)
 
@@ -52,6 +55,30 @@ class StageDied(PluginError):
         self.trace = f"{self}\nits last words:\n{words}" if words else f"{self}, without a word"
 
 
+class StageNotStarted(PluginError):
+    """The machine does not let the stage process start."""
+
+    code = "stage.start"
+
+    def __init__(self, name: str, error: OSError) -> None:
+        is_full = error.errno in OUT_OF_FILES
+        place = "" if is_full or error.filename is None else f": {os.fsdecode(error.filename)!r}"
+        super().__init__(
+            f"the stage process of {name} was not started: {error.strerror or error}{place}",
+            hint=FILES_HINT if is_full else None,
+        )
+
+
+class StageBroken(PluginError):
+    """The stage process said something that the protocol does not know, so it was ended."""
+
+    code = "stage.protocol"
+
+    def __init__(self, name: str, fault: str, words: str) -> None:
+        super().__init__(f"the stage process of {name} broke the protocol and was ended: {fault}")
+        self.trace = f"{self}\nits last words:\n{words}" if words else str(self)
+
+
 class StageTimeout(PluginError):
     """The stage process did not answer in time."""
 
@@ -70,6 +97,10 @@ class Stage:
     ``on_request`` answers what the stage asks (``offsets.read`` and the like) and takes its notices; it runs on the
     stage's reader thread, so it must be quick. ``limit`` bounds, in seconds, every call that names no timeout of its
     own: a plugin that hangs is told from one that works by nothing else.
+
+    The process leads a session and a group of its own: a signal that a plugin sends to its group, or a terminal to
+    its, reaches no neighbour, and what a plugin started ends with it. What it sends is not trusted: no frame may be
+    longer than ``frame_limit``, columns are checked, texts are cut.
     """
 
     def __init__(
@@ -79,23 +110,21 @@ class Stage:
         on_request: Callable[[Request], None] | None = None,
         on_death: Callable[[], None] | None = None,
         limit: float | None = None,
+        frame_limit: int = FRAME_BYTES,
     ) -> None:
         self.name = name
         self.limit = limit
         self._on_request = on_request
         self._on_death = on_death
-        self._words: deque[str] = deque(maxlen=LAST_WORDS)
+        self._words = ErrorOutput(name, _write_log)
+        self._group = threading.Lock()
+        self._is_group_ended = False
         self._hello: Future[dict[str, Any]] = Future()
         self._unwanted: Future[None] = Future()
-        ours, theirs = socket.socketpair()
-        widen(ours)
-        widen(theirs)
-        with theirs:
-            command = _command(environment, theirs.fileno())
-            self._process = _starter.submit(_spawn, command, theirs.fileno()).result()
+        ours, self._process = _started(environment, name)
         self._listener = threading.Thread(target=self._listen, name=f"{name}-stderr", daemon=True)
         self._listener.start()
-        self._channel = Channel(ours, self._receive, self._end, name=name).start()
+        self._channel = Channel(ours, self._receive, self._end, name=name, limit=frame_limit, is_trusted=False).start()
 
     @classmethod
     def start(
@@ -104,6 +133,7 @@ class Stage:
         name: str,
         on_request: Callable[[str, dict[str, Any]], dict[str, Any] | None] | None = None,
         on_death: Callable[[], None] | None = None,
+        frame_limit: int = FRAME_BYTES,
     ) -> Stage:
         """Start a stage process in an environment and wait until it speaks."""
         answer = None
@@ -113,7 +143,7 @@ class Stage:
             def answer(request: Request) -> None:
                 request.answer(lambda each: Reply(answers(each.op, each.args) or {}))
 
-        stage = cls(environment, name, answer, on_death)
+        stage = cls(environment, name, answer, on_death, frame_limit=frame_limit)
         stage.await_hello()
         return stage
 
@@ -125,7 +155,7 @@ class Stage:
     @property
     def last_words(self) -> str:
         """Return the end of what the process wrote to its error output."""
-        return "".join(self._words)
+        return self._words.end
 
     def await_hello(self, timeout: float = START_SECONDS) -> None:
         """Wait for the stage's first word and check its protocol version; one that fails here is ended."""
@@ -154,7 +184,8 @@ class Stage:
     ) -> Reply:
         """Send a request and wait for its answer.
 
-        Raises ``RemoteError`` (a ``PluginError``) with what the plugin raised, ``StageDied`` or ``StageTimeout``.
+        Raises ``RemoteError`` (a ``PluginError``) with what the plugin raised, ``StageDied``, ``StageBroken`` or
+        ``StageTimeout``.
         """
         return self.result(self.begin(op, args, batches), op, timeout)
 
@@ -192,10 +223,10 @@ class Stage:
     def timed_out(self, op: str, seconds: float) -> StageTimeout:
         """Return the error that says that the stage did not answer, and what all its threads were doing."""
         try:
-            stacks = self._channel.call("stacks", timeout=STACKS_SECONDS).args["stacks"]
-        except (ChannelClosed, CallTimeout):
+            stacks = self._channel.call("stacks", timeout=STACKS_SECONDS).args.get("stacks", "")
+        except ConnectError:
             stacks = ""
-        return StageTimeout(self.name, op, seconds, stacks, self.last_words)
+        return StageTimeout(self.name, op, seconds, cut(str(stacks), TRACE_CHARACTERS), self.last_words)
 
     def notify(self, op: str, args: dict[str, Any] | None = None) -> None:
         """Send a notice."""
@@ -204,7 +235,7 @@ class Stage:
         except ChannelClosed:
             raise self._died() from None
 
-    def died(self) -> StageDied:
+    def died(self) -> StageDied | StageBroken:
         """Return the error that describes the end of the process."""
         return self._died()
 
@@ -216,16 +247,11 @@ class Stage:
     def close(self, grace: float = 1.0) -> None:
         """End the process: it goes when its connection does, and is killed when it has not after ``grace`` seconds."""
         self._channel.close()
-        try:
-            self._process.wait(grace)
-        except subprocess.TimeoutExpired:
-            self.kill()
-        self._listener.join(timeout=1)
+        self._await_end(grace)
 
     def kill(self) -> None:
         """End the process by force."""
-        with contextlib.suppress(ProcessLookupError):
-            self._process.kill()
+        self._end_group()
         self._process.wait()
 
     def _receive(self, request: Request) -> None:
@@ -242,32 +268,66 @@ class Stage:
         if self._on_death is not None:
             self._on_death()
 
-    def _died(self) -> StageDied:
-        try:
-            status: int | None = self._process.wait(5)
-        except subprocess.TimeoutExpired:
-            self.kill()
-            status = self._process.returncode
-        self._listener.join(timeout=1)
+    def _died(self) -> StageDied | StageBroken:
+        fault = self._channel.fault
+        status = self._await_end(END_SECONDS if fault is None else 0)
+        if fault is not None:
+            return StageBroken(self.name, fault, self.last_words)
         return StageDied(self.name, status, self.last_words)
+
+    def _await_end(self, grace: float) -> int:
+        """Wait for the process to end, by force after ``grace`` seconds, end what it started; returns its status."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(grace)
+        self._end_group()
+        status = self._process.wait()
+        self._listener.join(timeout=1)
+        return status
+
+    def _end_group(self) -> None:
+        """Kill what is left of the process's group, once: later the number may be that of somebody else's group."""
+        with self._group:
+            if self._is_group_ended:
+                return
+            self._is_group_ended = True
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._process.pid, signal.SIGKILL)
 
     def _listen(self) -> None:
         assert self._process.stderr is not None
         with self._process.stderr as errors:
-            for line in errors:
-                self._words.append(line)
-                sys.stderr.write(f"[{self.name}] {line}")
+            self._words.copy(errors)
 
 
-def _spawn(command: list[str], descriptor: int) -> subprocess.Popen[str]:
+def _started(environment: Environment, name: str) -> tuple[socket.socket, subprocess.Popen[bytes]]:
+    """Start the process; returns this side of the connection as well."""
+    try:
+        ours, theirs = socket.socketpair()
+        with contextlib.ExitStack() as failed, theirs:
+            failed.push(ours)
+            widen(ours)
+            widen(theirs)
+            command = _command(environment, theirs.fileno())
+            process = _starter.submit(_spawn, command, theirs.fileno()).result()
+            failed.pop_all()
+            return ours, process
+    except OSError as error:
+        raise StageNotStarted(name, error) from error
+
+
+def _write_log(text: str) -> None:
+    with contextlib.suppress(OSError, ValueError):  # nobody reads the log any more; the stage is not to wait for that
+        sys.stderr.write(text)
+
+
+def _spawn(command: list[str], descriptor: int) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
         command,
         env={**_environment(), **_MEMORY},
         pass_fds=[descriptor],
         stdin=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
-        text=True,
-        errors="replace",
+        start_new_session=True,
     )
 
 
@@ -287,4 +347,4 @@ def _packages() -> list[str]:
     return [entry for entry in sys.path if entry.endswith(("site-packages", "dist-packages"))]
 
 
-__all__ = ["RemoteError", "Stage", "StageDied", "StageTimeout"]
+__all__ = ["RemoteError", "Stage", "StageBroken", "StageDied", "StageTimeout"]

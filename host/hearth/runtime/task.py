@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+HANGING_SECONDS = 5.0
+"""How much longer than it may take to drain a task that was told to stop may hang."""
+
 
 def run_task(spec: TaskSpec) -> str | None:
     """Run a task until it is told to stop, fails, or loses its host.
@@ -209,9 +212,10 @@ class TaskRun:
     # From the host --------------------------------------------------------------------------------------------
 
     def _on_command(self, command: str) -> None:
-        if command == "stop":
-            self._stopping.set()  # ends a wait before the next attempt at a record
         self._post(command)
+        if command == "stop" and not self._stopping.is_set():
+            self._stopping.set()
+            threading.Thread(target=self._see_to_end, name="stop", daemon=True).start()
 
     def _on_lost(self) -> None:
         """End this run: by its own doing if that takes a moment, else by force, whatever it is held up by.
@@ -233,6 +237,20 @@ class TaskRun:
             self._lost = lost
             for stage in self._stages:
                 stage.let_go(lost)
+
+    def _see_to_end(self) -> None:
+        """End waits before the next attempt at a record, and in the end what hangs; the link's thread goes on."""
+        for stage in self._kept():
+            with contextlib.suppress(ConnectError):
+                stage.notify("stopping")
+        if not self._over.wait(self._settings.graceful_timeout + HANGING_SECONDS):
+            for stage in self._kept():
+                log.warning("%s: its stage process is ended by force: the task did not stop in time", self._spec.name)
+                stage.kill()
+
+    def _kept(self) -> list[Stage]:
+        with self._lock:
+            return list(self._stages)
 
     def _post(self, item: Any) -> None:
         """Hand something to the loop, also when it comes before the loop is there."""

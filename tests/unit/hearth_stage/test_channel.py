@@ -271,3 +271,65 @@ def test_calls_look_as_the_specification_says() -> None:
         assert answer.header["re"] == 9
         assert list(answer.header["error"]) == ["kind", "class_name", "message", "trace"]
         channel.close()
+
+
+def careless(request: Request) -> None:
+    """Serve requests as somebody does who expects members that are not there."""
+    if request.op != "echo":
+        _ = request.args["groups"]
+    serve(request)
+
+
+def test_call_that_its_handler_does_not_survive_is_answered_with_the_error(connect: Connect) -> None:
+    """An error on the reader's thread is told to who asked; nobody takes it for the end of a process."""
+    left, right = connect(right=careless)
+    with pytest.raises(RemoteError, match="KeyError: 'groups'"):
+        left.call("source.batches", timeout=5)
+    assert left.call("echo", {"a": 1}, timeout=5).args == {"a": 1}
+    assert right.fault is None
+
+
+def test_notice_that_its_handler_does_not_survive_ends_the_connection_with_the_reason(connect: Connect) -> None:
+    """Nobody waits for an answer, so going on would lose what the notice said."""
+    closed = threading.Event()
+    left, right = connect(right=careless, on_close=closed.set)
+    left.notify("source.batches")
+    assert closed.wait(5)
+    assert right.fault == "notice 'source.batches' was not served: KeyError: 'groups'"
+    with pytest.raises(ChannelClosed):
+        left.call("echo", timeout=5)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (b'{"re":[1]}', "TypeError"),
+        (b'{"op":"x","args":[1]}', "the arguments are list"),
+        (b'{"op":' + b"[" * 100_000 + b"]" * 100_000 + b"}", "RecursionError"),
+        (b'{"op":"x","batches":"x"}', "no list of numbers"),
+    ],
+    ids=["odd number", "odd arguments", "deep", "odd lengths"],
+)
+def test_what_is_no_message_ends_the_connection_with_the_reason(text: bytes, says: str) -> None:
+    """The reader's thread survives whatever comes, and says what it was."""
+    ours, theirs = socket.socketpair()
+    closed = threading.Event()
+    with theirs:
+        channel = Channel(ours, serve, closed.set).start()
+        channel.begin("echo")
+        theirs.sendall((4 + len(text)).to_bytes(4, "little") + len(text).to_bytes(4, "little") + text)
+        assert closed.wait(5)
+        assert says in str(channel.fault)
+        channel.close()
+
+
+def test_reply_whose_arguments_are_no_object_fails_its_call() -> None:
+    """Its caller may rely on an object."""
+    ours, theirs = socket.socketpair()
+    with theirs:
+        channel = Channel(ours, serve).start()
+        waiting = channel.begin("echo")
+        write_frame(theirs, {"re": 1, "args": ["x"]})
+        with pytest.raises(ValueError, match="not a reply"):
+            waiting.result(5)
+        channel.close()

@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
 from hearth_api import ConfigError, ConnectError, DataError, NotFoundError, RetriableError
-from hearth_stage.failure import ErrorInfo, Failure, RemoteError, first_of_each_row, is_retriable
+from hearth_stage.failure import (
+    MESSAGE_CHARACTERS,
+    TRACE_CHARACTERS,
+    ErrorInfo,
+    Failure,
+    RemoteError,
+    first_of_each_row,
+    is_retriable,
+)
 
 
 class BusyError(RetriableError):
@@ -109,3 +118,23 @@ def test_only_the_first_failure_of_a_record_counts() -> None:
     info = ErrorInfo("data", "e", "m", "t")
     failures = [Failure(row, stage, "c", info) for row, stage in [(2, "KEY"), (1, "KEY"), (2, "VALUE"), (0, "VALUE")]]
     assert [(each.row, each.stage) for each in first_of_each_row(failures)] == [(2, "KEY"), (1, "KEY"), (0, "VALUE")]
+
+
+def test_long_text_is_cut_in_the_middle_with_a_note() -> None:
+    """A plugin may raise a whole response of its system; log and status get the beginning and the end."""
+    info = ErrorInfo.of(raised(ValueError("<" + "x" * 5_000_000 + ">")))
+    assert len(info.message) <= MESSAGE_CHARACTERS
+    assert info.message.startswith("<xxx")
+    assert info.message.endswith("xxx>")
+    assert re.search(r"\n\.\.\. 49\d{5} characters left out \.\.\.\n", info.message)
+    assert len(info.trace) <= TRACE_CHARACTERS
+    assert "in raised" in info.trace
+    assert ErrorInfo.from_json(json.loads(json.dumps(info.to_json()))) == info
+
+
+def test_the_reader_cuts_as_well() -> None:
+    """What another process sends keeps to no limit of ours."""
+    members = dict.fromkeys(("kind", "class_name", "message", "trace"), "y" * 1000000)
+    info = ErrorInfo.from_json(members)
+    assert len(info.message) <= MESSAGE_CHARACTERS
+    assert max(len(info.kind), len(info.class_name), len(info.trace)) <= TRACE_CHARACTERS

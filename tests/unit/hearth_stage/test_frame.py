@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
 import struct
+import subprocess
+import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,7 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hearth_api import STRING_SCHEMA, Batch, TimestampType
-from hearth_stage.frame import MAX_FRAME, Frame, read_frame, widen, write_frame
+from hearth_stage.frame import BUFFER_BYTES, MAX_FRAME, Frame, read_frame, widen, write_frame
 
 GOLDEN = Path(__file__).with_name("frame.golden.hex")
 Pair = tuple[socket.socket, socket.socket]
@@ -196,3 +200,78 @@ def test_whatever_is_written_is_read(messages: list[tuple[Any, list[str | None]]
             assert frame is not None
             assert frame.header["args"] == {"it": members}
             assert frame.batches[0].column("value").to_pylist() == values
+
+
+@pytest.mark.parametrize("lengths", ['"ab"', "[0.5]", "[true]", "null", "{}"])
+def test_lengths_of_bodies_are_a_list_of_numbers(lengths: str) -> None:
+    """Whatever else stands there is no frame, and no surprise for its reader."""
+    text = f'{{"batches":{lengths}}}'.encode()
+    with pytest.raises(ValueError, match="no list of numbers"):
+        read(struct.pack("<II", 4 + len(text), len(text)) + text)
+
+
+def test_frame_beyond_the_readers_limit_is_refused_before_it_is_read(pair: Pair) -> None:
+    """The reader says what was announced and what it takes."""
+    pair[0].sendall(struct.pack("<II", 1000, 2))
+    with pytest.raises(ValueError, match="a frame of 1000 bytes, fewer than 1000 are taken"):
+        read_frame(pair[1], 1000)
+
+
+LYING = """
+import resource, socket, struct
+from hearth_stage.frame import MAX_FRAME, read_frame
+ours, theirs = socket.socketpair()
+ours.sendall(struct.pack("<II", MAX_FRAME - 1, 2) + b"{}")
+ours.close()
+pages = int(open("/proc/self/statm").read().split()[0])
+limit = pages * resource.getpagesize() + (64 << 20)
+resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+try:
+    read_frame(theirs)
+except EOFError:
+    print("broken off")
+"""
+
+
+def test_announced_length_takes_no_memory() -> None:
+    """Eight bytes that promise 2 GiB are read by a process that may take 64 MiB more than it has."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, "-c", LYING]
+    result = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=60, check=False)
+    assert (result.stdout, result.stderr) == ("broken off\n", "")
+
+
+def test_long_frame_arrives_whole(pair: Pair) -> None:
+    """Memory that grows while a frame arrives keeps what is there already."""
+    values = [str(number) * 2000 for number in range(3000)]
+    thread = threading.Thread(target=write_frame, args=(pair[0], {"re": 1, "args": {}}, [sample(*values)]))
+    thread.start()
+    frame = read_frame(pair[1])
+    thread.join()
+    assert frame is not None
+    assert len(frame.bodies[0]) > 2 * BUFFER_BYTES
+    assert frame.batches[0].column("value").to_pylist() == values
+
+
+def lying(column: str) -> Batch:
+    """Return a batch with a column that is not what it says."""
+    good = sample("a", "b")
+    bad = {
+        "offsets": pa.Array.from_buffers(
+            pa.string(), 2, [None, pa.py_buffer(struct.pack("<3i", 0, 1 << 30, 2)), pa.py_buffer(b"ab")]
+        ),
+        "text": pa.Array.from_buffers(
+            pa.string(), 2, [None, pa.py_buffer(struct.pack("<3i", 0, 1, 2)), pa.py_buffer(b"\xff\xff")]
+        ),
+    }[column]
+    return Batch(good.topic, None, STRING_SCHEMA, good.data.set_column(0, "value", bad))
+
+
+@pytest.mark.parametrize("column", ["offsets", "text"])
+def test_columns_of_a_writer_that_is_not_trusted_are_checked(pair: Pair, column: str) -> None:
+    """Offsets that point elsewhere are an error and not the end of the process that follows them."""
+    write_frame(pair[0], {"re": 1, "args": {}}, [lying(column)])
+    frame = read_frame(pair[1], is_trusted=False)
+    assert frame is not None
+    with pytest.raises(pa.ArrowInvalid):
+        _ = frame.batches

@@ -8,8 +8,10 @@ from pathlib import Path
 
 import hearth
 import hearth_stage
+from hearth.herder.stage import FRAME_BYTES
+from hearth.isolation import output, stage
 from hearth.runtime import seat
-from hearth_stage import frame, program
+from hearth_stage import failure, frame, program
 from hearth_stage.program import Program
 
 STAGE = Path(hearth_stage.__file__).parent
@@ -45,7 +47,7 @@ def served() -> set[str]:
     """Return the operations a stage serves."""
     ours, theirs = socket.socketpair()
     with ours, theirs:
-        return {*Program(theirs)._table(), "stacks"}
+        return {*Program(theirs)._table(), "stacks", "stopping"}
 
 
 ASKS_CONVERTERS = {"serialize", "deserialize", "serialize_headers", "deserialize_headers"}
@@ -94,5 +96,12 @@ def test_numbers_on_the_page_are_those_of_the_programs() -> None:
     assert frame.MAX_FRAME == 2**31
     assert "less than 2^31" in prose("2. Frames")
     assert f"{frame.BUFFER_BYTES >> 20} MiB" in prose("1. Connection")
+    assert f"Of a line {output.LINE_BYTES >> 10} KiB" in prose("1. Connection")
+    assert f"{output.BURST_BYTES >> 20} MiB at once and {output.BYTES_A_SECOND >> 10} KiB" in prose("1. Connection")
+    assert f"last {output.KEPT_LINES} lines" in prose("1. Connection")
+    assert f"less than {stage.FRAME_BYTES >> 30} GiB from" in prose("2. Frames")
+    assert f"less than {FRAME_BYTES >> 20} MiB where" in prose("2. Frames")
+    assert f"`message` {failure.MESSAGE_CHARACTERS:,} characters" in prose("3. Messages")
+    assert f"`trace` {failure.TRACE_CHARACTERS:,}" in prose("3. Messages")
     assert f"no longer than {program.END_SECONDS} seconds" in prose("9. Life cycles")
     assert f"longer than {seat.GREETING_BYTES >> 10} KiB" in prose("11. The task link")

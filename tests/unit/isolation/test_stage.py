@@ -14,13 +14,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 import hearth.isolation.stage as module
 import hearth_api
 from hearth.isolation.environment import Environment
-from hearth.isolation.stage import RemoteError, Stage, StageDied, StageTimeout
-from hearth_api import ConnectError, PluginError
+from hearth.isolation.stage import RemoteError, Stage, StageBroken, StageDied, StageNotStarted, StageTimeout
+from hearth_api import STRING_SCHEMA, Batch, ConnectError, PluginError
 from hearth_stage.channel import Request
 from hearth_stage.frame import PROTOCOL_VERSION
 
@@ -451,6 +452,38 @@ def test_interpreter_that_ends_at_once_is_a_death(started: Started, tmp_path: Pa
     assert "no such interpreter" in str(caught.value.trace)
 
 
+def test_interpreter_that_is_gone_is_named(started: Started) -> None:
+    """Its environment was removed under the running host, say."""
+    with pytest.raises(
+        StageNotStarted, match="of test-0 was not started: No such file or directory: '/nowhere/python'"
+    ):
+        started(python="/nowhere/python")
+
+
+def test_stage_without_file_descriptors_is_refused_with_what_to_do() -> None:
+    """Nothing leaks, and once there are some again a stage starts."""
+    code = (
+        "import os, resource, sys\nfrom hearth.isolation.environment import Environment\n"
+        "from hearth.isolation.stage import Stage, StageNotStarted\nfrom hearth_api import *\n"
+        "Stage.start(Environment('t', sys.executable, ()), 't').close()\n"
+        "resource.setrlimit(resource.RLIMIT_NOFILE, (40, 40))\ntaken = []\n"
+        "try:\n    while True: taken.append(os.open(os.devnull, os.O_RDONLY))\nexcept OSError: pass\n"
+        "for free in range(12):\n"
+        "    try: Stage.start(Environment('t', sys.executable, ()), 't').close(); print('started'); break\n"
+        "    except StageNotStarted as error: print(error, '|', error.hint)\n"
+        "    os.close(taken.pop())\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, "-W", "error", "-c", code]
+    result = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=60, check=False)
+    *refused, last = result.stdout.splitlines()
+    assert (last, result.stderr) == ("started", "")
+    assert set(refused) == {
+        "the stage process of t was not started: Too many open files | raise the limit of open files: "
+        "`ulimit -n 65536` in the shell, LimitNOFILE=65536 in a systemd unit"
+    }
+
+
 def test_process_that_never_speaks_is_ended(started: Started, tmp_path: Path) -> None:
     """A process that does not say hello in time is not left behind."""
     stage = started(python=script(tmp_path, "#!/bin/sh\nexec sleep 60\n"))
@@ -489,3 +522,177 @@ def test_request_of_the_stage_may_be_answered_later(started: Started) -> None:
     assert not answer.done()
     kept[0].reply({"offsets": [None]})
     assert stage.result(answer, "source.start").args["wants_records"] is False
+
+
+def bundle(tmp_path: Path, body: str, imports: str = "os, signal, sys, threading") -> str:
+    """Write a bundle with one class whose ``version`` does something, and return its directory."""
+    lines = textwrap.indent(textwrap.dedent(body).strip("\n"), " " * 8)
+    text = f"import {imports}\nclass Plugin:\n    def version(self):\n{lines}\n"
+    (tmp_path / "doer.py").write_text(text)
+    return str(tmp_path)
+
+
+def do(stage: Stage) -> Any:
+    """Have the bundle's class do what it does."""
+    stage.await_hello()
+    return stage.call("describe", {"python": "doer:Plugin"}).args["version"]
+
+
+def test_stage_leads_a_session_and_a_group_of_its_own(started: Started, tmp_path: Path) -> None:
+    """A signal that a plugin sends to its group reaches no neighbour, one of the terminal's reaches no stage."""
+    stage = started(bundle(tmp_path, "return f'{os.getpid()} {os.getpgid(0)} {os.getsid(0)}'"))
+    assert do(stage) == " ".join([str(stage.pid)] * 3)
+
+
+GROUP_SIGNAL = """
+import sys
+from hearth.isolation.environment import Environment
+from hearth.isolation.stage import Stage
+neighbour = Stage.start(Environment("t", sys.executable, ()), "neighbour")
+stage = Stage.start(Environment("t", sys.executable, (sys.argv[1],)), "t")
+stage.call("describe", {"python": "doer:Plugin"})
+neighbour.call("ping")
+stage.close()
+neighbour.close()
+print("all is well")
+"""
+
+
+def test_signal_to_a_stages_group_spares_its_neighbours_and_its_host(tmp_path: Path) -> None:
+    """A plugin that ends "its" group took the host, or all tasks of an executor, with it."""
+    path = bundle(tmp_path, "os.killpg(0, signal.SIGTERM)\nreturn 'done'")
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, "-c", GROUP_SIGNAL, path]
+    result = subprocess.run(
+        command, env=environment, capture_output=True, text=True, start_new_session=True, timeout=60, check=False
+    )
+    assert (result.returncode, result.stdout) == (0, "all is well\n"), result.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_signal_that_tells_every_process_to_end_is_left_to_the_host(started: Started, number: int) -> None:
+    """A service manager signals all processes; the task is drained first, and its stage must be there for that."""
+    stage = started()
+    stage.await_hello()
+    os.kill(stage.pid, number)
+    stage.call("ping")
+    assert stage.is_alive
+
+
+def test_what_a_plugin_starts_hears_signals_as_any_program(started: Started, tmp_path: Path) -> None:
+    """Neither a program nor a forked process inherits the stage's deafness."""
+    forked = """
+        pid = os.fork()
+        if pid == 0:
+            threading.Event().wait(60)
+            os._exit(0)
+        os.kill(pid, signal.SIGTERM)
+        program = subprocess.Popen([sys.executable, "-c", "import threading; threading.Event().wait(60)"])
+        program.terminate()
+        return f"{os.waitpid(pid, 0)[1]} {program.wait()}"
+    """
+    assert do(started(bundle(tmp_path, forked, "os, signal, subprocess, sys, threading"))) == "15 -15"
+
+
+CHILD = """
+    program = subprocess.Popen([sys.executable, "-c", "import threading; threading.Event().wait(60)"])
+    if {ends}:
+        print(program.pid, file=sys.stderr, flush=True)
+        os._exit(3)
+    return str(program.pid)
+"""
+
+
+def test_what_a_plugin_started_ends_with_its_stage(started: Started, tmp_path: Path) -> None:
+    """Nothing of a connector that was deleted goes on."""
+    stage = started(bundle(tmp_path, CHILD.format(ends=False), "os, subprocess, sys"))
+    child = int(do(stage))
+    stage.close(grace=10)
+    assert wait_for_end(child)
+    assert stage.died().args == ("the stage process of test-0 exited with 0",)
+
+
+def test_what_a_plugin_started_ends_with_a_stage_that_died(started: Started, tmp_path: Path) -> None:
+    """Also where the plugin's own process ended first."""
+    stage = started(bundle(tmp_path, CHILD.format(ends=True), "os, subprocess, sys"))
+    with pytest.raises(StageDied, match="exited with 3"):
+        do(stage)
+    assert wait_for_end(int(stage.last_words))
+
+
+SPEAKER = """
+    connection = next(each for each in gc.get_objects() if isinstance(each, socket.socket))
+    connection.sendall({bytes!r})
+    return "said"
+"""
+
+
+@pytest.mark.parametrize(
+    ("data", "says"),
+    [
+        (b"\xff\xff\xff\x7f\x02\x00\x00\x00{}", "a frame of 2147483647 bytes, fewer than 1073741824 are taken"),
+        (b"\x10\x00\x00\x00\x0c\x00\x00\x00{'no': JSON}", "Expecting property name"),
+        (b'\x1d\x00\x00\x00\x19\x00\x00\x00{"op":"x","args":{"a":1}}', "notice 'x' was not served: KeyError"),
+    ],
+    ids=["two gigabytes", "no JSON", "no member"],
+)
+def test_stage_that_breaks_the_protocol_is_ended_and_says_how(
+    started: Started, tmp_path: Path, data: bytes, says: str
+) -> None:
+    """The reason is the protocol's and not a signal that nobody sent."""
+    died = threading.Event()
+
+    def serve(request: Request) -> None:
+        _ = request.args["groups"]
+
+    stage = started(bundle(tmp_path, SPEAKER.format(bytes=data), "gc, socket"), on_request=serve, on_death=died.set)
+    with pytest.raises(StageBroken, match=says):
+        do(stage)
+    assert died.wait(5)
+    assert "broke the protocol" in str(stage.died())
+    assert wait_for_end(stage.pid)
+
+
+def test_words_of_any_length_are_cut(started: Started, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """50 MB in an exception and 50 MB on the error output: the host keeps some KB of each."""
+    (tmp_path / "doer.py").write_text(
+        "import sys\nclass Plugin:\n    def __init__(self):\n        sys.stderr.write('w' * 50_000_000)\n"
+        "        raise ValueError('v' * 50_000_000)\n"
+    )
+    stage = started(str(tmp_path))
+    with pytest.raises(RemoteError) as caught:
+        do(stage)
+    assert len(str(caught.value)) < 100_000
+    assert "characters left out" in str(caught.value.trace)
+    stage.close()
+    assert len(stage.last_words) < 100_000
+    assert len(capfd.readouterr().err) < 200_000
+
+
+BUSY = """
+from hearth_api import ConfigDef, RetriableError, Transformation
+
+class Busy(Transformation):
+    def config(self): return ConfigDef()
+    def configure(self, configs): pass
+    def apply(self, record): raise RetriableError("later")
+    def close(self): pass
+"""
+
+
+def test_retry_in_a_stage_ends_when_the_run_is_about_to_stop(started: Started, tmp_path: Path) -> None:
+    """``errors.retry.timeout`` may be for ever; the record that is being tried counts as failed."""
+    (tmp_path / "busy.py").write_text(BUSY)
+    stage = started(str(tmp_path))
+    stage.await_hello()
+    errors = {"errors.retry.timeout": "-1", "errors.retry.delay.max.ms": "3600000"}
+    stage.call("configure", {"type": "sink", "errors": errors})
+    plugin = {"role": "transforms.b", "class_name": "b", "python": "busy:Busy", "config": {}}
+    stage.call("load", {"plugins": [plugin]})
+    columns = {"value": pa.array(["a"]), "row": pa.array([0], pa.int32())}
+    data = pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
+    steps = [{"role": "transforms.b", "predicate": None, "negate": False}]
+    answer = stage.begin("apply", {"steps": steps}, [Batch("t", None, STRING_SCHEMA, data)])
+    stage.notify("stopping")
+    (failure,) = stage.result(answer, "apply", timeout=20).args["failures"]
+    assert failure["error"]["kind"] == "retriable"
