@@ -137,13 +137,14 @@ class ConnectorRun:
         return self._offsets.get(self.name, partitions)
 
     def _start(self) -> None:
-        if self._stage is None or not self._stage.is_alive:
-            self._stage = self._new_stage()
-        self.version = self._stage.version
+        stage = self._stage  # while its plugin hangs the end of the host may take it away
+        if stage is None or not stage.is_alive:
+            stage = self._stage = self._new_stage()
+        self.version = stage.version
         try:
-            self._stage.start(self.config, self)
+            stage.start(self.config, self)
         except ConnectError:
-            self._stage.close()
+            stage.close()
             self._stage = None
             raise
 

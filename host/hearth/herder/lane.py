@@ -6,7 +6,7 @@ import logging
 import threading
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from typing import Any, TypeVar
 
 log = logging.getLogger(__name__)
@@ -18,12 +18,11 @@ class Lanes:
     """Runs jobs: those of one lane one after the other, those of different lanes at the same time.
 
     Every connector has a lane, so what users and plugins ask for takes place in the order it was asked, and a
-    plugin that hangs holds up nobody but its own connector. A lane occupies a thread only while it has
-    something to do.
+    plugin that hangs holds up nobody but its own connector. A lane has a thread of its own, and only while it has
+    something to do: there are never more of them than connectors and questions that are being dealt with.
     """
 
-    def __init__(self, threads: int = 8) -> None:
-        self._threads = ThreadPoolExecutor(threads, thread_name_prefix="herder")
+    def __init__(self) -> None:
         self._lock = threading.Lock()
         self._is_closed = False
         self._waiting: dict[str, deque[tuple[Callable[[], Any], Future[Any]]]] = {}
@@ -40,7 +39,7 @@ class Lanes:
                 queue.append((job, future))
                 return future
             self._waiting[lane] = deque([(job, future)])
-        self._threads.submit(self._work, lane)
+        self._begin(lane)
         return future
 
     def post(self, lane: str, job: Callable[[], Any]) -> None:
@@ -54,7 +53,16 @@ class Lanes:
             for queue in self._waiting.values():
                 for _, future in queue:
                     future.cancel()
-        self._threads.shutdown(wait=False, cancel_futures=True)
+
+    def _begin(self, lane: str) -> None:
+        try:
+            # A plugin that hangs is not to keep the host from ending, so nobody waits for these threads.
+            threading.Thread(target=self._work, args=[lane], name=f"herder {lane}", daemon=True).start()
+        except RuntimeError as error:  # the machine has no thread left
+            with self._lock:
+                queue = self._waiting.pop(lane)
+            for _, future in queue:
+                future.set_exception(error)
 
     def _work(self, lane: str) -> None:
         while True:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -27,6 +28,7 @@ from hearth.storage import (
     TargetState,
 )
 from hearth_api import ConfigError, ConflictError, ConnectError, NotFoundError
+from hearth_stage.failure import cut
 
 log = logging.getLogger(__name__)
 
@@ -69,10 +71,13 @@ class Lifecycle:
         self._post = post
         self._view = StatusView(configs, board.store, directory)
         self._planner = Planner(directory, worker)
+        self._lock = threading.Lock()
+        self._is_over = False
         self._runs: dict[str, ConnectorRun] = {}
 
     def put(self, name: str, config: Mapping[str, str], target: TargetState | None, replace: bool) -> Created:
         """Create a connector or replace its configuration, once the configuration is found valid."""
+        _refuse_unwritable(name, config)
         if message := complaint(self._validator.validate(config)):
             raise ConfigError(message, code="connector.invalid")
         is_new = self._configs.snapshot().find(name) is None
@@ -106,7 +111,7 @@ class Lifecycle:
 
     def restart_task(self, name: str, task: int) -> None:
         """Launch a task anew."""
-        if task >= len(self._entry(name).tasks):
+        if not 0 <= task < len(self._entry(name).tasks):
             raise NotFoundError(f"Task {name}-{task} not found", code="task.unknown")
         self._refuse_without_plugins(name)
         self._restart_tasks(name, [task])
@@ -169,18 +174,24 @@ class Lifecycle:
         self._start_tasks(name, range(len(configs)))
 
     def shut_down(self) -> None:
-        """End the instances of all connectors, side by side."""
-        if not self._runs:
-            return
-        with ThreadPoolExecutor(len(self._runs), thread_name_prefix="shut-down") as threads:
-            for run in self._runs.values():
-                threads.submit(run.shut_down)
+        """End the instances of all connectors, side by side; none is made afterwards."""
+        with self._lock:
+            self._is_over = True
+            runs = list(self._runs.values())
+        if runs:
+            with ThreadPoolExecutor(len(runs), thread_name_prefix="shut-down") as threads:
+                for run in runs:
+                    threads.submit(run.shut_down)
 
     def _start_run(self, name: str) -> None:
         """Make the instance of a connector and bring it to the state that is wanted."""
         entry = self._entry(name)
-        plugin = self._directory.connector(entry.config)
-        run = self._runs[name] = ConnectorRun(
+        try:
+            plugin = self._directory.connector(entry.config)
+        except ConnectError as error:
+            self._board.connector(name, State.FAILED, trace_of(error))
+            raise
+        run = ConnectorRun(
             name,
             entry.config,
             plugin,
@@ -190,6 +201,10 @@ class Lifecycle:
             on_reconfiguration=lambda: self._post(name, lambda: self.update_tasks(name)),
             on_failure=lambda trace: self._post(name, lambda: run.fail(trace)),
         )
+        with self._lock:  # a run that nobody would end is not begun
+            if self._is_over:
+                raise ConnectError(f"the host is stopping, connector {name} is not started", code="host.stopping")
+            self._runs[name] = run
         if self._worker.topic_creation_enable and plugin.type is PluginType.SOURCE:
             run.refuse_unless(lambda: topic_groups(entry.config))
         run.transition(entry.target)
@@ -221,14 +236,16 @@ class Lifecycle:
         return True
 
     def _end_run(self, name: str) -> None:
-        run = self._runs.pop(name, None)
+        with self._lock:
+            run = self._runs.pop(name, None)
         if run is not None:
             run.shut_down()
 
     def _restart_tasks(self, name: str, numbers: Sequence[int]) -> None:
         self._crew.stop(name, numbers)
+        run = self._runs.get(name)
         for number in numbers:
-            self._board.task(name, number, State.RESTARTING, version=self._runs[name].version)
+            self._board.task(name, number, State.RESTARTING, version=run.version if run else None)
         self._start_tasks(name, numbers)
 
     def _remove_tasks(self, name: str) -> None:
@@ -237,15 +254,18 @@ class Lifecycle:
         self._board.forget_tasks(name)
 
     def _start_tasks(self, name: str, numbers: Sequence[int]) -> None:
-        """Launch tasks; where their plugins cannot be resolved, all of them are FAILED with the reason."""
-        entry, run = self._entry(name), self._runs[name]
+        """Launch tasks; where their plugins cannot be resolved, all of them are FAILED with the reason.
+
+        They are launched without an instance of their connector as well, as in Kafka Connect: it may have failed.
+        """
+        entry, run = self._entry(name), self._runs.get(name)
         try:
             plugin = self._directory.connector(entry.config)
-            version = run.version if run.plugin == plugin else plugin.version
+            version = run.version if run and run.plugin == plugin else plugin.version
             plans = self._planner.plan(plugin, version, entry.config, entry.tasks)
         except (ConnectError, OSError) as error:
             for number in numbers:
-                self._board.task(name, number, State.FAILED, trace_of(error), run.version)
+                self._board.task(name, number, State.FAILED, trace_of(error), run.version if run else None)
             return
         self._crew.start([plans[number] for number in numbers], entry.target is TargetState.PAUSED)
 
@@ -254,3 +274,19 @@ class Lifecycle:
         if entry is None:
             raise NotFoundError(f"Connector {name} not found", code="connector.unknown")
         return entry
+
+
+def _refuse_unwritable(name: str, config: Mapping[str, str | None]) -> None:
+    """Raise for halves of surrogate pairs: no file, topic or answer in UTF-8 could hold them."""
+    texts = {"connector name": [name], "key": list(config), "value": [each for each in config.values() if each]}
+    for what, given in texts.items():
+        for text in given:
+            try:
+                text.encode()
+            except UnicodeEncodeError as error:
+                raise ConfigError(
+                    f"the {what} {cut(text, 200)!a} cannot be written as UTF-8: {error.reason} at character "
+                    f"{error.start}",
+                    code="config.text",
+                    hint="write the whole character where half of a surrogate pair stands",
+                ) from error

@@ -6,6 +6,7 @@ import contextlib
 import threading
 import weakref
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Protocol, TypeVar
 
 from hearth.discovery import Plugin
@@ -19,6 +20,9 @@ STOP_SECONDS = 5.0
 IDLE_SECONDS = 10.0
 FRAME_BYTES = 16 << 20
 """Longest frame that is taken here, where no records travel: the host is everybody's."""
+
+_starting = threading.BoundedSemaphore(8)
+"""So many processes start at once, more would only wait for processors; until one has started no plugin has a say."""
 
 T = TypeVar("T")
 Said = tuple["list[Any] | None", "list[Any] | None"]
@@ -48,7 +52,8 @@ class PluginStage:
     def __init__(self, environment: Environment, name: str) -> None:
         self.environment = environment
         self._is_closed = False
-        self._stage = Stage.start(environment, name, self._answer, self._on_death, FRAME_BYTES)
+        with _starting:
+            self._stage = Stage.start(environment, name, self._answer, self._on_death, FRAME_BYTES)
 
     @property
     def is_alive(self) -> bool:
@@ -203,8 +208,10 @@ class StagePool:
             for timer in self._idle.values():
                 timer.cancel()
             self._idle.clear()
-        for stage in made:
-            stage.close()
+        if made:
+            with ThreadPoolExecutor(len(made), thread_name_prefix="close") as threads:
+                for stage in made:
+                    threads.submit(stage.close)
 
     def _idle_one(self, is_fit: Callable[[PluginStage], bool]) -> PluginStage | None:
         """Take an idle process that fits, so that it is not ended."""
@@ -217,7 +224,10 @@ class StagePool:
     def _keep(self, stage: AnyStage) -> AnyStage:
         with self._lock:
             self._made.add(stage)
-        return stage
+            if not self._is_closed:
+                return stage
+        stage.close()  # nobody would end it
+        raise ConnectError("the host is stopping", code="host.stopping")
 
     def _expire(self, stage: PluginStage) -> None:
         """End a process, unless it was taken while this timer rang, and perhaps given back to wait for another."""

@@ -82,10 +82,11 @@ class TaskRun:
         return self.plan.task
 
     def start(self, paused: bool) -> None:
-        """Launch the first run."""
+        """Launch the first run, unless the task was told to stop before."""
         with self._lock:
             self._is_paused = paused
-            self._launch()
+            if not self._is_stopping:
+                self._launch()
 
     def pause(self, paused: bool) -> None:
         """Tell the task to rest or to go on; one that does not run yet hears of it when it does."""

@@ -8,14 +8,16 @@ from dataclasses import dataclass
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from hearth.herder.herder import Herder
 from hearth.herder.plugin import PluginDirectory
+from hearth.rest.body import refuse_other_types
 from hearth.rest.connector import ConnectorAnswers
 from hearth.rest.error import Unreadable, on_connect_error, on_http_error, on_other_error, on_unreadable
 from hearth.rest.header import middleware
+from hearth.rest.json_answer import JsonAnswer
 from hearth.rest.plugin import PluginAnswers
 from hearth.rest.wait import Patience
 from hearth.runtime.config import WorkerConfig
@@ -72,12 +74,12 @@ def new_app(
 def _general(info: ServerInfo, health: Health) -> list[Route]:
     async def root(request: Request) -> Response:
         shown = {"version": info.version, "commit": info.commit, "kafka_cluster_id": info.kafka_cluster_id}
-        return JSONResponse(shown)
+        return JsonAnswer(shown)
 
     async def state(request: Request) -> Response:
         if health.is_ready:
-            return JSONResponse({"status": "healthy", "message": HEALTHY})
-        return JSONResponse({"status": "starting", "message": STARTING}, 503)
+            return JsonAnswer({"status": "healthy", "message": HEALTHY})
+        return JsonAnswer({"status": "starting", "message": STARTING}, 503)
 
     return [_route("GET", "/", root), _route("GET", "/health", state)]
 
@@ -85,31 +87,41 @@ def _general(info: ServerInfo, health: Health) -> list[Route]:
 def _connectors(answers: ConnectorAnswers) -> list[Route]:
     one = "/connectors/{connector}"
     return [
-        _route("GET", "/connectors", answers.list),
-        _route("POST", "/connectors", answers.create),
-        _route("GET", one, answers.info),
-        _route("DELETE", one, answers.delete),
-        _route("GET", f"{one}/config", answers.config),
-        _route("PUT", f"{one}/config", answers.put_config),
-        _route("PATCH", f"{one}/config", answers.patch_config),
-        _route("GET", f"{one}/status", answers.status),
-        _route("POST", f"{one}/restart", answers.restart),
-        _route("PUT", f"{one}/pause", answers.pause),
-        _route("PUT", f"{one}/resume", answers.resume),
-        _route("PUT", f"{one}/stop", answers.stop),
-        _route("GET", f"{one}/tasks", answers.tasks),
-        _route("GET", f"{one}/tasks/{{task}}/status", answers.task_status),
-        _route("POST", f"{one}/tasks/{{task}}/restart", answers.restart_task),
+        _json_route("GET", "/connectors", answers.list),
+        _json_route("POST", "/connectors", answers.create),
+        _json_route("GET", one, answers.info),
+        _json_route("DELETE", one, answers.delete),
+        _json_route("GET", f"{one}/config", answers.config),
+        _json_route("PUT", f"{one}/config", answers.put_config),
+        _json_route("PATCH", f"{one}/config", answers.patch_config),
+        _json_route("GET", f"{one}/status", answers.status),
+        _json_route("POST", f"{one}/restart", answers.restart),
+        _json_route("PUT", f"{one}/pause", answers.pause),
+        _json_route("PUT", f"{one}/resume", answers.resume),
+        _json_route("PUT", f"{one}/stop", answers.stop),
+        _json_route("GET", f"{one}/tasks", answers.tasks),
+        _json_route("GET", f"{one}/tasks/{{task}}/status", answers.task_status),
+        _json_route("POST", f"{one}/tasks/{{task}}/restart", answers.restart_task),
     ]
 
 
 def _plugins(answers: PluginAnswers) -> list[Route]:
     one = "/connector-plugins/{plugin}/config"
     return [
-        _route("GET", "/connector-plugins", answers.list),
-        _route("GET", one, answers.keys),
-        _route("PUT", f"{one}/validate", answers.validate),
+        _json_route("GET", "/connector-plugins", answers.list),
+        _json_route("GET", one, answers.keys),
+        _json_route("PUT", f"{one}/validate", answers.validate),
     ]
+
+
+def _json_route(method: str, path: str, answer: Answer) -> Route:
+    """Return a route that takes nothing but JSON: a page of elsewhere cannot send that without being asked first."""
+
+    async def checked(request: Request) -> Response:
+        refuse_other_types(request)
+        return await answer(request)
+
+    return _route(method, path, checked)
 
 
 def _route(method: str, path: str, answer: Answer) -> Route:

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
-from hearth.rest.error import Unreadable
+from hearth.rest.error import TooLong, Unreadable
 from hearth.storage import TargetState
 
 JSON = "application/json"
+MAX_BODY = 20 << 20
+"""Longest body that is read: a text of 20,000,000 characters, the longest that Kafka Connect's reader takes, fits."""
+_WILDCARDS = ("*/*", "application/*")
+_WORD = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
+_MEDIA_TYPE = re.compile(rf"({_WORD}/{_WORD})\s*(?:;.*)?")
 INITIAL_STATES = {
     "RUNNING": TargetState.STARTED,
     "PAUSED": TargetState.PAUSED,
@@ -23,19 +29,27 @@ CREATE_FIELDS = ("config", "name", "initial_state")
 
 async def read_json(request: Request) -> Any:
     """Return the body of a request, numbers as the text they were written in; None when there is none."""
-    data = await request.body()
-    content_type = request.headers.get("content-type", JSON).partition(";")[0].strip().lower()
-    if data and content_type != JSON:
+    data = await _read_body(request)
+    if data and _media_type(request) != JSON:
         raise HTTPException(415)
     if not data.strip():
         return None
     try:
-        return json.loads(data, parse_int=str, parse_float=str, parse_constant=_no_constant)
+        text = data.decode(json.detect_encoding(data))
+        return json.loads(text, parse_int=str, parse_float=str, parse_constant=_no_constant)
+    except RecursionError as error:
+        raise Unreadable("Document nesting depth exceeds the maximum allowed") from error
     except UnicodeDecodeError as error:
         raise Unreadable(f"Invalid UTF-8: {error.reason} at byte {error.start}") from error
     except json.JSONDecodeError as error:
         place = f"line: {error.lineno}, column: {error.colno}"
         raise Unreadable(f"{error.msg}\n at [Source: REDACTED; {place}]") from error
+
+
+def refuse_other_types(request: Request) -> None:
+    """Raise for a request that says that it brings something else than JSON, whether it brings anything or not."""
+    if _media_type(request) not in (None, JSON, *_WILDCARDS):
+        raise HTTPException(415)
 
 
 async def read_map(request: Request) -> dict[str, Any]:
@@ -78,6 +92,34 @@ class CreateRequest:
 def flag(values: Mapping[str, str], name: str) -> bool:
     """Return a boolean query parameter; what is not `true` is false, as in Java."""
     return values.get(name, "false").strip().lower() == "true"
+
+
+def _media_type(request: Request) -> str | None:
+    """Return the type of the content without its parameters, None where the client does not say."""
+    given = request.headers.get("content-type")
+    if given is None:
+        return None
+    found = _MEDIA_TYPE.fullmatch(given.strip())
+    if found is None:
+        raise HTTPException(400)
+    return found[1].lower()
+
+
+async def _read_body(request: Request) -> bytes:
+    """Read the body, and no further than it may be long."""
+    declared = request.headers.get("content-length", "0")
+    if declared.isdecimal() and int(declared) > MAX_BODY:
+        raise _too_long()
+    data = bytearray()
+    async for piece in request.stream():
+        data += piece
+        if len(data) > MAX_BODY:
+            raise _too_long()
+    return bytes(data)
+
+
+def _too_long() -> TooLong:
+    return TooLong(f"Document length exceeds the maximum allowed ({MAX_BODY})")
 
 
 def _text(value: Any) -> str | None:

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 from urllib.parse import quote
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 
 from hearth.herder.herder import Herder
 from hearth.herder.lifecycle import Created
 from hearth.rest.body import CreateRequest, flag, read_json, read_map
+from hearth.rest.json_answer import JsonAnswer
 from hearth.rest.wait import Patience
 from hearth.storage import RestartRequest, TargetState
 from hearth_api import ConfigError, NotFoundError
 
 _UNESCAPED = "/!$&'()*+,;=:@"
 """What may stand in a URL's path as it is."""
+_INT = re.compile(r"[+-]?[0-9]{1,20}")
+_INT_MIN, _INT_MAX = -(2**31), 2**31 - 1
+"""Numbers of tasks are Java's."""
 
 
 class ConnectorAnswers:
@@ -32,8 +37,8 @@ class ConnectorAnswers:
         """List the names, or what is to be expanded of every connector."""
         names = self._herder.connectors()
         if "expand" not in request.query_params:
-            return JSONResponse(names)
-        return JSONResponse({name: found for name in names if (found := self._expanded(name, request)) is not None})
+            return JsonAnswer(names)
+        return JsonAnswer({name: found for name in names if (found := self._expanded(name, request)) is not None})
 
     async def create(self, request: Request) -> Response:
         """Create a connector."""
@@ -44,34 +49,34 @@ class ConnectorAnswers:
 
     async def info(self, request: Request) -> Response:
         """Show a connector."""
-        return JSONResponse(self._view.info(_name(request)))
+        return JsonAnswer(self._view.info(_name(request)))
 
     async def config(self, request: Request) -> Response:
         """Show the configuration of a connector."""
-        return JSONResponse(self._view.info(_name(request))["config"])
+        return JsonAnswer(self._view.info(_name(request))["config"])
 
     async def put_config(self, request: Request) -> Response:
         """Create a connector or replace its configuration."""
         name = _name(request)
         created = await self._wait(self._herder.put(name, _named(name, await read_map(request))))
-        return _created(request, name, created) if created.is_new else JSONResponse(created.info)
+        return _created(request, name, created) if created.is_new else JsonAnswer(created.info)
 
     async def patch_config(self, request: Request) -> Response:
         """Change single keys of a configuration."""
         created = await self._wait(self._herder.patch(_name(request), await read_map(request)))
-        return JSONResponse(created.info)
+        return JsonAnswer(created.info)
 
     async def status(self, request: Request) -> Response:
         """Show the state of a connector and its tasks."""
-        return JSONResponse(self._view.connector(_name(request)))
+        return JsonAnswer(self._view.connector(_name(request)))
 
     async def tasks(self, request: Request) -> Response:
         """Show the configurations of a connector's tasks."""
-        return JSONResponse(self._view.tasks(_name(request)))
+        return JsonAnswer(self._view.tasks(_name(request)))
 
     async def task_status(self, request: Request) -> Response:
         """Show the state of a task."""
-        return JSONResponse(self._view.task(_name(request), _task(request)))
+        return JsonAnswer(self._view.task(_name(request), _task(request)))
 
     async def restart_task(self, request: Request) -> Response:
         """Restart a task."""
@@ -85,7 +90,7 @@ class ConnectorAnswers:
         if not wanted.only_failed and not wanted.include_tasks:
             await self._wait(self._herder.restart_connector(wanted.connector))
             return Response(status_code=204)
-        return JSONResponse(await self._wait(self._herder.restart(wanted)), 202)
+        return JsonAnswer(await self._wait(self._herder.restart(wanted)), 202)
 
     async def pause(self, request: Request) -> Response:
         """Pause a connector; takes place after the answer."""
@@ -127,7 +132,7 @@ def _name(request: Request) -> str:
 
 def _task(request: Request) -> int:
     text = str(request.path_params["task"])
-    if not text.lstrip("-").isdecimal():
+    if not _INT.fullmatch(text) or not _INT_MIN <= int(text) <= _INT_MAX:
         raise HTTPException(404)
     return int(text)
 
@@ -145,4 +150,4 @@ def _named(name: str, config: dict[str, Any]) -> dict[str, Any]:
 
 def _created(request: Request, name: str, created: Created) -> Response:
     location = f"{str(request.base_url).rstrip('/')}/connectors/{quote(name, safe=_UNESCAPED)}"
-    return JSONResponse(created.info, 201, {"location": location})
+    return JsonAnswer(created.info, 201, {"location": location})

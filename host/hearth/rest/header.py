@@ -8,6 +8,7 @@ from starlette.datastructures import MutableHeaders
 from starlette.middleware import Middleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from hearth.rest.limit import RequestLimits
 from hearth.runtime.config import WorkerConfig
 from hearth.runtime.config.rest import HeaderRule, parse_header_rules
 
@@ -55,7 +56,7 @@ def _apply(rule: HeaderRule, headers: MutableHeaders) -> None:
 
 def middleware(worker: WorkerConfig) -> list[Middleware]:
     """Return what the worker's configuration wants around the application."""
-    found = [Middleware(NoTrailingSlash)]
+    found = [Middleware(RequestLimits), Middleware(NoTrailingSlash)]
     rules = parse_header_rules(worker.response_http_headers_config)
     if rules:
         found.append(Middleware(HeaderRules, rules=rules))

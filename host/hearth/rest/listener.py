@@ -12,6 +12,8 @@ from hearth_api import ConfigError, ConnectError
 
 KEY = "listeners"
 LAST_PORT = 65535
+BACKLOG = 2048
+"""So many connections may wait to be accepted."""
 
 
 class PortTaken(ConnectError):
@@ -93,7 +95,7 @@ def _bind(address: Address) -> socket.socket:
         return socket.create_server(
             (address.host, address.port),
             family=family,
-            backlog=2048,
+            backlog=BACKLOG,
             dualstack_ipv6=not address.host and family == socket.AF_INET6,
         )
     except OSError as error:

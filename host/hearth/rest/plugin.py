@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 
 from hearth.discovery import PluginType
 from hearth.herder.herder import Herder
 from hearth.herder.plugin import PluginDirectory
 from hearth.rest.body import read_map
 from hearth.rest.error import INTERNAL, answer
+from hearth.rest.json_answer import JsonAnswer
 from hearth.rest.wait import Patience
 from hearth_api import ConfigError
 from hearth_api.plugin import UNDEFINED_VERSION
@@ -44,12 +45,12 @@ class PluginAnswers:
         for row in found:
             if row["version"] == UNDEFINED_VERSION:
                 del row["version"]
-        return JSONResponse(found)
+        return JsonAnswer(found)
 
     async def keys(self, request: Request) -> Response:
         """Show the key definitions of a plugin."""
         version = request.query_params.get("version")
-        return JSONResponse(await self._wait(self._herder.plugin_keys(request.path_params["plugin"], version)))
+        return JsonAnswer(await self._wait(self._herder.plugin_keys(request.path_params["plugin"], version)))
 
     async def validate(self, request: Request) -> Response:
         """Check a configuration of a connector."""
@@ -58,7 +59,7 @@ class PluginAnswers:
         if included is not None and not _pruned(included).endswith(_pruned(name)):
             raise ConfigError(f"Included connector type {included} does not match request type {name}")
         try:
-            return JSONResponse(await self._wait(self._herder.validate(config)))
+            return JsonAnswer(await self._wait(self._herder.validate(config)))
         except ConfigError as error:
             # Kafka Connect's own answer: here the error has passed another thread and lost its status on the way.
             return answer(INTERNAL, f"org.apache.kafka.connect.runtime.rest.errors.BadRequestException: {error}")

@@ -2,14 +2,30 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
 import socket
 import threading
+import time
+from collections.abc import Callable
 from typing import Any
 
+import h11
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from hearth.foundation.descriptor import FILES_HINT, OUT_OF_FILES
+from hearth.rest.limit import HEADER_BYTES
+from hearth.rest.listener import BACKLOG
+
+log = logging.getLogger(__name__)
 
 STOP_SECONDS = 10.0
 IDLE_SECONDS = 90
+RECEIVE_SECONDS = 30.0
+"""How long a connection may take to bring a whole request: longer than that Kafka Connect's server waits for none."""
+COMPLAINT_SECONDS = 60.0
+"""How often the same trouble of the server is told."""
 
 
 class RestServer:
@@ -21,17 +37,19 @@ class RestServer:
             log_config=None,
             access_log=False,
             lifespan="off",
-            http="h11",
+            http=PatientProtocol,
             ws="none",
             loop="asyncio",
             timeout_keep_alive=IDLE_SECONDS,
             timeout_graceful_shutdown=1,
             server_header=False,
+            h11_max_incomplete_event_size=2 * HEADER_BYTES,
+            backlog=1,
         )
         # Off the main thread uvicorn leaves signals to the program it is part of.
-        self._server = uvicorn.Server(config)
+        self._server = _Server(config)
         self._sockets = sockets
-        self._thread = threading.Thread(target=self._serve, name="rest", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="rest", daemon=True)
 
     @property
     def port(self) -> int:
@@ -49,5 +67,78 @@ class RestServer:
         for each in self._sockets:
             each.close()
 
-    def _serve(self) -> None:
-        self._server.run(self._sockets)
+    def _run(self) -> None:
+        asyncio.run(self._serve())
+
+    async def _serve(self) -> None:
+        asyncio.get_running_loop().set_exception_handler(Complaints())
+        await self._server.serve(self._sockets)
+
+
+class _Server(uvicorn.Server):
+    """A server whose sockets keep their queue.
+
+    asyncio takes as many connections at once as the queue is long, and where it runs out of file descriptors fails and
+    begins anew as often. So it is told that the queue holds one, and the kernel the truth.
+    """
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to serve."""
+        await super().startup(sockets)
+        for each in sockets or ():
+            each.listen(BACKLOG)
+
+
+class Complaints:
+    """Tells what troubles the server's event loop.
+
+    That there are no file descriptors it says every second, with a traceback. Here it is told once in a while, with
+    what helps; connections are taken again as soon as there are descriptors.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._told_at: float | None = None
+
+    def __call__(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """Take a complaint of the loop."""
+        error = context.get("exception")
+        if not isinstance(error, OSError) or error.errno not in OUT_OF_FILES:
+            loop.default_exception_handler(context)
+            return
+        now = self._clock()
+        if self._told_at is None or now - self._told_at >= COMPLAINT_SECONDS:
+            self._told_at = now
+            log.error("the REST API takes no connections for now: %s (%s)", error.strerror, FILES_HINT)
+
+
+class PatientProtocol(H11Protocol):
+    """A connection, which is closed when a request takes too long to arrive, be it half a header or half a body."""
+
+    _deadline: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Wait for the first request."""
+        super().connection_made(transport)
+        self._await_request()
+
+    def data_received(self, data: bytes) -> None:
+        """Go on waiting unless a request is there."""
+        self._await_request()
+        super().data_received(data)
+        if self.conn.their_state not in (h11.IDLE, h11.SEND_BODY):
+            self._stop_waiting()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Wait no more."""
+        self._stop_waiting()
+        super().connection_lost(exc)
+
+    def _await_request(self) -> None:
+        if self._deadline is None:
+            self._deadline = self.loop.call_later(RECEIVE_SECONDS, self.transport.abort)
+
+    def _stop_waiting(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None

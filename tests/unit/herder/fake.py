@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -145,6 +146,13 @@ class Bench:
     def await_connector(self, name: str, state: State) -> None:
         """Wait until a connector has a state."""
         self.statuses.wait(lambda: (found := self.statuses.connector(name)) is not None and found.state is state)
+
+    def configs_hold(self, name: str) -> None:
+        """Wait until the configuration of a connector was found valid and is stored."""
+        deadline = time.monotonic() + 30
+        while self.configs.snapshot().find(name) is None:
+            assert time.monotonic() < deadline, f"{name} is never stored"
+            time.sleep(0.02)
 
     def settle(self, name: str) -> None:
         """Wait until everything that was asked of a connector has happened."""

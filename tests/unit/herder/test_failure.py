@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from concurrent.futures import CancelledError
+
 import pytest
 
+from hearth.discovery import Catalogue
 from hearth.herder import stage as stage_module
-from hearth.storage import State, TargetState
+from hearth.storage import RestartRequest, State, TargetState
 from hearth_api import ConnectError
 from tests.unit.herder.fake import Bench
 
@@ -102,3 +105,49 @@ def test_what_a_replaced_instance_says_is_no_news(bench: Bench) -> None:
     bench.put("c")
     replaced.fail("too late")
     assert bench.connector("c")["connector"]["state"] == "RUNNING"
+
+
+def test_twelve_connectors_that_hang_hold_up_no_thirteenth(bench: Bench) -> None:
+    """Not its restart, not the question what plugins there are, and not the end of the host."""
+    bench.put("thirteenth")
+    config = {"connector.class": "FileStreamSource", "topic": "t", "do.start": "hang"}
+    hanging = [bench.herder.put(f"c{number}", {**config, "name": f"c{number}"}) for number in range(12)]
+    for number in range(12):
+        bench.configs_hold(f"c{number}")
+    bench.herder.restart_connector("thirteenth").result(30)
+    bench.herder.restart_task("thirteenth", 0).result(30)
+    assert bench.herder.plugin_keys("FileStreamSink", None).result(30)
+    assert not any(each.done() for each in hanging)
+    bench.herder.shut_down()
+    for each in hanging:
+        with pytest.raises((ConnectError, CancelledError)):
+            each.result(30)
+
+
+def test_a_connector_whose_plugin_is_gone_is_failed_and_so_are_its_tasks(bench: Bench) -> None:
+    """The reason stands in their states; nothing stays RESTARTING, and nobody is answered with a KeyError."""
+    bench.put("c")
+    bench.await_task("c", State.RUNNING)
+    directory = bench.herder._lifecycle._directory
+    there, directory._catalogue = directory._catalogue, lambda: Catalogue([])
+    bench.herder.restart(RestartRequest("c", include_tasks=True)).result(30)
+    for _ in range(2):
+        state = bench.connector("c")
+        assert [each["state"] for each in (state["connector"], *state["tasks"])] == ["FAILED", "FAILED"]
+        assert all("Failed to find any class" in each["trace"] for each in (state["connector"], *state["tasks"]))
+        bench.herder.restart_task("c", 0).result(30)
+    with pytest.raises(ConnectError, match="Failed to find any class"):
+        bench.herder.restart_connector("c").result(30)
+    directory._catalogue = there
+    bench.herder.restart(RestartRequest("c", include_tasks=True)).result(30)
+    bench.await_task("c", State.RUNNING)
+    assert bench.connector("c")["connector"]["state"] == "RUNNING"
+
+
+def test_no_connector_is_made_behind_the_end_of_the_host(bench: Bench) -> None:
+    """Nobody would stop it: a lane that is at work when the host stops may come to that point later."""
+    bench.put("c")
+    bench.herder._lifecycle.shut_down()
+    with pytest.raises(ConnectError, match="the host is stopping"):
+        bench.put("d")
+    assert "d" not in bench.herder._lifecycle._runs

@@ -71,3 +71,38 @@ def test_what_waits_when_lanes_close_is_cancelled() -> None:
     with pytest.raises(CancelledError):
         waiting.result(10)
     assert lanes.submit("a", lambda: None).cancelled()
+
+
+def test_any_number_of_lanes_that_are_held_up_hold_up_no_other() -> None:
+    """Twelve plugins that hang once held eight threads, and with them every connector there was."""
+    lanes, gate = Lanes(), threading.Event()
+    held = [lanes.submit(f"hanging {number}", lambda: gate.wait(60)) for number in range(100)]
+    assert lanes.submit("thirteenth", lambda: "done").result(10) == "done"
+    gate.set()
+    assert all(each.result(10) for each in held)
+
+
+def test_a_lane_that_is_idle_has_no_thread() -> None:
+    """A thousand connectors that run cost nothing here."""
+    lanes = Lanes()
+    for number in range(20):
+        lanes.submit(f"idle {number}", lambda: None).result(10)
+    for thread in threading.enumerate():
+        if thread.name.startswith("herder idle"):
+            thread.join(10)
+    assert not [each for each in threading.enumerate() if each.name.startswith("herder idle")]
+
+
+def test_a_job_for_which_there_is_no_thread_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever waits for it hears of it, and the lane works again when there is one."""
+    lanes = Lanes()
+
+    def refuse(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", refuse)
+        refused = lanes.submit("a", lambda: 1)
+    with pytest.raises(RuntimeError, match="can't start new thread"):
+        refused.result(10)
+    assert lanes.submit("a", lambda: 2).result(10) == 2

@@ -210,3 +210,14 @@ def test_why_a_run_was_lost_is_shown_at_once(stand: Stand) -> None:
     assert (stand.state(), stand.trace) == (State.UNASSIGNED, "could not reach its host at 10.0.0.1:1")
     stand.report(State.RUNNING)
     assert stand.trace == ""
+
+
+def test_a_task_that_was_told_to_stop_is_not_begun(stand: Stand) -> None:
+    """Its host stops all tasks while a lane is about to launch one; nobody would stop that."""
+    spark = FakeSpark()
+    spark.cancel = lambda connector, task: None  # type: ignore[method-assign]
+    run = TaskRun(stand.run.plan, spark, spark, StatusBoard(stand.statuses, "w:1"), itertools.count(1))
+    run.begin_stop()
+    run.start(paused=False)
+    assert spark.specs == []
+    assert run.await_stop(time.monotonic() + 5)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import socket
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,15 +45,24 @@ class Client:
         self.health = health
         self._port = port
 
-    def call(self, method: str, path: str, body: Any = None, content_type: str = "application/json") -> Answer:
-        """Send one request."""
+    def call(
+        self, method: str, path: str, body: Any = None, content_type: str | None = "application/json"
+    ) -> Answer:
+        """Send one request; without a content type it says nothing of its body."""
         connection = http.client.HTTPConnection("127.0.0.1", self._port, timeout=30)
         data = body if isinstance(body, (str, bytes)) or body is None else json.dumps(body)
-        connection.request(method, path, data, {} if body is None else {"Content-Type": content_type})
+        headers = {} if body is None or content_type is None else {"Content-Type": content_type}
+        connection.request(method, path, data, headers)
         reply = connection.getresponse()
         answer = Answer(reply.status, {k.lower(): v for k, v in reply.getheaders()}, reply.read().decode())
         connection.close()
         return answer
+
+    def raw(self, data: bytes) -> bytes:
+        """Send bytes as they are and return all that comes until the server closes the connection."""
+        with socket.create_connection(("127.0.0.1", self._port), timeout=30) as connection:
+            connection.sendall(data)
+            return b"".join(iter(lambda: connection.recv(1 << 16), b""))
 
     def create(self, name: str = "c", **changes: Any) -> Answer:
         """Create a source connector."""

@@ -1,0 +1,329 @@
+"""Requests of somebody who means no good, each with what it must answer; most answers are those of a live Java."""
+
+from __future__ import annotations
+
+import errno
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hearth.rest import server
+from hearth.rest.body import MAX_BODY
+from hearth.rest.server import Complaints
+from hearth.storage import State
+from tests.unit.rest.client import CONFIG, Client, error
+
+BODY = {"name": "x", "config": CONFIG}
+WRITES = [
+    ("POST", "/connectors", BODY, 201),
+    ("PUT", "/connectors/x/config", CONFIG, 201),
+    ("PATCH", "/connectors/x/config", {"a": "b"}, 404),
+    ("PUT", "/connector-plugins/FileStreamSource/config/validate", CONFIG, 200),
+]
+DEEDS = [
+    ("PUT", "/connectors/x/pause"),
+    ("PUT", "/connectors/x/resume"),
+    ("PUT", "/connectors/x/stop"),
+    ("POST", "/connectors/x/restart"),
+    ("POST", "/connectors/x/tasks/0/restart"),
+    ("DELETE", "/connectors/x"),
+    ("GET", "/connectors"),
+    ("GET", "/connector-plugins"),
+]
+
+
+class TestContentType:
+    """A page of anywhere may send what needs no preflight: what is no JSON is refused, as in Java."""
+
+    @pytest.mark.parametrize(
+        ("content_type", "status"),
+        [
+            (None, 415),
+            ("text/plain", 415),
+            ("application/x-www-form-urlencoded", 415),
+            ("multipart/form-data; boundary=x", 415),
+            ("application/merge-patch+json", 415),
+            ("*/*", 415),
+            ("application/*", 415),
+            ("", 400),
+            ("garbage", 400),
+            ("application/json", 0),
+            ("application/json; charset=utf-8", 0),
+            ("APPLICATION/JSON", 0),
+        ],
+    )
+    @pytest.mark.parametrize(("method", "path", "body", "good"), WRITES)
+    def test_a_body_must_be_called_json(
+        self, client: Client, method: str, path: str, body: Any, good: int, content_type: str | None, status: int
+    ) -> None:
+        """Nothing of a refused request takes place."""
+        answer = client.call(method, path, body, content_type)
+        assert answer.status == (status or good)
+        if status:
+            phrase = {400: "Bad Request", 415: "Unsupported Media Type"}[status]
+            assert answer.text == error(status, f"HTTP {status} {phrase}")[1]
+            assert client.call("GET", "/connectors").json == []
+
+    @pytest.mark.parametrize(("method", "path"), DEEDS)
+    def test_a_request_without_a_body_may_not_claim_another_type(
+        self, client: Client, method: str, path: str
+    ) -> None:
+        """It may claim none, as curl -X does."""
+        client.create("x")
+        answer = client.call(method, path, "", "text/plain")
+        assert (answer.status, answer.text) == error(415, "HTTP 415 Unsupported Media Type")
+        assert client.call("GET", "/connectors").json == ["x"]
+        assert client.call(method, path, "", None).status in (200, 202, 204)
+
+    def test_routes_come_before_types(self, client: Client) -> None:
+        """What is not there has no type; the root and the health take any."""
+        assert client.call("GET", "/connectors/x/nowhere", "", "text/plain").status == 404
+        assert client.call("DELETE", "/connectors", "", "text/plain").status == 405
+        assert client.call("GET", "/", "", "text/plain").status == 200
+        assert client.call("GET", "/health", "", "text/plain").status == 200
+
+
+HEAD = b"Host: x\r\nConnection: close\r\n"
+RAW = {
+    "two lengths": (
+        b"POST /connectors HTTP/1.1\r\n" + HEAD + b"Content-Type: application/json\r\nContent-Length: 44\r\n"
+        b"Transfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /connectors HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"400",
+    ),
+    "version 9.9": (b"GET /connectors HTTP/9.9\r\n" + HEAD + b"\r\n", b"505"),
+    "version 1.2": (b"GET /connectors HTTP/1.2\r\n" + HEAD + b"\r\n", b"505"),
+    "version 1.0": (b"GET /connectors HTTP/1.0\r\n\r\n", b"200"),
+    "different lengths": (b"GET / HTTP/1.1\r\n" + HEAD + b"Content-Length: 1\r\nContent-Length: 2\r\n\r\n", b"400"),
+    "negative length": (b"POST /connectors HTTP/1.1\r\n" + HEAD + b"Content-Length: -5\r\n\r\n", b"400"),
+    "no host": (b"GET / HTTP/1.1\r\nConnection: close\r\n\r\n", b"400"),
+    "two hosts": (b"GET / HTTP/1.1\r\nHost: y\r\n" + HEAD + b"\r\n", b"400"),
+    "no http": (b"\x16\x03\x01\x02\x00\x01\x00\x01\r\n\r\n", b"400"),
+    "name with a space": (b"GET / HTTP/1.1\r\nX : a\r\n" + HEAD + b"\r\n", b"400"),
+    "header of 7 KB": (b"GET / HTTP/1.1\r\nX: " + b"a" * 7000 + b"\r\n" + HEAD + b"\r\n", b"200"),
+    "header of 9 KB": (b"GET / HTTP/1.1\r\nX: " + b"a" * 9000 + b"\r\n" + HEAD + b"\r\n", b"431"),
+    "3000 headers": (b"GET / HTTP/1.1\r\n" + b"X: a\r\n" * 3000 + HEAD + b"\r\n", b"4"),
+    "path of 9 KB": (b"GET /connectors/" + b"a" * 9000 + b" HTTP/1.1\r\n" + HEAD + b"\r\n", b"414"),
+    "slash in a name": (b"GET /connectors/a%2Fb HTTP/1.1\r\n" + HEAD + b"\r\n", b"400"),
+    "bad chunk": (
+        b"POST /connectors HTTP/1.1\r\n" + HEAD + b"Content-Type: application/json\r\n"
+        b"Transfer-Encoding: chunked\r\n\r\nzz\r\n\r\n",
+        b"",
+    ),
+    "length of 100 MB": (
+        b"POST /connectors HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+        b"Content-Length: 100000000\r\n\r\n{",
+        b"500",
+    ),
+}
+
+
+class TestWire:
+    """What is wrong before anybody knows what is asked for."""
+
+    @pytest.mark.parametrize("name", RAW)
+    def test_a_request_that_may_be_misunderstood_is_refused(self, client: Client, name: str) -> None:
+        """The connection is closed behind the one answer, and the next client is served."""
+        data, status = RAW[name]
+        answer = client.raw(data)
+        assert answer.startswith(b"HTTP/1.1 " + status)
+        assert answer.count(b"HTTP/1.1 ") == 1
+        assert client.call("GET", "/connectors").json == []
+
+    @pytest.mark.parametrize(
+        "data",
+        [
+            b"",
+            b"GET /connectors HT",
+            b"GET /connectors HTTP/1.1\r\nHost: x\r\nX: a",
+            b"POST /connectors HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{",
+        ],
+    )
+    def test_half_a_request_is_not_waited_for_for_ever(
+        self, client: Client, monkeypatch: pytest.MonkeyPatch, data: bytes
+    ) -> None:
+        """Connections are few."""
+        monkeypatch.setattr(server, "RECEIVE_SECONDS", 0.3)
+        assert client.raw(data) == b""
+
+    def test_a_whole_request_may_take_longer_than_it_may_take_to_arrive(
+        self, client: Client, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The limit is for who sends, not for who works."""
+        monkeypatch.setattr(server, "RECEIVE_SECONDS", 0.3)
+        free = threading.Event()
+        held = client.bench.herder._lanes.submit("x", lambda: free.wait(20))
+        threading.Timer(1.0, free.set).start()
+        assert client.create("x").status == 201
+        assert held.result(20)
+
+
+class TestBodies:
+    """What is read of a body, and what is stored of it."""
+
+    def test_a_body_is_not_read_beyond_its_limit(self, client: Client) -> None:
+        """Also where it does not say how long it will be; the status is Java's for a text that is too long."""
+        piece = b"10000\r\n" + b" " * 0x10000 + b"\r\n"
+        head = b"POST /connectors HTTP/1.1\r\n" + HEAD + b"Content-Type: application/json\r\n"
+        answer = client.raw(head + b"Transfer-Encoding: chunked\r\n\r\n" + piece * (MAX_BODY // 0x10000 + 1))
+        assert answer.startswith(b"HTTP/1.1 500")
+        assert b"Document length exceeds the maximum allowed" in answer
+
+    def test_a_name_of_a_class_may_be_long(self, client: Client) -> None:
+        """No class resembles it, and looking for one takes no time."""
+        config = {**CONFIG, "connector.class": "Stream" * 200_000}
+        assert client.call("POST", "/connectors", {"name": "x", "config": config}).status == 400
+
+    @pytest.mark.parametrize("body", ["[" * 100_000, '{"zz":' + "[" * 5000 + "]" * 5000 + "}"])
+    def test_a_deep_body_is_unreadable(self, client: Client, body: str) -> None:
+        """As in Java, and not a traceback."""
+        answer = client.call("POST", "/connectors", body)
+        assert (answer.status, answer.text) == error(500, "Document nesting depth exceeds the maximum allowed")
+
+    @pytest.mark.parametrize(
+        ("body", "says"),
+        [
+            (r'{"name":"\ud800","config":{"connector.class":"FileStreamSource","topic":"t"}}', "connector name '"),
+            (r'{"name":"x","config":{"connector.class":"FileStreamSource","topic":"t","\ud800":"1"}}', "key '"),
+            (r'{"name":"x","config":{"connector.class":"FileStreamSource","topic":"a\ud800"}}', "value 'a"),
+        ],
+    )
+    def test_half_a_character_is_refused_and_nothing_is_stored(self, client: Client, body: str, says: str) -> None:
+        """No file and no topic could hold it; Java stores the name and cannot reach its connector again."""
+        answer = client.call("POST", "/connectors", body)
+        assert answer.status == 400
+        assert f"the {says}\\ud800' cannot be written as UTF-8" in answer.json["message"]
+        assert client.call("GET", "/connectors?expand=info").json == {}
+
+    def test_half_a_character_in_bytes_is_unreadable(self, client: Client) -> None:
+        """Java's reader says the same."""
+        answer = client.call("POST", "/connectors", b'{"name":"\xed\xa0\x80","config":{}}')
+        assert answer.status == 500
+        assert answer.json["message"].startswith("Invalid UTF-8")
+
+    def test_half_a_character_in_a_trace_hides_nobody(self, client: Client) -> None:
+        """A plugin may raise any text; everybody's status is shown all the same."""
+        client.create("c")
+        client.bench.spark.report(client.bench.spark.specs[0], State.FAILED, "odd \ud800")
+        answer = client.call("GET", "/connectors?expand=status")
+        assert answer.status == 200
+        assert answer.json["c"]["status"]["tasks"][0]["trace"] == "odd \ud800"
+
+    @pytest.mark.parametrize(
+        ("task", "message"),
+        [
+            ("-1", "Task c--1 not found"),
+            ("-7", "Task c--7 not found"),
+            ("99", "Task c-99 not found"),
+            ("2147483647", "Task c-2147483647 not found"),
+            ("2147483648", "HTTP 404 Not Found"),
+            ("--1", "HTTP 404 Not Found"),
+            ("1.5", "HTTP 404 Not Found"),
+            ("1" * 5000, "HTTP 404 Not Found"),
+        ],
+    )
+    def test_a_task_that_cannot_be_is_not_found(self, client: Client, task: str, message: str) -> None:
+        """-1 is not the last one: that would run twice."""
+        client.create("c")
+        answer = client.call("POST", f"/connectors/c/tasks/{task}/restart")
+        assert (answer.status, answer.text) == error(404, message)
+        assert len(client.bench.spark.specs) == 1
+
+
+def run(code: str) -> subprocess.CompletedProcess[str]:
+    """Run a server and its client in a process of their own, whose limits are no other test's."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[3]), *sys.path])}
+    command = [sys.executable, "-c", code]
+    return subprocess.run(command, capture_output=True, text=True, env=environment, timeout=110, check=False)
+
+
+STARVED = """
+import http.client, logging, os, resource, sys, tempfile, threading, time
+from pathlib import Path
+from tests.unit.rest.client import serve
+
+told = threading.Event()
+logging.basicConfig(stream=sys.stderr)
+logging.getLogger("hearth.rest.server").addFilter(lambda record: told.set() or True)
+
+def ask():
+    waiting.request("GET", "/connectors")
+    answers.append(waiting.getresponse().read())
+
+for client in serve(Path(tempfile.mkdtemp())):
+    assert client.call("GET", "/connectors").text == "[]"
+    resource.setrlimit(resource.RLIMIT_NOFILE, (100, 100))
+    waiting = http.client.HTTPConnection("127.0.0.1", client._port, timeout=60)
+    taken = []
+    try:
+        while True:
+            taken.append(os.open(os.devnull, os.O_RDONLY))
+    except OSError:
+        os.close(taken.pop())  # for the client
+    answers = []
+    asking = threading.Thread(target=ask)
+    asking.start()
+    assert told.wait(30)
+    time.sleep(2)  # the time in which the log grew by megabytes
+    assert not answers
+    for each in taken:
+        os.close(each)
+    asking.join(30)
+    print(answers, client.call("GET", "/connectors").text)
+"""
+
+
+class TestDescriptors:
+    """Without file descriptors."""
+
+    def test_it_is_told_and_recovered_from(self) -> None:
+        """The client that waited is answered as soon as there are some again; the log has one line of it."""
+        result = run(STARVED)
+        assert result.stdout == "[b'[]'] []\n", result.stderr[-3000:]
+        assert result.stderr.count("the REST API takes no connections for now: Too many open files") == 1
+        assert "ulimit -n" in result.stderr
+        assert len(result.stderr) < 2000
+
+    def test_trouble_that_lasts_is_told_again_now_and_then(self, caplog: pytest.LogCaptureFixture) -> None:
+        """Once a minute, and other troubles as the loop tells them."""
+        now = [0.0]
+        complaints, others = Complaints(lambda: now[0]), []
+
+        class Loop:
+            def default_exception_handler(self, context: dict[str, Any]) -> None:
+                others.append(context)
+
+        full = {"message": "m", "exception": OSError(errno.EMFILE, "Too many open files")}
+        for _ in range(2048):
+            complaints(Loop(), full)  # type: ignore[arg-type]
+        assert len(caplog.records) == 1
+        now[0] = 61.0
+        complaints(Loop(), full)  # type: ignore[arg-type]
+        assert len(caplog.records) == 2
+        complaints(Loop(), {"message": "else"})  # type: ignore[arg-type]
+        assert others == [{"message": "else"}]
+
+
+HUGE = """
+import json, resource, tempfile
+from pathlib import Path
+from tests.unit.rest.client import CONFIG, serve
+for client in serve(Path(tempfile.mkdtemp())):
+    client.call("GET", "/connectors")
+    pages = int(open("/proc/self/statm").read().split()[0])
+    limit = pages * resource.getpagesize() + (768 << 20)
+    body = json.dumps({"name": "x", "config": {**CONFIG, "connector.class": "c" * 20_000_000}}).encode()
+    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+    print(client.call("POST", "/connectors", body).status)
+    print(client.call("GET", "/connectors").status)
+"""
+
+
+def test_the_longest_body_takes_a_bounded_memory() -> None:
+    """20 MB of a class name: an answer, and a server that is there afterwards."""
+    result = run(HUGE)
+    assert result.stdout.split() == ["400", "200"], result.stderr[-3000:]
