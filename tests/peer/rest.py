@@ -35,12 +35,17 @@ class RestClient:
     def __init__(self, port: int) -> None:
         self.port = port
 
-    def call(self, method: str, path: str, body: Any = None) -> Answer:
-        """Send one request; a `str` body goes out as it is, anything else as JSON."""
+    def call(
+        self, method: str, path: str, body: Any = None, content_type: str | None = "application/json"
+    ) -> Answer:
+        """Send one request; a `str` body goes out as it is, anything else as JSON.
+
+        Without a content type a body goes out without one; a request without a body says none.
+        """
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=_TIMEOUT)
         try:
             data = body if isinstance(body, str) or body is None else json.dumps(body)
-            headers = {"Content-Type": "application/json"} if data is not None else {}
+            headers = {"Content-Type": content_type} if data is not None and content_type is not None else {}
             connection.request(method, path, data, headers)
             answer = connection.getresponse()
             fields = {name.lower(): value for name, value in answer.getheaders()}

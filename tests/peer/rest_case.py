@@ -30,6 +30,7 @@ class Step:
     state: str | None = None
     of: str = "c"
     same: Literal["all", "status"] = "all"
+    content_type: str | None = "application/json"
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ def _play(step: Step, worker: Worker) -> dict[str, Any]:
         wanted = set() if step.state == "NONE" else {step.state}
         reached = eventually(lambda: set(worker.rest.states(step.of)[1:]) == wanted, _DEADLINE)
         assert reached, f"{worker.side}: not {step.state}: {worker.rest.status(step.of)}\n{worker.last_words()}"
-    answer = worker.rest.call(step.method, step.path, step.body)
+    answer = worker.rest.call(step.method, step.path, step.body, step.content_type)
     request = {"request": f"{step.method} {step.path}", "status": answer.status}
     return request if step.same == "status" else {**request, **_comparable(answer)}
 

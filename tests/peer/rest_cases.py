@@ -26,6 +26,32 @@ def _refused(name: str, change: dict[str, Any], base: dict[str, Any] = _SOURCE) 
     return RestCase(name, (_create(config), Step("GET", "/connectors")))
 
 
+_OTHER_TYPES = (None, "text/plain", "application/x-www-form-urlencoded", "application/merge-patch+json", "*/*")
+_JSON_TYPES = ("application/json; charset=utf-8", "APPLICATION/JSON")
+_WRITES: tuple[tuple[str, str, Any], ...] = (
+    ("POST", "/connectors", {"name": "c", "config": _SOURCE}),
+    ("PUT", "/connectors/c/config", _SOURCE),
+    ("PATCH", "/connectors/c/config", {"batch.size": "7"}),
+    ("PUT", "/connector-plugins/FileStreamSource/config/validate", _SOURCE),
+)
+_DEEDS = (
+    ("PUT", "/connectors/c/pause"),
+    ("PUT", "/connectors/c/resume"),
+    ("POST", "/connectors/c/restart"),
+    ("POST", "/connectors/c/tasks/0/restart"),
+    ("PUT", "/connectors/c/stop"),
+    ("GET", "/connectors"),
+    ("GET", "/connectors/c/status"),
+    ("DELETE", "/connectors/c"),
+)
+
+
+def _typed(name: str, *types: str | None) -> RestCase:
+    """Return a case in which every request with a body claims each of some content types."""
+    writes = [Step(*write, content_type=each, same="status") for each in types for write in _WRITES]
+    return RestCase(name, (*writes, Step("GET", "/connectors")))
+
+
 REST_CASES = (
     RestCase("root", (Step("GET", "/"),)),
     RestCase("no-connectors", (Step("GET", "/connectors"), Step("GET", "/connectors?expand=status"))),
@@ -175,5 +201,40 @@ REST_CASES = (
     _refused("transform-field-missing", {
         "transforms": "t", "transforms.t.type": "org.apache.kafka.connect.transforms.HoistField$Value"}),
     _refused("predicate-without-type", {"predicates": "p"}),
+    _typed("bodies-that-are-not-called-json", *_OTHER_TYPES),
+    _typed("bodies-that-are-called-json", *_JSON_TYPES),
+    RestCase("not-called-json", (Step(*_WRITES[0], content_type=None), Step(*_WRITES[0], content_type="text/plain"))),
+    RestCase(
+        "requests-that-claim-another-type",
+        (
+            _create(_SOURCE),
+            Step("GET", "/connectors/c/status", state="RUNNING"),
+            *(Step(*deed, "", content_type="text/plain") for deed in _DEEDS),
+            Step("GET", "/", "", content_type="text/plain", same="status"),
+            Step("GET", "/connectors/c/nowhere", "", content_type="text/plain"),
+            Step("GET", "/connectors/c/status"),
+        ),
+    ),
+    RestCase("content-type-malformed", (Step(*_WRITES[0], content_type="garbage", same="status"),)),
+    RestCase(
+        "tasks-that-cannot-be",
+        (
+            _create(_SOURCE),
+            Step("POST", "/connectors/c/tasks/+0/restart", state="RUNNING"),
+            Step("POST", "/connectors/c/tasks/00/restart", state="RUNNING"),
+            *(
+                Step("POST", f"/connectors/c/tasks/{task}/restart")
+                for task in ("-1", "-7", "99", "2147483647", "2147483648", "--1", "1.5")
+            ),
+        ),
+    ),
+    RestCase("name-with-slash", (Step("GET", "/connectors/a%2Fb", same="status"),
+                                 Step("DELETE", "/connectors/a%2fb", same="status"))),
+    RestCase("deep-body", (Step("POST", "/connectors", '{"zz":' + "[" * 5000 + "]" * 5000 + "}", same="status"),)),
+    RestCase("text-of-more-than-20-million-characters", (Step("POST", "/connectors", {"name": "c", "config": {
+        **_SOURCE, "file": "x" * 20_000_001}}, same="status"),)),
+    RestCase("password-without-class", (
+        _create({"password": "secret", "tasks.max": "1"}),
+        Step("PUT", "/connector-plugins/FileStreamSource/config/validate", {"password": "secret", "tasks.max": "1"}))),
     RestCase("name-with-control-character", (_create(_SOURCE, name="c\x01d"),)),
 )  # fmt: skip

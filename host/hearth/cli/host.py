@@ -24,7 +24,7 @@ from hearth.rest.server import RestServer
 from hearth.runtime.config import StandaloneConfig
 from hearth.runtime.seat import TaskLinkServer
 from hearth.spark.launcher import SparkLauncher, link_host, link_listen
-from hearth.storage import FileOffsetStore, MemoryConfigStore, MemoryStatusStore
+from hearth.storage import FileOffsetStore, MemoryConfigStore, MemoryStatusStore, OffsetClaim
 from hearth_api import ConnectError
 
 log = logging.getLogger(__name__)
@@ -62,6 +62,7 @@ class StandaloneHost:
         cluster = ClusterLookup(worker.originals, self._say)
         cluster.start()
         catalogue = _in_background(lambda: discover(self._plugin_path()))
+        self._stops.append(OffsetClaim(worker.offset_file).release)
         offsets = FileOffsetStore(worker.offset_file)
         sockets = open_listeners(worker, self._free_port)
         self._stops += [each.close for each in sockets]

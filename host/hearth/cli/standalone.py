@@ -126,7 +126,10 @@ def _create(host: StandaloneHost, file: ConnectorFile) -> None:
 
 
 def _interrupt_on_signals() -> None:
-    """End in order at the first signal, at once at the second."""
+    """End in order at the first signal, at once at the second.
+
+    A signal that who started this process had it ignore (``nohup``, a shell's background) stays ignored, as in Java.
+    """
     seen: list[int] = []
 
     def interrupt(number: int, _frame: FrameType | None) -> None:
@@ -136,4 +139,5 @@ def _interrupt_on_signals() -> None:
         raise KeyboardInterrupt
 
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, interrupt)
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, interrupt)

@@ -26,6 +26,7 @@ from hearth_api import (
     NotFoundError,
     config_def_to_json,
     config_key_to_json,
+    hash_ordered,
 )
 
 T = TypeVar("T")
@@ -59,7 +60,8 @@ class Validator:
         """Return a ConfigInfos; raises ConfigError when the connector itself is not named or not there."""
         class_name = config.get(CONNECTOR_CLASS)
         if class_name is None:
-            shown = ", ".join(f"{name}={'null' if value is None else value}" for name, value in config.items())
+            entries = hash_ordered(config, copied=len(config))
+            shown = ", ".join(f"{name}={'null' if value is None else value}" for name, value in entries.items())
             raise ConfigError(f"Connector config {{{shown}}} contains no connector type", code="connector.class")
         try:
             plugin = self._directory.connector(config)

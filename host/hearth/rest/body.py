@@ -14,8 +14,10 @@ from hearth.rest.error import TooLong, Unreadable
 from hearth.storage import TargetState
 
 JSON = "application/json"
+MAX_TEXT = 20_000_000
+"""Longest text, as in Kafka Connect's reader."""
 MAX_BODY = 20 << 20
-"""Longest body that is read: a text of 20,000,000 characters, the longest that Kafka Connect's reader takes, fits."""
+"""Longest body that is read, which is the longest text and some more."""
 _WILDCARDS = ("*/*", "application/*")
 _WORD = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 _MEDIA_TYPE = re.compile(rf"({_WORD}/{_WORD})\s*(?:;.*)?")
@@ -126,6 +128,8 @@ def _text(value: Any) -> str | None:
     if isinstance(value, bool):
         return "true" if value else "false"
     if value is None or isinstance(value, str):
+        if value is not None and len(value) > MAX_TEXT:
+            raise Unreadable(f"String value length ({len(value)}) exceeds the maximum allowed ({MAX_TEXT})")
         return value
     raise Unreadable(f"Cannot deserialize value of type `java.lang.String` from {_token(value)}")
 

@@ -6,7 +6,7 @@ as a whole. The herder and the task link know the interfaces only, so that a mod
 in nothing but the store it is given.
 """
 
-from hearth.storage.file import FileOffsetStore
+from hearth.storage.file import FileOffsetStore, OffsetClaim
 from hearth.storage.interface import (
     ConfigListener,
     ConfigState,
@@ -32,6 +32,7 @@ __all__ = [
     "MemoryConfigStore",
     "MemoryOffsetStore",
     "MemoryStatusStore",
+    "OffsetClaim",
     "OffsetStore",
     "RestartRequest",
     "State",

@@ -4,16 +4,62 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from filelock import FileLock, Timeout
+
 from hearth.storage.memory import MemoryOffsetStore, OffsetMap, partition_key
-from hearth_api import ConfigError, RetriableError
+from hearth_api import ConfigError, ConnectError, RetriableError
 
 KEY = "offset.storage.file.filename"
 FORMAT = 1
 JAVA_SERIALIZATION_MAGIC = b"\xac\xed"
+
+
+class OffsetsClaimed(ConnectError):
+    """Another host works with the offset file."""
+
+    code = "environment.offsets"
+
+    def __init__(self, path: Path, holder: str) -> None:
+        super().__init__(
+            f"{KEY}={str(path)!r} belongs to a host that is running: {holder}",
+            hint="stop that host, or name another file: each would write its own offsets over the other's",
+        )
+
+
+class OffsetClaim:
+    """The right of one host to an offset file, for as long as it lives; whoever only reads needs none.
+
+    It is a lock of the operating system, so that of a host that was killed is gone with it. The file beside the
+    offsets that it is held on stays, and says who holds it or was the last to do so.
+    """
+
+    def __init__(self, path: Path | str) -> None:
+        """Claim the file; raises OffsetsClaimed when another host has it, ConfigError when it cannot be there."""
+        path = Path(path).absolute()
+        _check_directory(path)
+        place = Path(os.path.realpath(path))
+        self.path = place.with_name(place.name + ".lock")
+        self._lock = FileLock(self.path, timeout=0, thread_local=False)
+        try:
+            self._lock.acquire()
+            self.path.write_text(f"process {os.getpid()} on {socket.gethostname()}\n", encoding="utf-8")
+        except Timeout:
+            raise OffsetsClaimed(path, _first_line(self.path)) from None
+        except OSError as error:
+            raise ConfigError(
+                f"{KEY}={str(path)!r} cannot be kept from other hosts by {str(self.path)!r}: {error.strerror}",
+                code="offsets.unlocked",
+                hint="let the host write that file, or name an offset file on a disk that knows locks",
+            ) from error
+
+    def release(self) -> None:
+        """Let the next host have the file."""
+        self._lock.release()
 
 
 class FileOffsetStore(MemoryOffsetStore):
@@ -43,7 +89,13 @@ class FileOffsetStore(MemoryOffsetStore):
                 raise
 
 
-def _read(path: Path) -> bytes:
+def _first_line(path: Path) -> str:
+    with suppress(OSError), open(path, encoding="utf-8", errors="replace") as file:
+        return file.readline(300).strip() or "it does not say which"
+    return "it does not say which"
+
+
+def _check_directory(path: Path) -> None:
     if not path.parent.is_dir():
         raise ConfigError(
             f"{KEY}={str(path)!r}: the directory {str(path.parent)!r} does not exist",
@@ -56,6 +108,10 @@ def _read(path: Path) -> bytes:
             code="offsets.unwritable",
             hint="give the host the right to write there or name a file elsewhere",
         )
+
+
+def _read(path: Path) -> bytes:
+    _check_directory(path)
     try:
         return path.read_bytes()
     except FileNotFoundError:
@@ -82,10 +138,10 @@ def _parse(path: Path, data: bytes) -> OffsetMap:
         if document["format"] != FORMAT:
             raise ValueError(f"it has format {document['format']!r}, known is {FORMAT}")
         return {
-            connector: {partition_key(partition): (partition, offset) for partition, offset in rows}
+            connector: {partition_key(partition): (dict(partition), dict(offset)) for partition, offset in rows}
             for connector, rows in document["offsets"].items()
         }
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ConfigError(
             f"{KEY}={str(path)!r} is not an offset file of this program: {error}",
             code="offsets.invalid",

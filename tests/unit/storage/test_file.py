@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import json
 import os
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from hearth.storage import FileOffsetStore
+from hearth.storage import FileOffsetStore, OffsetClaim
 from hearth.storage import file as module
+from hearth.storage.file import OffsetsClaimed
 from hearth_api import ConfigError, RetriableError
 
 GOLDEN = """{
@@ -46,7 +53,7 @@ def test_offsets_outlive_the_process(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("content", [None, b"", b"\n"])
 def test_a_missing_or_empty_file_holds_no_offsets(tmp_path: Path, content: bytes | None) -> None:
-    """Kafka Connect tolerates both."""
+    """Kafka Connect reads a missing file and an empty one (EOFException) so; white space alone holds none either."""
     path = tmp_path / "offsets"
     if content is not None:
         path.write_bytes(content)
@@ -120,6 +127,9 @@ def test_a_half_written_file_of_a_killed_process_is_ignored(tmp_path: Path) -> N
         (b"not json", "not an offset file of this program"),
         (b"[]", "not an offset file of this program"),
         (b'{"format": 2, "offsets": {}}', "it has format 2, known is 1"),
+        (b'{"format": 1, "offsets": ' + b"[" * 100_000 + b"]" * 100_000 + b"}", "recursion"),
+        (b'{"format": 1, "offsets": {"c": [[1, 2]]}}', "not an offset file of this program"),
+        (b'{"format": 1, "offsets": {"c": [[{}, "x"]]}}', "not an offset file of this program"),
     ],
 )
 def test_a_file_of_another_kind_is_named_and_left_alone(tmp_path: Path, content: bytes, says: str) -> None:
@@ -143,3 +153,75 @@ def test_a_directory_in_the_place_of_the_file_is_found_at_start(tmp_path: Path) 
     """The key names a file."""
     with pytest.raises(ConfigError, match="is not readable"):
         FileOffsetStore(tmp_path)
+
+
+HOLDER = """
+import sys
+from hearth.storage import OffsetClaim
+claim = OffsetClaim(sys.argv[1])
+print("claimed", flush=True)
+sys.stdin.read()
+"""
+
+
+@contextmanager
+def another_host(path: Path) -> Iterator[subprocess.Popen[str]]:
+    """Claim a file in another process."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, "-c", HOLDER, str(path)]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "claimed\n"
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def test_an_offset_file_has_one_host(tmp_path: Path) -> None:
+    """The second one is told of key, file and holder; what it is called by is the same file all the same."""
+    path, link = tmp_path / "offsets", tmp_path / "link"
+    path.write_text(GOLDEN)
+    link.symlink_to(path)
+    with another_host(path) as holder:
+        for name in (path, link):
+            with pytest.raises(OffsetsClaimed) as caught:
+                OffsetClaim(name)
+            assert f"offset.storage.file.filename={str(name)!r} belongs to a host that is running" in str(caught.value)
+            assert f"process {holder.pid} on {socket.gethostname()}" in str(caught.value)
+            assert caught.value.code.startswith("environment.")
+        assert FileOffsetStore(path).get("source", [{"filename": "in.txt"}]) == [{"position": 42}]
+
+
+def test_the_claim_of_a_host_that_was_killed_is_gone(tmp_path: Path) -> None:
+    """Nobody has to remove a file before the next one starts."""
+    with another_host(tmp_path / "offsets") as holder:
+        holder.kill()
+        holder.wait()
+        OffsetClaim(tmp_path / "offsets").release()
+
+
+def test_a_claim_is_released_for_the_next_host(tmp_path: Path) -> None:
+    """In one process as between two, and by whatever thread."""
+    claim = OffsetClaim(tmp_path / "offsets")
+    with pytest.raises(OffsetsClaimed):
+        OffsetClaim(tmp_path / "offsets")
+    thread = threading.Thread(target=claim.release)
+    thread.start()
+    thread.join()
+    OffsetClaim(tmp_path / "offsets").release()
+
+
+def test_a_claim_in_a_missing_directory_is_refused_like_the_file(tmp_path: Path) -> None:
+    """With the key, not with the name of the lock."""
+    with pytest.raises(ConfigError, match=r"offset\.storage\.file\.filename.*does not exist"):
+        OffsetClaim(tmp_path / "missing" / "offsets")
+
+
+def test_a_place_that_cannot_be_locked_is_named(tmp_path: Path) -> None:
+    """Something else lies where the lock is to be."""
+    (tmp_path / "offsets.lock").mkdir()
+    with pytest.raises(ConfigError, match="cannot be kept from other hosts"):
+        OffsetClaim(tmp_path / "offsets")
