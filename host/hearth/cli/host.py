@@ -10,6 +10,7 @@ from pathlib import Path
 
 import hearth
 from hearth.discovery import Catalogue, discover, split_plugin_path
+from hearth.foundation.descriptor import raise_limit
 from hearth.foundation.directory import cache_directory
 from hearth.foundation.terminal import printable
 from hearth.herder.cluster import ClusterLookup
@@ -59,6 +60,7 @@ class StandaloneHost:
     def start(self) -> None:
         """Start everything; the REST API answers when this returns, Spark goes on warming up."""
         worker = self._worker
+        raise_limit()
         cluster = ClusterLookup(worker.originals, self._say)
         cluster.start()
         catalogue = _in_background(lambda: discover(self._plugin_path()))

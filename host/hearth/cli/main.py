@@ -11,6 +11,7 @@ from enum import IntEnum
 import click
 
 from hearth import __version__
+from hearth.foundation.descriptor import FILES_HINT, OUT_OF_FILES
 from hearth.foundation.terminal import printable
 from hearth_api.errors import ConfigError, ConnectError, NotFoundError
 
@@ -90,6 +91,9 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         return _pipe_closed()
     except OSError as error:
+        if error.errno in OUT_OF_FILES:
+            click.echo(f"error: {error.strerror}\nhint: {FILES_HINT}", err=True)
+            return ExitCode.ENVIRONMENT
         if error.filename is None or error.strerror is None:
             raise
         click.echo(f"error: {error.strerror}: {os.fsdecode(error.filename)!r}", err=True)

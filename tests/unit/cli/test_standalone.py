@@ -6,11 +6,13 @@ import os
 import socket
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from hearth.foundation.properties import render
+from hearth.storage import OffsetClaim
 
 JSON = "org.apache.kafka.connect.json.JsonConverter"
 
@@ -20,6 +22,7 @@ class Command:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self.before: Sequence[str] = ()  # what runs the command
         self.settings = {
             "bootstrap.servers": "127.0.0.1:1",
             "key.converter": JSON,
@@ -40,7 +43,7 @@ class Command:
     def run_file(self, worker: Path, *more: str) -> subprocess.CompletedProcess[str]:
         """Run with a file as it is."""
         environ = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-        command = [sys.executable, "-m", "hearth", "standalone", str(worker), *more]
+        command = [*self.before, sys.executable, "-m", "hearth", "standalone", str(worker), *more]
         return subprocess.run(command, capture_output=True, text=True, timeout=60, env=environ, check=False)
 
 
@@ -143,3 +146,51 @@ def test_the_host_starts_without_what_only_tasks_need() -> None:
     environ = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environ, check=True)
     assert loaded.stdout.strip() == "[]"
+
+
+def test_too_few_files_are_named(command: Command) -> None:
+    """Before Spark says that it did not start, and without a word of files; exit code 3."""
+    command.before = ["bash", "-c", 'ulimit -n 128; exec "$@"', "bash"]
+    refused(command.run(), 3, "too many open files", "128 are allowed", "hint: raise the limit")
+
+
+SIGNALS = """
+import os, signal, sys
+signal.signal(getattr(signal, sys.argv[1]), signal.SIG_IGN)
+from hearth.cli.standalone import _interrupt_on_signals
+_interrupt_on_signals()
+for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
+    try:
+        os.kill(os.getpid(), number)
+        print("went on", flush=True)
+    except KeyboardInterrupt:
+        print(number.name, flush=True)
+        break
+"""
+
+
+@pytest.mark.parametrize(("ignored", "first"), [("SIGUSR1", "SIGHUP"), ("SIGHUP", "SIGINT")])
+def test_a_signal_that_was_ignored_stays_ignored(ignored: str, first: str) -> None:
+    """`nohup hearth standalone` outlives its terminal."""
+    environ = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, "-c", SIGNALS, ignored]
+    output = subprocess.run(command, capture_output=True, text=True, env=environ, check=True).stdout.split("\n")
+    assert output[-2] == first
+    assert output[:-2] == (["went on"] if ignored == "SIGHUP" else [])
+
+
+def test_an_offset_file_of_a_running_host_is_refused(command: Command) -> None:
+    """The second host is told who has it; exit code 3."""
+    claim = OffsetClaim(command.folder / "offsets")
+    try:
+        outcome = command.run()
+    finally:
+        claim.release()
+    holder = f"process {os.getpid()} on"
+    refused(outcome, 3, "offset.storage.file.filename", "belongs to a host that is running", holder)
+
+
+def test_a_damaged_offset_file_is_refused(command: Command) -> None:
+    """Nested deeper than anybody writes; exit code 2."""
+    (command.folder / "offsets").write_text("[" * 100_000)
+    refused(command.run(), 2, "offset.storage.file.filename", "is not an offset file of this program")
