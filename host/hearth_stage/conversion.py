@@ -15,6 +15,7 @@ from hearth_api import (
     ColumnRun,
     Header,
     Headers,
+    PluginError,
     column_to_headers,
     headers_to_column,
 )
@@ -39,7 +40,10 @@ def ask_serialize(
     args = {"role": role, "topic": topic, "headers": rows_to_text(headers)}
     reply = stage.call("serialize", args, [_cells(schema, column, rows)])
     headers.update(rows_from_text(reply.args["headers"]))
-    return reply.batches[0].column("value"), _failures(reply)
+    written = reply.batches[0].column("value")
+    if str(written.type) != "binary" or len(written) != len(rows):  # its memory goes to librdkafka as it is
+        raise PluginError(f"{role}: the stage returned {len(written)} of {written.type} for {len(rows)} cells")
+    return written, _failures(reply)
 
 
 def answer_serialize(converters: Converters, request: Request) -> Reply:

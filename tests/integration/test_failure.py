@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -22,6 +23,7 @@ WORDS = {
     "raise": ["RuntimeError: raised in {where} as configured", "do_raise"],
     "exit": ["the stage process of {name}-0 exited with 3"],
     "kill": ["the stage process of {name}-0 was killed by signal 9"],
+    "group": ["the stage process of {name}-0 was killed by signal 9"],
     "hang": ["did not answer", "within 2 s", "do_hang"],
 }
 """What a trace has to say for each way to misbehave: what happened, and where."""
@@ -122,6 +124,34 @@ def test_a_connector_that_cannot_be_started_says_so(host: Host, name: str) -> No
     assert host.rest.create(config).status == 500
     assert eventually(lambda: host.rest.states(name)[:1] == ["FAILED"], 20)
     assert "raised in connector.start as configured" in host.rest.status(name)["connector"]["trace"]
+
+
+def test_a_connector_that_kills_its_group_leaves_its_host_alone(host: Host, topics: Topics, name: str) -> None:
+    """Its process is the group's only member, beside the host as inside an executor."""
+    with good_neighbour(host, topics, name):
+        config = misbehaving(name, SOURCE, misbehave_how="group", misbehave_where="connector.start")
+        assert host.rest.create(config).status == 500
+        assert eventually(lambda: host.rest.states(name)[:1] == ["FAILED"], 20)
+        assert "was killed by signal 9" in host.rest.status(name)["connector"]["trace"]
+
+
+@pytest.mark.parametrize("where", ["start", "poll", "stop", "connector.stop"])
+def test_a_plugin_that_hangs_does_not_keep_its_connector(host: Host, topics: Topics, name: str, where: str) -> None:
+    """Whatever the plugin is doing, a deleted connector is gone within seconds, and its processes with it."""
+    before = {each.pid for each in tree(host.pid)}
+    settings = {"misbehave_how": "hang", "misbehave_where": where, "plugin_call_timeout_ms": "300000"}
+    assert host.rest.create(misbehaving(name, SOURCE, **settings)).status == 201
+    if where in ("stop", "connector.stop"):
+        host.wait_for_state(name, "RUNNING")
+    began = time.monotonic()
+    host.delete(name, timeout=60)
+    assert eventually(lambda: not started_since(host, before), 60), started_since(host, before)
+    assert time.monotonic() - began < 60
+
+
+def started_since(host: Host, before: set[int]) -> list[Process]:
+    """Return the stage processes of a host that were not there before."""
+    return [each for each in tree(host.pid) if "hearth_stage" in each.command and each.pid not in before]
 
 
 def test_a_stage_killed_from_outside_fails_its_task_and_a_restart_goes_on(

@@ -18,7 +18,7 @@ from hearth_stage.failure import ErrorInfo
 CALL_SECONDS = 60.0
 STOP_SECONDS = 5.0
 IDLE_SECONDS = 10.0
-FRAME_BYTES = 16 << 20
+FRAME_BYTES = 64 << 20
 """Longest frame that is taken here, where no records travel: the host is everybody's."""
 
 _starting = threading.BoundedSemaphore(8)

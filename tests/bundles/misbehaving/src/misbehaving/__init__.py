@@ -1,7 +1,7 @@
 """Plugins that misbehave on request: ``misbehave.how`` says how, ``misbehave.where`` in which method.
 
-How: ``raise``, ``exit`` (``os._exit(3)``), ``kill`` (SIGKILL to itself), ``hang``, ``hog`` (takes memory
-until there is none), ``misfit`` (a source that returns numbers as texts, every third time). Where: the name of a method, ``poll`` unless stated. ``misbehave.after`` calls of
+How: ``raise``, ``exit`` (``os._exit(3)``), ``kill`` (SIGKILL to itself), ``group`` (to its process group),
+``hang``, ``hog`` (takes memory until there is none), ``misfit`` (a source that returns numbers as texts, every third time). Where: the name of a method, ``poll`` unless stated. ``misbehave.after`` calls of
 that method go well first.
 """
 
@@ -63,6 +63,9 @@ class Misbehaviour:
 
     def do_kill(self) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
+
+    def do_group(self) -> None:
+        os.killpg(0, signal.SIGKILL)
 
     def do_misfit(self) -> None:
         """Leave it to the source, which has the records."""
