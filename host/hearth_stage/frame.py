@@ -36,7 +36,7 @@ class Frame:
         """Return the record batches, read in place: nothing is copied.
 
         Those of a writer that is not trusted are checked first, because offsets that point elsewhere would end the
-        process that follows them; raises ``ArrowInvalid``.
+        process that follows them; raises ``ValueError``.
         """
         return [_decode(body, self.is_trusted) for body in self.bodies]
 
@@ -128,8 +128,14 @@ def _encode(batch: Batch) -> Any:
 def _decode(body: memoryview, is_trusted: bool) -> Batch:
     import pyarrow as pa
 
-    with pa.ipc.open_stream(pa.py_buffer(body)) as reader:
-        data = reader.read_next_batch()
-    if not is_trusted:
+    if is_trusted:
+        with pa.ipc.open_stream(pa.py_buffer(body)) as reader:
+            return Batch.from_arrow(reader.read_next_batch())
+    try:
+        with pa.ipc.open_stream(pa.py_buffer(body)) as reader:
+            data = reader.read_next_batch()
         data.validate(full=True)
-    return Batch.from_arrow(data)
+        _ = data.schema.names  # text as well, which `validate` leaves out
+        return Batch.from_arrow(data)
+    except Exception as error:  # Arrow and what reads the metadata raise errors of many kinds
+        raise ValueError(f"not a batch: {type(error).__name__}: {error}") from error
