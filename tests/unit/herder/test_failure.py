@@ -6,8 +6,8 @@ from concurrent.futures import CancelledError
 
 import pytest
 
-from hearth.discovery import Catalogue
 from hearth.herder import stage as stage_module
+from hearth.herder.pipeline import Planner
 from hearth.storage import RestartRequest, State, TargetState
 from hearth_api import ConnectError
 from tests.unit.herder.fake import Bench
@@ -124,24 +124,35 @@ def test_twelve_connectors_that_hang_hold_up_no_thirteenth(bench: Bench) -> None
             each.result(30)
 
 
-def test_a_connector_whose_plugin_is_gone_is_failed_and_so_are_its_tasks(bench: Bench) -> None:
-    """The reason stands in their states; nothing stays RESTARTING, and nobody is answered with a KeyError."""
+def test_tasks_of_a_connector_without_an_instance_are_restarted(bench: Bench) -> None:
+    """As in Kafka Connect, where the one that could not be made anew is no concern of the tasks."""
     bench.put("c")
     bench.await_task("c", State.RUNNING)
-    directory = bench.herder._lifecycle._directory
-    there, directory._catalogue = directory._catalogue, lambda: Catalogue([])
-    bench.herder.restart(RestartRequest("c", include_tasks=True)).result(30)
-    for _ in range(2):
-        state = bench.connector("c")
-        assert [each["state"] for each in (state["connector"], *state["tasks"])] == ["FAILED", "FAILED"]
-        assert all("Failed to find any class" in each["trace"] for each in (state["connector"], *state["tasks"]))
-        bench.herder.restart_task("c", 0).result(30)
-    with pytest.raises(ConnectError, match="Failed to find any class"):
-        bench.herder.restart_connector("c").result(30)
-    directory._catalogue = there
+    bench.herder._lifecycle._end_run("c")
+    launched = len(bench.spark.specs)
+    bench.herder.restart_task("c", 0).result(30)
+    bench.await_task("c", State.RUNNING)
+    assert len(bench.spark.specs) == launched + 1
     bench.herder.restart(RestartRequest("c", include_tasks=True)).result(30)
     bench.await_task("c", State.RUNNING)
     assert bench.connector("c")["connector"]["state"] == "RUNNING"
+
+
+def test_a_task_whose_plugins_are_gone_is_failed_and_does_not_stay_restarting(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The reason stands in its state, be it the machine's or a missing plugin."""
+    bench.put("c")
+    bench.await_task("c", State.RUNNING)
+
+    def gone(*arguments: object) -> None:
+        raise OSError(2, "No such file or directory")
+
+    monkeypatch.setattr(Planner, "plan", gone)
+    bench.herder.restart_task("c", 0).result(30)
+    state = bench.herder.view.task("c", 0)
+    assert state["state"] == "FAILED"
+    assert "No such file or directory" in state["trace"]
 
 
 def test_no_connector_is_made_behind_the_end_of_the_host(bench: Bench) -> None:
