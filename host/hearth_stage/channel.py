@@ -114,6 +114,7 @@ class Channel:
         self.limit = limit
         self.fault: str | None = None
         self._is_trusted = is_trusted
+        self._complaint_level = logging.ERROR
         self._socket = sock
         self._on_request = on_request
         self._on_close = on_close
@@ -211,7 +212,8 @@ class Channel:
             raise
         except Exception as error:
             op = cut(request.op, 200)
-            log.exception("%r of the other side was not served", op)
+            log.log(self._complaint_level, "%r of the other side was not served", op, exc_info=True)
+            self._complaint_level = logging.DEBUG  # one is enough: it may ask again without end
             if not request.is_call:
                 raise ValueError(f"notice {op!r} was not served: {type(error).__name__}: {error}") from error
             request.fail(error)

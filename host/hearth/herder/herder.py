@@ -41,7 +41,7 @@ class Herder(ConfigListener):
         self._crew = crew
         self._lanes = Lanes()
         self._lifecycle = Lifecycle(
-            worker, directory, configs, offsets, board, crew, self._validator, self._pool, self._lanes.post
+            worker, directory, configs, offsets, board, crew, self._validator, self._pool, self._lanes.post_once
         )
         configs.subscribe(self)
 

@@ -26,6 +26,7 @@ class Lanes:
         self._lock = threading.Lock()
         self._is_closed = False
         self._waiting: dict[str, deque[tuple[Callable[[], Any], Future[Any]]]] = {}
+        self._asked: set[tuple[str, str]] = set()
 
     def submit(self, lane: str, job: Callable[[], T]) -> Future[T]:
         """Run a job after everything that was submitted to its lane before."""
@@ -46,6 +47,14 @@ class Lanes:
         """Run a job nobody waits for; what it raises is logged."""
         self.submit(lane, job).add_done_callback(lambda future: _log_failure(lane, future))
 
+    def post_once(self, lane: str, what: str, job: Callable[[], Any]) -> None:
+        """Post a job unless the same still waits on its lane: a plugin may ask without end."""
+        with self._lock:
+            if (lane, what) in self._asked:
+                return
+            self._asked.add((lane, what))
+        self.post(lane, lambda: self._do_asked(lane, what, job))
+
     def close(self) -> None:
         """Take no more jobs; what has begun may finish, what waits is cancelled."""
         with self._lock:
@@ -53,6 +62,11 @@ class Lanes:
             for queue in self._waiting.values():
                 for _, future in queue:
                     future.cancel()
+
+    def _do_asked(self, lane: str, what: str, job: Callable[[], Any]) -> None:
+        with self._lock:  # before it is done: what is asked from now on may find what this has not seen
+            self._asked.discard((lane, what))
+        job()
 
     def _begin(self, lane: str) -> None:
         try:

@@ -45,7 +45,7 @@ class Lifecycle:
     """Carries out what is to happen to connectors.
 
     Every method works on one connector and is called on that connector's lane; `post` puts what a plugin asks
-    for by itself on that lane too.
+    for by itself on that lane too, once however often it is asked for.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class Lifecycle:
         crew: Crew,
         validator: Validator,
         pool: StagePool,
-        post: Callable[[str, Callable[[], None]], None],
+        post: Callable[[str, str, Callable[[], None]], None],
     ) -> None:
         self._worker = worker
         self._directory = directory
@@ -198,8 +198,8 @@ class Lifecycle:
             lambda: self._new_stage(entry.config),
             self._offsets,
             self._board,
-            on_reconfiguration=lambda: self._post(name, lambda: self.update_tasks(name)),
-            on_failure=lambda trace: self._post(name, lambda: run.fail(trace)),
+            on_reconfiguration=lambda: self._post(name, "reconfiguration", lambda: self.update_tasks(name)),
+            on_failure=lambda trace: self._post(name, f"failure of {id(run)}", lambda: run.fail(trace)),
         )
         with self._lock:  # a run that nobody would end is not begun
             if self._is_over:

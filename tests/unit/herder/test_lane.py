@@ -106,3 +106,23 @@ def test_a_job_for_which_there_is_no_thread_fails(monkeypatch: pytest.MonkeyPatc
     with pytest.raises(RuntimeError, match="can't start new thread"):
         refused.result(10)
     assert lanes.submit("a", lambda: 2).result(10) == 2
+
+
+def test_what_is_asked_again_before_it_is_done_is_done_once() -> None:
+    """A plugin that asks without end takes no memory, and what it asks while it is being served is not forgotten."""
+    lanes, gate, done = Lanes(), threading.Event(), list[str]()
+    begun = threading.Event()
+
+    def work() -> None:
+        begun.set()
+        gate.wait(10)
+        done.append("again")
+
+    lanes.post_once("a", "again", work)
+    assert begun.wait(10)
+    for _ in range(1000):
+        lanes.post_once("a", "again", lambda: done.append("again"))
+        lanes.post_once("a", "else", lambda: done.append("else"))
+    gate.set()
+    lanes.submit("a", lambda: None).result(10)
+    assert done == ["again", "again", "else"]
