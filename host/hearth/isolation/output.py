@@ -5,10 +5,11 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable
-from typing import IO
+from io import BufferedIOBase
 
 LINE_BYTES = 8 << 10
 """What is kept of one line."""
+PIECE_BYTES = 64 << 10
 KEPT_LINES = 200
 KEPT_BYTES = 64 << 10
 """How much of the end is kept for the trace."""
@@ -38,7 +39,7 @@ class ErrorOutput:
         """Return the last lines."""
         return "".join(tuple(self._kept))
 
-    def copy(self, source: IO[bytes]) -> None:
+    def copy(self, source: BufferedIOBase) -> None:
         """Copy until the process has closed its end."""
         while piece := source.readline(LINE_BYTES):
             line = piece.decode(errors="replace")
@@ -46,6 +47,8 @@ class ErrorOutput:
                 line += _rest(_skip_line(source))
             self._keep(line)
             self._log(line)
+            if self._left_out:
+                self._skip(source)
         self._tell_left_out()
 
     def _keep(self, line: str) -> None:
@@ -54,11 +57,24 @@ class ErrorOutput:
         while len(self._kept) > KEPT_LINES or self._kept_bytes > KEPT_BYTES:
             self._kept_bytes -= len(self._kept.popleft())
 
-    def _log(self, line: str) -> None:
+    def _skip(self, source: BufferedIOBase) -> None:
+        """Read on in large pieces while they come: looking at every line of a flood would take the host's time."""
+        while not self._may_log(0):
+            piece = source.read1(PIECE_BYTES)
+            self._left_out += piece.count(b"\n")
+            for line in piece[-LINE_BYTES:].decode(errors="replace").splitlines(keepends=True):
+                self._keep(line)
+            if len(piece) <= LINE_BYTES:
+                return  # no flood any more
+
+    def _may_log(self, size: int) -> bool:
         now = self._clock()
         self._budget = min(BURST_BYTES, self._budget + (now - self._counted_at) * BYTES_A_SECOND)
         self._counted_at = now
-        if self._budget < len(line) or (self._left_out and self._budget < BURST_BYTES / 4):
+        return self._budget >= (max(size, BURST_BYTES // 4) if self._left_out else size)
+
+    def _log(self, line: str) -> None:
+        if not self._may_log(len(line)):
             self._left_out += 1
             return
         self._tell_left_out()
@@ -71,7 +87,7 @@ class ErrorOutput:
             self._left_out = 0
 
 
-def _skip_line(source: IO[bytes]) -> int:
+def _skip_line(source: BufferedIOBase) -> int:
     """Read to the end of the line and return how many bytes that were."""
     skipped = 0
     while piece := source.readline(LINE_BYTES):

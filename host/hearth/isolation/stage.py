@@ -12,8 +12,9 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from concurrent.futures import TimeoutError as FutureTimeoutError
+from io import BufferedIOBase
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import hearth_api
 import hearth_stage
@@ -296,7 +297,7 @@ class Stage:
     def _listen(self) -> None:
         assert self._process.stderr is not None
         with self._process.stderr as errors:
-            self._words.copy(errors)
+            self._words.copy(cast(BufferedIOBase, errors))
 
 
 def _started(environment: Environment, name: str) -> tuple[socket.socket, subprocess.Popen[bytes]]:
