@@ -474,8 +474,9 @@ class World:
         columns = {"partition": row.partition, "offset": row.offset, "key": row.key, "value": row.value}
         data = pa.RecordBatch.from_arrays([pa.array(each) for each in columns.values()], names=list(columns))
         request.batches = [Batch(partition.topic, None, None, data)]
-        if not self.tolerant and offset >= self.group.get(partition, 0):
-            self.taken.discard(place)  # and must come again; what is committed is past mending
+        sent = [each.get(partition, 0) for each in (self.group, *(offsets for offsets, _ in self.consumer.in_the_air))]
+        if not self.tolerant and offset >= max(sent):
+            self.taken.discard(place)  # and must come again; what is committed, or on its way, is past mending
         self.loop.answer(cast_any(request))
         return request
 

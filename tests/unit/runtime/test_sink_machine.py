@@ -201,5 +201,5 @@ class SinkMachine(RuleBasedStateMachine):
         return lambda: self.world.wish(**{kind: [[topic, number]]})
 
 
-TestSinkMachine = SinkMachine.TestCase
+TestSinkMachine = pytest.mark.timeout(900)(SinkMachine.TestCase)
 TestSinkMachine.settings = machine_settings(steps=40)
