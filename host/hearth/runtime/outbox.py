@@ -6,7 +6,7 @@ import logging
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -20,10 +20,13 @@ from hearth.runtime.kafka.library import (
     ERR_QUEUE_FULL,
     KafkaError,
 )
-from hearth.runtime.kafka.producer import Delivery, Outgoing
+from hearth.runtime.kafka.producer import Delivery, Outgoing, Producer
 from hearth.runtime.pipeline import Prepared
 from hearth.runtime.position import SubmittedPositions
 from hearth_api import Batch, ConnectError
+
+if TYPE_CHECKING:
+    from hearth.runtime.topic import TopicCreation  # with confluent-kafka's own clients: 6 MB
 
 log = logging.getLogger(__name__)
 
@@ -32,35 +35,6 @@ _AGAIN = (ERR_INVALID_DIFFERENT_RECORD, ERR_QUEUE_FULL)
 
 _OVER = (ERR_FATAL, ERR_PURGE_QUEUE, ERR_PURGE_INFLIGHT, ERR_DESTROY)
 """Errors of rows that went down with their producer: nobody judged them."""
-
-
-class RecordProducer(Protocol):
-    """What sends rows; ``hearth.runtime.kafka.producer.Producer`` says what each part means."""
-
-    wants_timestamps: bool
-
-    @property
-    def in_flight(self) -> int:
-        """Return the number of rows sent and not yet delivered or failed."""
-
-    def has_room(self, outgoing: Outgoing) -> bool:
-        """Return whether the rows fit beside what is on its way."""
-
-    def send(self, outgoing: Outgoing, sequence: Any) -> Delivery | None:
-        """Hand all rows over and return those that are refused at once."""
-
-    def poll(self, wait_ms: int) -> list[Delivery]:
-        """Collect what became of rows."""
-
-    def close(self) -> None:
-        """Send nothing more."""
-
-
-class Topics(Protocol):
-    """Finds or creates the topics that records go to."""
-
-    def ensure(self, topic: str) -> bool:
-        """Return whether the topic is there; it is looked for, or made, until a later call returns true."""
 
 
 @dataclass
@@ -91,7 +65,7 @@ class Outbox:
     last appearance reads each source partition in order, as after a restart of the task from there.
     """
 
-    def __init__(self, task: str, producer: RecordProducer, topics: Topics | None, *, is_tolerant: bool) -> None:
+    def __init__(self, task: str, producer: Producer, topics: TopicCreation | None, *, is_tolerant: bool) -> None:
         self._task, self._producer, self._topics = task, producer, topics
         self._is_tolerant = is_tolerant
         self.positions = SubmittedPositions()

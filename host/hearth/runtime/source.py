@@ -9,18 +9,22 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
 from dataclasses import asdict, dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
-from hearth.isolation.stage import StageTimeout
-from hearth.runtime.link import HostLost
-from hearth.runtime.outbox import Outbox, RecordProducer, Topics
-from hearth.runtime.pipeline import Prepared, step_of
+from hearth.isolation.stage import Stage
+from hearth.runtime.kafka.producer import Producer
+from hearth.runtime.link import HostLost, TaskLink
+from hearth.runtime.outbox import Outbox
+from hearth.runtime.pipeline import Pipeline, Prepared, step_of
 from hearth.runtime.setting import TaskSettings
 from hearth.runtime.spec import PluginSpec, TaskSpec
 from hearth.runtime.tolerance import Tolerance, ToleranceExceeded
 from hearth_api import Batch, ConnectError
 from hearth_stage.channel import Reply, Request
 from hearth_stage.failure import ErrorInfo, Failure
+
+if TYPE_CHECKING:
+    from hearth.runtime.topic import TopicCreation  # with confluent-kafka's own clients: 6 MB
 
 log = logging.getLogger(__name__)
 
@@ -38,59 +42,6 @@ _WAKE = object()
 
 _CREDIT = object()
 """Stands behind the records of one hand-over."""
-
-
-class SourceStage(Protocol):
-    """The stage that runs the task; ``hearth.isolation.stage.Stage`` says what each part means."""
-
-    @property
-    def is_alive(self) -> bool:
-        """Return whether the process can still be called."""
-
-    def call(self, op: str, args: dict[str, Any] | None = None, *, timeout: float | None = None) -> Reply:
-        """Send a request and wait for its answer."""
-
-    def begin(self, op: str, args: dict[str, Any] | None = None) -> Future[Reply]:
-        """Send a request."""
-
-    def notify(self, op: str, args: dict[str, Any] | None = None) -> None:
-        """Send a notice."""
-
-    def timed_out(self, op: str, seconds: float) -> StageTimeout:
-        """Return the error that says that the stage did not answer."""
-
-
-class SourceLink(Protocol):
-    """The link to the host; ``hearth.runtime.link.TaskLink`` says what each part means."""
-
-    def status(self, state: str) -> None:
-        """Report a state."""
-
-    def read_offsets(self, partitions: list[Any]) -> list[Any]:
-        """Return the stored offsets of source partitions."""
-
-    def write_offsets(self, offsets: list[tuple[Any, Any]], timeout: float) -> None:
-        """Store offsets; they are durable when this returns."""
-
-
-class SourcePipeline(Protocol):
-    """What lies between the stage and Kafka; ``hearth.runtime.pipeline.Pipeline`` says what each part means."""
-
-    def prepare(self, batch: Batch) -> Prepared:
-        """Transform and serialize a polled batch."""
-
-
-class Inbox(Protocol):
-    """Where commands, hand-overs and bad news arrive from other threads."""
-
-    def put(self, item: Any) -> None:
-        """Add something."""
-
-    def get(self, block: bool = True, timeout: float | None = None) -> Any:
-        """Take the first thing; raises ``queue.Empty``."""
-
-    def empty(self) -> bool:
-        """Return whether nothing is there."""
 
 
 @dataclass(frozen=True)
@@ -113,13 +64,13 @@ class SourceLoop:
         self,
         spec: TaskSpec,
         settings: TaskSettings,
-        link: SourceLink,
-        producer: RecordProducer,
-        topics: Topics | None = None,
-        inbox: Inbox | None = None,
+        link: TaskLink,
+        producer: Producer,
+        topics: TopicCreation | None = None,
+        inbox: queue.SimpleQueue[Any] | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self.inbox: Inbox = queue.SimpleQueue() if inbox is None else inbox
+        self.inbox: queue.SimpleQueue[Any] = queue.SimpleQueue() if inbox is None else inbox
         self._spec, self._settings, self._link, self._producer = spec, settings, link, producer
         self._clock = clock
         self._tolerance = Tolerance(spec.config, settings.reporters)
@@ -132,7 +83,7 @@ class SourceLoop:
         self._deadline = 0.0
         self._is_paused = spec.paused
 
-    def start(self, stage: SourceStage, pipeline: SourcePipeline, inside: list[PluginSpec]) -> None:
+    def start(self, stage: Stage, pipeline: Pipeline, inside: list[PluginSpec]) -> None:
         """Start the task in its stage."""
         self._stage, self._pipeline = stage, pipeline
         task = self._spec.plugin("task")

@@ -402,10 +402,10 @@ class Run:
         tolerance = {"errors.tolerance": "all" if world.is_tolerant else "none"}
         spec = replace(task_spec("source"), config=tolerance, paused=is_paused)
         settings = TaskSettings(FLUSH_INTERVAL, FLUSH_TIMEOUT, GRACEFUL, 300.0)
-        self.loop = SourceLoop(
-            spec, settings, self.link, self.producer, self.topics, WorldInbox(world), lambda: world.now
-        )
-        self.loop.start(self.stage, WorldPipeline(world, self.link), [])
+        around: list[Any] = [self.link, self.producer, self.topics, WorldInbox(world), lambda: world.now]
+        self.loop = SourceLoop(spec, settings, *around)
+        inside: list[Any] = [self.stage, WorldPipeline(world, self.link), []]
+        self.loop.start(*inside)
 
     @property
     def may_poll(self) -> bool:

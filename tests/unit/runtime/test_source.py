@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -369,7 +370,7 @@ def test_a_task_does_not_hear_of_a_record_that_fails_it() -> None:
 def test_a_span_of_several_topics_is_sent_again_with_all_of_them() -> None:
     """Rows of one polled batch may go to several topics, some of them not sent yet."""
     world = World()
-    producer = WorldProducer(world)
+    producer: Any = WorldProducer(world)
     outbox = Outbox("c-0", producer, None, is_tolerant=True)
     records = world.poll("a", [("t", 0, OK), ("u", 0, OK), ("t", 0, BAD), *[("u", 0, OK)] * 5])
     values = pa.array([json.dumps(record) for record in records])
@@ -407,7 +408,8 @@ def test_an_end_that_is_not_tolerated_comes_after_what_is_before_it(is_tolerant:
             prepared.end = 2, ConnectError("Invalid record timestamp -2")
             return prepared
 
-    run.loop._pipeline = Pipeline(run.world)
+    pipeline: Any = Pipeline(run.world)
+    run.loop._pipeline = pipeline
     run.hand_over(("a", rows(OK, OK, OK, FAILING)))
     run.world.meanwhile = lambda: answer_all(run)
     run.turn_until(lambda: run.is_over)
