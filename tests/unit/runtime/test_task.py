@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from types import SimpleNamespace
 
 import pytest
 
@@ -63,3 +64,14 @@ def test_run_that_does_not_find_its_host_says_so(exits: list[int]) -> None:
     assert reason.startswith("could not reach its host at 127.0.0.1:1: ")
     assert "spark.driver.host" in reason
     assert exits == []
+
+
+def test_nobody_waits_for_a_plugin_once_the_host_is_lost(exits: list[int]) -> None:
+    """A call that may take minutes ends at once, and so does one of a stage that is started later."""
+    gone: list[Exception] = []
+    early, late = (SimpleNamespace(let_go=gone.append) for _ in range(2))
+    run = TaskRun(task_spec("source"))
+    run._keep(early)  # type: ignore[arg-type]
+    run._on_lost()
+    run._keep(late)  # type: ignore[arg-type]
+    assert [type(each) for each in gone] == [HostLost, HostLost]
