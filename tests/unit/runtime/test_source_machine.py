@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from tests.profile import machine_settings
 from tests.unit.runtime.source_world import BAD, CROWDED, DROPPED, FAILING, HUGE, OK, Record, Run, World
+
+pytestmark = pytest.mark.timeout(600)  # half a minute of work, which a busy machine may make several of
 
 PLACES = [("t", 0), ("t", 1), ("u", 0)]
 
