@@ -98,7 +98,7 @@ class Outbox:
         offsets = origin.column("source_offset")
         offsets = pa.nulls(count, pa.string()) if offsets is None else offsets
         first = self.positions.submit(origin.source_partition, offsets, written, _Held(prepared.outgoing))
-        self._tell_undelivered(first + np.flatnonzero(~written))
+        self._tell_undelivered((first + np.flatnonzero(~written)).tolist())
         for outgoing, rows in prepared.outgoing:
             if len(rows):
                 self._enqueue(outgoing, first + rows.astype(np.int64))
@@ -168,7 +168,7 @@ class Outbox:
                 raise ConnectError("Unrecoverable exception from producer send callback") from error
             rows = delivery.sequence[delivery.error == number]
             log.error("%s: %d records skipped, the broker did not take them: %s", self._task, len(rows), error)
-            self._tell_undelivered(rows)
+            self._tell_undelivered([each for each in rows.tolist() if self._untold.pop(each, None) is not None])
             self.positions.give_up(rows)
 
     def _tell_written(self, delivery: Delivery) -> None:
@@ -182,9 +182,6 @@ class Outbox:
         if records:
             self._tell(records)
 
-    def _tell_undelivered(self, sequence: Any) -> None:
-        if self._tell is None or not len(sequence):
-            return
-        for number in sequence.tolist():
-            self._untold.pop(number, None)
-        self._tell([[number, None, None, None, None] for number in sequence.tolist()])
+    def _tell_undelivered(self, numbers: list[int]) -> None:
+        if self._tell is not None and numbers:
+            self._tell([[number, None, None, None, None] for number in numbers])

@@ -357,6 +357,20 @@ def test_a_task_hears_when_and_where_its_records_are_stored() -> None:
     assert run.stage.told == {0: ["t", 0, 0, 1000], 1: ["t", 0, 1, 1001]}
 
 
+def test_a_task_hears_once_of_a_record_that_is_sent_again() -> None:
+    """It was written the first time; that it comes again, or does not, is nothing to the task."""
+    run = begin(BAD, OK)
+    run.hand_over(("a", rows(OK)))
+    run.turn_until(lambda: run.producer.in_flight == 3)
+    run.producer.answer(T0, 2)
+    run.producer.answer(T0, 1)
+    run.turn_until(lambda: len(run.producer.lines[T0]) == 2)
+    run.producer.answer(T0, 1)
+    run.producer.expire(T0)
+    run.turn()
+    assert [(number, place[0]) for number, place in sorted(run.stage.told.items())] == [(0, None), (1, "t"), (2, "t")]
+
+
 def test_a_task_does_not_hear_of_a_record_that_fails_it() -> None:
     """Where nothing is tolerated a refused record is neither written nor skipped."""
     run = begin(OK, HUGE, is_tolerant=False)
