@@ -7,9 +7,11 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
+from typing import TypeVar
 
 import hearth
 from hearth.discovery import Catalogue, discover, split_plugin_path
+from hearth.foundation.certificate import new_identity
 from hearth.foundation.descriptor import raise_limit
 from hearth.foundation.directory import cache_directory
 from hearth.foundation.terminal import printable
@@ -29,6 +31,8 @@ from hearth.storage import FileOffsetStore, MemoryConfigStore, MemoryStatusStore
 from hearth_api import ConnectError
 
 log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 KAFKA_VERSION, KAFKA_COMMIT = "4.3.1", "26b251a451ce941d"
 """What the root of the REST API answers: clients look for the Kafka Connect whose API this is."""
@@ -64,6 +68,7 @@ class StandaloneHost:
         cluster = ClusterLookup(worker.originals, self._say)
         cluster.start()
         catalogue = _in_background(lambda: discover(self._plugin_path()))
+        identity = _in_background(new_identity)
         self._stops.append(OffsetClaim(worker.offset_file).release)
         offsets = FileOffsetStore(worker.offset_file)
         sockets = open_listeners(worker, self._free_port)
@@ -75,6 +80,7 @@ class StandaloneHost:
         link = TaskLinkServer(
             lambda event: crew.on_event(event),
             offsets,
+            identity.result(),
             link_host(launcher.settings),
             link_listen(launcher.settings),
             worker.task_link_port,
@@ -130,8 +136,8 @@ def _find_java() -> None:
     find_java()
 
 
-def _in_background(job: Callable[[], Catalogue]) -> Future[Catalogue]:
-    with_thread = ThreadPoolExecutor(1, thread_name_prefix="discovery")
+def _in_background(job: Callable[[], T]) -> Future[T]:
+    with_thread = ThreadPoolExecutor(1, thread_name_prefix="start")
     future = with_thread.submit(job)
     with_thread.shutdown(wait=False)
     return future

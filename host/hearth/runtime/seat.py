@@ -16,7 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from hearth.foundation.certificate import new_identity
+from hearth.foundation.certificate import Identity
 from hearth.runtime import link
 from hearth.runtime.encryption import EncryptedSocket, server_context
 from hearth.runtime.link import keep_alive, seat_name, watch
@@ -99,6 +99,7 @@ class TaskLinkServer:
         self,
         on_event: Callable[[TaskEvent], None],
         offsets: OffsetStore,
+        identity: Identity,
         host: str = "127.0.0.1",
         listen: str | None = None,
         port: int = 0,
@@ -106,8 +107,8 @@ class TaskLinkServer:
         self._on_event = on_event
         self._offsets = offsets
         self._host, self._listen, self._port = host, listen or host, port
-        self._identity = new_identity()
-        self._context = server_context(self._identity)
+        self._identity = identity
+        self._context = server_context(identity)
         self._seats: dict[str, _Seat] = {}
         self._strangers: list[_Visitor] = []
         self._is_crowded = False

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hearth.foundation.certificate import Identity, new_identity
+from hearth.foundation.certificate import Identity, IdentityFailed, make_identity, new_identity
 
 
 def test_openssl_takes_key_and_certificate_as_a_pair(tmp_path: Path) -> None:
@@ -21,9 +21,18 @@ def test_openssl_takes_key_and_certificate_as_a_pair(tmp_path: Path) -> None:
 def test_key_of_another_does_not_fit_the_certificate(tmp_path: Path) -> None:
     """No two identities share anything."""
     path = tmp_path / "mixed.pem"
-    path.write_text(new_identity().key + new_identity().certificate)
+    path.write_text(make_identity().key + make_identity().certificate)
     with pytest.raises(ssl.SSLError, match="KEY_VALUES_MISMATCH"):
         ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(path)
+
+
+def test_library_that_is_missing_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """In one line, and with what to do."""
+    (tmp_path / "cryptography.py").write_text("raise ImportError('built for another machine')")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    with pytest.raises(IdentityFailed, match="was not made: ImportError: built for another machine") as caught:
+        new_identity()
+    assert caught.value.hint == "reinstall cryptography"
 
 
 def test_key_is_not_shown() -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from hearth.foundation.certificate import new_identity
+from hearth.foundation.certificate import make_identity
 from hearth.runtime.encryption import EncryptedSocket, client_context, server_context
 from hearth_stage.channel import Channel, ChannelClosed, Request
 
@@ -19,7 +19,7 @@ WAIT = 30
 @pytest.fixture
 def pair() -> Iterator[tuple[EncryptedSocket, EncryptedSocket]]:
     """Provide both ends of a connection, the server's first."""
-    identity = new_identity()
+    identity = make_identity()
     near, far = socket.socketpair()
     with (
         EncryptedSocket(near, server_context(identity), is_server=True) as server,

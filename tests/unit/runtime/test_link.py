@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from hearth.foundation.certificate import new_identity
+from hearth.foundation.certificate import make_identity
 from hearth.runtime import link as module
 from hearth.runtime import seat as seats
 from hearth.runtime.encryption import EncryptedSocket, client_context, server_context
@@ -38,7 +38,7 @@ class Host:
     def __init__(self) -> None:
         self.events: queue.Queue[TaskEvent] = queue.Queue()
         self.offsets = MemoryOffsetStore()
-        self.server = TaskLinkServer(self.events.put, self.offsets)
+        self.server = TaskLinkServer(self.events.put, self.offsets, make_identity())
         self.server.start()
 
     def next_event(self) -> TaskEvent:
@@ -346,7 +346,7 @@ class Impostor:
 
     def _listen(self) -> None:
         connection, _ = self._listener.accept()
-        context = server_context(new_identity())
+        context = server_context(make_identity())
         with EncryptedSocket(connection, context, is_server=True) as own, contextlib.suppress(OSError):
             buffer = bytearray(4096)
             while count := own.recv_into(buffer):
@@ -506,14 +506,14 @@ def test_address_that_tasks_are_told_may_be_another_than_the_one_listened_on() -
     """Behind a translated address a host listens on what it has; the port may be fixed."""
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port = probe.getsockname()[1]
-    server = TaskLinkServer(lambda event: None, MemoryOffsetStore(), "host.example", "0.0.0.0", port)
+    server = TaskLinkServer(lambda event: None, MemoryOffsetStore(), make_identity(), "host.example", "0.0.0.0", port)
     assert server.start() == ("host.example", port)
     address = server.expect("c", 0, 1)
     assert (address.host, address.port) == ("host.example", port)
     guest = Guest().join(replace(address, host="127.0.0.1"))
     guest.link.status("RUNNING")
     with pytest.raises(LinkFailed, match=f"port {port}") as failure:
-        TaskLinkServer(lambda event: None, MemoryOffsetStore(), "127.0.0.1", port=port).start()
+        TaskLinkServer(lambda event: None, MemoryOffsetStore(), make_identity(), "127.0.0.1", port=port).start()
     assert "task.link.port" in str(failure.value.hint)
     server.close()
 
