@@ -18,7 +18,6 @@ from hearth.foundation.child import start_child, stop_child
 from tests.peer.worker import Worker
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-_KEPT_LINES = 400
 _GRACE = 30.0
 
 
@@ -48,6 +47,7 @@ class HearthConnect(Worker):
     """`hearth standalone`; what it prints is kept in memory, the newest lines only."""
 
     side = "hearth"
+    kept_lines = 400
     _process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -77,7 +77,7 @@ class HearthConnect(Worker):
         return str(file_bundle())
 
     def _launch(self, files: Sequence[Path]) -> None:
-        self._lines: deque[str] = deque(maxlen=_KEPT_LINES)
+        self._lines: deque[str] = deque(maxlen=self.kept_lines)
         command = [sys.executable, "-m", "hearth", "standalone", *map(str, files)]
         self._process = start_child(
             command,

@@ -9,7 +9,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, NewTopic
+from confluent_kafka.admin import (
+    AdminClient,
+    AlterConfigOpType,
+    ConfigEntry,
+    ConfigResource,
+    NewPartitions,
+    NewTopic,
+)
 
 from tests.peer.rest import eventually
 
@@ -59,6 +66,12 @@ class Topics:
             return all(entries[key].value == value for key, value in settings.items())
 
         assert eventually(is_set, _TIMEOUT), f"settings of {name} were not changed"
+
+    def widen(self, name: str, partitions: int) -> None:
+        """Give a topic so many partitions in all; a broker that is away for a while is waited for."""
+        wanted = NewPartitions(name, partitions)
+        future = self._admin.create_partitions([wanted], request_timeout=_TIMEOUT)[name]
+        _succeeds(future, KafkaError.INVALID_PARTITIONS)  # it has them already: an answer was lost on its way
 
     def delete(self, names: Iterable[str]) -> None:
         """Delete topics; those that do not exist are left alone."""

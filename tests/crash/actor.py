@@ -1,0 +1,179 @@
+"""Carries acts out on a running worker, each at its time, and writes down what was done when."""
+
+from __future__ import annotations
+
+import http.client
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+
+from hearth.broker import KafkaBroker
+from tests.crash.act import Act
+from tests.crash.process import find, tree
+from tests.peer.rest import eventually
+from tests.peer.worker import Worker
+
+_SETTLE = 60.0
+_TRACE_LINES = 4
+
+
+class Journal:
+    """What was done and seen, with the seconds since the start; also in a file, for whoever looks for a cause."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = path.open("w", buffering=1)
+        self.started = time.time()
+
+    def note(self, text: str) -> None:
+        """Write down one thing."""
+        now = time.time()
+        self._file.write(f"{now - self.started:8.3f} {time.strftime('%H:%M:%S', time.gmtime(now))} {text}\n")
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
+class Operator:
+    """Does over REST what an operator does, and what an operator has to do when all is over."""
+
+    def __init__(self, worker: Worker, connectors: Mapping[str, dict[str, str]], journal: Journal) -> None:
+        """Take the configurations by what they are called in acts: sink and source."""
+        self._worker, self._journal = worker, journal
+        self.configs = {target: dict(config) for target, config in connectors.items()}
+
+    def act(self, act: Act) -> None:
+        """Do one thing; an answer that is no success is written down and no fault, as Java's are."""
+        name = self.configs[act.target]["name"]
+        if act.kind == "rescale":
+            self.configs[act.target]["tasks.max"] = str(int(act.number))
+            self._call("PUT", f"/connectors/{name}/config", self.configs[act.target])
+        elif act.kind == "restart":
+            self._call("POST", f"/connectors/{name}/restart?includeTasks=true")
+        elif act.kind == "restart-task":
+            self._call("POST", f"/connectors/{name}/tasks/{int(act.number)}/restart")
+        elif act.kind == "recreate":
+            self._call("DELETE", f"/connectors/{name}")
+            time.sleep(act.number)
+            self.ensure(act.target)
+        else:
+            self._call("PUT", f"/connectors/{name}/{act.kind}")
+
+    def ensure(self, target: str) -> None:
+        """Create a connector unless it is there."""
+        config = self.configs[target]
+        made = eventually(lambda: self._call("POST", "/connectors", _body(config)) in (201, 409), _SETTLE, 0.5)
+        assert made, f"{config['name']} cannot be created:\n{self._worker.last_words()}"
+
+    def heal(self) -> None:
+        """Bring both connectors and all their tasks to run."""
+        for target, config in self.configs.items():
+            if self._call("GET", f"/connectors/{config['name']}/status") != 200:
+                self.ensure(target)
+            self._call("PUT", f"/connectors/{config['name']}/resume")
+
+    def _call(self, method: str, path: str, body: object = None) -> int:
+        before = time.monotonic()
+        try:
+            answer = self._worker.rest.call(method, path, body)
+        except (OSError, http.client.HTTPException) as error:
+            self._journal.note(f"{method} {path}: {error!r}")
+            return 0
+        took = time.monotonic() - before
+        text = answer.text[:200] if answer.status >= 400 else ""
+        self._journal.note(f"{method} {path}: {answer.status} after {took:.2f} s {text}")
+        return answer.status
+
+
+class Watchman:
+    """Restarts tasks that have failed, as somebody on call does, and keeps their traces."""
+
+    def __init__(self, worker: Worker, names: Iterable[str], journal: Journal) -> None:
+        self._worker, self._names, self._journal = worker, list(names), journal
+        self.failures: list[str] = []
+
+    def look(self) -> None:
+        """Restart what has failed."""
+        for name in self._names:
+            for task in self._failed(name):
+                trace = "\n".join((task.get("trace") or "").strip().splitlines()[:_TRACE_LINES])
+                self._journal.note(f"{name}-{task['id']} has FAILED: {task.get('trace')}")
+                self.failures.append(f"{name}-{task['id']}: {trace}")
+                self._worker.rest.call("POST", f"/connectors/{name}/tasks/{task['id']}/restart")
+
+    def _failed(self, name: str) -> list[dict[str, str]]:
+        try:
+            answer = self._worker.rest.call("GET", f"/connectors/{name}/status")
+        except (OSError, http.client.HTTPException):
+            return []
+        tasks = answer.json.get("tasks", []) if answer.status == 200 else []
+        return [task for task in tasks if task["state"] == "FAILED"]
+
+
+class Fate:
+    """Makes the other system unwell, stops and continues the broker, kills processes."""
+
+    def __init__(self, broker: KafkaBroker, unwell: Path, journal: Journal) -> None:
+        self._broker, self._unwell, self._journal = broker, unwell, journal
+
+    def act(self, act: Act) -> None:
+        """Do one thing."""
+        self._journal.note(act.kind)
+        if act.kind == "unwell":
+            self._unwell.touch()
+        elif act.kind == "well":
+            self._unwell.unlink(missing_ok=True)
+        else:
+            self._signal_broker(signal.SIGSTOP if act.kind == "stop-broker" else signal.SIGCONT)
+
+    def end(self) -> None:
+        """Let everything be well."""
+        self._signal_broker(signal.SIGCONT)
+        self._unwell.unlink(missing_ok=True)
+
+    def _signal_broker(self, number: signal.Signals) -> None:
+        assert self._broker.pid is not None
+        os.kill(self._broker.pid, number)
+
+
+class Killer:
+    """Kills a stage of the host, or the Python worker above it; only what descends from the host."""
+
+    def __init__(self, host: int, stages: Mapping[str, Callable[[], list[int]]], journal: Journal) -> None:
+        """Take what tells the processes of a target's runs, as far as its books know."""
+        self._host, self._stages, self._journal = host, stages, journal
+
+    def act(self, act: Act) -> None:
+        """Kill one process, unless there is none at the moment."""
+        ours = {each.pid for each in tree(self._host)} - {self._host}
+        alive = [pid for pid in self._stages[act.target]() if pid in ours]
+        if not alive:
+            self._journal.note(f"{act.kind} {act.target}: nothing to kill")
+            return
+        pid = alive[-1] if act.kind == "kill-stage" else find(alive[-1]).parent
+        if pid not in ours or "java" in find(pid).command.split(" ")[0]:
+            self._journal.note(f"{act.kind} {act.target}: {pid} is no process of a task")
+            return
+        self._journal.note(f"{act.kind} {act.target}: {pid} {find(pid).command[-80:]}")
+        os.kill(pid, signal.SIGKILL)
+
+
+def carry_out(acts: Iterable[Act], do: Callable[[Act], None], stop: threading.Event, started: float) -> None:
+    """Do acts at their times, late ones at once; end early when told so."""
+    for act in acts:
+        if stop.wait(max(0.0, started + act.at - time.monotonic())):
+            return
+        do(act)
+
+
+def repeat(action: Callable[[], object], every: float, stop: threading.Event) -> None:
+    """Do something at intervals until told to stop."""
+    while not stop.wait(every):
+        action()
+
+
+def _body(config: dict[str, str]) -> dict[str, object]:
+    return {"name": config["name"], "config": config}

@@ -1,0 +1,152 @@
+"""What arrived: the books of a ledger sink's tasks, read while they are written, and partitions of topics."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from confluent_kafka import Consumer, KafkaException, TopicPartition
+
+PATIENCE = 2.0
+_BATCH = 5000
+
+
+@dataclass
+class Arrived:
+    """Which offsets of one partition have arrived, and how often all of them together."""
+
+    count: int = 0
+    _seen: bytearray = field(default_factory=bytearray)
+
+    @property
+    def end(self) -> int:
+        """Return the offset after the last that arrived."""
+        return len(self._seen)
+
+    @property
+    def distinct(self) -> int:
+        """Return how many offsets arrived."""
+        return self._seen.count(1)
+
+    @property
+    def reach(self) -> int:
+        """Return the first offset that is missing."""
+        found = self._seen.find(0)
+        return len(self._seen) if found < 0 else found
+
+    def add(self, first: int, count: int) -> int:
+        """Take in offsets that follow each other, and return how many of them had arrived before."""
+        end = first + count
+        self._seen.extend(bytes(max(0, end - len(self._seen))))
+        known = self._seen.count(1, first, end)
+        self._seen[first:end] = b"\1" * count
+        self.count += count
+        return known
+
+    def missing(self, first: int, end: int) -> int:
+        """Return how many offsets of a range have not arrived."""
+        return end - first - self._seen.count(1, first, end)
+
+    def gaps(self, end: int) -> list[tuple[int, int]]:
+        """Return first and end of each range below an offset that has not arrived."""
+        found = []
+        at = self._seen.find(0, 0, end)
+        while at >= 0:
+            after = self._seen.find(1, at, end)
+            after = min(end, len(self._seen)) if after < 0 else after
+            found.append((at, after))
+            at = self._seen.find(0, after, end)
+        if len(self._seen) < end:
+            found.append((len(self._seen), end))
+        return found
+
+
+@dataclass(frozen=True)
+class Event:
+    """One line of a book; `places` are topic and partition, for a `put` one with offset, number and count."""
+
+    time: int
+    run: str
+    word: str
+    rest: tuple[str, ...]
+
+    def places(self) -> list[tuple[str, int]]:
+        """Return the partitions that an `open` or a `close` names."""
+        return [(topic, int(number)) for topic, _, number in (each.rpartition(":") for each in self.rest)]
+
+    def records(self) -> tuple[tuple[str, int], int, int, int]:
+        """Return partition, first offset, first number and count of a `put` or a `refuse`."""
+        topic, *numbers = self.rest
+        partition, offset, number, count = map(int, numbers)
+        return (topic, partition), offset, number, count
+
+
+@dataclass
+class Books:
+    """The books of one connector's tasks in one folder."""
+
+    folder: Path
+    connector: str
+    events: list[Event] = field(default_factory=list)
+    _read: dict[Path, int] = field(default_factory=dict)
+
+    def read(self) -> list[Event]:
+        """Return the lines since the last call; of a book that ends in the middle of a line that line waits."""
+        fresh = [event for path in sorted(self.folder.glob(f"{self.connector}-*.book")) for event in self._more(path)]
+        self.events += fresh
+        return fresh
+
+    def living(self) -> list[int]:
+        """Return the ids of the processes whose runs have not ended in order; some may be dead."""
+        ended = {event.run for event in self.events if event.word == "stop"}
+        return [int(run.rpartition("-")[2]) for run in {event.run: None for event in self.events} if run not in ended]
+
+    def _more(self, path: Path) -> Iterator[Event]:
+        with path.open("rb") as file:
+            file.seek(self._read.get(path, 0))
+            whole, end, _ = file.read().rpartition(b"\n")
+        self._read[path] = self._read.get(path, 0) + len(whole) + len(end)
+        for line in whole.decode().splitlines():
+            word, moment, *rest = line.split(" ")
+            yield Event(int(moment), path.stem, word, tuple(rest))
+
+
+class Tail:
+    """Reads a topic from its beginning, each time as far as it goes at that moment."""
+
+    def __init__(self, servers: str, topic: str, partitions: int) -> None:
+        self.consumer: Any = Consumer(
+            {
+                "bootstrap.servers": servers,
+                "group.id": "ledger-tail",
+                "enable.auto.commit": False,
+                "reconnect.backoff.max.ms": 500,
+                "log_level": 0,
+            }
+        )
+        self._next = dict.fromkeys(range(partitions), 0)
+        self._topic = topic
+        self.consumer.assign([TopicPartition(topic, number, 0) for number in self._next])
+
+    def read(self, take: Callable[[Any], None]) -> None:
+        """Hand over the messages that are new; raise KafkaException when the broker does not answer."""
+        ends = {number: self._end(number) for number in self._next}
+        deadline = time.monotonic() + 5 * PATIENCE
+        while any(self._next[number] < end for number, end in ends.items()):
+            for message in self.consumer.consume(_BATCH, timeout=0.05):
+                if message.error():
+                    raise KafkaException(message.error())
+                self._next[message.partition()] = message.offset() + 1
+                take(message)
+            if time.monotonic() > deadline:
+                raise KafkaException(f"{self._topic} cannot be read to its end")
+
+    def close(self) -> None:
+        """Leave the broker."""
+        self.consumer.close()
+
+    def _end(self, number: int) -> int:
+        return int(self.consumer.get_watermark_offsets(TopicPartition(self._topic, number), timeout=PATIENCE)[1])

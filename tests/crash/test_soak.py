@@ -1,0 +1,77 @@
+"""A sink whose system throttles and a source beside it, while everything is done to them that can be done.
+
+The long form does the same to Java Connect at the same time: its outcome is what Hearth's is measured by.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from tests.bundles.build import plugin_path
+from tests.crash.trial import MakeWorker, Outcome, Plan, run_trial
+from tests.crash.twin import compiler, twin_plugins
+from tests.peer.hearth_connect import HearthConnect
+from tests.peer.java_connect import JavaConnect
+from tests.peer.worker import Worker
+
+SHORT = [Plan(seed, 22, rate=2000, longest_timeout_ms=1500, longest_stop=3.0) for seed in (2, 3)]
+LONG = [Plan(seed, 120) for seed in range(10)]
+
+
+class _Host(HearthConnect):
+    """A host that is asked what it said from the beginning."""
+
+    kept_lines = 20_000
+
+
+def hearth(folder: Path, servers: str, settings: Mapping[str, str]) -> Worker:
+    """Return a Hearth with the ledger's connectors."""
+    return _Host(folder, servers, {**settings, "plugin.path": str(plugin_path("ledger"))})
+
+
+@pytest.fixture(scope="session")
+def java(tmp_path_factory: pytest.TempPathFactory) -> MakeWorker:
+    """Provide the making of a Java Connect with the twins of the ledger's connectors."""
+    javac = compiler()
+    if javac is None:
+        pytest.skip("the twins in Java are compiled by a JDK, and there is only a runtime")
+    plugins = twin_plugins(tmp_path_factory.mktemp("twins"), javac)
+
+    def make(folder: Path, servers: str, settings: Mapping[str, str]) -> Worker:
+        return JavaConnect(folder, servers, {**settings, "plugin.path": str(plugins)})
+
+    return make
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(400)
+@pytest.mark.parametrize("plan", SHORT, ids=lambda plan: f"seed-{plan.seed}")
+def test_nothing_is_lost_while_everything_goes_wrong(plan: Plan, tmp_path: Path) -> None:
+    """Invariants 1 to 4 and 8 under acts, faults and kills that follow a seed."""
+    outcome = run_trial(plan, tmp_path, hearth)
+    print(outcome)
+    assert_sound(outcome)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("plan", LONG, ids=lambda plan: f"seed-{plan.seed}")
+def test_nothing_is_lost_beside_java(plan: Plan, tmp_path: Path, java: MakeWorker) -> None:
+    """The same acts at the same times on both: nothing is lost, and no more is repeated than by Java."""
+    with ThreadPoolExecutor(2) as sides:
+        beside = sides.submit(run_trial, plan, tmp_path / "java", java)
+        outcome = run_trial(plan, tmp_path / "hearth", hearth)
+        peer = beside.result()
+    print(peer, outcome, sep="\n")
+    assert_sound(outcome)
+    assert outcome.sink.repeats <= peer.sink.repeats, f"{peer}\n{outcome}"
+    assert outcome.source.repeats <= peer.source.repeats, f"{peer}\n{outcome}"
+
+
+def assert_sound(outcome: Outcome) -> None:
+    """See that every promise was kept."""
+    for verdict in (outcome.sink, outcome.source):
+        assert verdict.is_sound, f"{outcome}\nsee {outcome.journal}"

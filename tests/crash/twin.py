@@ -1,0 +1,37 @@
+"""The ledger's connectors in Java: compiled when they are needed, packed as a plugin for Java Connect."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import zipfile
+from pathlib import Path
+
+from hearth.broker.java import find_java
+from tests.peer.java_connect import connect_jars
+
+SOURCES = Path(__file__).with_name("java")
+_SERVICE = "META-INF/services/org.apache.kafka.connect.{kind}.{name}Connector"
+
+
+def compiler() -> str | None:
+    """Return the JDK's compiler, None where there is only a runtime."""
+    beside = find_java().executable.resolve().with_name("javac")
+    return str(beside) if beside.exists() else shutil.which("javac")
+
+
+def twin_plugins(folder: Path, javac: str) -> Path:
+    """Compile the twins, and return a plugin.path that holds them."""
+    classes, plugins = folder / "classes", folder / "plugins"
+    (plugins / "ledger").mkdir(parents=True)
+    sources = map(str, sorted(SOURCES.rglob("*.java")))
+    class_path = ":".join(map(str, connect_jars()))
+    command = [javac, "--release", "17", "-proc:none", "-cp", class_path, "-d", str(classes), *sources]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stdout + result.stderr
+    with zipfile.ZipFile(plugins / "ledger" / "ledger.jar", "w") as jar:
+        for path in sorted(classes.rglob("*.class")):
+            jar.write(path, path.relative_to(classes))
+        for kind, name in (("sink", "Sink"), ("source", "Source")):
+            jar.writestr(_SERVICE.format(kind=kind, name=name), f"org.example.ledger.Ledger{name}Connector\n")
+    return plugins

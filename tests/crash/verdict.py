@@ -1,0 +1,280 @@
+"""The verdict: whether all arrived, in order, and nothing was ever committed that had not.
+
+At every look the committed offsets are read first, the dead letters and the books after them: those only grow, so
+whatever is committed must be found there. Order, owners and repeats are judged at the end, over all books by time.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter, defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from confluent_kafka import Consumer, KafkaException, TopicPartition
+
+from tests.crash.arrival import PATIENCE, Arrived, Books, Event, Tail
+
+ERRANT_EVERY = 101
+"""Every so-manyth number is bad for a sink that is particular, as in the bundle `ledger`."""
+_MOST_FAULTS = 5
+
+Place = tuple[str, int]
+
+
+@dataclass
+class Verdict:
+    """What a sink or a source made of its records."""
+
+    produced: int = 0
+    arrived: int = 0
+    lost: int = 0
+    """Records that are not there although what follows them is committed."""
+    undelivered: int = 0
+    """Records that had not arrived when the test no longer waited."""
+    disorders: int = 0
+    """Records that came before one that should have come first."""
+    gaps: int = 0
+    """Ranges of records that had not arrived when an offset behind them was committed."""
+    strays: int = 0
+    """Records of a partition that the task no longer had."""
+    repeats: int = 0
+    repeats_after_kill: int = 0
+    letters: int = 0
+    looks: int = 0
+    faults: list[str] = field(default_factory=list)
+
+    @property
+    def is_sound(self) -> bool:
+        """Return whether every promise was kept."""
+        return not (self.lost or self.undelivered or self.disorders or self.gaps or self.strays or self.faults)
+
+    def fault(self, text: str) -> None:
+        """Keep the first faults of each kind, which is the first word, for the message."""
+        kind = text.split(" ", 1)[0]
+        if sum(each.startswith(kind) for each in self.faults) < _MOST_FAULTS:
+            self.faults.append(text)
+
+    def __str__(self) -> str:
+        """Say it in one line, and the faults below."""
+        line = (
+            f"{self.produced} produced, {self.arrived} arrived ({self.letters} dead letters), {self.lost} lost, "
+            f"{self.undelivered} undelivered, {self.disorders} out of order, {self.gaps} commits past a gap, "
+            f"{self.strays} strays, {self.repeats} repeated (and {self.repeats_after_kill} after kills), "
+            f"{self.looks} looks"
+        )
+        return "\n  ".join([line, *self.faults])
+
+
+class SinkJudge:
+    """Judges a ledger sink that reads one topic, whose offsets and numbers are the same."""
+
+    def __init__(self, servers: str, connector: str, topic: str, books: Books, letters: str) -> None:
+        self.books = books
+        self.verdict = Verdict()
+        self.partitions = 1
+        self.arrived: dict[Place, Arrived] = defaultdict(Arrived)
+        self._topic = topic
+        self._letters = Tail(servers, letters, 1)
+        self._known_gaps: set[tuple[int, int]] = set()
+        self._lock = threading.Lock()
+        self._group: Any = Consumer(
+            {"bootstrap.servers": servers, "group.id": f"connect-{connector}", "log_level": 0}
+            | {"enable.auto.commit": False, "reconnect.backoff.max.ms": 500}
+        )
+
+    def close(self) -> None:
+        """Leave the broker."""
+        self._group.close()
+        self._letters.close()
+
+    def look(self) -> bool:
+        """Compare what is committed with what has arrived; False when the broker did not answer."""
+        with self._lock:
+            try:
+                committed = self.committed()
+                self._letters.read(self._take_letter)
+            except KafkaException:
+                return False
+            finally:
+                self._read_books()
+            for number, offset in committed.items():
+                self._compare(number, offset)
+            self.verdict.looks += 1
+            return True
+
+    def committed(self) -> dict[int, int]:
+        """Return the offset the group has committed in each partition; 0 where there is none."""
+        places = [TopicPartition(self._topic, number) for number in range(self.partitions)]
+        return {each.partition: max(0, each.offset) for each in self._group.committed(places, timeout=PATIENCE)}
+
+    def has_all(self, produced: dict[int, int]) -> bool:
+        """Return whether everything up to these ends has arrived."""
+        return all(self.arrived[(self._topic, number)].reach >= end for number, end in produced.items())
+
+    def conclude(self, produced: dict[int, int]) -> Verdict:
+        """Judge everything; call it when nothing moves any more."""
+        verdict, committed = self.verdict, self.committed()
+        verdict.produced, verdict.arrived = sum(produced.values()), 0
+        for number, end in produced.items():
+            found = self.arrived[(self._topic, number)]
+            verdict.arrived += found.distinct
+            verdict.lost += found.missing(0, min(end, committed[number]))
+            verdict.undelivered += found.missing(min(end, committed[number]), end)
+            for first, after in found.gaps(end):
+                kind = "lost" if first < committed[number] else "undelivered"
+                verdict.fault(f"{kind}: {first} to {after - 1} of partition {number}, {committed[number]} committed")
+        History(verdict, self._is_errant).judge(self.books.events)
+        return verdict
+
+    def _take_letter(self, message: Any) -> None:
+        headers = dict(message.headers() or ())
+        topic, *numbers = (headers[f"__connect.errors.{name}"].decode() for name in ("topic", "partition", "offset"))
+        partition, offset = map(int, numbers)
+        text = b"%d" % offset
+        if (message.key(), message.value(), headers.get("number")) != (b"%d" % partition, text, text):
+            self.verdict.fault(f"damaged dead letter: {message.key()!r} {message.value()!r} {headers!r}")
+        self.verdict.letters += 1
+        self.arrived[(topic, partition)].add(offset, 1)
+
+    def _read_books(self) -> None:
+        for event in self.books.read():
+            if event.word == "put":
+                place, offset, number, count = event.records()
+                if offset != number:
+                    self.verdict.fault(f"number {number} came as offset {offset} of {place}")
+                self.arrived[place].add(offset, count)
+
+    def _compare(self, number: int, offset: int) -> None:
+        for first, after in self.arrived[(self._topic, number)].gaps(offset):
+            if (number, first) not in self._known_gaps:
+                self._known_gaps.add((number, first))
+                self.verdict.gaps += 1
+                self.verdict.fault(f"gap: {offset} of partition {number} is committed without {first} to {after - 1}")
+
+    def _is_errant(self, number: int) -> bool:
+        return self.verdict.letters > 0 and number % ERRANT_EVERY == ERRANT_EVERY - 1
+
+
+class History:
+    """Goes through the books of all runs by time: who had which partition, and in which order records came.
+
+    A run of a task that has a partition takes its records one after the other; it may go back and repeat, and never
+    ahead. Where it begins after it was given the partition, all that is before has arrived.
+    """
+
+    def __init__(self, verdict: Verdict, is_errant: Callable[[int], bool]) -> None:
+        self._verdict, self._is_errant = verdict, is_errant
+        self._owner: dict[Place, str] = {}
+        self._given_up: set[Place] = set()
+        self._expected: dict[Place, int] = {}
+        self._arrived: dict[Place, Arrived] = defaultdict(Arrived)
+        self._killed_at: dict[Place, int] = defaultdict(int)
+        self._kinds = {"open": self._open, "close": self._close, "put": self._put}
+
+    def judge(self, events: list[Event]) -> None:
+        """Add to the verdict what the events tell."""
+        for event in sorted(events, key=lambda event: event.time):
+            if event.word in self._kinds:
+                self._kinds[event.word](event)
+
+    def _open(self, event: Event) -> None:
+        for place in event.places():
+            if place in self._owner and place not in self._given_up:
+                self._killed_at[place] = self._arrived[place].end
+            self._owner[place] = event.run
+            self._given_up.discard(place)
+            self._expected.pop(place, None)
+
+    def _close(self, event: Event) -> None:
+        self._given_up |= {place for place in event.places() if self._owner.get(place) == event.run}
+
+    def _put(self, event: Event) -> None:
+        place, first, _, count = event.records()
+        if self._owner.get(place) != event.run or place in self._given_up:
+            self._verdict.strays += count
+            self._verdict.fault(f"stray: {place} {first} to {first + count - 1} at {event.time} in {event.run}")
+        self._judge_order(event, place, first, count)
+        known = self._arrived[place].add(first, count)
+        if first < self._killed_at[place]:
+            self._verdict.repeats_after_kill += known
+        else:
+            self._verdict.repeats += known
+
+    def _judge_order(self, event: Event, place: Place, first: int, count: int) -> None:
+        expected = self._expected.get(place)
+        self._expected[place] = first + count
+        missing = self._missing(place, first) if expected is None else self._skipped(expected, first)
+        if missing:
+            self._verdict.disorders += count
+            where = "its first" if expected is None else f"after {expected - 1}"
+            self._verdict.fault(f"disorder: {place} {first} came {where}, at {event.time} in {event.run}")
+
+    def _skipped(self, expected: int, first: int) -> bool:
+        return any(not self._is_errant(number) for number in range(expected, first))
+
+    def _missing(self, place: Place, first: int) -> bool:
+        gaps = self._arrived[place].gaps(first)
+        return any(not self._is_errant(number) for start, end in gaps for number in range(start, end))
+
+
+class SourceJudge:
+    """Judges a ledger source: its numbers stand in the partition of a topic that has the number of their own."""
+
+    def __init__(self, servers: str, topic: str, partitions: int, stored: Callable[[], dict[int, int]]) -> None:
+        self.verdict = Verdict()
+        self._tail = Tail(servers, topic, partitions)
+        self._stored = stored
+        self._reach: Counter[int] = Counter()
+        self._last: dict[tuple[int, str], int] = {}
+        self._newest: dict[int, str] = {}
+        self._lock = threading.Lock()
+
+    def close(self) -> None:
+        """Leave the broker."""
+        self._tail.close()
+
+    def look(self) -> bool:
+        """Compare the stored positions with what the topic has; False when the broker did not answer."""
+        with self._lock:
+            stored = self._stored()
+            try:
+                self._tail.read(self._take)
+            except KafkaException:
+                return False
+            for partition, position in stored.items():
+                if position > self._reach[partition]:
+                    self.verdict.gaps += 1
+                    reach = self._reach[partition]
+                    self.verdict.fault(f"gap: position {position} of {partition} is stored, the topic has {reach}")
+            self.verdict.looks += 1
+            return True
+
+    def conclude(self) -> Verdict:
+        """Judge everything; call it when nothing moves any more."""
+        self.verdict.produced = self.verdict.arrived = sum(self._reach.values())
+        return self.verdict
+
+    def _take(self, message: Any) -> None:
+        """Take in a number: it follows that of its run, and a run begins no further ahead than all is there."""
+        partition = message.partition()
+        text, run = message.value().decode().split(" ")
+        number = int(text)
+        self._judge_run(partition, run, number)
+        expected = self._last.get((partition, run), number - 1) + 1
+        if number != expected or number > self._reach[partition]:
+            self.verdict.disorders += 1
+            place = f"partition {partition}, {expected} expected, {self._reach[partition]} there"
+            self.verdict.fault(f"disorder: {number} in {place}: {run}")
+        self.verdict.lost += max(0, number - self._reach[partition])
+        self.verdict.repeats += number < self._reach[partition]
+        self._reach[partition] = max(self._reach[partition], number + 1)
+        self._last[(partition, run)] = number
+
+    def _judge_run(self, partition: int, run: str, number: int) -> None:
+        newest = self._newest.get(partition, run)
+        self._newest[partition] = max(newest, run)
+        if run < newest:
+            self.verdict.strays += 1
+            self.verdict.fault(f"stray: {number} in partition {partition} of {run}, after {newest} began")
