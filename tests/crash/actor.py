@@ -105,12 +105,16 @@ class Watchman:
                 self._worker.rest.call("POST", f"/connectors/{name}/tasks/{task['id']}/restart")
 
     def _failed(self, name: str) -> list[dict[str, str]]:
+        """Return the tasks that have failed and still belong to their connector; Java tells others as well."""
         try:
-            answer = self._worker.rest.call("GET", f"/connectors/{name}/status")
+            status = self._worker.rest.call("GET", f"/connectors/{name}/status")
+            info = self._worker.rest.call("GET", f"/connectors/{name}")
         except (OSError, http.client.HTTPException):
             return []
-        tasks = answer.json.get("tasks", []) if answer.status == 200 else []
-        return [task for task in tasks if task["state"] == "FAILED"]
+        if status.status != 200 or info.status != 200:
+            return []
+        present = {task["task"] for task in info.json["tasks"]}
+        return [task for task in status.json["tasks"] if task["state"] == "FAILED" and task["id"] in present]
 
 
 class Fate:

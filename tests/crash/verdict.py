@@ -170,6 +170,7 @@ class History:
         self._given_up: set[Place] = set()
         self._expected: dict[Place, int] = {}
         self._arrived: dict[Place, Arrived] = defaultdict(Arrived)
+        self._blamed: dict[Place, Arrived] = defaultdict(Arrived)
         self._killed_at: dict[Place, int] = defaultdict(int)
         self._kinds = {"open": self._open, "close": self._close, "put": self._put}
 
@@ -215,7 +216,11 @@ class History:
         return any(not self._is_errant(number) for number in range(expected, first))
 
     def _missing(self, place: Place, first: int) -> bool:
-        gaps = self._arrived[place].gaps(first)
+        """Return whether records before this one have not arrived, for which no other one was blamed."""
+        blamed = self._blamed[place]
+        gaps = [(start, end) for start, end in self._arrived[place].gaps(first) if blamed.missing(start, end)]
+        for start, end in gaps:
+            blamed.add(start, end - start)
         return any(not self._is_errant(number) for start, end in gaps for number in range(start, end))
 
 

@@ -1,0 +1,119 @@
+"""The verdict itself: it has to notice what it is there to notice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.crash.act import faults, kills, operator_acts
+from tests.crash.arrival import Arrived, Books, Event
+from tests.crash.trial import Plan
+from tests.crash.verdict import ERRANT_EVERY, History, Verdict
+
+
+def book(*lines: str, run: str = "sink-0") -> list[Event]:
+    """Return the events of a book from lines without their time, which is their number."""
+    words = (line.split(" ") for line in lines)
+    return [Event(time, run, word, tuple(rest)) for time, (word, *rest) in enumerate(words)]
+
+
+def after(events: list[Event], others: list[Event]) -> list[Event]:
+    """Return events and then others, which happened later."""
+    return [*events, *(replace(event, time=event.time + len(events)) for event in others)]
+
+
+def judged(events: list[Event], is_errant: Callable[[int], bool] = lambda _number: False) -> Verdict:
+    """Return the verdict on books."""
+    verdict = Verdict()
+    History(verdict, is_errant).judge(events)
+    return verdict
+
+
+def test_arrived_offsets_are_counted_and_gaps_are_found() -> None:
+    """What arrives again is told from what is new; a gap may be before, between or behind what arrived."""
+    arrived = Arrived()
+    assert (arrived.reach, arrived.gaps(2)) == (0, [(0, 2)])
+    assert arrived.add(2, 3) == 0
+    assert arrived.add(4, 3) == 1
+    assert (arrived.end, arrived.reach, arrived.distinct, arrived.count) == (7, 0, 5, 6)
+    assert arrived.gaps(9) == [(0, 2), (7, 9)]
+    assert arrived.gaps(5) == [(0, 2)]
+    assert arrived.missing(0, 9) == 4
+    arrived.add(0, 2)
+    assert arrived.reach == 7
+
+
+def test_books_are_read_as_they_grow(tmp_path: Path) -> None:
+    """A line that is not whole waits; a run without a stop has perhaps a living process."""
+    path = tmp_path / "sink-0-17-4711.book"
+    path.write_text("start 1\nopen 2 a-topic:0 a-topic:1\nput 3 a-topic 0 5 5 2\nput 4 a-to")
+    books = Books(tmp_path, "sink")
+    first = books.read()
+    assert [event.word for event in first] == ["start", "open", "put"]
+    assert first[1].places() == [("a-topic", 0), ("a-topic", 1)]
+    assert first[2].records() == (("a-topic", 0), 5, 5, 2)
+    assert books.living() == [4711]
+    with path.open("a") as file:
+        file.write("pic 0 7 7 1\nstop 5\n")
+    assert [event.word for event in books.read()] == ["put", "stop"]
+    assert books.living() == []
+
+
+def test_an_orderly_history_is_sound() -> None:
+    """A run may repeat what it had, and the next owner takes up where the last one was."""
+    first = book("open t:0", "put t 0 0 0 5", "put t 0 3 3 4", "close t:0")
+    second = book("open t:0", "put t 0 7 7 3", run="sink-1")
+    verdict = judged(after(first, second))
+    assert verdict.is_sound, verdict
+    assert (verdict.repeats, verdict.repeats_after_kill) == (2, 0)
+
+
+def test_a_record_ahead_of_another_is_noticed() -> None:
+    """Invariant 4: within a run nothing is left out, not even to be made up for later."""
+    verdict = judged(book("open t:0", "put t 0 0 0 5", "put t 0 9 9 4", "put t 0 5 5 8"))
+    assert verdict.disorders == 4
+
+
+def test_an_owner_that_begins_too_far_ahead_is_noticed_once() -> None:
+    """What its predecessors left out is missing; later owners are not blamed for it again."""
+    first = book("open t:0", "put t 0 0 0 5", "close t:0", "open t:0", "put t 0 6 6 2", "close t:0")
+    second = book("open t:0", "put t 0 8 8 1", run="sink-1")
+    assert judged(after(first, second)).disorders == 2
+
+
+def test_a_record_that_went_to_the_dead_letters_is_not_out_of_order() -> None:
+    """A book does not hold it."""
+    events = book("open t:0", f"put t 0 0 0 {ERRANT_EVERY - 1}", f"put t 0 {ERRANT_EVERY} {ERRANT_EVERY} 3")
+    assert judged(events).disorders == 3
+    assert judged(events, lambda number: number == ERRANT_EVERY - 1).is_sound
+
+
+@pytest.mark.parametrize("end", ["close t:0", "refuse t 0 5 5 1"])
+def test_a_put_without_the_partition_is_noticed(end: str) -> None:
+    """Neither after its close nor after somebody else's open may a task write to a partition."""
+    first, second = book("open t:0", "put t 0 0 0 5", end), book("open t:0", run="sink-1")
+    stray = book("put t 0 5 5 1")
+    assert judged(after(after(first, second), stray)).strays == 1
+
+
+def test_repeats_after_a_kill_are_told_from_others() -> None:
+    """Whoever is killed could not commit; whoever closed in order could."""
+    first = book("open t:0", "put t 0 0 0 5")
+    second = book("open t:0", "put t 0 2 2 5", "put t 0 6 6 2", run="sink-1")
+    verdict = judged(after(first, second))
+    assert (verdict.repeats_after_kill, verdict.repeats) == (3, 1)
+
+
+def test_a_seed_stands_for_the_same_acts_and_another_for_others() -> None:
+    """Java and Hearth are treated alike, and whoever looks for a cause sees the same again."""
+    for acts in (operator_acts(1, 60), faults(1, 60, 5), kills(1, 60)):
+        assert acts == sorted(acts, key=lambda act: act.at)
+    assert operator_acts(1, 60) == operator_acts(1, 60) != operator_acts(2, 60)
+    assert faults(1, 60, 5) == faults(1, 60, 5) != faults(2, 60, 5)
+    assert kills(1, 60) == kills(1, 60) != kills(2, 60)
+    manners = [Plan(seed, 60).manner() for seed in range(10)]
+    assert {each["ledger.errant"] for each in manners} == {"never", "put", "flush", "later"}
+    assert all({each[key] for each in manners} == {"true", "false"} for key in ("ledger.lazy", "ledger.fails"))
