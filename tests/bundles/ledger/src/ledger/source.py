@@ -1,7 +1,7 @@
 """A source of numbers: in each of its partitions they go up by one, over all restarts.
 
 ``ledger.partitions`` says how many partitions there are, which the tasks share; each has the Kafka partition of the
-same number. While the file ``ledger.unwell`` exists 3 of 10 polls are refused.
+same number. While the file ``ledger.unwell`` exists some polls are refused.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from hearth_api import (
 )
 from ledger.book import Book
 
-REFUSED = 0.3
+REFUSED = 0.05
 PAUSE_SECONDS = 0.02
 
 

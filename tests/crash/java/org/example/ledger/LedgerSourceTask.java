@@ -15,7 +15,7 @@ import org.apache.kafka.connect.source.SourceTask;
 
 /** What `ledger.source` of the bundle `ledger` does, with the same chances. */
 public class LedgerSourceTask extends SourceTask {
-    private static final double REFUSED = 0.3;
+    private static final double REFUSED = 0.05;
     private static final long PAUSE_MS = 20;
     private static final int MOST = 16;
 
