@@ -149,4 +149,10 @@ class Tail:
         self.consumer.close()
 
     def _end(self, number: int) -> int:
-        return int(self.consumer.get_watermark_offsets(TopicPartition(self._topic, number), timeout=PATIENCE)[1])
+        try:
+            place = TopicPartition(self._topic, number)
+            return int(self.consumer.get_watermark_offsets(place, timeout=PATIENCE)[1])
+        except KafkaException:
+            # What the client knows of the topic may be older than the topic, and only this makes it ask again.
+            self.consumer.list_topics(self._topic, timeout=PATIENCE)
+            raise

@@ -33,6 +33,8 @@ SOURCE_PARTITIONS = 4
 _LOOK_EVERY = 0.15
 _WATCH_EVERY = 0.5
 _DRAIN = 90.0
+_ANSWER = 30.0
+"""How long the operator waits for an answer; Java's tasks in a rebalance that does not end keep it waiting."""
 
 SETTINGS = {
     "offset.flush.interval.ms": "500",
@@ -106,6 +108,7 @@ class Trial:
         self._name = f"trial-{uuid.uuid4().hex[:8]}"
         self._topics = Topics(broker.bootstrap_servers)
         self.worker = make(folder, broker.bootstrap_servers, SETTINGS)
+        self.worker.rest.timeout = _ANSWER
         self._stop = threading.Event()
 
     def run(self) -> Outcome:

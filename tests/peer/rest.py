@@ -34,6 +34,7 @@ class RestClient:
 
     def __init__(self, port: int) -> None:
         self.port = port
+        self.timeout = _TIMEOUT
 
     def call(
         self, method: str, path: str, body: Any = None, content_type: str | None = "application/json"
@@ -42,7 +43,7 @@ class RestClient:
 
         Without a content type a body goes out without one; a request without a body says none.
         """
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=_TIMEOUT)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=self.timeout)
         try:
             data = body if isinstance(body, str) or body is None else json.dumps(body)
             headers = {"Content-Type": content_type} if data is not None and content_type is not None else {}
