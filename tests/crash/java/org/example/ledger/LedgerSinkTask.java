@@ -6,11 +6,12 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
-import java.util.Set;
 import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
@@ -41,7 +42,7 @@ public class LedgerSinkTask extends SinkTask {
     private String errant;
     private List<Book.Entry> held = new ArrayList<>();
     private final List<SinkRecord> bad = new ArrayList<>();
-    private final Set<SinkRecord> waiting = new HashSet<>();
+    private final Map<SinkRecord, Long> waiting = new IdentityHashMap<>();
     private final AtomicReference<Throwable> error = new AtomicReference<>();
     private ScheduledExecutorService later;
 
@@ -61,6 +62,7 @@ public class LedgerSinkTask extends SinkTask {
         fails = Boolean.parseBoolean(props.get("ledger.fails"));
         errant = props.get("ledger.errant");
         later = Executors.newSingleThreadScheduledExecutor();
+        later.scheduleWithFixedDelay(this::reportDue, 10, 10, TimeUnit.MILLISECONDS);
     }
 
     @Override
@@ -106,7 +108,7 @@ public class LedgerSinkTask extends SinkTask {
         Map<TopicPartition, OffsetAndMetadata> agreed = new HashMap<>(currentOffsets);
         held.forEach(each -> limit(agreed, new TopicPartition(each.topic(), each.partition()), each.offset()));
         synchronized (waiting) {
-            waiting.forEach(each -> limit(agreed, place(each), each.kafkaOffset()));
+            waiting.keySet().forEach(each -> limit(agreed, place(each), each.kafkaOffset()));
         }
         book.note("agree", agreed.entrySet().stream()
             .map(each -> name(each.getKey()) + ":" + each.getValue().offset()).collect(Collectors.joining(" ")));
@@ -144,29 +146,35 @@ public class LedgerSinkTask extends SinkTask {
             bad.add(record);
         } else {
             synchronized (waiting) {
-                waiting.add(record);
+                waiting.put(record, System.nanoTime() + (10 + chance.nextInt(490)) * 1_000_000L);
             }
-            later.schedule(() -> reportLater(record), 10 + chance.nextInt(490), TimeUnit.MILLISECONDS);
         }
     }
 
-    private void report(SinkRecord record) {
-        context.errantRecordReporter().report(record, new IllegalArgumentException("a bad number"));
+    private Future<Void> report(SinkRecord record) {
+        return context.errantRecordReporter().report(record, new IllegalArgumentException("a bad number"));
     }
 
-    private void reportLater(SinkRecord record) {
-        synchronized (waiting) {
-            if (!waiting.contains(record)) {
-                return;
-            }
-        }
+    /** Reports the records whose time has come, and waits until they are stored. */
+    private void reportDue() {
         try {
-            context.errantRecordReporter().report(record, new IllegalArgumentException("a bad number")).get();
-            synchronized (waiting) {
-                waiting.remove(record);
+            Map<SinkRecord, Future<Void>> reports = new IdentityHashMap<>();
+            due().forEach(record -> reports.put(record, report(record)));
+            for (Map.Entry<SinkRecord, Future<Void>> each : reports.entrySet()) {
+                each.getValue().get();
+                synchronized (waiting) {
+                    waiting.remove(each.getKey());
+                }
             }
         } catch (Throwable thrown) {
             error.set(thrown);
+        }
+    }
+
+    private List<SinkRecord> due() {
+        long now = System.nanoTime();
+        synchronized (waiting) {
+            return waiting.keySet().stream().filter(each -> waiting.get(each) <= now).toList();
         }
     }
 
@@ -180,7 +188,7 @@ public class LedgerSinkTask extends SinkTask {
         held.removeIf(each -> which.test(new TopicPartition(each.topic(), each.partition())));
         bad.removeIf(each -> which.test(place(each)));
         synchronized (waiting) {
-            waiting.removeIf(each -> which.test(place(each)));
+            waiting.keySet().removeIf(each -> which.test(place(each)));
         }
     }
 
