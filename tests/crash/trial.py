@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -220,13 +221,17 @@ class Trial:
         stop = threading.Event()
         with ThreadPoolExecutor(2) as lanes:
             judges = (self._sink_judge, self._source_judge)
-            futures = [lanes.submit(repeat, judge.look, _LOOK_EVERY, stop) for judge in judges]
+            futures = [lanes.submit(repeat, partial(self._look, judge), _LOOK_EVERY, stop) for judge in judges]
             try:
                 yield
             finally:
                 stop.set()
             for future in futures:
                 future.result()
+
+    def _look(self, judge: SinkJudge | SourceJudge) -> None:
+        if not judge.look():
+            self._journal.note(f"{type(judge).__name__} could not look: {judge.silence}")
 
     def _add_partition(self) -> None:
         count = self._sink_judge.partitions + 1
