@@ -36,9 +36,7 @@ class RestClient:
         self.port = port
         self.timeout = _TIMEOUT
 
-    def call(
-        self, method: str, path: str, body: Any = None, content_type: str | None = "application/json"
-    ) -> Answer:
+    def call(self, method: str, path: str, body: Any = None, content_type: str | None = "application/json") -> Answer:
         """Send one request; a `str` body goes out as it is, anything else as JSON.
 
         Without a content type a body goes out without one; a request without a body says none.
