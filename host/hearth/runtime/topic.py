@@ -11,7 +11,7 @@ from confluent_kafka import KafkaException, TopicCollection
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from hearth.runtime.config.topic import TopicGroup
-from hearth.runtime.kafka.producer import is_refusal
+from hearth.runtime.kafka.library import is_refusal
 from hearth_api import ConnectError
 
 log = logging.getLogger(__name__)

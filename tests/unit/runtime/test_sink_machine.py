@@ -202,4 +202,4 @@ class SinkMachine(RuleBasedStateMachine):
 
 
 TestSinkMachine = pytest.mark.timeout(900)(SinkMachine.TestCase)
-TestSinkMachine.settings = machine_settings(steps=40)
+TestSinkMachine.settings = machine_settings(steps=30)

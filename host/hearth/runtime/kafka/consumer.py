@@ -15,10 +15,8 @@ from hearth.runtime.kafka.library import (
     CONSUMER,
     DESTROY_IMMEDIATE,
     ERR_ASSIGN_PARTITIONS,
-    ERR_AUTHENTICATION,
     ERR_FATAL,
     ERR_PARTITION_EOF,
-    ERR_SSL,
     ERR_STATE,
     EVENT_COMMIT,
     FETCHED,
@@ -32,6 +30,7 @@ from hearth.runtime.kafka.library import (
     RebalanceCallback,
     check,
     check_object,
+    is_refusal,
     library,
     new_client,
     new_configuration,
@@ -109,7 +108,7 @@ class Consumer:
         self._listener: RebalanceListener | None = None
         self._reset = _RESETS.get(config.get("auto.offset.reset", "largest"), OFFSET_INVALID)
         self._raised: BaseException | None = None
-        self._is_closing = False
+        self._is_closing = self._has_joined = False
         self._revoked: set[TopicPartition] = set()
         self._membership = Membership(config)
         self._topics: list[str] = []
@@ -278,6 +277,7 @@ class Consumer:
             self._library.message_destroy(pointer)
 
     def _rebalance(self, client: int, event: int, pointer: Any, _: Any) -> None:
+        self._has_joined = True
         try:
             if event == ERR_ASSIGN_PARTITIONS:
                 self._on_assign(client, pointer)
@@ -319,8 +319,9 @@ class Consumer:
 
     def _note(self, client: int, number: int, reason: bytes | None, _: Any) -> None:
         """Take note of an error of the client as a whole; wrong credentials do not become right by waiting."""
-        if number in (ERR_AUTHENTICATION, ERR_SSL) and not self._is_closing:
-            self._raised = self._raised or KafkaError(number, (reason or b"").decode("utf-8", "replace") or None)
+        text = (reason or b"").decode("utf-8", "replace")
+        if is_refusal(number, text, has_worked=self._has_joined) and not self._is_closing:
+            self._raised = self._raised or KafkaError(number, text or None)
 
     def _assign(self, client: int, pointer: Any) -> None:
         if self._is_cooperative(client):

@@ -292,6 +292,19 @@ class KafkaError(ConnectError):
         return self.name in _PASSING
 
 
+def is_refusal(number: int, reason: str, *, has_worked: bool) -> bool:
+    """Return whether an error event says that credentials or certificates are refused, which fails a task in Java.
+
+    librdkafka gives a SASL handshake that a broker's end cut off the same number as one that was refused: the reason
+    tells them apart. A token that cannot be had is the end of a client that never had one; others keep theirs.
+    """
+    if number != ERR_AUTHENTICATION:
+        return number == ERR_SSL
+    if "Failed to acquire SASL OAUTHBEARER token" in reason:
+        return not has_worked
+    return "handshake failed: Local:" not in reason and "Disconnected:" not in reason
+
+
 def check(number: int) -> None:
     """Raise ``KafkaError`` unless ``number`` is 0."""
     if number != OK:

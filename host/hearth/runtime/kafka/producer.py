@@ -14,17 +14,16 @@ import pyarrow as pa
 
 from hearth.runtime.kafka.interceptor import ZERO, can_write_zero, write_zero
 from hearth.runtime.kafka.library import (
-    ERR_AUTHENTICATION,
     ERR_FATAL,
     ERR_INVALID_DIFFERENT_RECORD,
     ERR_MSG_SIZE_TOO_LARGE,
-    ERR_SSL,
     EVENT_DELIVERY,
     EVENT_ERROR,
     MESSAGE,
     PARTITION_ANY,
     PRODUCER,
     KafkaError,
+    is_refusal,
     library,
     new_client,
     new_configuration,
@@ -328,19 +327,6 @@ class Producer:
             cause = self._library.fatal_error(self._client, text, len(text))
             return KafkaError(cause or number, text.value.decode(errors="replace") or reason or None)
         return KafkaError(number, reason) if is_refusal(number, reason, has_worked=self._has_worked) else None
-
-
-def is_refusal(number: int, reason: str, *, has_worked: bool) -> bool:
-    """Return whether an error event says that credentials or certificates are refused, which fails a task in Java.
-
-    librdkafka gives a SASL handshake that a broker's end cut off the same number as one that was refused: the reason
-    tells them apart. A token that cannot be had is the end of a client that never had one; others keep theirs.
-    """
-    if number != ERR_AUTHENTICATION:
-        return number == ERR_SSL
-    if "Failed to acquire SASL OAUTHBEARER token" in reason:
-        return not has_worked
-    return "handshake failed: Local:" not in reason and "Disconnected:" not in reason
 
 
 def _numbers(errors: Any) -> Any:

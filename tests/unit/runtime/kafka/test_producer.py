@@ -15,8 +15,8 @@ import pytest
 
 from hearth.broker import KafkaBroker
 from hearth.runtime.kafka import library as library_module
-from hearth.runtime.kafka.library import ERR_INVALID_DIFFERENT_RECORD, KafkaError
-from hearth.runtime.kafka.producer import Delivery, Outgoing, Producer, is_refusal
+from hearth.runtime.kafka.library import ERR_INVALID_DIFFERENT_RECORD, KafkaError, is_refusal
+from hearth.runtime.kafka.producer import Delivery, Outgoing, Producer
 from hearth_api import ConfigError
 from tests.unit.runtime.kafka.conftest import WAIT, Message
 

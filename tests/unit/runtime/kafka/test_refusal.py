@@ -13,6 +13,7 @@ import pytest
 from hearth.broker import KafkaBroker
 from hearth.broker.port import random_free
 from hearth.runtime.config.topic import topic_groups
+from hearth.runtime.kafka.consumer import Consumer
 from hearth.runtime.kafka.library import ERR_AUTHENTICATION, KafkaError
 from hearth.runtime.kafka.producer import Outgoing, Producer
 from hearth.runtime.topic import TopicAdmin, TopicCreation
@@ -106,3 +107,15 @@ def test_a_broker_that_comes_back_asks_again_and_is_answered(guarded: Any) -> No
         broker.start()
         deliver(producer)
     producer.close()
+
+
+def test_a_wrong_password_is_told_to_a_consumer(guarded: Any) -> None:
+    """A sink would be RUNNING for ever and read nothing."""
+    consumer = Consumer({**guarded[1], "sasl.password": "wrong", "group.id": "g"})
+    consumer.subscribe(["t"])
+    deadline = time.monotonic() + WAIT
+    with pytest.raises(KafkaError, match="Authentication failed") as caught:  # noqa: PT012 -- some poll of many raises
+        while time.monotonic() < deadline:
+            consumer.poll(100)
+    assert caught.value.number == ERR_AUTHENTICATION
+    consumer.close(1)
