@@ -122,14 +122,14 @@ class SinkLoop:
         """
         try:
             while not self._is_stopping:
-                self.step()
+                self.turn()
         except Exception:
             self._close_after_failure()
             raise
         self._close()
         self._call("sink.stop")
 
-    def step(self) -> None:
+    def turn(self) -> None:
         """Go once through everything a sink does."""
         self._serve_inbox()
         self._rewind_when_asked()

@@ -438,7 +438,7 @@ class World:
     def step(self) -> None:
         """Let the loop go round once; an error ends the task as it ends one in earnest."""
         try:
-            self.loop.step()
+            self.loop.turn()
         except ConnectError:
             self.is_over = True
             self.loop._close_after_failure()
@@ -584,7 +584,7 @@ class World:
         self.rebalance(PARTITIONS)
         for _ in range(200):
             self.reporter.is_full = False
-            self.loop.step()
+            self.loop.turn()
             self.confirm_letters()
             if all(self.consumer.position.get(each) == end for each, end in self.ends.items()):
                 break

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from hearth.runtime import task as module
 from hearth.runtime.link import HostLost
 from hearth.runtime.task import TaskRun, run_task
+from hearth_api import ConnectError
 from tests.unit.runtime.sample import task_spec
 
 
@@ -75,3 +77,22 @@ def test_nobody_waits_for_a_plugin_once_the_host_is_lost(exits: list[int]) -> No
     run._on_lost()
     run._keep(late)  # type: ignore[arg-type]
     assert [type(each) for each in gone] == [HostLost, HostLost]
+
+
+def test_run_whose_start_fails_leaves_no_client_behind(exits: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Spark uses its process again: a consumer that nobody polls would stay in the group, and its threads alive."""
+
+    def fail(*_args: object) -> None:
+        raise ConnectError("the stage does not start")
+
+    monkeypatch.setattr(TaskRun, "_start_stage", fail)
+    states: list[str] = []
+    worker = {"bootstrap.servers": "127.0.0.1:1", "consumer.librdkafka.log_level": "0"}
+    run = TaskRun(replace(task_spec("sink"), config={"topics": "t"}, worker=worker))
+    run._link = SimpleNamespace(  # type: ignore[assignment]
+        status=lambda state, trace: states.append(state), close=lambda: None
+    )
+    run.execute()
+    assert states == ["FAILED"]
+    assert run._consumer is not None
+    assert run._consumer._client is None
