@@ -338,21 +338,28 @@ class SinkLoop:
     def on_revoke(self, partitions: list[TopicPartition], lost: bool) -> None:
         """Finish, flush, close and commit, in this order; what is lost is closed without a commit.
 
-        A put that the task refuses now is left to whoever reads these partitions next.
+        A put that the task refuses now is left to whoever reads these partitions next. A flush that fails may have
+        been that of others, too: those that stay are read again from their last commit.
         """
+        is_flushed = True
         try:
             self._settle_put()
             if partitions and self._stage.is_alive:
-                self._give_back(partitions, lost)
+                is_flushed = self._give_back(partitions, lost)
         finally:
             self._positions.revoke(partitions)
             self._paused_by_task -= set(partitions)
+        if not is_flushed:
+            self._seek(self._positions.go_back())
 
-    def _give_back(self, partitions: list[TopicPartition], lost: bool) -> None:
+    def _give_back(self, partitions: list[TopicPartition], lost: bool) -> bool:
+        """Flush, close and commit; returns whether the flush, where there was one, came to its end."""
         offsets: Offsets = {}
+        is_flushed = True
         try:
             offsets = {} if lost else self._flush(partitions)
         except RemoteError as error:
+            is_flushed = False
             log.warning("%s: offsets are not committed with the partitions that go: %s", self._spec.name, error)
         finally:
             if self._stage.is_alive:
@@ -360,6 +367,7 @@ class SinkLoop:
         self._commit(offsets)
         while self._positions.is_committing and (left := self._commit_by - self._clock()) > 0:
             self._take_answers(left)
+        return is_flushed
 
     def _look_up(self, partitions: list[TopicPartition]) -> Offsets:
         """Return the group's offsets; asked again while its coordinator moves or is away."""

@@ -229,6 +229,17 @@ def test_a_flush_that_fails_while_partitions_go_does_not_fail_the_task(world: Wo
     world.drain()
 
 
+def test_a_flush_that_fails_while_some_partitions_go_is_one_of_those_that_stay(world: World) -> None:
+    """With cooperative assignment others stay; what the task buffered of them may be gone with the flush."""
+    world.write(OTHER, 2)
+    steps(world, 6)
+    world.stage.flushes.append(Turn("fail"))
+    world.rebalance([HERE], cooperative=True)
+    steps(world, 8)
+    assert [place for records in world.deliveries for place in records].count((HERE, 0)) == 2
+    world.drain()
+
+
 @pytest.mark.parametrize("fate", ["refused", "late", "unanswered"])
 def test_a_commit_that_is_not_confirmed_is_committed_again(world: World, fate: str) -> None:
     """It counts when the broker says so; a clean stop leaves nothing to be repeated."""
