@@ -288,6 +288,8 @@ class FakeStage:
 
     def _put(self, args: Any, batches: list[Batch], answer: Answer) -> None:
         records = _places(batches)
+        if self.turns and self.turns[0].answer == "refuse":
+            self._world.refused = set(records)
         self._answer(self.turns, answer, Reply({"failures": []}), lambda: self._take(records))
 
     def _take(self, records: list[Place]) -> None:
@@ -393,6 +395,8 @@ class World:
         self.taken: set[Place] = set()
         """Records whose put the task accepted."""
         self._flushed: set[Place] = set()
+        self.refused: set[Place] = set()
+        """Records the task wants to be given again, before anything newer."""
         self.safe: set[Place] = set()
         """Records in a confirmed dead letter."""
         self.unsafe: set[Place] = set()
@@ -520,7 +524,8 @@ class World:
         return is_filtered or place in self.skipped or place in self.safe or place in self.taken
 
     def expect(self, partition: TopicPartition, offset: int) -> None:
-        """Note where reading goes on: what is put next of this partition begins there."""
+        """Note where reading begins anew: what is put next of this partition begins there."""
+        self.refused = {place for place in self.refused if place[0] != partition}
         self._expected[partition] = offset
 
     def expect_elsewhere(self, partition: TopicPartition, offset: int) -> None:
@@ -532,6 +537,7 @@ class World:
     def take(self, records: list[Place]) -> None:
         """Note what the task took."""
         self.taken |= set(records)
+        self.refused -= set(records)
         for partition, offset in records:
             self._expected[partition] = offset + 1
 
@@ -555,7 +561,7 @@ class World:
             if partition not in self.consumer.position:
                 raise self.broken(f"{partition}@{offset} is put and its partition is not assigned")
             wanted = next(each for each in self.between(partition, expected[partition]) if self._reaches_task(each))
-            if offset != wanted:
+            if offset != wanted and (partition, offset) not in self.refused:
                 raise self.broken(f"{partition}@{offset} is put where {wanted} comes next")
             expected[partition] = offset + 1
 
