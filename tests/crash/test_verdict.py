@@ -68,7 +68,7 @@ def test_an_orderly_history_is_sound() -> None:
     second = book("open t:0", "put t 0 7 7 3", run="sink-1")
     verdict = judged(after(first, second))
     assert verdict.is_sound, verdict
-    assert (verdict.repeats, verdict.repeats_after_kill) == (2, 0)
+    assert (verdict.repeats, verdict.rewinds, verdict.repeats_after_kill) == (2, 1, 0)
 
 
 def test_a_record_ahead_of_another_is_noticed() -> None:

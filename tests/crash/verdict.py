@@ -40,6 +40,8 @@ class Verdict:
     strays: int = 0
     """Records of a partition that the task no longer had."""
     repeats: int = 0
+    rewinds: int = 0
+    """How often it went back to repeat something, without having been killed."""
     repeats_after_kill: int = 0
     letters: int = 0
     looks: int = 0
@@ -61,8 +63,8 @@ class Verdict:
         line = (
             f"{self.produced} produced, {self.arrived} arrived ({self.letters} dead letters), {self.lost} lost, "
             f"{self.undelivered} undelivered, {self.disorders} out of order, {self.gaps} commits past a gap, "
-            f"{self.strays} strays, {self.repeats} repeated (and {self.repeats_after_kill} after kills), "
-            f"{self.looks} looks"
+            f"{self.strays} strays, {self.repeats} repeated in {self.rewinds} rewinds (and {self.repeats_after_kill} "
+            f"after kills), {self.looks} looks"
         )
         return "\n  ".join([line, *self.faults])
 
@@ -198,12 +200,14 @@ class History:
         if self._owner.get(place) != event.run or place in self._given_up:
             self._verdict.strays += count
             self._verdict.fault(f"stray: {place} {first} to {first + count - 1} at {event.time} in {event.run}")
+        is_back = self._expected.get(place) != first
         self._judge_order(event, place, first, count)
         known = self._arrived[place].add(first, count)
         if first < self._killed_at[place]:
             self._verdict.repeats_after_kill += known
         else:
             self._verdict.repeats += known
+            self._verdict.rewinds += is_back and known > 0
 
     def _judge_order(self, event: Event, place: Place, first: int, count: int) -> None:
         expected = self._expected.get(place)
@@ -270,6 +274,7 @@ class SourceJudge:
         for run, count in self._repeats.items():
             if any(each.endswith(run) for each in ended):
                 self.verdict.repeats += count
+                self.verdict.rewinds += count > 0
             else:
                 self.verdict.repeats_after_kill += count
         return self.verdict
