@@ -68,7 +68,7 @@ def pairs() -> list[tuple[Outcome, Outcome]]:
 def test_nothing_is_lost_beside_java(
     plan: Plan, tmp_path: Path, java: MakeWorker, pairs: list[tuple[Outcome, Outcome]]
 ) -> None:
-    """The same acts at the same times on both. Java is not judged: it loses records where partitions move in a retry."""
+    """The same acts at the same times on both; Java loses where partitions move during a retry, and is not judged."""
     with ThreadPoolExecutor(2) as sides:
         beside = sides.submit(run_trial, plan, tmp_path / "java", java)
         outcome = run_trial(plan, tmp_path / "hearth", hearth)

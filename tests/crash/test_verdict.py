@@ -68,7 +68,7 @@ def test_an_orderly_history_is_sound() -> None:
     second = book("open t:0", "put t 0 7 7 3", run="sink-1")
     verdict = judged(after(first, second))
     assert verdict.is_sound, verdict
-    assert (verdict.repeats, verdict.rewinds, verdict.repeats_after_kill) == (2, 1, 0)
+    assert (verdict.repeats, verdict.rewinds, verdict.repeats_due) == (2, 1, 0)
 
 
 def test_a_record_ahead_of_another_is_noticed() -> None:
@@ -104,7 +104,13 @@ def test_repeats_after_a_kill_are_told_from_others() -> None:
     first = book("open t:0", "put t 0 0 0 5")
     second = book("open t:0", "put t 0 2 2 5", "put t 0 6 6 2", run="sink-1")
     verdict = judged(after(first, second))
-    assert (verdict.repeats_after_kill, verdict.repeats) == (3, 1)
+    assert (verdict.repeats_due, verdict.repeats) == (3, 1)
+
+
+def test_repeats_after_a_failed_flush_are_told_from_others() -> None:
+    """The sink itself asked for them."""
+    verdict = judged(book("open t:0", "put t 0 0 0 5", "fail", "put t 0 2 2 5", "put t 0 6 6 2"))
+    assert (verdict.repeats_due, verdict.repeats) == (3, 1)
 
 
 def test_a_seed_stands_for_the_same_acts_and_another_for_others() -> None:

@@ -41,8 +41,9 @@ class Verdict:
     """Records of a partition that the task no longer had."""
     repeats: int = 0
     rewinds: int = 0
-    """How often it went back to repeat something, without having been killed."""
-    repeats_after_kill: int = 0
+    """How often it went back to repeat something."""
+    repeats_due: int = 0
+    """Records repeated because a run was killed, or because the sink said in a flush that they are not safe."""
     letters: int = 0
     looks: int = 0
     faults: list[str] = field(default_factory=list)
@@ -63,8 +64,8 @@ class Verdict:
         line = (
             f"{self.produced} produced, {self.arrived} arrived ({self.letters} dead letters), {self.lost} lost, "
             f"{self.undelivered} undelivered, {self.disorders} out of order, {self.gaps} commits past a gap, "
-            f"{self.strays} strays, {self.repeats} repeated in {self.rewinds} rewinds (and {self.repeats_after_kill} "
-            f"after kills), {self.looks} looks"
+            f"{self.strays} strays, {self.repeats} repeated in {self.rewinds} rewinds (and {self.repeats_due} "
+            f"after kills and failed flushes), {self.looks} looks"
         )
         return "\n  ".join([line, *self.faults])
 
@@ -175,8 +176,8 @@ class History:
         self._expected: dict[Place, int] = {}
         self._arrived: dict[Place, Arrived] = defaultdict(Arrived)
         self._blamed: dict[Place, Arrived] = defaultdict(Arrived)
-        self._killed_at: dict[Place, int] = defaultdict(int)
-        self._kinds = {"open": self._open, "close": self._close, "put": self._put}
+        self._due: dict[Place, int] = defaultdict(int)
+        self._kinds = {"open": self._open, "close": self._close, "fail": self._fail, "put": self._put}
 
     def judge(self, events: list[Event]) -> None:
         """Add to the verdict what the events tell."""
@@ -187,7 +188,7 @@ class History:
     def _open(self, event: Event) -> None:
         for place in event.places():
             if place in self._owner and place not in self._given_up:
-                self._killed_at[place] = self._arrived[place].end
+                self._due[place] = self._arrived[place].end
             self._owner[place] = event.run
             self._given_up.discard(place)
             self._expected.pop(place, None)
@@ -195,16 +196,21 @@ class History:
     def _close(self, event: Event) -> None:
         self._given_up |= {place for place in event.places() if self._owner.get(place) == event.run}
 
+    def _fail(self, event: Event) -> None:
+        for place, owner in self._owner.items():
+            if owner == event.run:
+                self._due[place] = self._arrived[place].end
+
     def _put(self, event: Event) -> None:
         place, first, _, count = event.records()
         if self._owner.get(place) != event.run or place in self._given_up:
             self._verdict.strays += count
             self._verdict.fault(f"stray: {place} {first} to {first + count - 1} at {event.time} in {event.run}")
-        is_back = self._expected.get(place) != first
+        is_back = first < self._expected.get(place, first + 1)
         self._judge_order(event, place, first, count)
         known = self._arrived[place].add(first, count)
-        if first < self._killed_at[place]:
-            self._verdict.repeats_after_kill += known
+        if first < self._due[place]:
+            self._verdict.repeats_due += known
         else:
             self._verdict.repeats += known
             self._verdict.rewinds += is_back and known > 0
@@ -276,7 +282,7 @@ class SourceJudge:
                 self.verdict.repeats += count
                 self.verdict.rewinds += count > 0
             else:
-                self.verdict.repeats_after_kill += count
+                self.verdict.repeats_due += count
         return self.verdict
 
     def _take(self, message: Any) -> None:
