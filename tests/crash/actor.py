@@ -17,6 +17,7 @@ from tests.peer.rest import eventually
 from tests.peer.worker import Worker
 
 _SETTLE = 60.0
+_MOST_UNANSWERED = 3
 _TRACE_LINES = 4
 
 
@@ -43,6 +44,7 @@ class Operator:
     def __init__(self, worker: Worker, connectors: Mapping[str, dict[str, str]], journal: Journal) -> None:
         """Take the configurations by what they are called in acts: sink and source."""
         self._worker, self._journal = worker, journal
+        self._unanswered = 0
         self.configs = {target: dict(config) for target, config in connectors.items()}
 
     def act(self, act: Act) -> None:
@@ -67,9 +69,13 @@ class Operator:
         self._call("DELETE", f"/connectors/{self.configs[target]['name']}")
 
     def ensure(self, target: str) -> None:
-        """Create a connector unless it is there."""
+        """Create a connector unless it is there, or nobody answers: Java's herder may lock itself out."""
         config = self.configs[target]
-        eventually(lambda: self._call("POST", "/connectors", _body(config)) in (201, 409), _SETTLE, 0.5)
+
+        def is_settled() -> bool:
+            return self._call("POST", "/connectors", _body(config)) in (201, 409) or self._is_given_up
+
+        eventually(is_settled, _SETTLE, 0.5)
 
     def heal(self) -> None:
         """Bring both connectors and all their tasks to run."""
@@ -78,13 +84,22 @@ class Operator:
                 self.ensure(target)
             self._call("PUT", f"/connectors/{config['name']}/resume")
 
+    @property
+    def _is_given_up(self) -> bool:
+        return self._unanswered == _MOST_UNANSWERED
+
     def _call(self, method: str, path: str, body: object = None) -> int:
+        """Return the status of the answer; a worker that has left so many calls unanswered is not asked again."""
+        if self._is_given_up:
+            return 0
         before = time.monotonic()
         try:
             answer = self._worker.rest.call(method, path, body)
         except (OSError, http.client.HTTPException) as error:
+            self._unanswered += 1
             self._journal.note(f"{method} {path}: {error!r}")
             return 0
+        self._unanswered = 0
         took = time.monotonic() - before
         text = answer.text[:200] if answer.status >= 400 else ""
         self._journal.note(f"{method} {path}: {answer.status} after {took:.2f} s {text}")
@@ -101,19 +116,22 @@ class Watchman:
     def look(self) -> None:
         """Restart what has failed."""
         for name in self._names:
+            self._look_at(name)
+
+    def _look_at(self, name: str) -> None:
+        try:
             for task in self._failed(name):
                 trace = "\n".join((task.get("trace") or "").strip().splitlines()[:_TRACE_LINES])
                 self._journal.note(f"{name}-{task['id']} has FAILED: {task.get('trace')}")
                 self.failures.append(f"{name}-{task['id']}: {trace}")
                 self._worker.rest.call("POST", f"/connectors/{name}/tasks/{task['id']}/restart")
+        except (OSError, http.client.HTTPException) as error:
+            self._journal.note(f"the state of {name} is not told: {error!r}")
 
     def _failed(self, name: str) -> list[dict[str, str]]:
         """Return the tasks that have failed and still belong to their connector; Java tells others as well."""
-        try:
-            status = self._worker.rest.call("GET", f"/connectors/{name}/status")
-            info = self._worker.rest.call("GET", f"/connectors/{name}")
-        except (OSError, http.client.HTTPException):
-            return []
+        status = self._worker.rest.call("GET", f"/connectors/{name}/status")
+        info = self._worker.rest.call("GET", f"/connectors/{name}")
         if status.status != 200 or info.status != 200:
             return []
         present = {task["task"] for task in info.json["tasks"]}

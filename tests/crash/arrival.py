@@ -132,27 +132,29 @@ class Tail:
         self.consumer.assign([TopicPartition(topic, number, 0) for number in self._next])
 
     def read(self, take: Callable[[Any], None]) -> None:
-        """Hand over the messages that are new; raise KafkaException when the broker does not answer."""
+        """Hand over the messages that are new; raise KafkaException when the broker does not answer.
+
+        What is here already is taken first: a broker that was gone from the metadata for a moment stays unknown to
+        librdkafka as long as messages of it lie in the queue.
+        """
+        self._consume(take, 0)
         ends = {number: self._end(number) for number in self._next}
         deadline = time.monotonic() + 5 * PATIENCE
         while any(self._next[number] < end for number, end in ends.items()):
-            for message in self.consumer.consume(_BATCH, timeout=0.05):
-                if message.error():
-                    raise KafkaException(message.error())
-                self._next[message.partition()] = message.offset() + 1
-                take(message)
+            self._consume(take, 0.05)
             if time.monotonic() > deadline:
                 raise KafkaException(f"{self._topic} cannot be read to its end")
+
+    def _consume(self, take: Callable[[Any], None], timeout: float) -> None:
+        for message in self.consumer.consume(_BATCH, timeout=timeout):
+            if message.error():
+                raise KafkaException(message.error())
+            self._next[message.partition()] = message.offset() + 1
+            take(message)
 
     def close(self) -> None:
         """Leave the broker."""
         self.consumer.close()
 
     def _end(self, number: int) -> int:
-        try:
-            place = TopicPartition(self._topic, number)
-            return int(self.consumer.get_watermark_offsets(place, timeout=PATIENCE)[1])
-        except KafkaException:
-            # What the client knows of the topic may be older than the topic, and only this makes it ask again.
-            self.consumer.list_topics(self._topic, timeout=PATIENCE)
-            raise
+        return int(self.consumer.get_watermark_offsets(TopicPartition(self._topic, number), timeout=PATIENCE)[1])
