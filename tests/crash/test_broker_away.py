@@ -14,7 +14,7 @@ from tests.peer.topic import Topics
 
 @pytest.mark.slow
 @pytest.mark.timeout(240)
-@pytest.mark.parametrize("seconds", [10, 60])
+@pytest.mark.parametrize("seconds", [10, pytest.param(60, marks=pytest.mark.long)])
 def test_a_broker_that_comes_back_finds_every_line(tmp_path: Path, own_broker: KafkaBroker, seconds: int) -> None:
     """Tasks neither fail nor lose anything while their broker is dead, and commit again when it is back."""
     with closing(Pipeline(tmp_path, Topics(own_broker.bootstrap_servers))) as pipeline:

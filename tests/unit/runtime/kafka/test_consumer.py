@@ -312,7 +312,7 @@ def test_seek_of_a_partition_that_is_not_assigned_is_an_error(
     member = join(topic, group=group)
     poll_until(lambda: len(member.rows) == 1, member)
     with pytest.raises(KafkaError):
-        member.consumer.seek({TopicPartition(topic, 5): 0})
+        member.consumer.seek({TopicPartition(topic, 5): 0}, wait_ms=300)
 
 
 def test_paused_partition_is_silent_until_it_is_resumed(
