@@ -36,6 +36,12 @@ LEAST_SECONDS = 1.0
 LOOK_UP_MS = 1_000
 LOOK_UP_SECONDS = 60.0
 """How long committed offsets are looked for after an assignment, as ``default.api.timeout.ms`` of Java's consumer."""
+COMMIT_SECONDS = 120.0
+"""How long the answer to a commit is waited for before another is sent.
+
+librdkafka keeps a commit while its coordinator is away and answers it when the session is over. A second one beside it
+would be sent after that, by a static member that does not know itself any more: the broker fences it for good.
+"""
 JAVA_MAX_POLL_RECORDS = 500
 
 
@@ -260,8 +266,8 @@ class SinkLoop:
     def _commit_when_due(self) -> None:
         self._take_answers(0)
         if self._positions.is_committing:
-            if self._clock() >= self._commit_by:
-                log.warning("%s: a commit of offsets timed out, they are committed again", self._spec.name)
+            if self._clock() >= self._commit_by - self._settings.flush_timeout + COMMIT_SECONDS:
+                log.warning("%s: a commit of offsets was not answered, they are committed again", self._spec.name)
                 self._positions.give_up_commit()
             return
         if not self._wishes.commit and self._clock() < self._next_commit:
