@@ -13,7 +13,7 @@ from hearth_api import Batch, TimestampType, TopicPartition
 
 Offsets = dict[TopicPartition, int]
 
-_TIMESTAMP_TYPES = [TimestampType.NO_TIMESTAMP_TYPE, TimestampType.CREATE_TIME, TimestampType.LOG_APPEND_TIME]
+TIMESTAMP_TYPES = [TimestampType.NO_TIMESTAMP_TYPE, TimestampType.CREATE_TIME, TimestampType.LOG_APPEND_TIME]
 """By librdkafka's numbers."""
 
 _RAW_HEADERS = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
@@ -77,7 +77,7 @@ class Consumed:
             key=data["key"],
             value=data["value"],
             timestamp=None if times is None else times.to_numpy(),
-            timestamp_type=_TIMESTAMP_TYPES.index(batch.timestamp_type),
+            timestamp_type=TIMESTAMP_TYPES.index(batch.timestamp_type),
             headers={0: own} if own else {},
         )
         return cls(incoming, 0)
@@ -96,8 +96,8 @@ class Consumed:
         """Describe the record as Kafka Connect's error log does."""
         part, row = self.incoming, self.row
         place = f"topic='{part.topic}', partition={part.partition[row]}, offset={part.offset[row]}"
-        kind = {1: "CreateTime", 2: "LogAppendTime"}.get(part.timestamp_type)
-        stamp = f", timestamp={part.timestamp[row]}, timestampType={kind}" if kind else ""
+        kind = TIMESTAMP_TYPES[part.timestamp_type].value
+        stamp = f", timestamp={part.timestamp[row]}, timestampType={kind}" if part.timestamp_type else ""
         return f"consumed record is {{{place}{stamp}}}"
 
 
@@ -119,7 +119,7 @@ def as_consumed(incoming: Incoming) -> Batch:
         entries = [[{"key": key, "value": value} for key, value in own or ()] for own in rows]
         columns["headers"] = pa.array(entries, _RAW_HEADERS)
     data = pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
-    return Batch(incoming.topic, None, None, data, None, _TIMESTAMP_TYPES[incoming.timestamp_type])
+    return Batch(incoming.topic, None, None, data, None, TIMESTAMP_TYPES[incoming.timestamp_type])
 
 
 def bounds(incoming: Incoming) -> tuple[Offsets, Offsets]:

@@ -10,21 +10,16 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from hearth.runtime.delivery import TIMESTAMP_TYPES
 from hearth.runtime.kafka.consumer import Incoming
 from hearth.runtime.kafka.producer import Outgoing
 from hearth.runtime.place import Place
 from hearth.runtime.spec import PluginSpec, TaskSpec
-from hearth_api import Batch, ConnectError, TimestampType, arrow_type
+from hearth_api import Batch, ConnectError, arrow_type
 from hearth_stage.failure import Failure, first_of_each_row
 from hearth_stage.order import number_rows, rows_of
 from hearth_stage.raw_header import RawHeaders
 from hearth_stage.transformation import Guard, Outcome, Step, chain, without
-
-_TIMESTAMP_TYPES = {
-    0: TimestampType.NO_TIMESTAMP_TYPE,
-    1: TimestampType.CREATE_TIME,
-    2: TimestampType.LOG_APPEND_TIME,
-}
 
 _NO_TIMESTAMP = -1
 """Kafka's word for a record whose time the producer's clock says."""
@@ -270,5 +265,5 @@ def _batch(
     if key[1].null_count < count:
         own["key"] = key[1]
     data = pa.RecordBatch.from_arrays(list(own.values()), names=list(own))
-    kind = _TIMESTAMP_TYPES[incoming.timestamp_type]
+    kind = TIMESTAMP_TYPES[incoming.timestamp_type]
     return Batch(incoming.topic, key[0], value[0], data, None, kind, incoming.topic)

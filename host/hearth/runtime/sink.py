@@ -70,9 +70,10 @@ class SinkLoop:
         consumer: Consumer,
         subscription: Subscription,
         most: str | None = None,
+        inbox: queue.SimpleQueue[Any] | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self.inbox: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self.inbox: queue.SimpleQueue[Any] = queue.SimpleQueue() if inbox is None else inbox
         self._spec, self._settings, self._link, self._clock = spec, settings, link, clock
         self._asked_most = most
         self._consumer, self._subscription = consumer, subscription
@@ -83,7 +84,7 @@ class SinkLoop:
         self._putting: Future[Reply] | None = None
         self._wishes = Wishes()
         self._next_commit = clock() + settings.flush_interval
-        self._commit_by = 0.0
+        self._commit_at = 0.0
         self._retry_at = 0.0
         self._retry_seconds = FIRST_RETRY_SECONDS
         self._is_holding = False
@@ -266,7 +267,7 @@ class SinkLoop:
     def _commit_when_due(self) -> None:
         self._take_answers(0)
         if self._positions.is_committing:
-            if self._clock() >= self._commit_by - self._settings.flush_timeout + COMMIT_SECONDS:
+            if self._clock() >= self._commit_at + COMMIT_SECONDS:
                 log.warning("%s: a commit of offsets was not answered, they are committed again", self._spec.name)
                 self._positions.give_up_commit()
             return
@@ -305,7 +306,7 @@ class SinkLoop:
         """Send a commit: the one place that does. Its answer counts, when it comes."""
         if offsets:
             number = self._positions.send(offsets)
-            self._commit_by = self._clock() + self._settings.flush_timeout
+            self._commit_at = self._clock()
             self._consumer.commit(offsets, number)
 
     def _take_answers(self, wait: float) -> None:
@@ -371,7 +372,8 @@ class SinkLoop:
             if self._stage.is_alive:
                 self._call("sink.close", {"partitions": [list(each) for each in partitions]})
         self._commit(offsets)
-        while self._positions.is_committing and (left := self._commit_by - self._clock()) > 0:
+        give_up_at = self._commit_at + self._settings.flush_timeout
+        while self._positions.is_committing and (left := give_up_at - self._clock()) > 0:
             self._take_answers(left)
         return is_flushed
 
@@ -455,12 +457,11 @@ class SinkLoop:
             self._command(item)
         elif isinstance(item, Mapping):
             self._grant(item)
-        elif isinstance(item, _Errant):
-            self._abandon_put()
-            self._positions.hold_back(item.partition, item.offset)
-            raise item.error
         elif item is not None:
             self._abandon_put()
+            if isinstance(item, _Errant):
+                self._positions.hold_back(item.partition, item.offset)
+                raise item.error
             raise item
 
     def _command(self, command: str) -> None:

@@ -430,8 +430,7 @@ class World:
         self.letters.clear()
         self.unsafe.clear()
         self.forget_what_is_not_flushed()
-        self.loop = SinkLoop(spec, settings, link, consumer, subscription, "100", self.clock)
-        self.loop.inbox = FakeInbox(self)
+        self.loop = SinkLoop(spec, settings, link, consumer, subscription, "100", FakeInbox(self), self.clock)
         self.is_over = False
         self.loop.start(stage, pipeline, [])
 
@@ -606,6 +605,12 @@ class World:
     def _skip(self, partition: TopicPartition, offset: int) -> None:
         """Note that the task does not want what comes before an offset."""
         self.skipped |= {(partition, each) for each in range(offset)}
+
+
+def look(futures: list[Future[None]], timeout: float) -> tuple[set[Future[None]], set[Future[None]]]:
+    """Tell what of these is done, as ``concurrent.futures.wait`` does, without waiting: the world's clock stands."""
+    done = {each for each in futures if each.done()}
+    return done, set(futures) - done
 
 
 def cast_any(value: Any) -> Any:

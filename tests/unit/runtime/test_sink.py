@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from concurrent.futures import Future
 from functools import partial
 
 import pytest
 
 from hearth.runtime import tolerance
 from hearth_api import ConnectError, TopicPartition
-from tests.unit.runtime.sink_world import PARTITIONS, BrokenPromise, Turn, World
+from tests.unit.runtime.sink_world import PARTITIONS, BrokenPromise, Turn, World, look
 
 HERE, OTHER = PARTITIONS[0], PARTITIONS[1]
 
@@ -24,10 +23,6 @@ def world() -> World:
 
 @pytest.fixture(autouse=True)
 def _reports_are_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    def look(futures: list[Future[None]], timeout: float) -> tuple[set[Future[None]], set[Future[None]]]:
-        done = {each for each in futures if each.done()}
-        return done, set(futures) - done
-
     monkeypatch.setattr(tolerance, "wait", look)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import Future
 from typing import Any
 
 import pytest
@@ -13,7 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from hearth.runtime import tolerance
 from hearth_api import ConnectError
 from tests.profile import machine_settings
-from tests.unit.runtime.sink_world import PARTITIONS, Turn, World
+from tests.unit.runtime.sink_world import PARTITIONS, Turn, World, look
 
 ANSWERS = st.sampled_from(["accept", "accept", "refuse", "refuse", "fail", "die", "hang"])
 FATES = st.sampled_from(["ok", "refused", "late", "unanswered"])
@@ -24,11 +23,6 @@ COMMANDS = st.sampled_from(["pause", "resume", "stop"])
 @pytest.fixture(autouse=True)
 def _reports_are_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a wait for dead letters see what is there: the world's clock does not move by itself."""
-
-    def look(futures: list[Future[None]], timeout: float) -> tuple[set[Future[None]], set[Future[None]]]:
-        done = {each for each in futures if each.done()}
-        return done, set(futures) - done
-
     monkeypatch.setattr(tolerance, "wait", look)
 
 
