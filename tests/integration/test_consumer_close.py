@@ -32,7 +32,7 @@ def test_a_consumer_closes_whatever_its_group_is_about_to_give_it(topics: Topics
         worker = {"bootstrap.servers": topics.bootstrap_servers}
         config = consumer_config(worker, {}, f"{topic}-{number}", 0).config
         config.pop("max.poll.records", None)
-        consumer = Consumer(config)
+        consumer = Consumer(config, f"{topic}-{number}")
         consumer.subscribe([topic])
         consumer.poll(0)
         pass_time(seconds)  # the group is joined behind the consumer's back; what it assigns waits for a poll
@@ -74,7 +74,8 @@ def test_a_consumer_closes_in_bounded_time_while_its_broker_does_not_answer(froz
     """Neither the commit nor the group is waited for longer than the caller says."""
     Topics(frozen.bootstrap_servers).create("frozen")
     Topics(frozen.bootstrap_servers).produce("frozen", [Record(None, b"value")])
-    consumer = Consumer(consumer_config({"bootstrap.servers": frozen.bootstrap_servers}, {}, "frozen", 0).config)
+    config = consumer_config({"bootstrap.servers": frozen.bootstrap_servers}, {}, "frozen", 0).config
+    consumer = Consumer(config, "frozen-0")
     listener = Committing(consumer)
     consumer.listen(listener)
     consumer.subscribe(["frozen"])

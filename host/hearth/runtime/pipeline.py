@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from hearth.runtime.delivery import TIMESTAMP_TYPES
-from hearth.runtime.kafka.consumer import Incoming
+from hearth.runtime.kafka.fetched import Incoming
 from hearth.runtime.kafka.producer import Outgoing
 from hearth.runtime.place import Place
 from hearth.runtime.spec import PluginSpec, TaskSpec

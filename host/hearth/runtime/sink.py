@@ -14,7 +14,8 @@ from typing import Any
 from hearth.isolation.stage import Stage
 from hearth.runtime.consumption import ConsumedPositions
 from hearth.runtime.delivery import Consumed, Delivery, Offsets, Wishes, as_consumed, bounds
-from hearth.runtime.kafka.consumer import MOST_MESSAGES, Consumer, Incoming
+from hearth.runtime.kafka.consumer import MOST_MESSAGES, Consumer
+from hearth.runtime.kafka.fetched import Incoming
 from hearth.runtime.kafka.library import KafkaError
 from hearth.runtime.link import TaskLink
 from hearth.runtime.pipeline import Pipeline, step_of
@@ -40,7 +41,8 @@ COMMIT_SECONDS = 120.0
 """How long the answer to a commit is waited for before another is sent.
 
 librdkafka keeps a commit while its coordinator is away and answers it when the session is over. A second one beside it
-would be sent after that, by a static member that does not know itself any more: the broker fences it for good.
+would be sent after that, by a static member that does not know itself any more: the broker fences it, and all that it
+read and put since its last commit comes again.
 """
 JAVA_MAX_POLL_RECORDS = 500
 

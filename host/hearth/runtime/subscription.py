@@ -42,15 +42,10 @@ class Subscription:
         self._next_look = 0.0
 
     def renew(self, consumer: Consumer) -> bool:
-        """Subscribe, and do so anew when the pattern matches other topics; returns whether that happened.
-
-        The first time waits until no earlier run of the task is left in the group, and until there is a topic.
-        """
+        """Subscribe once there is a topic, and anew when the pattern matches others; returns whether that happened."""
         self._match_when_due(consumer)
         if self._topics == (self._subscribed or []):
             self._look_for_late(consumer)
-            return False
-        if self._subscribed is None and not consumer.vacate(self._topics):
             return False
         self._subscribed = self._topics
         self._next_look = time.monotonic() + _LATE_SECONDS

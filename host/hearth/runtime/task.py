@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from hearth.isolation.stage import Stage
-from hearth.runtime.client import Translation, admin_config, consumer_config, producer_config
+from hearth.runtime.client import Translation, admin_config, consumer_config, group_place, producer_config
 from hearth.runtime.config.sink import DEAD_LETTER_TOPIC
 from hearth.runtime.config.topic import topic_groups
 from hearth.runtime.kafka.consumer import Consumer
@@ -128,10 +128,10 @@ class TaskRun:
         self._reporters = self._new_reporters()
         settings = replace(self._settings, reporters=self._reporters)
         if spec.type == "sink":
-            consumer = self._checked(consumer_config(spec.worker, spec.config, spec.connector, spec.task, spec.host))
+            consumer = self._checked(consumer_config(spec.worker, spec.config, spec.connector, spec.task))
             subscription = Subscription(spec.config, consumer.config)
             most = consumer.runtime.get("max.poll.records")
-            self._consumer = Consumer(consumer.config)
+            self._consumer = Consumer(consumer.config, group_place(spec.host, spec.connector, spec.task))
             return SinkLoop(spec, settings, self._link, self._consumer, subscription, most)
         producer = self._checked(producer_config(spec.worker, spec.config, spec.connector, spec.task))
         self._producer = Producer(producer.config)

@@ -20,7 +20,8 @@ import numpy as np
 import pyarrow as pa
 
 from hearth.runtime.delivery import Consumed
-from hearth.runtime.kafka.consumer import CommitAnswer, Incoming, RebalanceListener
+from hearth.runtime.kafka.consumer import CommitAnswer, RebalanceListener
+from hearth.runtime.kafka.fetched import Incoming
 from hearth.runtime.kafka.library import KafkaError
 from hearth.runtime.setting import TaskSettings
 from hearth.runtime.sink import SinkLoop

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hearth.runtime.delivery import Consumed, Delivery, as_consumed, bounds
-from hearth.runtime.kafka.consumer import Incoming
+from hearth.runtime.kafka.fetched import Incoming
 from hearth_api import STRING_SCHEMA, Batch, TopicPartition
 
 

@@ -120,44 +120,33 @@ def test_kafkas_own_topics_are_left_out(subscribe: Subscribe, topics: Topics, na
 
 
 class Group:
-    """Stands in for a consumer: it notes what is subscribed to, and admits when it is told to."""
+    """Stands in for a consumer: it notes what is subscribed to."""
 
     def __init__(self) -> None:
-        self.admits = False
         self.names: list[str] = []
-        self.asked: list[list[str]] = []
         self.subscribed: list[list[str]] = []
 
     def topic_names(self, wait_ms: int) -> list[str]:
         """Return the topics there are."""
         return self.names
 
-    def vacate(self, topics: list[str]) -> bool:
-        """Say whether no earlier run is in the group."""
-        self.asked.append(topics)
-        return self.admits
-
     def subscribe(self, topics: list[str]) -> None:
         """Note it."""
         self.subscribed.append(topics)
 
 
-def test_the_group_is_joined_once_no_earlier_run_is_in_it() -> None:
-    """Until then each look asks again; afterwards nobody does."""
+def test_named_topics_are_subscribed_to_once() -> None:
+    """Whether they are there or not."""
     group: Any = Group()
     subscription = Subscription({"topics": "a,b"}, {})
-    assert not subscription.renew(group)
-    group.admits = True
     assert subscription.renew(group)
     assert not subscription.renew(group)
     assert group.subscribed == [["a", "b"]]
-    assert len(group.asked) == 2
 
 
 def test_nobody_joins_without_a_topic() -> None:
-    """A pattern that matches nothing yet has nothing to take from an earlier run; later changes do not ask again."""
+    """A pattern that matches nothing yet is no reason to; one that matches nothing any more ends nothing."""
     group: Any = Group()
-    group.admits = True
     subscription = Subscription({"topics.regex": "a.*"}, {METADATA_AGE: "0"})
     assert not subscription.renew(group)
     group.names = ["a1", "b"]
@@ -166,7 +155,6 @@ def test_nobody_joins_without_a_topic() -> None:
     assert subscription.renew(group)
     group.names = ["a2"]
     assert subscription.renew(group)
-    assert group.asked == [["a1"]]
     assert [group.subscribed[0], group.subscribed[2]] == [["a1"], ["a2"]]
 
 

@@ -84,24 +84,23 @@ def producer_config(
 
 
 def consumer_config(
-    worker: Mapping[str, str], connector_config: Mapping[str, str], connector: str, task: int, host: str = ""
+    worker: Mapping[str, str], connector_config: Mapping[str, str], connector: str, task: int
 ) -> Translation:
-    """Return the configuration of a sink task's consumer.
-
-    Its membership is static, known by ``host``, connector and task: so the task's next run finds what a killed one
-    left in the group, and the task of the same name on another host is somebody else.
-    """
+    """Return the configuration of a sink task's consumer."""
     own = {
         "bootstrap.servers": worker.get("bootstrap.servers", ""),
         "client.id": f"connector-consumer-{connector}-{task}",
         "group.id": f"connect-{connector}",
-        "group.instance.id": _instance_id(host, connector, task),
     }
     return _layered("consumer", CONSUMER_DEFAULTS | own, worker, connector_config)
 
 
-def _instance_id(host: str, connector: str, task: int) -> str:
-    """Return a name within Kafka's rules for it: letters, digits, ``.``, ``_`` and ``-``, 249 of them at most."""
+def group_place(host: str, connector: str, task: int) -> str:
+    """Return the place of a sink task in its group: its next run finds by it what a killed one has left there.
+
+    The task of the same name on another host has a place of its own. It is a name within Kafka's rules for
+    ``group.instance.id`` with room for a token: letters, digits, ``.``, ``_`` and ``-``, 249 of them at most.
+    """
     digest = hashlib.sha256(f"{host}\0{connector}".encode("utf-8", "surrogatepass")).hexdigest()
     return f"connect-{re.sub(r'[^A-Za-z0-9._-]', '_', connector)[:200]}-{task}-{digest[:12]}"
 

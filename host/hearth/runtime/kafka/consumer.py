@@ -1,25 +1,26 @@
-"""A consumer of columns: many messages leave librdkafka in one call and become Arrow columns."""
+"""A consumer of a group: many messages leave librdkafka in one call and become columns."""
 
 from __future__ import annotations
 
 import ctypes
+import logging
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from itertools import repeat
 from typing import Any, Protocol
 
 import numpy as np
 
+from hearth.runtime.kafka.fetched import Incoming, MessageReader
 from hearth.runtime.kafka.library import (
     CONSUMER,
     DESTROY_IMMEDIATE,
     ERR_ASSIGN_PARTITIONS,
     ERR_FATAL,
+    ERR_FENCED,
     ERR_PARTITION_EOF,
     ERR_STATE,
     EVENT_COMMIT,
-    FETCHED,
     OFFSET_BEGINNING,
     OFFSET_END,
     OFFSET_INVALID,
@@ -35,10 +36,11 @@ from hearth.runtime.kafka.library import (
     new_client,
     new_configuration,
 )
-from hearth.runtime.kafka.membership import Membership, member_id
-from hearth.runtime.kafka.memory import gather_nullable, messages
+from hearth.runtime.kafka.membership import Membership
 from hearth.runtime.kafka.partition import first_error, partition_list, read_list
 from hearth_api import TopicPartition
+
+log = logging.getLogger(__name__)
 
 MOST_MESSAGES = 5_000
 """Most messages of one poll."""
@@ -49,25 +51,6 @@ SEEK_SECONDS = 0.01
 _RESETS = {"earliest": OFFSET_BEGINNING, "smallest": OFFSET_BEGINNING, "beginning": OFFSET_BEGINNING} | {
     "latest": OFFSET_END, "largest": OFFSET_END, "end": OFFSET_END
 }  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Incoming:
-    """Rows of one topic in the order they were read.
-
-    ``key`` and ``value`` are Arrow ``binary`` arrays, ``partition`` int32, ``offset`` and ``timestamp`` int64 numpy
-    arrays; ``timestamp_type`` is librdkafka's (0 none, then there is no ``timestamp``; 1 create time, 2 log append
-    time); ``headers`` maps a row to its headers and holds only rows that have some.
-    """
-
-    topic: str
-    partition: Any
-    offset: Any
-    key: Any
-    value: Any
-    timestamp: Any
-    timestamp_type: int
-    headers: dict[int, list[tuple[str, bytes | None]]]
 
 
 class RebalanceListener(Protocol):
@@ -95,35 +78,47 @@ class CommitAnswer:
 
 
 class Consumer:
-    """One librdkafka consumer in a group; used by one thread.
+    """One member of a group; used by one thread.
 
-    ``wants_timestamps`` may be unset where nobody reads them: each may cost a call.
+    With a ``place`` (see ``Membership``) it takes out what an earlier run left there before it joins, and gives the
+    place back at its end. A broker may fence such a member although nobody followed it: librdkafka keeps a commit
+    while its coordinator is away, and when the session is over by then, sends it as somebody the group does not know
+    any more. The member then begins anew, as after a session that was lost.
     """
 
-    wants_timestamps = True
-
-    def __init__(self, config: dict[str, str]) -> None:
+    def __init__(self, config: Mapping[str, str], place: str | None = None) -> None:
         self._library = library()
-        self._message_type = self._library.message_type
         self._listener: RebalanceListener | None = None
         self._reset = _RESETS.get(config.get("auto.offset.reset", "largest"), OFFSET_INVALID)
         self._raised: BaseException | None = None
-        self._is_closing = self._has_joined = False
+        self._is_closing = self._has_joined = self._has_lost = False
+        self._given: set[TopicPartition] = set()
         self._revoked: set[TopicPartition] = set()
-        self._membership = Membership(config)
         self._topics: list[str] = []
+        self._membership = Membership(config, place)
         self._callbacks = RebalanceCallback(self._rebalance), ErrorCallback(self._note)
-        configuration = new_configuration(config)
+        self._pointers = np.empty(MOST_MESSAGES, np.int64)
+        self._reader = MessageReader()
+        self._open()
+
+    def _open(self) -> None:
+        configuration = new_configuration(self._membership.new_config())
         self._library.conf_set_rebalance_cb(configuration, self._callbacks[0])
         self._library.conf_set_error_cb(configuration, self._callbacks[1])
         self._client: int | None = new_client(CONSUMER, configuration)
         check(self._library.poll_set_consumer(self._client))
         self._queue = self._library.queue_get_consumer(self._client)
         self._commits = self._library.queue_new(self._client)
-        self._pointers = np.empty(MOST_MESSAGES, np.int64)
-        self._names: dict[int, str] = {}
-        self._kind = ctypes.c_int()
-        self._headers = ctypes.c_void_p()
+        self._is_admitted = self._is_subscribed = False
+
+    @property
+    def wants_timestamps(self) -> bool:
+        """Return whether rows come with timestamps; to be unset where nobody reads them."""
+        return self._reader.wants_timestamps
+
+    @wants_timestamps.setter
+    def wants_timestamps(self, wanted: bool) -> None:
+        self._reader.wants_timestamps = wanted
 
     def listen(self, listener: RebalanceListener) -> None:
         """Tell this listener of partitions that come and go; to be called before ``subscribe``."""
@@ -140,31 +135,55 @@ class Consumer:
         finally:
             self._library.metadata_destroy(metadata)
 
-    def vacate(self, topics: Iterable[str]) -> bool:
-        """Remove an earlier run of this member from the group; returns False when that is to be tried again.
-
-        To be called before the first ``subscribe``, with its topics. Takes seconds at most.
-        """
-        return self._membership.vacate(self._client or 0, topics)
-
     def subscribe(self, topics: Iterable[str]) -> None:
-        """Join the group for these topics; a name that begins with ``^`` is one of librdkafka's (POSIX) patterns."""
+        """Want these topics from now on; a name that begins with ``^`` is one of librdkafka's (POSIX) patterns.
+
+        The group is joined by ``poll``, as soon as no earlier run of this member is left in it.
+        """
         self._topics = list(topics)
-        with partition_list([TopicPartition(topic, -1) for topic in self._topics]) as wanted:
-            check(self._library.subscribe(self._client, wanted))
+        self._is_subscribed = False
 
     def poll(self, wait_ms: int, most: int = MOST_MESSAGES) -> list[Incoming]:
         """Read up to ``most`` messages, waiting at most ``wait_ms`` for the first.
 
         Raises ``KafkaError`` when the consumer cannot go on, and what the listener raised.
         """
+        self._join()
         pointers = self._pointers[: self._fetch(wait_ms, min(most, MOST_MESSAGES))]
         try:
             self._reraise()
             return self._read(pointers) if len(pointers) else []
+        except KafkaError:
+            if not self._is_fenced() or not self._membership.is_renewable:
+                raise
         finally:
             for _ in map(self._library.message_destroy, pointers.tolist()):
                 pass
+        self._begin_anew()
+        return []
+
+    def _join(self) -> None:
+        """Subscribe when that is due; who is new waits until no earlier run is left, which takes seconds at most."""
+        if self._is_subscribed or not self._topics:
+            return
+        if not self._is_admitted and not self._membership.admit(self._client or 0, self._topics):
+            return
+        self._is_admitted = True
+        with partition_list([TopicPartition(topic, -1) for topic in self._topics]) as wanted:
+            check(self._library.subscribe(self._client, wanted))
+        self._is_subscribed = True
+
+    def _is_fenced(self) -> bool:
+        return bool(self._library.fatal_error(self._client, None, 0) == ERR_FENCED)
+
+    def _begin_anew(self) -> None:
+        """Lose all partitions, and join as somebody new with the next poll."""
+        log.warning("%s: the group has fenced this member, which joins it anew", self._membership)
+        self._raised = None
+        self._shut(0.0)
+        self._reader = MessageReader(self.wants_timestamps)
+        self._open()
+        self._reraise()
 
     def _fetch(self, wait_ms: int, most: int) -> int:
         # librdkafka waits until all wanted messages are there, so the wait is for one, and the rest comes without.
@@ -250,8 +269,16 @@ class Consumer:
         """
         if self._client is None:
             return
-        member = member_id(self._client)
+        give_up_at = time.monotonic() + seconds
         has_left = self._membership.leave(self._client)  # the last revocation runs in here and may still commit
+        has_subscribed = self._is_subscribed
+        self._shut(seconds)
+        if has_subscribed and not has_left and time.monotonic() < give_up_at:
+            self._membership.retire(self._topics)
+        self._reraise()
+
+    def _shut(self, seconds: float) -> None:
+        """Free the client, in order where that takes no longer than ``seconds``."""
         self._is_closing = True
         left = self._library.queue_new(self._client)
         error = self._library.consumer_close_queue(self._client, left)
@@ -261,13 +288,12 @@ class Consumer:
         while not (error or self._library.consumer_closed(self._client)) and time.monotonic() < give_up_at:
             self._serve(left)  # ... or in here
         is_closed = self._library.consumer_closed(self._client)
+        self._take_what_is_left()
         client, self._client = self._client, None
         for own in (left, self._queue, self._commits):
             self._library.queue_destroy(own)
         self._library.destroy_flags(client, 0 if is_closed else DESTROY_IMMEDIATE)
-        if self._topics and not has_left and time.monotonic() < give_up_at:
-            self._membership.retire(member, self._topics)
-        self._reraise()
+        self._is_closing = False
 
     def _serve(self, own: int) -> None:
         """Let callbacks run that wait in a queue, and drop messages nobody wants any more."""
@@ -289,13 +315,22 @@ class Consumer:
     def _on_assign(self, client: int, pointer: Any) -> None:
         if self._is_closing:
             return  # nobody inside librdkafka answers an assignment any more: the call would never return
+        partitions = list(read_list(pointer))
         try:
+            self._look_for_successor(client)
+            self._given |= set(partitions)
             if self._listener is not None:
-                self._begin_at(pointer, self._listener.on_assign(list(read_list(pointer))))
+                self._begin_at(pointer, self._listener.on_assign(partitions))
         finally:
             self._assign(client, pointer)
         if self._listener is not None:
             self._listener.on_assigned()
+
+    def _look_for_successor(self, client: int) -> None:
+        """Raise where a member that lost its session did so because another run of the task has its place now."""
+        has_lost, self._has_lost = self._has_lost, False
+        if has_lost:
+            self._membership.look_for_successor(client)
 
     def _begin_at(self, pointer: Any, offsets: Mapping[TopicPartition, int]) -> None:
         """Write into an assignment where each partition begins.
@@ -311,11 +346,24 @@ class Consumer:
     def _on_revoke(self, client: int, pointer: Any) -> None:
         partitions = list(read_list(pointer))
         self._revoked |= set(partitions)
+        self._has_lost = bool(self._library.assignment_lost(client)) or self._is_fenced()
         try:
-            if self._listener is not None:
-                self._listener.on_revoke(partitions, bool(self._library.assignment_lost(client)))
+            self._take(partitions, self._has_lost)
         finally:
             self._unassign(client, pointer)
+
+    def _take(self, partitions: list[TopicPartition], lost: bool) -> None:
+        self._given -= set(partitions)
+        if self._listener is not None:
+            self._listener.on_revoke(partitions, lost)
+
+    def _take_what_is_left(self) -> None:
+        """Tell the listener of partitions that went without a word: after a fatal error librdkafka says nothing."""
+        try:
+            if self._given:
+                self._take(list(self._given), lost=True)
+        except Exception as error:
+            self._raised = self._raised or error
 
     def _note(self, client: int, number: int, reason: bytes | None, _: Any) -> None:
         """Take note of an error of the client as a whole; wrong credentials do not become right by waiting."""
@@ -344,87 +392,22 @@ class Consumer:
             raise error
 
     def _read(self, pointers: Any) -> list[Incoming]:
-        rows = messages(pointers, self._message_type)
+        rows = self._reader.structures(pointers)
         if self._revoked and self._is_revoked(rows[0]):
             rows, pointers = rows[1:], pointers[1:]
         if rows["error"].any():
             self._raise_errors(rows, pointers)
             good = rows["error"] == 0
             rows, pointers = rows[good], pointers[good]
-        if len(rows) == 0:
-            return []
-        topics = np.unique(rows["topic"])
-        if len(topics) == 1:
-            return self._of_one_topic(rows, pointers)
-        parts = [rows["topic"] == topic for topic in topics]
-        return [each for part in parts for each in self._of_one_topic(rows[part], pointers[part])]
-
-    def _of_one_topic(self, rows: Any, pointers: Any) -> list[Incoming]:
-        """Return rows of a topic; its kind of timestamps may have been changed between two of them."""
-        if self._message_type is not FETCHED or not self.wants_timestamps:
-            return [self._incoming(rows, pointers)]
-        kinds = rows["timestamp_type"]
-        cuts = np.flatnonzero(kinds[1:] != kinds[:-1]) + 1
-        if len(cuts) == 0:
-            return [self._incoming(rows, pointers)]
-        return [self._incoming(*part) for part in zip(np.split(rows, cuts), np.split(pointers, cuts))]
+        return self._reader.columns(rows, pointers)
 
     def _is_revoked(self, row: Any) -> bool:
         """Return whether the first message's partition was taken away while the rest was fetched.
 
         librdkafka itself takes such messages out of what one call returns; its owner after this one reads it again.
         """
-        return not row["error"] and (self._name(int(row["topic"])), int(row["partition"])) in self._revoked
-
-    def _incoming(self, rows: Any, pointers: Any) -> Incoming:
-        addresses = pointers.tolist()
-        return Incoming(
-            self._name(int(rows["topic"][0])),
-            rows["partition"].astype(np.int32),
-            rows["offset"],
-            gather_nullable(rows["key"], rows["key_size"]),
-            gather_nullable(rows["value"], rows["value_size"]),
-            *self._read_timestamps(rows, addresses),
-            self._read_headers(rows, addresses),
-        )
-
-    def _read_timestamps(self, rows: Any, addresses: list[int]) -> tuple[Any, int]:
-        if not self.wants_timestamps:
-            return None, 0
-        if self._message_type is FETCHED:
-            return rows["timestamp"], int(rows["timestamp_type"][0])
-        self._library.message_timestamp(addresses[0], ctypes.addressof(self._kind))
-        stamps = map(self._library.message_timestamp, addresses, repeat(None))
-        return np.fromiter(stamps, np.int64, len(addresses)), self._kind.value
-
-    def _read_headers(self, rows: Any, addresses: list[int]) -> dict[int, list[tuple[str, bytes | None]]]:
-        where = ctypes.addressof(self._headers)
-        found = {}
-        for row in self._rows_with_headers(rows, addresses, where).tolist():
-            check(self._library.message_headers(addresses[row], where))
-            found[row] = self._header_list(self._headers.value)
-        return found
-
-    def _rows_with_headers(self, rows: Any, addresses: list[int], where: int) -> Any:
-        if self._message_type is FETCHED:
-            return np.flatnonzero(rows["headers_size"] > 1)  # one byte tells that there are none
-        errors = map(self._library.message_headers, addresses, repeat(where))
-        return np.flatnonzero(np.fromiter(errors, np.int32, len(addresses)) == 0)
-
-    def _header_list(self, headers: int | None) -> list[tuple[str, bytes | None]]:
-        name, value, size = ctypes.c_char_p(), ctypes.c_void_p(), ctypes.c_size_t()
-        result: list[tuple[str, bytes | None]] = []
-        places = (ctypes.byref(name), ctypes.byref(value), ctypes.byref(size))
-        while self._library.header_get_all(headers, len(result), *places) == 0:
-            data = None if value.value is None else ctypes.string_at(value.value, size.value)
-            result.append(((name.value or b"").decode("utf-8", "replace"), data))
-        return result
-
-    def _name(self, topic: int) -> str:
-        name = self._names.get(topic)
-        if name is None:
-            name = self._names[topic] = self._library.topic_name(topic).decode()
-        return name
+        topic, partition = int(row["topic"]), int(row["partition"])
+        return not row["error"] and (self._reader.topic_name(topic), partition) in self._revoked
 
     def _raise_errors(self, rows: Any, pointers: Any) -> None:
         for number, pointer in zip(rows["error"].tolist(), pointers.tolist()):

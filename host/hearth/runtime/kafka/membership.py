@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ctypes
 import logging
+import secrets
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
 from hearth.runtime.kafka.library import (
     ADMIN_DESCRIBE_GROUPS,
     CONSUMER,
+    ERR_FENCED,
     ERR_TIMED_OUT,
     OK,
     KafkaError,
@@ -34,37 +36,73 @@ _NOT_WITH_CLASSIC = ("group.protocol", "group.remote.assignor")
 
 
 class Membership:
-    """What one run of a task hands to the next: a static membership (KIP-345), known by ``group.instance.id``.
+    """What one run of a task hands to the next: a place in a group, whose holders can be told and taken out.
 
-    A broker gives a static member that joins again its old assignment, whatever it subscribes to now, and with the
-    new protocol (KIP-848) it turns it away. So nobody joins in a dead run's place: that is taken and left first, by a
-    client of its own, and what follows is an ordinary rebalance. Should the dead one live after all, its successor's
-    joining fences it.
+    Members are static (KIP-345), and each is somebody new: ``group.instance.id`` is the place and a token. For a
+    broker gives a static member that joins again its old assignment, whatever it subscribes to now, and with the new
+    protocol (KIP-848) it turns it away. So whoever holds the place is taken out first, by a client that becomes it and
+    leaves, and what follows is an ordinary rebalance. Should such a one live after all, it is fenced by that.
+
+    Without a place, and where the user names the member (then it is as static as in Kafka), nothing is handed over.
     """
 
-    def __init__(self, config: Mapping[str, str]) -> None:
+    def __init__(self, config: Mapping[str, str], place: str | None) -> None:
         self._config = dict(config)
-        self._instance = config.get("group.instance.id")
+        self._place = None if "group.instance.id" in config else place
+        self._own: set[str] = set()
         self._is_classic = config.get("group.protocol", "classic") == "classic"
 
-    def vacate(self, client: int, topics: Iterable[str]) -> bool:
-        """Remove an earlier run that never left; returns whether the place is free, else ask again.
+    def __str__(self) -> str:
+        """Name it, for a log."""
+        return self._place or self._config.get("group.instance.id", "a member")
+
+    @property
+    def is_renewable(self) -> bool:
+        """Return whether a client that the group has fenced may be followed by another of the same run."""
+        return self._place is not None
+
+    def new_config(self) -> dict[str, str]:
+        """Return the configuration of this run's next client, which is somebody the group has never seen."""
+        if self._place is None:
+            return self._config
+        self._instance = f"{self._place}.{secrets.token_hex(4)}"
+        self._own.add(self._instance)
+        return self._config | {"group.instance.id": self._instance}
+
+    def admit(self, client: int, topics: Iterable[str]) -> bool:
+        """Take out who holds the place; returns whether it is free, else ask again.
 
         Joins for these topics, some of which exist, to do so. A broker that does not let its groups be described
-        leaves no choice but to join.
+        leaves no choice but to join. Raises ``KafkaError`` where a run that followed this one is there already.
         """
-        if self._instance is None:
+        if self._place is None:
             return True
         try:
-            holder = _holder(client, self._config["group.id"], self._instance)
+            holders = self._holders(client)
         except KafkaError as error:
-            log.debug("membership %s: who holds it is not known: %s", self._instance, error)
+            log.debug("%s: who holds this place is not known: %s", self, error)
             return not error.is_passing
-        if holder is None:
-            return True
-        log.info("membership %s is taken from an earlier run that did not leave (%s)", self._instance, holder)
-        with self._stand_in() as successor:
-            return _take_and_leave(successor, topics)
+        if len(self._own) > 1:
+            self._give_way(holders)
+        return all(self._take_out(each, topics) for each in sorted(holders))
+
+    def look_for_successor(self, client: int) -> None:
+        """Raise ``KafkaError`` where another run of the task holds the place, as after a session that was lost it may.
+
+        Whoever was taken out joins again on its own: librdkafka takes it for the end of a session.
+        """
+        if self._place is None:
+            return
+        try:
+            holders = self._holders(client)
+        except KafkaError as error:
+            log.debug("%s: who holds this place is not known: %s", self, error)
+        else:
+            self._give_way(holders)
+
+    def _give_way(self, holders: set[str]) -> None:
+        if not holders <= self._own:
+            raise KafkaError(ERR_FENCED)
 
     def leave(self, client: int) -> bool:
         """Leave the group, which revokes all partitions; returns False when ``retire`` has to see to it.
@@ -72,27 +110,35 @@ class Membership:
         A static member of librdkafka leaves when it unsubscribes, and no more once it is being closed. With the new
         protocol it never does, and who is just joining does not know yet as whom.
         """
-        if self._instance is None or library().fatal_error(client, None, 0):
-            return True  # whoever was fenced has a successor
-        return self._is_classic and bool(member_id(client)) and _leave(client)
+        if self._place is None:
+            return True
+        is_fenced = library().fatal_error(client, None, 0)
+        return self._is_classic and not is_fenced and bool(_member_id(client)) and _leave(client)
 
-    def retire(self, member: str, topics: Iterable[str]) -> None:
-        """Remove the closed run, known as this member if at all, from the group it subscribed to these topics in."""
-        if self._instance is None:
-            return
+    def retire(self, topics: Iterable[str]) -> None:
+        """Take out what this run's closed clients have left in the group they subscribed to these topics in."""
         try:
-            with self._stand_in() as successor:
-                holder = _holder(successor, self._config["group.id"], self._instance)
-                if holder is not None and member in ("", holder):
-                    _take_and_leave(successor, topics, _PATIENT_POLLS)
+            for instance in self._own:
+                with self._stand_in(instance) as client:
+                    if instance in self._holders(client):
+                        _take_and_leave(client, topics, _PATIENT_POLLS)
         except KafkaError as error:
-            log.info("membership %s ends with its session: %s", self._instance, error)
+            log.info("%s: what is left in the group ends with its session: %s", self, error)
+
+    def _holders(self, client: int) -> set[str]:
+        members = _static_members(client, self._config["group.id"])
+        return {each for each in members if each.startswith(f"{self._place}.")}
+
+    def _take_out(self, instance: str, topics: Iterable[str]) -> bool:
+        log.info("%s: a member that did not leave is taken out of the group: %s", self, instance)
+        with self._stand_in(instance) as client:
+            return _take_and_leave(client, topics)
 
     @contextmanager
-    def _stand_in(self) -> Iterator[int]:
+    def _stand_in(self, instance: str) -> Iterator[int]:
         """Lend a consumer of the classic protocol, which brokers let take a static member's place in every group."""
         config = {key: value for key, value in self._config.items() if key not in _NOT_WITH_CLASSIC}
-        client = new_client(CONSUMER, new_configuration(config))
+        client = new_client(CONSUMER, new_configuration(config | {"group.instance.id": instance}))
         try:
             check(library().poll_set_consumer(client))
             yield client
@@ -100,7 +146,7 @@ class Membership:
             library().destroy_flags(client, 0)  # which closes it, and waits until what it sent is answered
 
 
-def member_id(client: int) -> str:
+def _member_id(client: int) -> str:
     """Return the id that the group's coordinator knows this consumer by, empty while it is no member."""
     pointer = library().memberid(client)
     if not pointer:
@@ -119,7 +165,7 @@ def _take_and_leave(client: int, topics: Iterable[str], polls: int = _POLLS) -> 
     with partition_list([TopicPartition(topic, -1) for topic in topics]) as wanted:
         check(library().subscribe(client, wanted))
     for _ in range(polls):
-        if member_id(client):
+        if _member_id(client):
             return _leave(client)
         _serve(client)
     return False
@@ -130,7 +176,7 @@ def _leave(client: int) -> bool:
     if library().unsubscribe(client) != OK:
         return False
     for _ in range(_POLLS):
-        if not member_id(client):
+        if not _member_id(client):
             return True
         _serve(client)
     return False
@@ -143,8 +189,8 @@ def _serve(client: int) -> None:
         library().message_destroy(message)
 
 
-def _holder(client: int, group: str, instance: str) -> str | None:
-    """Return the member id of a group's static member, None when there is none; raises KafkaError without answer."""
+def _static_members(client: int, group: str) -> set[str]:
+    """Return the instance ids of a group's static members; raises KafkaError without an answer."""
     rdkafka = library()
     queue = rdkafka.queue_new(client)
     try:
@@ -153,7 +199,7 @@ def _holder(client: int, group: str, instance: str) -> str | None:
         if not event:
             raise KafkaError(ERR_TIMED_OUT)
         try:
-            return _members(event).get(instance)
+            return _members(event)
         finally:
             rdkafka.event_destroy(event)
     finally:
@@ -172,8 +218,8 @@ def _ask(client: int, group: str, queue: int) -> None:
         rdkafka.AdminOptions_destroy(options)
 
 
-def _members(event: int) -> dict[str, str]:
-    """Return the static members of the described group: their instance ids with their member ids."""
+def _members(event: int) -> set[str]:
+    """Return the instance ids of the described group's static members."""
     rdkafka = library()
     check(rdkafka.event_error(event))
     count = ctypes.c_size_t()
@@ -181,10 +227,10 @@ def _members(event: int) -> dict[str, str]:
     group = rdkafka.DescribeConsumerGroups_result_groups(result, ctypes.byref(count))[0]
     error = rdkafka.ConsumerGroupDescription_error(group)
     if error and rdkafka.error_code(error) == _NOT_FOUND:
-        return {}
+        return set()
     if error:
         raise KafkaError(rdkafka.error_code(error), rdkafka.error_string(error).decode())
     numbers = range(rdkafka.ConsumerGroupDescription_member_count(group))
     members = [rdkafka.ConsumerGroupDescription_member(group, number) for number in numbers]
-    found = ((rdkafka.MemberDescription_group_instance_id(each), each) for each in members)
-    return {name.decode(): rdkafka.MemberDescription_consumer_id(each).decode() for name, each in found if name}
+    found = (rdkafka.MemberDescription_group_instance_id(each) for each in members)
+    return {name.decode() for name in found if name}

@@ -8,7 +8,7 @@ import confluent_kafka
 import confluent_kafka.admin
 import pytest
 
-from hearth.runtime.client import admin_config, consumer_config, producer_config
+from hearth.runtime.client import admin_config, consumer_config, group_place, producer_config
 
 WORKER = {
     "bootstrap.servers": "127.0.0.1:1",
@@ -71,12 +71,11 @@ def test_dead_letter_producer_has_its_own_name() -> None:
     assert config["client.id"] == "connector-dlq-producer-files-0"
 
 
-def test_sink_consumer_is_a_static_member_of_connects_group_and_is_real() -> None:
-    """The group is Kafka Connect's, so offsets are found again; the member is known by its task."""
-    result = consumer_config(WORKER, {}, "files", 1, "machine:/offsets")
+def test_sink_consumer_is_in_connects_group_and_is_real() -> None:
+    """The group is Kafka Connect's, so offsets are found again."""
+    result = consumer_config(WORKER, {}, "files", 1)
     wanted = {
         "group.id": "connect-files",
-        "group.instance.id": "connect-files-1-5a6199f89c3c",
         "client.id": "connector-consumer-files-1",
         "enable.auto.commit": "false",
         "enable.auto.offset.store": "false",
@@ -93,21 +92,21 @@ def test_sink_consumer_is_a_static_member_of_connects_group_and_is_real() -> Non
     confluent_kafka.Consumer({**result.config, "log_level": "0"}).close()
 
 
-def _member(connector: str = "files", task: int = 0, host: str = "machine:/offsets") -> str:
-    return consumer_config(WORKER, {}, connector, task, host).config["group.instance.id"]
+def _place(connector: str = "files", task: int = 0, host: str = "machine:/offsets") -> str:
+    return group_place(host, connector, task)
 
 
-def test_a_member_is_known_by_host_connector_and_task() -> None:
-    """Two hosts with the same connector share its partitions, and a task's next run is found to be that task's."""
-    assert _member() == _member()
-    assert len({_member(), _member(host="other:/offsets"), _member("lines"), _member(task=1)}) == 4
-    assert _member("a b") != _member("a/b")
+def test_a_place_in_a_group_is_known_by_host_connector_and_task() -> None:
+    """Two hosts with the same connector share its partitions, and a task's next run finds what its last one left."""
+    assert _place(task=1) == "connect-files-1-5a6199f89c3c"
+    assert len({_place(), _place(host="other:/offsets"), _place("lines"), _place(task=1)}) == 4
+    assert _place("a b") != _place("a/b")
 
 
-def test_a_members_name_keeps_to_kafkas_rules() -> None:
-    """Whatever the connector is called."""
-    name = _member("Dünne \ud800" + "x" * 300, 12)
-    assert re.fullmatch(r"[A-Za-z0-9._-]{1,249}", name)
+def test_a_places_name_keeps_to_kafkas_rules_for_members() -> None:
+    """Whatever the connector is called, and with a token behind it."""
+    name = _place("Dünne \ud800" + "x" * 300, 12)
+    assert re.fullmatch(r"[A-Za-z0-9._-]{1,230}", name)
 
 
 def test_a_members_own_name_is_kept() -> None:

@@ -12,7 +12,8 @@ import pytest
 
 from hearth.broker import KafkaBroker
 from hearth.runtime.kafka import library as library_module
-from hearth.runtime.kafka.consumer import Consumer, Incoming
+from hearth.runtime.kafka.consumer import Consumer
+from hearth.runtime.kafka.fetched import Incoming
 from hearth.runtime.kafka.library import ERR_REVOKE_PARTITIONS, KafkaError, library
 from hearth.runtime.kafka.partition import partition_list
 from hearth_api import TopicPartition

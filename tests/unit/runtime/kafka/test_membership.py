@@ -29,25 +29,23 @@ both_protocols = pytest.mark.parametrize("protocol", ["classic", "consumer"])
 class Run:
     """One run of a task: a consumer that notes which topics it has partitions of."""
 
-    def __init__(self, servers: str, group: str, protocol: str, instance: str) -> None:
+    def __init__(self, servers: str, group: str, protocol: str, place: str) -> None:
         session = {"session.timeout.ms": LONG_SESSION, "heartbeat.interval.ms": "100"} if protocol == "classic" else {}
         settings = {
             "bootstrap.servers": servers,
             "group.id": group,
             "group.protocol": protocol,
-            "group.instance.id": instance,
             "enable.auto.commit": "false",
             "auto.offset.reset": "earliest",
             **session,
         }
         self.partitions: set[TopicPartition] = set()
         self.values: list[bytes | None] = []
-        self.consumer = Consumer(settings)
+        self.consumer = Consumer(settings, place)
         self.consumer.listen(self)
 
     def join(self, *topics: str) -> Run:
         """Join as a sink's subscription does."""
-        assert until(lambda: self.consumer.vacate(topics))
         self.consumer.subscribe(topics)
         return self
 
@@ -105,8 +103,8 @@ def new_run(broker: KafkaBroker) -> Iterator[NewRun]:
     group = f"members-{next(_numbers)}"
     runs: list[Run] = []
 
-    def new(protocol: str, instance: str = "task-0") -> Run:
-        runs.append(Run(broker.bootstrap_servers, group, protocol, instance))
+    def new(protocol: str, place: str = "task-0") -> Run:
+        runs.append(Run(broker.bootstrap_servers, group, protocol, place))
         return runs[-1]
 
     yield new
@@ -153,14 +151,7 @@ def test_killed_runs_of_several_tasks_have_successors_at_once(
     assert until(lambda: all(len(run.partitions) == 1 for run in killed), *killed)
     for run in killed:
         run.die()
-    runs = [new_run(protocol, f"task-{number}") for number in range(2)]
-    free = [False, False]
-    while not all(free):
-        for number, run in enumerate(runs):
-            if not free[number] and run.consumer.vacate([names[0]]):
-                free[number] = True
-                run.consumer.subscribe([names[0]])
-            run.poll()
+    runs = [new_run(protocol, f"task-{number}").join(names[0]) for number in range(2)]
     assert until(lambda: all(len(run.partitions) == 1 for run in runs), *runs)
 
 
@@ -187,7 +178,7 @@ def test_a_run_that_lives_on_is_fenced_by_its_successor(new_run: NewRun, topics:
     assert until(lambda: successor.values == [b"a"], successor)
     assert not zombie.commit(names[0], 1)
     with pytest.raises(KafkaError) as caught:
-        until(lambda: False, zombie)
+        until(lambda: False, zombie, successor)
     assert caught.value.name == "FENCED_INSTANCE_ID"
     assert successor.consumer.committed([TopicPartition(names[0], 0)]) == {}
 
@@ -208,8 +199,10 @@ def test_the_end_of_a_replaced_run_leaves_its_successor_alone(
 
 def test_without_an_answer_the_place_is_not_free() -> None:
     """The caller serves its inbox and asks again: whether it may join is not guessed."""
-    lonely = Run("127.0.0.1:1", "nobody", "classic", "task-0")
-    assert not lonely.consumer.vacate(["any"])
+    lonely = Run("127.0.0.1:1", "nobody", "classic", "task-0").join("any")
+    for _ in range(2):
+        lonely.poll()
+    assert not lonely.consumer._is_subscribed
     lonely.consumer.close()
 
 
@@ -221,9 +214,8 @@ def test_a_group_that_may_not_be_described_is_joined(
 ) -> None:
     """Reading is what a sink needs; an answer that may still come is waited for."""
 
-    def refuse(*_: object) -> str | None:
+    def refuse(*_: object) -> set[str]:
         raise KafkaError(number)
 
-    monkeypatch.setattr(membership, "_holder", refuse)
-    member = membership.Membership({"group.id": "group", "group.instance.id": "task-0"})
-    assert member.vacate(0, ["any"]) is is_free
+    monkeypatch.setattr(membership, "_static_members", refuse)
+    assert membership.Membership({"group.id": "group"}, "task-0").admit(0, ["any"]) is is_free

@@ -1,0 +1,98 @@
+"""A sink's consumer whose own commit, kept too long by librdkafka, has it fenced by its group."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from hearth.broker import KafkaBroker
+from hearth.broker.port import random_free
+from hearth.runtime.client import consumer_config
+from hearth.runtime.kafka.consumer import Consumer
+from hearth_api import TopicPartition
+from tests.peer.topic import Record, Topics
+
+HERE = TopicPartition("fenced", 0)
+SESSION = 6.0
+"""The shortest that a broker allows by default."""
+ROUNDS = 4
+
+
+@pytest.fixture
+def broker_of_its_own(tmp_path: Path) -> Iterator[KafkaBroker]:
+    """Provide a broker that a test may kill."""
+    with KafkaBroker(tmp_path / "broker", random_free(), retention_bytes=64 << 20) as running:
+        yield running
+
+
+class Member:
+    """A listener that notes what is given and taken."""
+
+    def __init__(self, servers: str) -> None:
+        config = {"consumer.override.session.timeout.ms": str(int(SESSION * 1000))}
+        self.consumer = Consumer(
+            consumer_config({"bootstrap.servers": servers}, config, "fenced", 0).config, "fenced-0"
+        )
+        self.consumer.listen(self)
+        self.consumer.subscribe([HERE.topic])
+        self.history: list[str] = []
+        self.values: list[bytes | None] = []
+
+    def on_assign(self, partitions: list[TopicPartition]) -> Mapping[TopicPartition, int]:
+        """Read on where the group has committed."""
+        self.history.append("assign")
+        return {}
+
+    def on_assigned(self) -> None:
+        """Need nothing."""
+
+    def on_revoke(self, partitions: list[TopicPartition], lost: bool) -> None:
+        """Note it."""
+        self.history.append("lose" if lost else "revoke")
+
+    def poll(self, seconds: float) -> None:
+        """Poll for some time."""
+        give_up_at = time.monotonic() + seconds
+        while time.monotonic() < give_up_at:
+            for part in self.consumer.poll(50):
+                self.values += part.value.to_pylist()
+
+    def await_value(self, topics: Topics, value: bytes) -> None:
+        """Write a value and poll until it comes."""
+        topics.produce(HERE.topic, [Record(None, value)])
+        give_up_at = time.monotonic() + 60
+        while value not in self.values:
+            assert time.monotonic() < give_up_at, self.history
+            self.poll(0.1)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(240)
+def test_a_late_commit_of_its_own_does_not_end_a_consumer(
+    broker_of_its_own: KafkaBroker, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The session is over before the broker is back, and the commit that was kept until then goes out after it.
+
+    How soon a broker is back is chance on a busy machine, so the moment is aimed at more than once.
+    """
+    topics = Topics(broker_of_its_own.bootstrap_servers)
+    topics.create(HERE.topic)
+    member = Member(broker_of_its_own.bootstrap_servers)
+    try:
+        for number in range(ROUNDS):
+            member.await_value(topics, b"before %d" % number)
+            broker_of_its_own.kill()
+            member.poll(SESSION / 2)
+            member.consumer.commit({HERE: number}, number)
+            broker_of_its_own.start()
+            member.await_value(topics, b"after %d" % number)
+            if "the group has fenced this member" in caplog.text:
+                break
+        else:
+            pytest.fail(f"the group fenced nobody in {ROUNDS} rounds: {member.history}")
+        assert member.history[-3:] == ["assign", "lose", "assign"]
+    finally:
+        member.consumer.close()
