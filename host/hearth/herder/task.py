@@ -95,8 +95,10 @@ class TaskRun:
             if not self._ended.is_set():
                 self._link.command(self.plan.connector, self.number, "pause" if paused else "resume")
 
-    def begin_stop(self) -> None:
+    def begin_stop(self, *, is_followed: bool = False) -> None:
         """Tell the task to drain and end; a run that has not begun is called off.
+
+        One that ``is_followed`` by another at once is told so (see ``Consumer.close``).
 
         A run begins with its link: from then on its plugin may be running, although no status has come yet. One that
         fell silent may be running, too, and is cancelled and waited for.
@@ -107,7 +109,7 @@ class TaskRun:
                 return
             task = (self.plan.connector, self.number)
             if self._link.is_linked(*task):
-                self._link.command(*task, "stop")
+                self._link.command(*task, "replace" if is_followed else "stop")
                 return
             if self._link.await_end(*task, 0) and not self._link.forget(*task):
                 self._ended.set()  # it cannot link any more, so nothing of it will ever run

@@ -2,8 +2,9 @@
 
 A task makes one encrypted connection, to nobody but the holder of the certificate it was given, and then shows the
 token of its generation. The protocol is the stage protocol (``hearth_stage/PROTOCOL.md``) with other operations:
-``hello``, ``status``, ``offsets.read`` and ``offsets.write`` from the task, ``pause``, ``resume`` and ``stop`` to it,
-and ``alive`` both ways. Who hears nothing for a while takes the other for lost.
+``hello``, ``status``, ``offsets.read`` and ``offsets.write`` from the task, ``pause``, ``resume``, ``stop`` and
+``replace`` (a stop, with another run to follow at once) to it, and ``alive`` both ways. Who hears nothing for a while
+takes the other for lost.
 """
 
 from __future__ import annotations
@@ -32,6 +33,10 @@ LAST_RESORT_SECONDS = 5.0
 """How long a task that lost its host may take to end before it is ended by force."""
 FENCED_SECONDS = SILENCE_SECONDS + LAST_RESORT_SECONDS
 """So long after its host let go of it no task can be running any more, wherever it is."""
+
+
+ENDS = ("stop", "replace")
+"""Commands that end a task."""
 
 
 def seat_name(connector: str, task: int) -> str:

@@ -147,7 +147,7 @@ class TaskLinkServer:
         return LinkAddress(*self.address, seat.token, self._identity.certificate)
 
     def command(self, connector: str, task: int, command: str) -> None:
-        """Send ``pause``, ``resume`` or ``stop``; a task that is not linked yet gets it when it links."""
+        """Send ``pause``, ``resume``, ``stop`` or ``replace``; a task that is not linked yet gets it when it links."""
         with self._lock:
             seat = self._seats.get(seat_name(connector, task))
             if seat is None:

@@ -17,7 +17,7 @@ from hearth.runtime.delivery import Consumed, Delivery, Offsets, Wishes, as_cons
 from hearth.runtime.kafka.consumer import MOST_MESSAGES, Consumer
 from hearth.runtime.kafka.fetched import Incoming
 from hearth.runtime.kafka.library import KafkaError
-from hearth.runtime.link import TaskLink
+from hearth.runtime.link import ENDS, TaskLink
 from hearth.runtime.pipeline import Pipeline, step_of
 from hearth.runtime.setting import TaskSettings
 from hearth.runtime.spec import PluginSpec, TaskSpec
@@ -91,7 +91,7 @@ class SinkLoop:
         self._retry_seconds = FIRST_RETRY_SECONDS
         self._is_holding = False
         self._is_paused = spec.paused
-        self._is_stopping = False
+        self._is_stopping = self._is_replaced = False
         self._end_by: float | None = None
 
     def start(self, stage: Stage, pipeline: Pipeline, inside: list[PluginSpec]) -> None:
@@ -401,7 +401,8 @@ class SinkLoop:
             if self._stage.is_alive:
                 self._settle_put()
         finally:
-            self._consumer.close(self._seconds_left() or self._settings.graceful_timeout)
+            seconds = self._seconds_left() or self._settings.graceful_timeout
+            self._consumer.close(seconds, hands_over=self._is_replaced)
 
     def _close_after_failure(self) -> None:
         """Give the partitions back after a failure; what else fails then must not hide what failed first."""
@@ -467,8 +468,8 @@ class SinkLoop:
             raise item
 
     def _command(self, command: str) -> None:
-        if command == "stop":
-            self._is_stopping = True
+        if command in ENDS:
+            self._is_stopping, self._is_replaced = True, command == "replace"
             self._begin_end()
         elif command == "pause" and not self._is_paused:
             self._is_paused = True

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from hearth.isolation.stage import Stage
 from hearth.runtime.kafka.producer import Producer
-from hearth.runtime.link import HostLost, TaskLink
+from hearth.runtime.link import ENDS, HostLost, TaskLink
 from hearth.runtime.outbox import Outbox
 from hearth.runtime.pipeline import Pipeline, Prepared, step_of
 from hearth.runtime.setting import TaskSettings
@@ -183,7 +183,7 @@ class SourceLoop:
         return IDLE_SECONDS if self._outbox.is_empty else BUSY_SECONDS
 
     def _command(self, command: str) -> None:
-        if command == "stop" and self._hold is None:
+        if command in ENDS and self._hold is None:
             self._deadline = self._clock() + self._settings.graceful_timeout
             self._hold = self._stage.begin("source.hold")
             self._hold.add_done_callback(lambda _: self.inbox.put(_WAKE))

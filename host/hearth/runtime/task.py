@@ -16,7 +16,7 @@ from hearth.runtime.config.sink import DEAD_LETTER_TOPIC
 from hearth.runtime.config.topic import topic_groups
 from hearth.runtime.kafka.consumer import Consumer
 from hearth.runtime.kafka.producer import Producer
-from hearth.runtime.link import LAST_RESORT_SECONDS, HostLost, HostUnreachable, TaskLink
+from hearth.runtime.link import ENDS, LAST_RESORT_SECONDS, HostLost, HostUnreachable, TaskLink
 from hearth.runtime.pipeline import Pipeline, split
 from hearth.runtime.place import LocalPlace, Place, StagePlace
 from hearth.runtime.setting import TaskSettings
@@ -213,7 +213,7 @@ class TaskRun:
 
     def _on_command(self, command: str) -> None:
         self._post(command)
-        if command == "stop" and not self._stopping.is_set():
+        if command in ENDS and not self._stopping.is_set():
             self._stopping.set()
             threading.Thread(target=self._see_to_end, name="stop", daemon=True).start()
 

@@ -14,6 +14,7 @@ from hearth.herder.herder import Herder
 from hearth.herder.status import StatusBoard
 from hearth.runtime.config import WorkerConfig
 from hearth.runtime.launcher import TaskEnd
+from hearth.runtime.link import ENDS
 from hearth.runtime.seat import TaskEvent
 from hearth.runtime.spec import LinkAddress, TaskSpec
 from hearth.storage import MemoryConfigStore, MemoryOffsetStore, MemoryStatusStore, State
@@ -66,7 +67,7 @@ class FakeSpark:
         if self.is_deaf:
             return
         spec = self.newest(connector, task)
-        if command == "stop":
+        if command in ENDS:
             self._later(lambda: self.end(spec))
         else:
             self._later(lambda: self.report(spec, State.PAUSED if command == "pause" else State.RUNNING))

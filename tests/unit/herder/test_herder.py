@@ -131,7 +131,7 @@ class TestChange:
         bench.put("c")
         bench.await_task("c", State.RUNNING)
         bench.put("c", topic="u")
-        assert bench.spark.commands == [("c", 0, "stop")]
+        assert bench.spark.commands == [("c", 0, "replace")]
         assert [spec.task_config["topic"] for spec in bench.spark.specs] == ["t", "u"]
         assert bench.spark.specs[1].generation > bench.spark.specs[0].generation
 
@@ -231,7 +231,7 @@ class TestRestart:
         bench.put("c", tasks="2", tasks_max="2")
         bench.await_task("c", State.RUNNING, 1)
         bench.herder.restart_task("c", 1).result(30)
-        assert bench.spark.commands == [("c", 1, "stop")]
+        assert bench.spark.commands == [("c", 1, "replace")]
         assert [spec.task for spec in bench.spark.specs] == [0, 1, 1]
 
     def test_only_failed_tasks_are_restarted_when_asked_so(self, bench: Bench) -> None:

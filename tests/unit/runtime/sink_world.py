@@ -231,7 +231,7 @@ class FakeConsumer:
         """Read these again."""
         self.paused -= set(partitions)
 
-    def close(self, seconds: float = 0) -> None:
+    def close(self, seconds: float = 0, *, hands_over: bool = False) -> None:
         """Give everything back."""
         if self.position:
             self._take(set(self.position), lost=False)

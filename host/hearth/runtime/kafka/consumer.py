@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import logging
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -36,7 +36,7 @@ from hearth.runtime.kafka.library import (
     new_client,
     new_configuration,
 )
-from hearth.runtime.kafka.membership import Membership
+from hearth.runtime.kafka.membership import Membership, subscribe
 from hearth.runtime.kafka.partition import first_error, partition_list, read_list
 from hearth_api import TopicPartition
 
@@ -46,6 +46,7 @@ MOST_MESSAGES = 5_000
 """Most messages of one poll."""
 
 CLOSE_MS = 50
+STEP_MS = 10
 SEEK_SECONDS = 0.01
 
 _RESETS = {"earliest": OFFSET_BEGINNING, "smallest": OFFSET_BEGINNING, "beginning": OFFSET_BEGINNING} | {
@@ -109,6 +110,7 @@ class Consumer:
         check(self._library.poll_set_consumer(self._client))
         self._queue = self._library.queue_get_consumer(self._client)
         self._commits = self._library.queue_new(self._client)
+        self._admission: Iterator[bool] | None = None
         self._is_admitted = self._is_subscribed = False
 
     @property
@@ -149,6 +151,8 @@ class Consumer:
         Raises ``KafkaError`` when the consumer cannot go on, and what the listener raised.
         """
         self._join()
+        if not self._is_admitted:
+            wait_ms = min(wait_ms, STEP_MS)
         pointers = self._pointers[: self._fetch(wait_ms, min(most, MOST_MESSAGES))]
         try:
             self._reraise()
@@ -163,14 +167,18 @@ class Consumer:
         return []
 
     def _join(self) -> None:
-        """Subscribe when that is due; who is new waits until no earlier run is left, which takes seconds at most."""
-        if self._is_subscribed or not self._topics:
+        """Go a step towards what is to be subscribed to; who is new takes out earlier runs with it."""
+        if self._client is None or not self._topics:
             return
-        if not self._is_admitted and not self._membership.admit(self._client or 0, self._topics):
-            return
-        self._is_admitted = True
-        with partition_list([TopicPartition(topic, -1) for topic in self._topics]) as wanted:
-            check(self._library.subscribe(self._client, wanted))
+        if self._admission is None:
+            self._admission = self._membership.admission(self._client, self._topics, self._subscribe)
+        if not self._is_admitted:
+            self._is_admitted = next(self._admission, True)
+        elif not self._is_subscribed:
+            self._subscribe()
+
+    def _subscribe(self) -> None:
+        subscribe(self._client or 0, self._topics)
         self._is_subscribed = True
 
     def _is_fenced(self) -> bool:
@@ -261,16 +269,18 @@ class Consumer:
         with partition_list(partitions) as wanted:
             check(self._library.resume_partitions(self._client, wanted))
 
-    def close(self, seconds: float = 30.0) -> None:
+    def close(self, seconds: float = 30.0, *, hands_over: bool = False) -> None:
         """Leave the group, which revokes the partitions, and free the client.
 
         A broker that does not answer is not waited for longer than ``seconds``; its group then forgets this member
-        when the session is over.
+        when the session is over. With ``hands_over`` that is left to the next run of the task, which takes this one
+        out when it joins: until then nobody else is given the partitions, and the group is never empty.
         """
         if self._client is None:
             return
         give_up_at = time.monotonic() + seconds
-        has_left = self._membership.leave(self._client)  # the last revocation runs in here and may still commit
+        # the last revocation runs in here and may still commit
+        has_left = hands_over or self._membership.leave(self._client)
         has_subscribed = self._is_subscribed
         self._shut(seconds)
         if has_subscribed and not has_left and time.monotonic() < give_up_at:
@@ -279,7 +289,7 @@ class Consumer:
 
     def _shut(self, seconds: float) -> None:
         """Free the client, in order where that takes no longer than ``seconds``."""
-        self._is_closing = True
+        self._admission, self._is_closing = None, True
         left = self._library.queue_new(self._client)
         error = self._library.consumer_close_queue(self._client, left)
         if error:  # fatal: nothing is left to be closed in order

@@ -5,15 +5,16 @@ from __future__ import annotations
 import ctypes
 import logging
 import secrets
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 
 from hearth.runtime.kafka.library import (
     ADMIN_DESCRIBE_GROUPS,
     CONSUMER,
+    DESTROY_IMMEDIATE,
     ERR_FENCED,
     ERR_TIMED_OUT,
-    OK,
     KafkaError,
     check,
     library,
@@ -28,11 +29,12 @@ log = logging.getLogger(__name__)
 ANSWER_MS = 1_000
 """How long a broker has to answer one question here; the caller serves its own inbox before it asks again."""
 
+RETIRE_SECONDS = 4.0
+LISTING_SECONDS = LEAVE_SECONDS = 1.0
 _POLL_MS = 10
-_POLLS = 100
-_PATIENT_POLLS = 300
 _NOT_FOUND = 69
-_NOT_WITH_CLASSIC = ("group.protocol", "group.remote.assignor")
+_NOT_OF_STAND_INS = ("group.protocol", "group.remote.assignor", "heartbeat.interval.ms")
+"""What makes a member of another protocol, or one that soon hears of a rebalance and takes part before it leaves."""
 
 
 class Membership:
@@ -69,36 +71,41 @@ class Membership:
         self._own.add(self._instance)
         return self._config | {"group.instance.id": self._instance}
 
-    def admit(self, client: int, topics: Iterable[str]) -> bool:
-        """Take out who holds the place; returns whether it is free, else ask again.
+    def admission(self, client: int, topics: Sequence[str], join: Callable[[], None]) -> Iterator[bool]:
+        """Let this run's client join, and take out who else holds its place; yields False until all that is done.
 
-        Joins for these topics, some of which exist, to do so. A broker that does not let its groups be described
-        leaves no choice but to join. Raises ``KafkaError`` where a run that followed this one is there already.
+        The steps are to be taken between polls, as the group may wait for this very client. Who is taken out leaves
+        only when the group knows the newcomer: of one that was empty for a moment brokers wait for more members
+        (``group.initial.rebalance.delay.ms``). Topics are what to take places for, and some of them exist.
+        A broker that does not let its groups be described leaves no choice but to join. Raises ``KafkaError`` where a
+        run that followed this one is there already.
         """
-        if self._place is None:
-            return True
-        try:
-            holders = self._holders(client)
-        except KafkaError as error:
-            log.debug("%s: who holds this place is not known: %s", self, error)
-            return not error.is_passing
+        while (holders := self._known_holders(client)) is None:
+            yield False
         if len(self._own) > 1:
             self._give_way(holders)
-        return all(self._take_out(each, topics) for each in sorted(holders))
+        with ExitStack() as stack:
+            stand_ins = [stack.enter_context(self._stand_in(each)) for each in sorted(holders)]
+            for each in stand_ins:
+                yield from _become_member(each, topics)
+            join()
+            if stand_ins:
+                log.info("%s: members that did not leave are taken out of the group: %s", self, ", ".join(holders))
+                yield from self._be_listed(client)
+            for each in stand_ins:
+                yield from _leave(each)
+
+    def _be_listed(self, client: int) -> Iterator[bool]:
+        give_up_at = time.monotonic() + LISTING_SECONDS
+        while time.monotonic() < give_up_at and self._instance not in (self._known_holders(client) or ()):
+            yield False
 
     def look_for_successor(self, client: int) -> None:
         """Raise ``KafkaError`` where another run of the task holds the place, as after a session that was lost it may.
 
         Whoever was taken out joins again on its own: librdkafka takes it for the end of a session.
         """
-        if self._place is None:
-            return
-        try:
-            holders = self._holders(client)
-        except KafkaError as error:
-            log.debug("%s: who holds this place is not known: %s", self, error)
-        else:
-            self._give_way(holders)
+        self._give_way(self._known_holders(client) or set())
 
     def _give_way(self, holders: set[str]) -> None:
         if not holders <= self._own:
@@ -112,38 +119,45 @@ class Membership:
         """
         if self._place is None:
             return True
-        is_fenced = library().fatal_error(client, None, 0)
-        return self._is_classic and not is_fenced and bool(_member_id(client)) and _leave(client)
+        is_member = _member_id(client) and not library().fatal_error(client, None, 0)
+        return bool(self._is_classic and is_member) and _within(LEAVE_SECONDS, _leave(client))
 
     def retire(self, topics: Iterable[str]) -> None:
         """Take out what this run's closed clients have left in the group they subscribed to these topics in."""
         try:
             for instance in self._own:
                 with self._stand_in(instance) as client:
-                    if instance in self._holders(client):
-                        _take_and_leave(client, topics, _PATIENT_POLLS)
+                    if instance in self._holders(client) and not _within(RETIRE_SECONDS, _take_out(client, topics)):
+                        raise KafkaError(ERR_TIMED_OUT)
         except KafkaError as error:
             log.info("%s: what is left in the group ends with its session: %s", self, error)
 
     def _holders(self, client: int) -> set[str]:
+        if self._place is None:
+            return set()
         members = _static_members(client, self._config["group.id"])
         return {each for each in members if each.startswith(f"{self._place}.")}
 
-    def _take_out(self, instance: str, topics: Iterable[str]) -> bool:
-        log.info("%s: a member that did not leave is taken out of the group: %s", self, instance)
-        with self._stand_in(instance) as client:
-            return _take_and_leave(client, topics)
+    def _known_holders(self, client: int) -> set[str] | None:
+        """Return who holds the place, as far as this client may know; ``None`` where the broker did not answer."""
+        try:
+            return self._holders(client)
+        except KafkaError as error:
+            log.debug("%s: who holds this place is not known: %s", self, error)
+            return None if error.is_passing else set()
 
     @contextmanager
     def _stand_in(self, instance: str) -> Iterator[int]:
         """Lend a consumer of the classic protocol, which brokers let take a static member's place in every group."""
-        config = {key: value for key, value in self._config.items() if key not in _NOT_WITH_CLASSIC}
+        config = {key: value for key, value in self._config.items() if key not in _NOT_OF_STAND_INS}
         client = new_client(CONSUMER, new_configuration(config | {"group.instance.id": instance}))
         try:
             check(library().poll_set_consumer(client))
             yield client
-        finally:
-            library().destroy_flags(client, 0)  # which closes it, and waits until what it sent is answered
+        except BaseException:
+            library().destroy_flags(client, DESTROY_IMMEDIATE)
+            raise
+        library().destroy_flags(client, 0)  # which closes it, and waits until what it sent is answered
 
 
 def _member_id(client: int) -> str:
@@ -157,29 +171,40 @@ def _member_id(client: int) -> str:
         library().mem_free(client, pointer)
 
 
-def _take_and_leave(client: int, topics: Iterable[str], polls: int = _POLLS) -> bool:
-    """Become the member with this client's ``group.instance.id`` and leave; returns whether it came to that.
+def subscribe(client: int, topics: Iterable[str]) -> None:
+    """Have a consumer join its group for these topics."""
+    with partition_list([TopicPartition(topic, -1) for topic in topics]) as wanted:
+        check(library().subscribe(client, wanted))
+
+
+def _become_member(client: int, topics: Iterable[str]) -> Iterator[bool]:
+    """Become the member with this client's ``group.instance.id``; yields False until it is.
 
     That takes as long as a rebalance that is under way, which waits for all other members.
     """
-    with partition_list([TopicPartition(topic, -1) for topic in topics]) as wanted:
-        check(library().subscribe(client, wanted))
-    for _ in range(polls):
-        if _member_id(client):
-            return _leave(client)
+    subscribe(client, topics)
+    while not _member_id(client):
+        yield False
         _serve(client)
-    return False
 
 
-def _leave(client: int) -> bool:
-    """Unsubscribe and serve the revocation, until librdkafka has asked the coordinator to forget this member."""
-    if library().unsubscribe(client) != OK:
-        return False
-    for _ in range(_POLLS):
-        if not _member_id(client):
-            return True
+def _leave(client: int) -> Iterator[bool]:
+    """Unsubscribe; yields False until librdkafka has asked the coordinator to forget this member."""
+    check(library().unsubscribe(client))
+    while _member_id(client):
+        yield False
         _serve(client)
-    return False
+
+
+def _take_out(client: int, topics: Iterable[str]) -> Iterator[bool]:
+    yield from _become_member(client, topics)
+    yield from _leave(client)
+
+
+def _within(seconds: float, steps: Iterator[bool]) -> bool:
+    """Take all steps, one after the other; returns whether there was time enough."""
+    give_up_at = time.monotonic() + seconds
+    return all(time.monotonic() < give_up_at for _ in steps)
 
 
 def _serve(client: int) -> None:

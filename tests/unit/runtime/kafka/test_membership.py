@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 import pytest
 
 from hearth.broker import KafkaBroker
+from hearth.broker.port import random_free
 from hearth.runtime.kafka import membership
 from hearth.runtime.kafka.consumer import Consumer
 from hearth.runtime.kafka.library import KafkaError, library
@@ -20,6 +21,8 @@ from tests.unit.runtime.kafka.conftest import WAIT
 LONG_SESSION = "120000"
 """Whoever waits for the end of such a session is noticed: it is far longer than a test waits."""
 
+PATIENCE = 9.0
+TASKS = 3
 COORDINATOR_MOVES, TIMED_OUT, NOT_AUTHORIZED = 16, -185, 30
 _NO_CONSUMER_CLOSE = 0x8
 _numbers = itertools.count()
@@ -112,6 +115,35 @@ def new_run(broker: KafkaBroker) -> Iterator[NewRun]:
         run.consumer.close()
 
 
+@pytest.fixture(scope="module")
+def patient_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaBroker]:
+    """Provide a broker that waits for more members whenever somebody joins a group that is empty."""
+    settings = {"group.initial.rebalance.delay.ms": str(int(PATIENCE * 1000))}
+    with KafkaBroker(tmp_path_factory.mktemp("patient"), random_free(), settings=settings) as running:
+        yield running
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("is_killed", [True, False], ids=["killed", "replaced"])
+def test_a_successor_does_not_find_its_group_empty(patient_broker: KafkaBroker, is_killed: bool) -> None:
+    """Brokers wait for more members then: three seconds by default, and here for longer than anything else takes."""
+    topics, group = Topics(patient_broker.bootstrap_servers), f"patient-{next(_numbers)}"
+    topics.create(group, TASKS)
+
+    def start() -> list[Run]:
+        places = [f"task-{number}" for number in range(TASKS)]
+        return [Run(patient_broker.bootstrap_servers, group, "classic", place).join(group) for place in places]
+
+    runs = start()
+    assert until(lambda: all(len(run.partitions) == 1 for run in runs), *runs, seconds=3 * PATIENCE)
+    for run in runs:
+        run.die() if is_killed else run.consumer.close(hands_over=True)
+    successors = start()
+    assert until(lambda: all(len(run.partitions) == 1 for run in successors), *successors, seconds=PATIENCE - 2)
+    for run in successors:
+        run.consumer.close()
+
+
 @pytest.fixture
 def names(topics: Topics) -> list[str]:
     """Provide two topics of two partitions."""
@@ -140,6 +172,22 @@ def test_the_successor_of_a_killed_run_reads_what_it_subscribes_to(
     killed.die()
     successor = new_run(protocol).join(*names)
     assert until(lambda: successor.topics == set(names), successor)
+
+
+@both_protocols
+def test_a_run_that_is_replaced_leaves_its_place_to_its_successor(
+    new_run: NewRun, names: list[str], protocol: str
+) -> None:
+    """Others are given nothing of it meanwhile; who follows reads what it subscribes to, as after a kill."""
+    other, replaced = new_run(protocol, "task-1").join(names[0]), new_run(protocol).join(names[0])
+    assert until(lambda: len(other.partitions) == len(replaced.partitions) == 1, other, replaced)
+    replaced.consumer.close(hands_over=True)
+    assert replaced.partitions == set()
+    until(lambda: False, other, seconds=0.5)
+    assert len(other.partitions) == 1
+    successor = new_run(protocol).join(*names)
+    everything = {TopicPartition(name, number) for name in names for number in range(2)}
+    assert until(lambda: successor.partitions | other.partitions == everything, successor, other)
 
 
 @both_protocols
@@ -218,4 +266,7 @@ def test_a_group_that_may_not_be_described_is_joined(
         raise KafkaError(number)
 
     monkeypatch.setattr(membership, "_static_members", refuse)
-    assert membership.Membership({"group.id": "group"}, "task-0").admit(0, ["any"]) is is_free
+    joined: list[bool] = []
+    member = membership.Membership({"group.id": "group"}, "task-0")
+    assert next(member.admission(0, ["any"], lambda: joined.append(True)), True) is is_free
+    assert bool(joined) is is_free
