@@ -14,6 +14,7 @@ from hearth.broker import KafkaBroker
 from hearth.broker.port import random_free
 from hearth.runtime.client import consumer_config
 from hearth.runtime.kafka.consumer import CommitAnswer, Consumer
+from hearth.runtime.kafka.membership import Identity
 from hearth_api import TopicPartition
 from tests.crash.pipeline import pass_time
 from tests.peer.rest import eventually
@@ -32,7 +33,7 @@ def test_a_consumer_closes_whatever_its_group_is_about_to_give_it(topics: Topics
         worker = {"bootstrap.servers": topics.bootstrap_servers}
         config = consumer_config(worker, {}, f"{topic}-{number}", 0).config
         config.pop("max.poll.records", None)
-        consumer = Consumer(config, f"{topic}-{number}")
+        consumer = Consumer(config, Identity(f"{topic}-{number}", 0))
         consumer.subscribe([topic])
         consumer.poll(0)
         pass_time(seconds)  # the group is joined behind the consumer's back; what it assigns waits for a poll
@@ -75,7 +76,7 @@ def test_a_consumer_closes_in_bounded_time_while_its_broker_does_not_answer(froz
     Topics(frozen.bootstrap_servers).create("frozen")
     Topics(frozen.bootstrap_servers).produce("frozen", [Record(None, b"value")])
     config = consumer_config({"bootstrap.servers": frozen.bootstrap_servers}, {}, "frozen", 0).config
-    consumer = Consumer(config, "frozen-0")
+    consumer = Consumer(config, Identity("frozen", 0))
     listener = Committing(consumer)
     consumer.listen(listener)
     consumer.subscribe(["frozen"])

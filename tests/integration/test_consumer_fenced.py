@@ -12,6 +12,7 @@ from hearth.broker import KafkaBroker
 from hearth.broker.port import random_free
 from hearth.runtime.client import consumer_config
 from hearth.runtime.kafka.consumer import Consumer
+from hearth.runtime.kafka.membership import Identity
 from hearth_api import TopicPartition
 from tests.peer.topic import Record, Topics
 
@@ -34,7 +35,7 @@ class Member:
     def __init__(self, servers: str) -> None:
         config = {"consumer.override.session.timeout.ms": str(int(SESSION * 1000))}
         self.consumer = Consumer(
-            consumer_config({"bootstrap.servers": servers}, config, "fenced", 0).config, "fenced-0"
+            consumer_config({"bootstrap.servers": servers}, config, "fenced", 0).config, Identity("fenced", 0)
         )
         self.consumer.listen(self)
         self.consumer.subscribe([HERE.topic])

@@ -6,7 +6,7 @@ import itertools
 import logging
 import threading
 import time
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 from hearth.herder.pipeline import TaskPlan
 from hearth.herder.status import StatusBoard
@@ -51,14 +51,12 @@ class Crew:
             mine = [run for (name, _), run in self._tasks.items() if name == connector]
         return sorted(mine, key=lambda run: run.number)
 
-    def stop(
-        self, connector: str, numbers: Sequence[int] | None = None, followed: Collection[int] = frozenset()
-    ) -> None:
+    def stop(self, connector: str, numbers: Sequence[int] | None = None, are_followed: bool = False) -> None:
         """Stop tasks of a connector, all unless some are named, and wait until they have ended.
 
-        Those that are ``followed`` are started anew right away, and leave to their next run what they share with it.
+        Where others are started right away, ``are_followed``, they leave to those what they share with them.
         """
-        self._stop([run for run in self.of(connector) if numbers is None or run.number in numbers], followed)
+        self._stop([run for run in self.of(connector) if numbers is None or run.number in numbers], are_followed)
 
     def stop_all(self) -> None:
         """Stop every task, wait until they have ended, and start no more."""
@@ -83,10 +81,10 @@ class Crew:
         elif event.state is not None:
             run.on_status(event.generation, State(event.state), event.trace)
 
-    def _stop(self, runs: Sequence[TaskRun], followed: Collection[int] = frozenset()) -> None:
+    def _stop(self, runs: Sequence[TaskRun], are_followed: bool = False) -> None:
         """Let tasks drain, all in one span of time, and end by force those that do not (Invariant 8)."""
         for run in runs:
-            run.begin_stop(is_followed=run.number in followed)
+            run.begin_stop(is_followed=are_followed)
         deadline = time.monotonic() + self._graceful_seconds
         for run in runs:
             if not run.await_stop(deadline):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -169,7 +169,7 @@ class Lifecycle:
             return
         if entry.tasks and not self._has_plugins(name):
             return
-        self._remove_tasks(name, followed=range(len(configs)))
+        self._remove_tasks(name, are_followed=bool(configs))
         self._configs.put_tasks(name, configs)
         self._start_tasks(name, range(len(configs)))
 
@@ -242,14 +242,14 @@ class Lifecycle:
             run.shut_down()
 
     def _restart_tasks(self, name: str, numbers: Sequence[int]) -> None:
-        self._crew.stop(name, numbers, followed=numbers)
+        self._crew.stop(name, numbers, are_followed=True)
         run = self._runs.get(name)
         for number in numbers:
             self._board.task(name, number, State.RESTARTING, version=run.version if run else None)
         self._start_tasks(name, numbers)
 
-    def _remove_tasks(self, name: str, followed: Collection[int] = frozenset()) -> None:
-        self._crew.stop(name, followed=followed)
+    def _remove_tasks(self, name: str, are_followed: bool = False) -> None:
+        self._crew.stop(name, are_followed=are_followed)
         self._configs.remove_tasks(name)
         self._board.forget_tasks(name)
 

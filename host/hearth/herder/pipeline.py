@@ -36,6 +36,7 @@ class TaskPlan:
     plugins: tuple[PluginSpec, ...]
     environments: Mapping[str, Environment]
     host: str = ""
+    tasks: int = 1
 
     def spec(self, generation: int, link: LinkAddress, paused: bool) -> TaskSpec:
         """Return what one run is told."""
@@ -54,6 +55,7 @@ class TaskPlan:
             link,
             paused,
             self.host,
+            self.tasks,
         )
 
 
@@ -85,6 +87,7 @@ class Planner:
                 tuple(pipeline.plugins),
                 pipeline.environments,
                 self.worker.identity,
+                len(tasks),
             )
             for number, task_config in enumerate(tasks)
         ]

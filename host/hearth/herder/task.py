@@ -98,7 +98,7 @@ class TaskRun:
     def begin_stop(self, *, is_followed: bool = False) -> None:
         """Tell the task to drain and end; a run that has not begun is called off.
 
-        One that ``is_followed`` by another at once is told so (see ``Consumer.close``).
+        One that ``is_followed`` by others at once is told so (see ``Consumer.close``).
 
         A run begins with its link: from then on its plugin may be running, although no status has come yet. One that
         fell silent may be running, too, and is cancelled and waited for.

@@ -41,7 +41,7 @@ class LinkAddress:
 
 @dataclass(frozen=True)
 class TaskSpec:
-    """One task of a connector, of one generation.
+    """One task of a connector that has so many ``tasks``, of one generation.
 
     ``host`` names the host that runs it: the same after the host's restart, and no other host's.
     """
@@ -60,6 +60,7 @@ class TaskSpec:
     link: LinkAddress
     paused: bool = False
     host: str = ""
+    tasks: int = 1
 
     @property
     def name(self) -> str:

@@ -11,10 +11,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from hearth.isolation.stage import Stage
-from hearth.runtime.client import Translation, admin_config, consumer_config, group_place, producer_config
+from hearth.runtime.client import Translation, admin_config, consumer_config, group_name, producer_config
 from hearth.runtime.config.sink import DEAD_LETTER_TOPIC
 from hearth.runtime.config.topic import topic_groups
 from hearth.runtime.kafka.consumer import Consumer
+from hearth.runtime.kafka.membership import Identity
 from hearth.runtime.kafka.producer import Producer
 from hearth.runtime.link import ENDS, LAST_RESORT_SECONDS, HostLost, HostUnreachable, TaskLink
 from hearth.runtime.pipeline import Pipeline, split
@@ -131,7 +132,8 @@ class TaskRun:
             consumer = self._checked(consumer_config(spec.worker, spec.config, spec.connector, spec.task))
             subscription = Subscription(spec.config, consumer.config)
             most = consumer.runtime.get("max.poll.records")
-            self._consumer = Consumer(consumer.config, group_place(spec.host, spec.connector, spec.task))
+            identity = Identity(group_name(spec.host, spec.connector), spec.task, spec.tasks)
+            self._consumer = Consumer(consumer.config, identity)
             return SinkLoop(spec, settings, self._link, self._consumer, subscription, most)
         producer = self._checked(producer_config(spec.worker, spec.config, spec.connector, spec.task))
         self._producer = Producer(producer.config)

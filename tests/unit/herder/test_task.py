@@ -182,8 +182,8 @@ def test_a_task_whose_plugin_is_starting_is_told_to_stop_and_waited_for(stand: S
     assert stand.spark.cancelled == []
 
 
-def test_a_task_that_is_followed_by_another_run_is_told_so(stand: Stand) -> None:
-    """It leaves to that run what both share; how it is waited for is the same."""
+def test_a_task_that_is_followed_by_others_is_told_so(stand: Stand) -> None:
+    """It leaves to them what they share; how it is waited for is the same."""
     stand.report(State.RUNNING)
     stand.run.begin_stop(is_followed=True)
     assert stand.run.await_stop(time.monotonic() + 5)

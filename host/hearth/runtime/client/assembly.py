@@ -95,14 +95,14 @@ def consumer_config(
     return _layered("consumer", CONSUMER_DEFAULTS | own, worker, connector_config)
 
 
-def group_place(host: str, connector: str, task: int) -> str:
-    """Return the place of a sink task in its group: its next run finds by it what a killed one has left there.
+def group_name(host: str, connector: str) -> str:
+    """Return what the members of a sink are known by: its next runs find by it what killed ones have left there.
 
-    The task of the same name on another host has a place of its own. It is a name within Kafka's rules for
-    ``group.instance.id`` with room for a token: letters, digits, ``.``, ``_`` and ``-``, 249 of them at most.
+    The connector of the same name on another host has another. It keeps to Kafka's rules for ``group.instance.id``,
+    with room for a task and a token: letters, digits, ``.``, ``_`` and ``-``, 249 of them at most.
     """
     digest = hashlib.sha256(f"{host}\0{connector}".encode("utf-8", "surrogatepass")).hexdigest()
-    return f"connect-{re.sub(r'[^A-Za-z0-9._-]', '_', connector)[:200]}-{task}-{digest[:12]}"
+    return f"connect-{re.sub(r'[^A-Za-z0-9._-]', '_', connector)[:200]}-{digest[:12]}"
 
 
 def admin_config(

@@ -36,7 +36,7 @@ from hearth.runtime.kafka.library import (
     new_client,
     new_configuration,
 )
-from hearth.runtime.kafka.membership import Membership, subscribe
+from hearth.runtime.kafka.membership import Identity, Membership, subscribe
 from hearth.runtime.kafka.partition import first_error, partition_list, read_list
 from hearth_api import TopicPartition
 
@@ -81,13 +81,13 @@ class CommitAnswer:
 class Consumer:
     """One member of a group; used by one thread.
 
-    With a ``place`` (see ``Membership``) it takes out what an earlier run left there before it joins, and gives the
-    place back at its end. A broker may fence such a member although nobody followed it: librdkafka keeps a commit
-    while its coordinator is away, and when the session is over by then, sends it as somebody the group does not know
-    any more. The member then begins anew, as after a session that was lost.
+    With an ``identity`` (see ``Membership``) it takes out what earlier runs have left when it joins, and leaves itself
+    at its end. A broker may fence such a member although nobody followed it: librdkafka keeps a commit while its
+    coordinator is away, and when the session is over by then, sends it as somebody the group does not know any more.
+    The member then begins anew, as after a session that was lost.
     """
 
-    def __init__(self, config: Mapping[str, str], place: str | None = None) -> None:
+    def __init__(self, config: Mapping[str, str], identity: Identity | None = None) -> None:
         self._library = library()
         self._listener: RebalanceListener | None = None
         self._reset = _RESETS.get(config.get("auto.offset.reset", "largest"), OFFSET_INVALID)
@@ -96,7 +96,7 @@ class Consumer:
         self._given: set[TopicPartition] = set()
         self._revoked: set[TopicPartition] = set()
         self._topics: list[str] = []
-        self._membership = Membership(config, place)
+        self._membership = Membership(config, identity)
         self._callbacks = RebalanceCallback(self._rebalance), ErrorCallback(self._note)
         self._pointers = np.empty(MOST_MESSAGES, np.int64)
         self._reader = MessageReader()
@@ -337,7 +337,7 @@ class Consumer:
             self._listener.on_assigned()
 
     def _look_for_successor(self, client: int) -> None:
-        """Raise where a member that lost its session did so because another run of the task has its place now."""
+        """Raise where a member that lost its session did so because another run of the task follows it."""
         has_lost, self._has_lost = self._has_lost, False
         if has_lost:
             self._membership.look_for_successor(client)

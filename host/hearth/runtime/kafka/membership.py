@@ -8,6 +8,7 @@ import secrets
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 
 from hearth.runtime.kafka.library import (
     ADMIN_DESCRIBE_GROUPS,
@@ -37,46 +38,73 @@ _NOT_OF_STAND_INS = ("group.protocol", "group.remote.assignor", "heartbeat.inter
 """What makes a member of another protocol, or one that soon hears of a rebalance and takes part before it leaves."""
 
 
-class Membership:
-    """What one run of a task hands to the next: a place in a group, whose holders can be told and taken out.
+@dataclass(frozen=True)
+class Identity:
+    """Where a task belongs in its group: ``connector`` stands for it and its host, ``tasks`` is how many there are.
 
-    Members are static (KIP-345), and each is somebody new: ``group.instance.id`` is the place and a token. For a
-    broker gives a static member that joins again its old assignment, whatever it subscribes to now, and with the new
-    protocol (KIP-848) it turns it away. So whoever holds the place is taken out first, by a client that becomes it and
-    leaves, and what follows is an ordinary rebalance. Should such a one live after all, it is fenced by that.
-
-    Without a place, and where the user names the member (then it is as static as in Kafka), nothing is handed over.
+    The first task also answers for those that are no more.
     """
 
-    def __init__(self, config: Mapping[str, str], place: str | None) -> None:
+    connector: str
+    task: int
+    tasks: int = 1
+
+    def __str__(self) -> str:
+        """Return what the ids of all runs of this task begin with."""
+        return f"{self.connector}.{self.task}"
+
+    def has(self, member: str) -> bool:
+        """Return whether a member is a run of this task."""
+        return member.startswith(f"{self}.")
+
+    def answers_for(self, member: str) -> bool:
+        """Return whether a member has to go when this task starts."""
+        if self.task > 0 or not member.startswith(f"{self.connector}."):
+            return self.has(member)
+        number = member.removeprefix(f"{self.connector}.").partition(".")[0]
+        return number == "0" or (number.isdecimal() and int(number) >= self.tasks)
+
+
+class Membership:
+    """What one run of a task hands to the next: an identity in a group, by which members can be told and taken out.
+
+    Members are static (KIP-345), and each is somebody new: ``group.instance.id`` is the identity and a token. For a
+    broker gives a static member that joins again its old assignment, whatever it subscribes to now, and with the new
+    protocol (KIP-848) it turns it away. So earlier runs are taken out, each by a client that becomes it and leaves,
+    and what follows is an ordinary rebalance. Should such a one live after all, it is fenced by that.
+
+    Without an identity, and where the user names the member (then it is as static as in Kafka), nobody is taken out.
+    """
+
+    def __init__(self, config: Mapping[str, str], identity: Identity | None) -> None:
         self._config = dict(config)
-        self._place = None if "group.instance.id" in config else place
+        self._identity = None if "group.instance.id" in config else identity
         self._own: set[str] = set()
         self._is_classic = config.get("group.protocol", "classic") == "classic"
 
     def __str__(self) -> str:
         """Name it, for a log."""
-        return self._place or self._config.get("group.instance.id", "a member")
+        return str(self._identity or self._config.get("group.instance.id", "a member"))
 
     @property
     def is_renewable(self) -> bool:
         """Return whether a client that the group has fenced may be followed by another of the same run."""
-        return self._place is not None
+        return self._identity is not None
 
     def new_config(self) -> dict[str, str]:
         """Return the configuration of this run's next client, which is somebody the group has never seen."""
-        if self._place is None:
+        if self._identity is None:
             return self._config
-        self._instance = f"{self._place}.{secrets.token_hex(4)}"
+        self._instance = f"{self._identity}.{secrets.token_hex(4)}"
         self._own.add(self._instance)
         return self._config | {"group.instance.id": self._instance}
 
     def admission(self, client: int, topics: Sequence[str], join: Callable[[], None]) -> Iterator[bool]:
-        """Let this run's client join, and take out who else holds its place; yields False until all that is done.
+        """Let this run's client join, and take out who else has its identity; yields False until all that is done.
 
         The steps are to be taken between polls, as the group may wait for this very client. Who is taken out leaves
         only when the group knows the newcomer: of one that was empty for a moment brokers wait for more members
-        (``group.initial.rebalance.delay.ms``). Topics are what to take places for, and some of them exist.
+        (``group.initial.rebalance.delay.ms``). Some of the topics exist.
         A broker that does not let its groups be described leaves no choice but to join. Raises ``KafkaError`` where a
         run that followed this one is there already.
         """
@@ -101,14 +129,14 @@ class Membership:
             yield False
 
     def look_for_successor(self, client: int) -> None:
-        """Raise ``KafkaError`` where another run of the task holds the place, as after a session that was lost it may.
+        """Raise ``KafkaError`` where another run of the task is a member, as after a session that was lost it may.
 
         Whoever was taken out joins again on its own: librdkafka takes it for the end of a session.
         """
         self._give_way(self._known_holders(client) or set())
 
     def _give_way(self, holders: set[str]) -> None:
-        if not holders <= self._own:
+        if any(self._identity is not None and self._identity.has(each) for each in holders - self._own):
             raise KafkaError(ERR_FENCED)
 
     def leave(self, client: int) -> bool:
@@ -117,7 +145,7 @@ class Membership:
         A static member of librdkafka leaves when it unsubscribes, and no more once it is being closed. With the new
         protocol it never does, and who is just joining does not know yet as whom.
         """
-        if self._place is None:
+        if self._identity is None:
             return True
         is_member = _member_id(client) and not library().fatal_error(client, None, 0)
         return bool(self._is_classic and is_member) and _within(LEAVE_SECONDS, _leave(client))
@@ -133,17 +161,17 @@ class Membership:
             log.info("%s: what is left in the group ends with its session: %s", self, error)
 
     def _holders(self, client: int) -> set[str]:
-        if self._place is None:
+        if self._identity is None:
             return set()
         members = _static_members(client, self._config["group.id"])
-        return {each for each in members if each.startswith(f"{self._place}.")}
+        return {each for each in members if self._identity.answers_for(each)}
 
     def _known_holders(self, client: int) -> set[str] | None:
-        """Return who holds the place, as far as this client may know; ``None`` where the broker did not answer."""
+        """Return who has the identity, as far as this client may know; ``None`` where the broker did not answer."""
         try:
             return self._holders(client)
         except KafkaError as error:
-            log.debug("%s: who holds this place is not known: %s", self, error)
+            log.debug("%s: who else is a member is not known: %s", self, error)
             return None if error.is_passing else set()
 
     @contextmanager

@@ -8,7 +8,7 @@ import confluent_kafka
 import confluent_kafka.admin
 import pytest
 
-from hearth.runtime.client import admin_config, consumer_config, group_place, producer_config
+from hearth.runtime.client import admin_config, consumer_config, group_name, producer_config
 
 WORKER = {
     "bootstrap.servers": "127.0.0.1:1",
@@ -92,20 +92,16 @@ def test_sink_consumer_is_in_connects_group_and_is_real() -> None:
     confluent_kafka.Consumer({**result.config, "log_level": "0"}).close()
 
 
-def _place(connector: str = "files", task: int = 0, host: str = "machine:/offsets") -> str:
-    return group_place(host, connector, task)
+def test_members_are_known_by_host_and_connector() -> None:
+    """Two hosts with the same connector share its partitions, and its next runs find what its last ones left."""
+    assert group_name("machine:/offsets", "files") == "connect-files-5a6199f89c3c"
+    assert group_name("other:/offsets", "files") != group_name("machine:/offsets", "files")
+    assert group_name("machine:/offsets", "a b") != group_name("machine:/offsets", "a/b")
 
 
-def test_a_place_in_a_group_is_known_by_host_connector_and_task() -> None:
-    """Two hosts with the same connector share its partitions, and a task's next run finds what its last one left."""
-    assert _place(task=1) == "connect-files-1-5a6199f89c3c"
-    assert len({_place(), _place(host="other:/offsets"), _place("lines"), _place(task=1)}) == 4
-    assert _place("a b") != _place("a/b")
-
-
-def test_a_places_name_keeps_to_kafkas_rules_for_members() -> None:
-    """Whatever the connector is called, and with a token behind it."""
-    name = _place("Dünne \ud800" + "x" * 300, 12)
+def test_what_members_are_known_by_keeps_to_kafkas_rules() -> None:
+    """Whatever the connector is called, and with a task and a token behind it."""
+    name = group_name("machine:/offsets", "Dünne \ud800" + "x" * 300)
     assert re.fullmatch(r"[A-Za-z0-9._-]{1,230}", name)
 
 

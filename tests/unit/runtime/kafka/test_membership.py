@@ -14,6 +14,7 @@ from hearth.broker.port import random_free
 from hearth.runtime.kafka import membership
 from hearth.runtime.kafka.consumer import Consumer
 from hearth.runtime.kafka.library import KafkaError, library
+from hearth.runtime.kafka.membership import Identity
 from hearth_api import TopicPartition
 from tests.peer.topic import Record, Topics
 from tests.unit.runtime.kafka.conftest import WAIT
@@ -32,7 +33,7 @@ both_protocols = pytest.mark.parametrize("protocol", ["classic", "consumer"])
 class Run:
     """One run of a task: a consumer that notes which topics it has partitions of."""
 
-    def __init__(self, servers: str, group: str, protocol: str, place: str) -> None:
+    def __init__(self, servers: str, group: str, protocol: str, identity: Identity) -> None:
         session = {"session.timeout.ms": LONG_SESSION, "heartbeat.interval.ms": "100"} if protocol == "classic" else {}
         settings = {
             "bootstrap.servers": servers,
@@ -44,7 +45,7 @@ class Run:
         }
         self.partitions: set[TopicPartition] = set()
         self.values: list[bytes | None] = []
-        self.consumer = Consumer(settings, place)
+        self.consumer = Consumer(settings, identity)
         self.consumer.listen(self)
 
     def join(self, *topics: str) -> Run:
@@ -106,8 +107,8 @@ def new_run(broker: KafkaBroker) -> Iterator[NewRun]:
     group = f"members-{next(_numbers)}"
     runs: list[Run] = []
 
-    def new(protocol: str, place: str = "task-0") -> Run:
-        runs.append(Run(broker.bootstrap_servers, group, protocol, place))
+    def new(protocol: str, task: int = 0, tasks: int = 2) -> Run:
+        runs.append(Run(broker.bootstrap_servers, group, protocol, Identity("host", task, tasks)))
         return runs[-1]
 
     yield new
@@ -131,8 +132,8 @@ def test_a_successor_does_not_find_its_group_empty(patient_broker: KafkaBroker, 
     topics.create(group, TASKS)
 
     def start() -> list[Run]:
-        places = [f"task-{number}" for number in range(TASKS)]
-        return [Run(patient_broker.bootstrap_servers, group, "classic", place).join(group) for place in places]
+        identities = [Identity("host", number, TASKS) for number in range(TASKS)]
+        return [Run(patient_broker.bootstrap_servers, group, "classic", each).join(group) for each in identities]
 
     runs = start()
     assert until(lambda: all(len(run.partitions) == 1 for run in runs), *runs, seconds=3 * PATIENCE)
@@ -156,7 +157,7 @@ def names(topics: Topics) -> list[str]:
 @both_protocols
 def test_a_closed_run_is_no_member_any_more(new_run: NewRun, names: list[str], protocol: str) -> None:
     """What it read goes to the others at once, and not when its session would have ended."""
-    first, second = new_run(protocol).join(names[0]), new_run(protocol, "task-1").join(names[0])
+    first, second = new_run(protocol).join(names[0]), new_run(protocol, 1).join(names[0])
     assert until(lambda: len(first.partitions) == len(second.partitions) == 1, first, second)
     second.consumer.close()
     assert until(lambda: len(first.partitions) == 2, first)
@@ -175,11 +176,11 @@ def test_the_successor_of_a_killed_run_reads_what_it_subscribes_to(
 
 
 @both_protocols
-def test_a_run_that_is_replaced_leaves_its_place_to_its_successor(
+def test_a_run_that_is_replaced_is_taken_out_by_its_successor(
     new_run: NewRun, names: list[str], protocol: str
 ) -> None:
     """Others are given nothing of it meanwhile; who follows reads what it subscribes to, as after a kill."""
-    other, replaced = new_run(protocol, "task-1").join(names[0]), new_run(protocol).join(names[0])
+    other, replaced = new_run(protocol, 1).join(names[0]), new_run(protocol).join(names[0])
     assert until(lambda: len(other.partitions) == len(replaced.partitions) == 1, other, replaced)
     replaced.consumer.close(hands_over=True)
     assert replaced.partitions == set()
@@ -191,15 +192,38 @@ def test_a_run_that_is_replaced_leaves_its_place_to_its_successor(
 
 
 @both_protocols
+def test_the_first_task_takes_out_those_that_are_no_more(new_run: NewRun, names: list[str], protocol: str) -> None:
+    """Nobody else follows them: their partitions would wait for the end of their sessions."""
+    runs = [new_run(protocol, number).join(names[0]) for number in range(2)]
+    assert until(lambda: all(len(run.partitions) == 1 for run in runs), *runs)
+    runs[0].consumer.close(hands_over=True)
+    runs[1].die()
+    successor = new_run(protocol, 0, 1).join(names[0])
+    assert until(lambda: len(successor.partitions) == 2, successor)
+
+
+def test_an_identity_is_known_whatever_numbers_look_like() -> None:
+    """Ten begins with one; and another connector's name may go on where this one's ends."""
+    identity = Identity("connect-a", 1, 2)
+    assert identity.answers_for("connect-a.1.token")
+    assert not any(
+        map(identity.answers_for, ["connect-a.10.token", "connect-a.0.token", "connect-a.2.token", "other"])
+    )
+    first = Identity("connect-a", 0, 2)
+    assert all(map(first.answers_for, ["connect-a.0.token", "connect-a.2.token", "connect-a.10.token"]))
+    assert not any(map(first.answers_for, ["connect-a.1.token", "connect-ab.2.token", "connect-a.x.token", "mine"]))
+
+
+@both_protocols
 def test_killed_runs_of_several_tasks_have_successors_at_once(
     new_run: NewRun, names: list[str], protocol: str
 ) -> None:
     """Each takes its own predecessor out; a rebalance that waits for another's predecessor ends when that has gone."""
-    killed = [new_run(protocol, f"task-{number}").join(names[0]) for number in range(2)]
+    killed = [new_run(protocol, number).join(names[0]) for number in range(2)]
     assert until(lambda: all(len(run.partitions) == 1 for run in killed), *killed)
     for run in killed:
         run.die()
-    runs = [new_run(protocol, f"task-{number}").join(names[0]) for number in range(2)]
+    runs = [new_run(protocol, number).join(names[0]) for number in range(2)]
     assert until(lambda: all(len(run.partitions) == 1 for run in runs), *runs)
 
 
@@ -207,7 +231,7 @@ def test_a_run_that_is_closed_while_it_joins_is_no_member_either(new_run: NewRun
     """It does not know yet as whom it joins: the rebalance waits for somebody who is busy."""
     busy = new_run("classic").join(names[0])
     assert until(lambda: len(busy.partitions) == 2, busy)
-    joining = new_run("classic", "task-1").join(names[0])
+    joining = new_run("classic", 1).join(names[0])
     until(lambda: False, joining, seconds=0.5)
     closing = threading.Thread(target=joining.consumer.close)
     closing.start()
@@ -245,9 +269,9 @@ def test_the_end_of_a_replaced_run_leaves_its_successor_alone(
     assert len(successor.partitions) == 2
 
 
-def test_without_an_answer_the_place_is_not_free() -> None:
+def test_without_an_answer_nobody_joins() -> None:
     """The caller serves its inbox and asks again: whether it may join is not guessed."""
-    lonely = Run("127.0.0.1:1", "nobody", "classic", "task-0").join("any")
+    lonely = Run("127.0.0.1:1", "nobody", "classic", Identity("host", 0)).join("any")
     for _ in range(2):
         lonely.poll()
     assert not lonely.consumer._is_subscribed
@@ -267,6 +291,6 @@ def test_a_group_that_may_not_be_described_is_joined(
 
     monkeypatch.setattr(membership, "_static_members", refuse)
     joined: list[bool] = []
-    member = membership.Membership({"group.id": "group"}, "task-0")
+    member = membership.Membership({"group.id": "group"}, Identity("host", 0))
     assert next(member.admission(0, ["any"], lambda: joined.append(True)), True) is is_free
     assert bool(joined) is is_free
