@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import pytest
 
 from hearth.broker import KafkaBroker
-from hearth.broker.port import random_free
 from tests.profile import load_profile
+from tests.reservation import reserve_port
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell lets programs in its background ignore Ctrl-C, and the programs that tests start would inherit that.
@@ -41,5 +41,5 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 @pytest.fixture(scope="session")
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaBroker]:
     """Provide one real broker for all tests of this process; a test that kills it starts its own instead."""
-    with KafkaBroker(tmp_path_factory.mktemp("broker"), random_free(), retention_bytes=256 << 20) as running:
+    with KafkaBroker(tmp_path_factory.mktemp("broker"), reserve_port(), retention_bytes=256 << 20) as running:
         yield running

@@ -12,13 +12,13 @@ from pathlib import Path
 import click
 
 from hearth.broker import KafkaBroker
-from hearth.broker.port import random_free
 from tests.bench import latency, plugin_list, recovery, startup, throughput
 from tests.bench.bench import SIDES, Bench
 from tests.bench.report import table
 from tests.bench.result import Result
 from tests.peer.java_connect import PERFORMANCE_OPTIONS
 from tests.peer.topic import Topics
+from tests.reservation import reserve_port
 
 CASES: dict[str, Callable[[Bench], Result]] = {
     **{case.case: partial(throughput.measure, case) for case in throughput.CASES},
@@ -45,7 +45,7 @@ def main(cases: tuple[str, ...], pairs: int, records: int, only: str | None, as_
         # Kafka's own settings for its server: this machine's broker is not what is measured, and both sides get it.
         options = ("-Xms512m", *PERFORMANCE_OPTIONS)
         broker = KafkaBroker(
-            Path(folder, "broker"), random_free(), heap="1g", retention_bytes=8 << 30, jvm_options=options
+            Path(folder, "broker"), reserve_port(), heap="1g", retention_bytes=8 << 30, jvm_options=options
         )
         with broker:
             bench = Bench(

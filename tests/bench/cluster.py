@@ -9,11 +9,12 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from hearth.broker.port import LOOPBACK, random_free
+from hearth.broker.port import LOOPBACK
 from hearth.foundation.child import start_child, stop_child
 from hearth.spark.address import silence_of
 from tests.bench.meter import descendants
 from tests.peer.rest import eventually
+from tests.reservation import reserve_port
 
 _EXECUTOR = "CoarseGrainedExecutorBackend"
 _SLOTS = 8
@@ -28,7 +29,7 @@ class SparkCluster:
         self._workers = workers
         self._host = host
         self._through = list(through)
-        self._port = random_free()
+        self._port = reserve_port()
         self._processes: list[subprocess.Popen[bytes]] = []
 
     @property
@@ -51,10 +52,10 @@ class SparkCluster:
         self._folder.mkdir(parents=True)
         deploy = "org.apache.spark.deploy."
         self._start(f"{deploy}master.Master", "--host", self._host, "--port", str(self._port),
-                    "--webui-port", str(random_free()))  # fmt: skip
+                    "--webui-port", str(reserve_port()))  # fmt: skip
         assert eventually(lambda: silence_of(self.url) is None, 60), "the Spark master did not start"
         for number in range(self._workers):
-            self._start(f"{deploy}worker.Worker", "--host", self._host, "--webui-port", str(random_free()),
+            self._start(f"{deploy}worker.Worker", "--host", self._host, "--webui-port", str(reserve_port()),
                         "--cores", str(_SLOTS), "--memory", "1g", "--work-dir", str(self._folder / f"work-{number}"),
                         self.url)  # fmt: skip
         return self

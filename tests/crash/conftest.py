@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from hearth.broker import KafkaBroker
-from hearth.broker.port import random_free
 from tests.crash.pipeline import Pipeline
 from tests.peer.topic import Topics
+from tests.reservation import reserve_port
 
 
 @pytest.fixture(scope="session")
@@ -25,7 +25,7 @@ def topics(broker: KafkaBroker) -> Topics:
 @pytest.fixture
 def own_broker(tmp_path: Path) -> Iterator[KafkaBroker]:
     """Provide a broker that may be killed."""
-    with KafkaBroker(tmp_path / "broker", random_free(), retention_bytes=256 << 20) as running:
+    with KafkaBroker(tmp_path / "broker", reserve_port(), retention_bytes=256 << 20) as running:
         yield running
 
 

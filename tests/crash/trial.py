@@ -17,7 +17,6 @@ from typing import Any
 from confluent_kafka import KafkaException
 
 from hearth.broker import KafkaBroker
-from hearth.broker.port import random_free
 from hearth.storage.file import FileOffsetStore
 from tests.crash.act import Act, faults, kills, operator_acts
 from tests.crash.actor import Fate, Journal, Killer, Operator, Watchman, carry_out, repeat
@@ -27,6 +26,7 @@ from tests.crash.verdict import SinkJudge, SourceJudge, Verdict
 from tests.peer.rest import eventually
 from tests.peer.topic import Topics
 from tests.peer.worker import Worker
+from tests.reservation import reserve_port
 
 STRING = "org.apache.kafka.connect.storage.StringConverter"
 PARTITIONS = 3
@@ -299,7 +299,7 @@ class Trial:
 
 def run_trial(plan: Plan, folder: Path, make: MakeWorker) -> Outcome:
     """Run a trial with a broker of its own."""
-    with KafkaBroker(folder / "broker", random_free(), retention_bytes=256 << 20, settings=_NEVER_FENCED) as broker:
+    with KafkaBroker(folder / "broker", reserve_port(), retention_bytes=256 << 20, settings=_NEVER_FENCED) as broker:
         return Trial(plan, folder / "side", broker, make).run()
 
 

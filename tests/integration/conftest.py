@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from hearth.broker import KafkaBroker
-from hearth.broker.port import random_free
 from tests.bundles.build import plugin_path
 from tests.crash.process import await_end, tree
 from tests.peer.hearth_connect import HearthConnect, file_bundle
 from tests.peer.rest import eventually
 from tests.peer.topic import Topics
+from tests.reservation import reserve_port
 
 STRING = "org.apache.kafka.connect.storage.StringConverter"
 SAMPLES = ("greeting_source", "greeting_transform", "misbehaving", "recorder")
@@ -33,7 +33,7 @@ class Host(HearthConnect):
     """A host with the sample bundles and text converters, whose tasks commit often."""
 
     def __init__(self, folder: Path, bootstrap_servers: str) -> None:
-        self.spark_page = f"http://127.0.0.1:{(spark_port := random_free())}"
+        self.spark_page = f"http://127.0.0.1:{(spark_port := reserve_port())}"
         settings = {
             "plugin.path": f"{file_bundle()},{plugin_path(*SAMPLES)}",
             "key.converter": STRING,

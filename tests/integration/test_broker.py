@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -13,10 +14,11 @@ import pytest
 
 from hearth.broker import KafkaBroker
 from hearth.broker.error import BrokerUnavailable, PortTaken
-from hearth.broker.port import random_free
+from hearth.broker.port import LOOPBACK, next_free
 from hearth_api.errors import ConflictError
 from tests.peer.rest import eventually
 from tests.peer.topic import Record, Topics
+from tests.reservation import reserve_port
 
 pytestmark = pytest.mark.slow
 _ROOT = Path(__file__).resolve().parent.parent.parent
@@ -32,7 +34,7 @@ sys.stdin.read()
 @pytest.fixture
 def own_broker(tmp_path: Path) -> Iterator[KafkaBroker]:
     """Provide a broker that a test may mistreat."""
-    broker = KafkaBroker(tmp_path / "broker", random_free())
+    broker = KafkaBroker(tmp_path / "broker", reserve_port())
     try:
         yield broker.start()
     finally:
@@ -72,17 +74,29 @@ def test_explicit_port_that_is_taken_is_an_error(own_broker: KafkaBroker, tmp_pa
         KafkaBroker(tmp_path / "other", own_broker.port).start()
 
 
+def test_controller_port_that_somebody_took_meanwhile_is_chosen_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody named it, and it was free when it was chosen; the port that was named stays."""
+    with socket.create_server((LOOPBACK, 0)) as somebody:
+        taken = iter([somebody.getsockname()[1]])
+        monkeypatch.setattr("hearth.broker.broker.next_free", lambda port: next(taken, None) or next_free(port))
+        with KafkaBroker(tmp_path / "broker", port := reserve_port()) as broker:
+            assert broker.port == port
+            assert broker.is_running
+
+
 def test_directory_of_a_running_broker_is_refused(own_broker: KafkaBroker, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two brokers never write to one directory."""
     monkeypatch.setattr("hearth.broker.broker._LOCK_TIMEOUT", 0.2)
     with pytest.raises(ConflictError, match=f"another broker uses {own_broker.folder}"):
-        KafkaBroker(own_broker.folder, random_free()).start()
+        KafkaBroker(own_broker.folder, reserve_port()).start()
     assert own_broker.is_running
 
 
 def test_broken_settings_show_the_brokers_last_words(tmp_path: Path) -> None:
     """A broker that ends at once is an error with its own words, and nothing is left running."""
-    broker = KafkaBroker(tmp_path / "broker", random_free(), settings={"num.io.threads": "many"})
+    broker = KafkaBroker(tmp_path / "broker", reserve_port(), settings={"num.io.threads": "many"})
     with pytest.raises(BrokerUnavailable, match=r"num\.io\.threads"):
         broker.start()
     assert not broker.is_running
@@ -90,7 +104,7 @@ def test_broken_settings_show_the_brokers_last_words(tmp_path: Path) -> None:
 
 def test_broker_dies_with_its_owner(tmp_path: Path) -> None:
     """When the process that started the broker is killed, the broker ends as well."""
-    command = [sys.executable, "-c", _OWNER, str(tmp_path / "broker"), str(random_free())]
+    command = [sys.executable, "-c", _OWNER, str(tmp_path / "broker"), str(reserve_port())]
     environment = {**os.environ, "PYTHONPATH": str(_ROOT / "host")}
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment) as owner:
         assert owner.stdout is not None

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from hearth.broker.port import random_free
 from hearth.foundation.directory import cache_directory
 from tests.peer.topic import Topics
+from tests.reservation import reserve_port
 
 pytestmark = pytest.mark.slow
 _ROOT = Path(__file__).resolve().parent.parent.parent
@@ -39,7 +39,7 @@ def _read_until(process: subprocess.Popen[str], word: str) -> Sequence[str]:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_broker_serves_until_it_is_told_to_end(tmp_path: Path, number: signal.Signals) -> None:
     """The command says what to do next, serves clients, and ends with code 0 on Ctrl-C and on SIGTERM."""
-    port = random_free()
+    port = reserve_port()
     with _command("--port", str(port), "--data-dir", str(tmp_path)) as process:
         said = _read_until(process, "Ctrl-C")
         assert f"bootstrap.servers=127.0.0.1:{port}" in "".join(said)
@@ -52,7 +52,7 @@ def test_broker_serves_until_it_is_told_to_end(tmp_path: Path, number: signal.Si
 def test_data_goes_below_hearth_home(tmp_path: Path) -> None:
     """Without --data-dir the data is where HEARTH_HOME points; jars are looked for there too, so they are linked."""
     (tmp_path / "jars").symlink_to(cache_directory("jars"))
-    with _command("--port", str(random_free()), HEARTH_HOME=str(tmp_path)) as process:
+    with _command("--port", str(reserve_port()), HEARTH_HOME=str(tmp_path)) as process:
         _read_until(process, "Ctrl-C")
         assert (tmp_path / "broker" / "server.properties").is_file()
         process.terminate()

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from hearth.broker import KafkaBroker
-from hearth.broker.port import random_free
 from hearth.runtime.client import consumer_config
 from hearth.runtime.kafka.consumer import CommitAnswer, Consumer
 from hearth.runtime.kafka.membership import Identity
@@ -19,6 +18,7 @@ from hearth_api import TopicPartition
 from tests.crash.pipeline import pass_time
 from tests.peer.rest import eventually
 from tests.peer.topic import Record, Topics
+from tests.reservation import reserve_port
 
 ROUNDS = 8
 
@@ -46,7 +46,7 @@ def test_a_consumer_closes_whatever_its_group_is_about_to_give_it(topics: Topics
 @pytest.fixture
 def frozen(tmp_path: Path) -> Iterator[KafkaBroker]:
     """Provide a broker that a test may freeze."""
-    with KafkaBroker(tmp_path / "broker", random_free(), retention_bytes=64 << 20) as running:
+    with KafkaBroker(tmp_path / "broker", reserve_port(), retention_bytes=64 << 20) as running:
         yield running
 
 

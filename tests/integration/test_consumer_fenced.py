@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from hearth.broker import KafkaBroker
-from hearth.broker.port import random_free
 from hearth.runtime.client import consumer_config
 from hearth.runtime.kafka.consumer import Consumer
 from hearth.runtime.kafka.membership import Identity
 from hearth_api import TopicPartition
 from tests.peer.topic import Record, Topics
+from tests.reservation import reserve_port
 
 HERE = TopicPartition("fenced", 0)
 SESSION = 6.0
@@ -25,7 +25,7 @@ ROUNDS = 4
 @pytest.fixture
 def broker_of_its_own(tmp_path: Path) -> Iterator[KafkaBroker]:
     """Provide a broker that a test may kill."""
-    with KafkaBroker(tmp_path / "broker", random_free(), retention_bytes=64 << 20) as running:
+    with KafkaBroker(tmp_path / "broker", reserve_port(), retention_bytes=64 << 20) as running:
         yield running
 
 

@@ -13,8 +13,8 @@ import confluent_kafka
 import pytest
 
 from hearth.broker import KafkaBroker
-from hearth.broker.port import random_free
 from hearth.cli.local import LocalHost
+from tests.reservation import reserve_port
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -61,7 +61,7 @@ def test_readme_connector_counts_and_goes_on_after_a_restart(
 
 @contextmanager
 def _host(folder: Path, settings: dict[str, str]) -> Iterator[LocalHost]:
-    host = LocalHost(folder, random_free(), settings)
+    host = LocalHost(folder, reserve_port(), settings)
     try:
         host.start()
         yield host

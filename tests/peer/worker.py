@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from urllib.parse import quote
 
-from hearth.broker.port import random_free
 from hearth.foundation.properties import render
 from tests.peer.rest import RestClient, eventually
+from tests.reservation import reserve_port
 
 _START_TIMEOUT = 90.0
 
@@ -28,7 +28,7 @@ class Worker(ABC):
     ) -> None:
         """Describe a worker with Kafka's own sample settings, changed and extended by `settings`."""
         self.folder = folder
-        self.port = random_free()
+        self.port = reserve_port()
         self.rest = RestClient(self.port)
         self._connectors = connectors
         self._settings = {

@@ -146,18 +146,14 @@ class KafkaBroker:
             time.sleep(_POLL)
 
     def _start_on_a_free_port(self, java: Path, class_path: Sequence[Path]) -> None:
-        """Start the process; when somebody else took a freely chosen port meanwhile, choose again."""
+        """Start the process; when somebody else took one of its ports meanwhile, choose again what may be chosen."""
         for attempt in range(1, _ATTEMPTS + 1):
             self._choose_ports()
             self._format(java, class_path)
             self._process = JavaProcess(self._program(java, class_path, "broker", "kafka.Kafka", []))
             if self._serves():
                 return
-            if (
-                self._port_is_fixed
-                or attempt == _ATTEMPTS
-                or "already in use" not in self._process.last_words()
-            ):
+            if attempt == _ATTEMPTS or self._process.is_running or self._has_its_ports():
                 raise self._failure()
 
     def _choose_ports(self) -> None:
@@ -171,6 +167,10 @@ class KafkaBroker:
                 self._report(f"port {DEFAULT_PORT} is taken, so Kafka listens on {self.port}")
         if not self._controller_port or not is_free(self._controller_port):
             self._controller_port = next_free(self.port + 1)
+
+    def _has_its_ports(self) -> bool:
+        """Return whether nobody else listens on the ports of a broker that has ended."""
+        return is_free(self.port) and is_free(self._controller_port)
 
     def _format(self, java: Path, class_path: Sequence[Path]) -> None:
         """Write the configuration, and prepare the data directory if it is new."""

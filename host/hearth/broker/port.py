@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import random
 import socket
 
 LOOPBACK = "127.0.0.1"
-# Below the range from which the kernel takes ports for outgoing connections.
-_TEST_PORTS = range(20000, 30000)
 
 
 def is_free(port: int) -> bool:
@@ -28,8 +25,3 @@ def next_free(port: int) -> int:
         if is_free(candidate):
             return candidate
     raise OSError(f"no free port from {port} upwards")
-
-
-def random_free() -> int:
-    """Return a free port that a program started at the same moment is unlikely to be given as well."""
-    return next_free(random.choice(_TEST_PORTS))

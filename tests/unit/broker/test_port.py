@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 
-from hearth.broker.port import LOOPBACK, is_free, next_free, random_free
+from hearth.broker.port import LOOPBACK, is_free, next_free
 
 
 def test_port_with_a_listener_is_not_free() -> None:
@@ -20,8 +20,3 @@ def test_listener_on_all_interfaces_takes_the_port_as_well() -> None:
     """A server bound to 0.0.0.0 serves the loopback interface too."""
     with socket.create_server(("", 0)) as server:
         assert not is_free(server.getsockname()[1])
-
-
-def test_random_port_is_free_and_never_one_of_an_outgoing_connection() -> None:
-    """Ports for tests lie below the range that the kernel hands out."""
-    assert 20000 <= random_free() < 32768

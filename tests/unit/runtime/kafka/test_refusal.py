@@ -11,13 +11,13 @@ import pyarrow as pa
 import pytest
 
 from hearth.broker import KafkaBroker
-from hearth.broker.port import random_free
 from hearth.runtime.config.topic import topic_groups
 from hearth.runtime.kafka.consumer import Consumer
 from hearth.runtime.kafka.library import ERR_AUTHENTICATION, KafkaError
 from hearth.runtime.kafka.producer import Outgoing, Producer
 from hearth.runtime.topic import TopicAdmin, TopicCreation
 from hearth_api import ConnectError
+from tests.reservation import reserve_port
 from tests.unit.runtime.kafka.conftest import WAIT
 
 _JAAS = "org.apache.kafka.common.security.plain.PlainLoginModule required user_hearth='right';"
@@ -27,7 +27,7 @@ ROWS = Outgoing("t", pa.array([b"a"], pa.binary()))
 @pytest.fixture(scope="module")
 def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[KafkaBroker, dict[str, str]]]:
     """Provide a broker with a listener that asks for a password, and the settings of a client that knows it."""
-    plain, controller, port = random_free(), random_free(), random_free()
+    plain, controller, port = reserve_port(), reserve_port(), reserve_port()
     listeners = f"PLAINTEXT://127.0.0.1:{plain},CONTROLLER://127.0.0.1:{controller},GUARDED://127.0.0.1:{port}"
     settings = {
         "listeners": listeners,
