@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Iterator
 
@@ -10,6 +11,7 @@ import pytest
 from hearth.broker import KafkaBroker
 from tests.profile import load_profile
 from tests.reservation import reserve_port
+from tests.side_by_side import available_memory, rank, worker_count
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell lets programs in its background ignore Ctrl-C, and the programs that tests start would inherit that.
@@ -27,7 +29,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out long tests unless they are asked for; a search that is asked for has no deadline."""
+    """Leave out long tests unless they are asked for; a search that is asked for has no deadline.
+
+    Beside each other the tests that take long begin first; one after the other they stay as they are.
+    """
+    if hasattr(config, "workerinput"):
+        items.sort(key=lambda item: rank(item.nodeid))
     if config.getoption("long"):
         for item in items:
             item.add_marker(pytest.mark.timeout(0))
@@ -36,6 +43,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in left_out]
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """Say how many processes ``-n auto`` means."""
+    return worker_count(len(os.sched_getaffinity(0)), available_memory())
 
 
 @pytest.fixture(scope="session")

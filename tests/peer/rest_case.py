@@ -20,7 +20,8 @@ class Step:
     """One request, and how much of its answer has to be equal.
 
     With `state` the request is sent once all tasks of connector `of` are in that state, and there is at least
-    one; "NONE" waits until it has no task. Where the text of the answer comes from Java itself (a class list, a
+    one; "NONE" waits until it has no task. The connector itself, whose state Java stores at another moment, has to
+    be through with what it was told as well. Where the text of the answer comes from Java itself (a class list, a
     parser's message), `same` is "status".
     """
 
@@ -52,12 +53,19 @@ def play(case: RestCase, worker: Worker) -> list[dict[str, Any]]:
 
 def _play(step: Step, worker: Worker) -> dict[str, Any]:
     if step.state:
-        wanted = set() if step.state == "NONE" else {step.state}
-        reached = eventually(lambda: set(worker.rest.states(step.of)[1:]) == wanted, _DEADLINE)
+        reached = eventually(lambda: _is_reached(step.state, worker.rest.states(step.of)), _DEADLINE)
         assert reached, f"{worker.side}: not {step.state}: {worker.rest.status(step.of)}\n{worker.last_words()}"
     answer = worker.rest.call(step.method, step.path, step.body, step.content_type)
     request = {"request": f"{step.method} {step.path}", "status": answer.status}
     return request if step.same == "status" else {**request, **_comparable(answer)}
+
+
+def _is_reached(state: str | None, states: list[str]) -> bool:
+    """Return whether a connector, whose state comes first, and its tasks are where a step waits for them."""
+    connector, tasks = states[:1], set(states[1:])
+    if state == "NONE":
+        return connector != ["RUNNING"] and not tasks
+    return tasks == {state} and connector == ["PAUSED" if state == "PAUSED" else "RUNNING"]
 
 
 def _comparable(answer: Answer) -> dict[str, Any]:

@@ -1,0 +1,31 @@
+"""Tests beside each other: in how many processes, and which of them begin first.
+
+The tests of a file stay in one process, with the fixtures they share; every process has a broker of its own.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+LONGEST_FIRST = ("tests/peer/", "tests/crash/", "tests/integration/", "tests/unit/runtime/")
+"""Where tests take longest. How long the last one keeps the others waiting decides how well all share the work."""
+
+_GIBIBYTES_OF_A_WORKER = 2.5  # a broker, a host with its Spark, Java's Connect beside it
+
+
+def rank(test: str) -> int:
+    """Return the place of a test's folder among those that begin first; what is not among them comes behind."""
+    return next((number for number, place in enumerate(LONGEST_FIRST) if test.startswith(place)), len(LONGEST_FIRST))
+
+
+def worker_count(cores: int, memory: float) -> int:
+    """Return how many processes a machine carries, two at least: half of their time they wait for others."""
+    return max(2, min(cores, int(memory / _GIBIBYTES_OF_A_WORKER)))
+
+
+def available_memory(told: Path = Path("/proc/meminfo")) -> float:
+    """Return how many GiB the kernel says may be used without swapping."""
+    found = re.search(r"MemAvailable: *(\d+) kB", told.read_text())
+    assert found is not None
+    return int(found[1]) / (1 << 20)

@@ -1,0 +1,36 @@
+"""Tests beside each other: as many as the machine carries, the longest first."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.side_by_side import LONGEST_FIRST, available_memory, rank, worker_count
+
+_ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.mark.parametrize("place", LONGEST_FIRST)
+def test_every_place_that_begins_first_has_tests(place: str) -> None:
+    """A folder that was renamed would begin last without a word."""
+    assert list((_ROOT / place).glob("**/test_*.py"))
+
+
+def test_what_takes_long_begins_first() -> None:
+    """All else comes behind, in the order in which it was found."""
+    tests = ["plugins/a.py::a", "tests/unit/cli/b.py::b", "tests/crash/c.py::c[1]", "tests/peer/d.py::d"]
+    assert sorted(tests, key=rank) == [*reversed(tests[2:]), *tests[:2]]
+
+
+@pytest.mark.parametrize(("cores", "memory", "count"), [(1, 1.0, 2), (2, 7.0, 2), (4, 7.9, 3), (4, 20.0, 4)])
+def test_workers_follow_cores_and_memory(cores: int, memory: float, count: int) -> None:
+    """Two there are in any case."""
+    assert worker_count(cores, memory) == count
+
+
+def test_memory_is_what_the_kernel_says(tmp_path: Path) -> None:
+    """Not what the machine has, but what others leave of it."""
+    told = tmp_path / "meminfo"
+    told.write_text("MemTotal:       24684312 kB\nMemFree:         1024 kB\nMemAvailable:    2621440 kB\n")
+    assert available_memory(told) == 2.5

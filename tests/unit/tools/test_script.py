@@ -1,0 +1,43 @@
+"""The entry scripts: sound shell, and what developers, continuous integration and users say reaches pytest."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+_ROOT = Path(__file__).parents[3]
+_PROGRAMS = ("ruff", "mypy", "lint-imports", "pytest")
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """Provide a checkout whose programs write down how they were called."""
+    for script in ("tools/test", ".ci/run"):
+        (tmp_path / script).parent.mkdir()
+        shutil.copy(_ROOT / script, tmp_path / script)
+    (tmp_path / "tools" / "setup").touch()
+    programs = tmp_path / ".venv" / "bin"
+    programs.mkdir(parents=True)
+    for name in _PROGRAMS:
+        (programs / name).write_text(f'#!/bin/sh\necho {name} "$@" >> "{tmp_path}/calls"\n')
+        (programs / name).chmod(0o755)
+    return tmp_path
+
+
+@pytest.mark.parametrize("script", ["tools/quickstart", "tools/test", ".ci/run"])
+def test_script_is_sound_shell(script: str) -> None:
+    """It parses."""
+    subprocess.run(["sh", "-n", str(_ROOT / script)], check=True)
+
+
+@pytest.mark.parametrize("script", ["tools/test", ".ci/run"])
+def test_everything_is_checked_and_arguments_have_the_last_word(checkout: Path, script: str) -> None:
+    """The tests run side by side unless somebody says otherwise: of two `-n` pytest obeys the second."""
+    subprocess.run([checkout / script, "-n0", "-k", "a or b"], check=True, capture_output=True)
+    calls = (checkout / "calls").read_text().splitlines()
+    assert [call.split()[0] for call in calls] == list(_PROGRAMS)
+    assert calls[-1].startswith("pytest -n auto --dist loadfile ")
+    assert calls[-1].endswith(" -n0 -k a or b")
