@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from hearth.broker.port import LOOPBACK
+from hearth.broker.process import QUICK_START
 from hearth.foundation.child import start_child, stop_child
 from hearth.spark.address import silence_of
 from tests.bench.meter import descendants
@@ -23,12 +24,23 @@ _SLOTS = 8
 class SparkCluster:
     """Starts the processes of a standalone cluster and stops them; they end with this process."""
 
-    def __init__(self, folder: Path, workers: int, host: str = LOOPBACK, through: Sequence[str] = ()) -> None:
-        """Describe a cluster at an address, whose processes are started through a command of another machine."""
+    def __init__(
+        self,
+        folder: Path,
+        workers: int,
+        host: str = LOOPBACK,
+        through: Sequence[str] = (),
+        jvm_options: Sequence[str] = QUICK_START,
+    ) -> None:
+        """Describe a cluster at an address, whose processes are started through a command of another machine.
+
+        By default its JVMs start quickly and compile little; what is measured runs as Spark starts it.
+        """
         self._folder = folder
         self._workers = workers
         self._host = host
         self._through = list(through)
+        self._options = " ".join(jvm_options)
         self._port = reserve_port()
         self._processes: list[subprocess.Popen[bytes]] = []
 
@@ -46,6 +58,7 @@ class SparkCluster:
             "spark.master": self.url,
             "spark.executor.cores": str(_SLOTS),
             "spark.executor.memory": "512m",
+            **({"spark.executor.extraJavaOptions": self._options} if self._options else {}),
         }
 
     def __enter__(self) -> SparkCluster:
@@ -97,6 +110,7 @@ class SparkCluster:
             **os.environ,
             "SPARK_HOME": str(spark_home()),
             "SPARK_DAEMON_MEMORY": "256m",
+            "SPARK_DAEMON_JAVA_OPTS": self._options,
             "SPARK_LOCAL_IP": self._host,
             "PYSPARK_PYTHON": sys.executable,
         }

@@ -59,7 +59,7 @@ def _kill_worker(bench: Bench, side: str) -> float:
 def _kill_executor(bench: Bench) -> float:
     """Return the seconds from the death of the busier of two executors to the end of the standstill."""
     pipeline = Pipeline(bench, "bench-h")
-    with SparkCluster(bench.folder / bench.fresh("spark"), workers=2) as cluster:
+    with SparkCluster(bench.folder / bench.fresh("spark"), workers=2, jvm_options=()) as cluster:
         worker = bench.worker("hearth", settings=cluster.settings())
         with running(worker):
             pipeline.create(worker)
