@@ -34,15 +34,18 @@ class Runner:
         self._topics = topics
 
     def run(self, worker: Worker, cases: Sequence[Case]) -> dict[str, Outcome]:
-        """Run cases on a running worker and leave the broker as it was."""
+        """Run cases on a worker of their own, and leave the broker as it was.
+
+        The worker is stopped with all its connectors at once: what they have in hand is delivered and committed
+        first, as when they are deleted one by one, which takes Java a quarter of a second each.
+        """
         for case in cases:
             self._prepare(case)
-        refused = {case.name: self._create(worker, case) for case in cases}
-        accepted = [case for case in cases if not refused[case.name]]
-        self._wait(worker, accepted)
-        states = {case.name: self._states(worker, case) for case in accepted}
-        for case in accepted:
-            self._delete(worker, case)
+        with worker:
+            refused = {case.name: self._create(worker, case) for case in cases}
+            accepted = [case for case in cases if not refused[case.name]]
+            self._wait(worker, accepted)
+            states = {case.name: self._states(worker, case) for case in accepted}
         outcomes = {case.name: self._outcome(case, states.get(case.name, []), refused[case.name]) for case in cases}
         self._clean(cases)
         return outcomes
@@ -101,10 +104,6 @@ class Runner:
     def _states(self, worker: Worker, case: Case) -> list[str]:
         return [state for name in _names(case) for state in worker.rest.states(name)[1:]]
 
-    def _delete(self, worker: Worker, case: Case) -> None:
-        for name in _names(case):
-            worker.delete(name)
-
     def _outcome(self, case: Case, states: Sequence[str], refused: str) -> Outcome:
         """Collect what a case left behind."""
         file = self._folder / case.name / "out.txt"
@@ -136,6 +135,5 @@ def run_side(
     """Run all cases of one side, one worker process for each worker configuration among them."""
     outcomes: dict[str, Outcome] = {}
     for name in dict.fromkeys(case.worker for case in cases):
-        with start(name, workers[name]) as worker:
-            outcomes.update(runner.run(worker, [case for case in cases if case.worker == name]))
+        outcomes.update(runner.run(start(name, workers[name]), [case for case in cases if case.worker == name]))
     return outcomes

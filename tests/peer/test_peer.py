@@ -17,6 +17,7 @@ from tests.peer.worker import Worker
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(400), pytest.mark.xdist_group("peer")]
 
+_PATIENT = {"task.shutdown.graceful.timeout.ms": "30000"}  # all tasks of a worker stop at the same moment
 # Texts that name Java's own classes and call stacks; everything else in a header has to be equal.
 _JAVA_ONLY_HEADERS = ("__connect.errors.exception.stacktrace", "__connect.errors.exception.class.name")
 
@@ -31,10 +32,10 @@ def outcomes(
     runner = Runner(folder / "files", Topics(broker.bootstrap_servers))
 
     def java(name: str, settings: Mapping[str, str]) -> Worker:
-        return JavaConnect(folder / f"java-{name}", broker.bootstrap_servers, settings)
+        return JavaConnect(folder / f"java-{name}", broker.bootstrap_servers, {**settings, **_PATIENT})
 
     def hearth(name: str, settings: Mapping[str, str]) -> Worker:
-        return HearthConnect(folder / f"hearth-{name}", broker.bootstrap_servers, settings)
+        return HearthConnect(folder / f"hearth-{name}", broker.bootstrap_servers, {**settings, **_PATIENT})
 
     expected = run_side(runner, java, cases, WORKERS)
     found = run_side(runner, hearth, cases, WORKERS)
