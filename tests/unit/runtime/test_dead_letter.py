@@ -44,7 +44,8 @@ def open_reporter(broker: KafkaBroker, topic: str) -> Iterator[Open]:
             "errors.deadletterqueue.topic.replication.factor": str(replication),
             "errors.deadletterqueue.context.headers.enable": str(context).lower(),
         }
-        servers = {"bootstrap.servers": broker.bootstrap_servers}
+        # silent, as the last client that makes topics lives on when its broker has gone
+        servers = {"bootstrap.servers": broker.bootstrap_servers, "log_level": "0"}
         settings = {key.replace("_", "."): value for key, value in producer.items()}
         opened.append(DeadLetterReporter(replace(task_spec("sink"), config=config), {**servers, **settings}, servers))
         return opened[-1]

@@ -35,7 +35,9 @@ def creating(broker: KafkaBroker) -> Open:
     def new(**keys: str) -> TopicCreation:
         default = {"default_partitions": "1", "default_replication_factor": "1"}
         props = {f"topic.creation.{key.replace('_', '.')}": value for key, value in {**default, **keys}.items()}
-        return TopicCreation(topic_groups(props), TopicAdmin({"bootstrap.servers": broker.bootstrap_servers}))
+        # silent, as the last client lives on when its broker has gone
+        servers = {"bootstrap.servers": broker.bootstrap_servers, "log_level": "0"}
+        return TopicCreation(topic_groups(props), TopicAdmin(servers))
 
     return new
 
