@@ -8,20 +8,30 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-LONGEST_FIRST = ("tests/peer/", "tests/crash/", "tests/integration/", "tests/unit/runtime/")
+LONGEST_FIRST = (
+    "tests/peer/",
+    "tests/crash/",
+    "tests/integration/",
+    "tests/unit/runtime/",
+    "tests/unit/rest/test_attack.py",
+    "tests/unit/discovery/test_hostile.py",
+)
 """Where tests take longest. How long the last one keeps the others waiting decides how well all share the work."""
 
 _GIBIBYTES_OF_A_WORKER = 2.5  # a broker, a host with its Spark, Java's Connect beside it
 
 
 def rank(test: str) -> int:
-    """Return the place of a test's folder among those that begin first; what is not among them comes behind."""
+    """Return the number of a test's place among those that begin first; what is not among them comes behind."""
     return next((number for number, place in enumerate(LONGEST_FIRST) if test.startswith(place)), len(LONGEST_FIRST))
 
 
 def worker_count(cores: int, memory: float) -> int:
-    """Return how many processes a machine carries, two at least: half of their time they wait for others."""
-    return max(2, min(cores, int(memory / _GIBIBYTES_OF_A_WORKER)))
+    """Return how many processes a machine carries, two at least.
+
+    One more than there are cores: tests wait for sessions, silences and other processes half of their time.
+    """
+    return max(2, min(cores + 1, int(memory / _GIBIBYTES_OF_A_WORKER)))
 
 
 def available_memory(told: Path = Path("/proc/meminfo")) -> float:
