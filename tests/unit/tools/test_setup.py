@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import types
 from importlib.machinery import SourceFileLoader
 from importlib.util import module_from_spec, spec_from_loader
@@ -49,6 +50,19 @@ def test_first_run_makes_everything_and_second_nothing(setup: Any) -> None:
     assert setup.ran == STEPS
     setup.main()
     assert len(setup.ran) == len(STEPS)
+
+
+def test_interpreter_of_the_environment_is_the_one_it_was_made_with(
+    setup: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where .venv is activated, its own Python runs the set-up, and finds nothing to do."""
+    setup.main()
+    activated = tmp_path / ".venv" / "bin" / "python3"
+    activated.symlink_to(sys.executable)
+    monkeypatch.setattr("sys.executable", str(activated))
+    setup.main()
+    assert len(setup.ran) == len(STEPS)
+    assert not setup.interpreter().startswith(setup.VENV)
 
 
 def test_new_lock_rebuilds_the_environment(setup: Any) -> None:
