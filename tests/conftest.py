@@ -11,7 +11,7 @@ import pytest
 from hearth.broker import KafkaBroker
 from tests.profile import load_profile
 from tests.reservation import reserve_port
-from tests.side_by_side import available_memory, rank, worker_count
+from tests.side_by_side import are_chosen, available_memory, rank, worker_count
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell lets programs in its background ignore Ctrl-C, and the programs that tests start would inherit that.
@@ -45,8 +45,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = [item for item in items if item not in left_out]
 
 
-def pytest_xdist_auto_num_workers() -> int:
-    """Say how many processes ``-n auto`` means."""
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """Say how many processes ``-n auto`` means beside this one."""
+    if are_chosen(config.getoption("keyword"), config.args):
+        return 0
     return worker_count(len(os.sched_getaffinity(0)), available_memory())
 
 

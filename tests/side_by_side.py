@@ -6,6 +6,7 @@ The tests of a file stay in one process, with the fixtures they share; every pro
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 LONGEST_FIRST = (
@@ -32,6 +33,11 @@ def worker_count(cores: int, memory: float) -> int:
     One more than there are cores: tests wait for sessions, silences and other processes half of their time.
     """
     return max(2, min(cores + 1, int(memory / _GIBIBYTES_OF_A_WORKER)))
+
+
+def are_chosen(keyword: str, places: Sequence[str]) -> bool:
+    """Return whether somebody asks for single tests or files: they are through before other processes have begun."""
+    return bool(keyword) or any(place.partition("::")[0].endswith(".py") for place in places)
 
 
 def available_memory(told: Path = Path("/proc/meminfo")) -> float:

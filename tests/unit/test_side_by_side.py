@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.side_by_side import LONGEST_FIRST, available_memory, rank, worker_count
+from tests.side_by_side import LONGEST_FIRST, are_chosen, available_memory, rank, worker_count
 
 _ROOT = Path(__file__).resolve().parents[2]
 
@@ -30,6 +30,21 @@ def test_what_takes_long_begins_first() -> None:
 def test_workers_follow_cores_and_memory(cores: int, memory: float, count: int) -> None:
     """Two there are in any case."""
     assert worker_count(cores, memory) == count
+
+
+@pytest.mark.parametrize(
+    ("keyword", "places", "is_choice"),
+    [
+        ("", ["tests", "plugins"], False),
+        ("", ["tests/crash"], False),
+        ("offsets", ["tests", "plugins"], True),
+        ("", ["tests/unit/test_profile.py"], True),
+        ("", ["tests/unit", "tests/unit/test_readme.py::test_it[a]"], True),
+    ],
+)
+def test_few_tests_need_no_other_process(keyword: str, places: list[str], is_choice: bool) -> None:
+    """Who looks at one thing does not wait until the others have found everything as well."""
+    assert are_chosen(keyword, places) is is_choice
 
 
 def test_memory_is_what_the_kernel_says(tmp_path: Path) -> None:
