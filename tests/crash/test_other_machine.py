@@ -16,7 +16,8 @@ from tests.bench.cluster import SparkCluster
 from tests.crash.process import await_end, holder
 from tests.peer.hearth_connect import HearthConnect
 
-HERE, THERE = "10.213.77.1", "10.213.77.2"
+_NETWORK = f"10.213.{os.getpid() % 256}"  # another run of the tests has another
+HERE, THERE = f"{_NETWORK}.1", f"{_NETWORK}.2"
 
 
 class Machine:
