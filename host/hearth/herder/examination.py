@@ -11,10 +11,9 @@ from typing import Any
 from hearth.discovery import Plugin
 from hearth.herder.description import Describer, definition_from_json
 from hearth.herder.plugin import PluginDirectory
-from hearth.herder.stage import CALL_SECONDS, StagePool, trace_of
+from hearth.herder.stage import ANSWER_SECONDS, StagePool, answer_seconds, trace_of
 from hearth.runtime.config import WorkerConfig
-from hearth.runtime.setting import CALL_TIMEOUT_KEY
-from hearth_api import ConfigDef, ConfigError, ConfigKey, ConfigType, ConfigValue, ConnectError, PluginError
+from hearth_api import ConfigDef, ConfigKey, ConfigType, ConfigValue, ConnectError, PluginError
 from hearth_api.config import parse_type
 
 log = logging.getLogger(__name__)
@@ -55,8 +54,8 @@ class Examination:
         self._directory = directory
         self._describer = describer
         self._pool = pool
-        self._limit = _limit({**worker.originals, **config})
-        self._until = time.monotonic() + CALL_SECONDS
+        self._limit = answer_seconds(worker, config)
+        self._until = time.monotonic() + ANSWER_SECONDS
 
     def of(self, plugin: Plugin, config: Mapping[str, Any], prefix: str = "") -> Examined:
         """Examine the settings whose names begin with a prefix; ConnectError when the plugin does not answer."""
@@ -82,15 +81,6 @@ class Examination:
         if keys is None or values is None:
             raise PluginError(f"{plugin.class_name}.config() must return a ConfigDef that is not null.")
         return keys, values
-
-
-def _limit(settings: Mapping[str, Any]) -> float:
-    """Return how long one call may take; a limit that is no number is for the tasks to refuse."""
-    try:
-        milliseconds = parse_type(CALL_TIMEOUT_KEY, settings.get(CALL_TIMEOUT_KEY), ConfigType.LONG)
-    except ConfigError:
-        milliseconds = None
-    return CALL_SECONDS if milliseconds is None else min(CALL_SECONDS, milliseconds / 1000)
 
 
 def _told(prefix: str, definition: ConfigDef, values: list[Any]) -> dict[str, ConfigValue]:

@@ -212,7 +212,8 @@ class Lifecycle:
     def _new_stage(self, config: Mapping[str, str]) -> ConnectorStage:
         """Return an instance of a connector, of the version that there is at this moment."""
         plugin = self._directory.connector(config)
-        return self._pool.take(plugin, self._directory.environment(plugin))
+        seconds = self._worker.call_seconds(config)
+        return self._pool.take(plugin, self._directory.environment(plugin), seconds)
 
     def _refuse_without_plugins(self, name: str) -> None:
         """Raise what a connector lacks before anything of it is ended for a restart that could not begin it again.

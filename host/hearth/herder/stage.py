@@ -12,10 +12,12 @@ from typing import Any, Protocol, TypeVar
 from hearth.discovery import Plugin
 from hearth.isolation.environment import Environment
 from hearth.isolation.stage import Stage
-from hearth_api import ConnectError, PluginError
+from hearth.runtime.config import WorkerConfig
+from hearth_api import ConfigError, ConnectError, PluginError
 from hearth_stage.failure import ErrorInfo
 
-CALL_SECONDS = 60.0
+ANSWER_SECONDS = 60.0
+"""Longest time that whoever asks a plugin waits for its answer; REST gives a request 90 seconds."""
 STOP_SECONDS = 5.0
 IDLE_SECONDS = 10.0
 FRAME_BYTES = 64 << 20
@@ -27,6 +29,18 @@ _starting = threading.BoundedSemaphore(8)
 T = TypeVar("T")
 Said = tuple["list[Any] | None", "list[Any] | None"]
 """Key definitions and checked values as REST shows them, None for what a plugin refuses to say."""
+
+
+def answer_seconds(worker: WorkerConfig, config: Mapping[str, Any]) -> float:
+    """Return how long a plugin may take to answer a question about a configuration.
+
+    A limit that cannot be read is no answer to the question: the connector is refused for it when it starts.
+    """
+    try:
+        limit = worker.call_seconds(config)
+    except ConfigError:
+        limit = worker.call_seconds({})
+    return min(ANSWER_SECONDS, limit)
 
 
 class StageListener(Protocol):
@@ -72,7 +86,7 @@ class PluginStage:
         with contextlib.suppress(OSError):
             self._stage.close()
 
-    def _call(self, op: str, args: dict[str, Any], timeout: float = CALL_SECONDS) -> dict[str, Any]:
+    def _call(self, op: str, args: dict[str, Any], timeout: float) -> dict[str, Any]:
         return dict(self._stage.call(op, args, timeout=timeout).args)
 
     def _answer(self, op: str, args: dict[str, Any]) -> dict[str, Any]:
@@ -83,37 +97,41 @@ class PluginStage:
 
 
 class ConnectorStage(PluginStage):
-    """An instance of a connector class; not running until it is started, and again after it is stopped."""
+    """An instance of a connector class; not running until it is started, and again after it is stopped.
 
-    def __init__(self, plugin: Plugin, environment: Environment) -> None:
+    `seconds` is how long one call of it may take, for whoever has taken it.
+    """
+
+    def __init__(self, plugin: Plugin, environment: Environment, seconds: float) -> None:
         self.plugin = plugin
+        self.seconds = seconds
         self._listener: StageListener | None = None
         self._is_started = False
         super().__init__(environment, plugin.class_name)
         try:
-            self.version: str | None = self._call("connector.load", {"python": plugin.python})["version"]
+            self.version: str | None = self._call("connector.load", {"python": plugin.python}, seconds)["version"]
         except PluginError:
             self.close()
             raise
 
     def validate(self, config: Mapping[str, str | None]) -> Said:
         """Return the connector's key definitions and what it says of the values."""
-        reply = self._call("connector.validate", {"config": dict(config)})
+        reply = self._call("connector.validate", {"config": dict(config)}, self.seconds)
         return reply["definitions"], reply["values"]
 
     def definitions(self) -> list[Any]:
         """Return the connector's key definitions."""
-        return list(self._call("connector.config", {})["config"] or [])
+        return list(self._call("connector.config", {}, self.seconds)["config"] or [])
 
     def start(self, config: Mapping[str, str], listener: StageListener) -> None:
         """Start the connector; from now on its listener hears what it says."""
         self._listener = listener
         self._is_started = True  # also one that fails half-way is stopped
-        self._call("connector.start", {"config": dict(config)})
+        self._call("connector.start", {"config": dict(config)}, self.seconds)
 
     def task_configs(self, maximum: int) -> tuple[list[dict[str, str]], str | None]:
         """Return the configurations of the connector's tasks and the name of their class."""
-        reply = self._call("connector.task_configs", {"max": maximum})
+        reply = self._call("connector.task_configs", {"max": maximum}, self.seconds)
         return list(reply["configs"]), reply.get("task_class")
 
     def stop(self) -> None:
@@ -170,10 +188,13 @@ class StagePool:
         self._lock = threading.Lock()
         self._is_closed = False
 
-    def take(self, plugin: Plugin, environment: Environment) -> ConnectorStage:
-        """Return an instance of the connector, started anew unless one is idle."""
+    def take(self, plugin: Plugin, environment: Environment, seconds: float) -> ConnectorStage:
+        """Return an instance of the connector, started anew unless one is idle, whose calls may take so long."""
         found = self._idle_one(lambda stage: isinstance(stage, ConnectorStage) and stage.plugin == plugin)
-        return found if isinstance(found, ConnectorStage) else self._keep(ConnectorStage(plugin, environment))
+        if isinstance(found, ConnectorStage):
+            found.seconds = seconds
+            return found
+        return self._keep(ConnectorStage(plugin, environment, seconds))
 
     def take_any(self, environment: Environment, name: str) -> PluginStage:
         """Return a process of the environment, be it that of an idle connector; one started anew has the name."""

@@ -13,7 +13,7 @@ from hearth.herder.examination import Examination
 from hearth.herder.override import OverridePolicy
 from hearth.herder.plugin import CONNECTOR_TYPES, PluginDirectory, VersionNotFound
 from hearth.herder.result import Section, connector_section, merge, prefixed_section
-from hearth.herder.stage import ConnectorStage, StagePool
+from hearth.herder.stage import ConnectorStage, StagePool, answer_seconds
 from hearth.runtime.config import WorkerConfig
 from hearth.runtime.config.connector import CONNECTOR_CLASS, CONNECTOR_VERSION
 from hearth.runtime.config.sink import DEAD_LETTER_TOPIC, check_topics
@@ -82,7 +82,7 @@ class Validator:
         plugin = self._described_plugin(name, version)
         if plugin.type not in CONNECTOR_TYPES:
             return config_def_to_json(self._describer.definition(plugin))
-        own = self._ask(plugin, ConnectorStage.definitions)
+        own = self._ask(plugin, {}, ConnectorStage.definitions)
         mine = {key["name"] for key in own}
         framework = self._plain.definition(plugin.type, {CONNECTOR_CLASS: plugin.class_name})
         return own + [config_key_to_json(key) for key in framework.keys.values() if key.name not in mine]
@@ -115,16 +115,17 @@ class Validator:
 
     def _said(self, plugin: Plugin, config: Config) -> tuple[list[Any], list[Any]]:
         """Return the connector's own keys and values."""
-        keys, values = self._ask(plugin, lambda stage: stage.validate(config))
+        keys, values = self._ask(plugin, config, lambda stage: stage.validate(config))
         if keys is None:
             raise ConfigError(f"{plugin.class_name}.config() must return a ConfigDef that is not null.")
         if values is None:
             raise ConfigError(f"{plugin.class_name}.validate() must return a Config that is not null.")
         return keys, values
 
-    def _ask(self, plugin: Plugin, question: Callable[[ConnectorStage], T]) -> T:
+    def _ask(self, plugin: Plugin, config: Config, question: Callable[[ConnectorStage], T]) -> T:
         """Ask an instance of a connector that is not running."""
-        return self._pool.ask(self._pool.take(plugin, self._directory.environment(plugin)), question)
+        seconds = answer_seconds(self._worker, config)
+        return self._pool.ask(self._pool.take(plugin, self._directory.environment(plugin), seconds), question)
 
     def _overrides(self, plugin: Plugin, config: Config) -> list[Section]:
         """Return the sections of the clients that the connector's tasks use."""

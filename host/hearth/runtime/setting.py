@@ -8,13 +8,6 @@ from dataclasses import dataclass, field
 from hearth.runtime.spec import TaskSpec
 from hearth.runtime.tolerance import Reporter
 
-CALL_TIMEOUT_KEY = "plugin.call.timeout.ms"
-"""How long one call of a plugin may take before its task fails as hanging (worker or connector configuration).
-
-Kafka Connect has no such limit; its value is that of the consumer's ``max.poll.interval.ms``, which ends a sink that
-does not come back.
-"""
-
 
 @dataclass(frozen=True)
 class TaskSettings:
@@ -34,7 +27,7 @@ class TaskSettings:
             _seconds(worker, "offset.flush.interval.ms", 60_000),
             _seconds(worker, "offset.flush.timeout.ms", 5_000),
             _seconds(worker, "task.shutdown.graceful.timeout.ms", 5_000),
-            _seconds({**worker, **spec.config}, CALL_TIMEOUT_KEY, 300_000),
+            _seconds({**worker, **spec.config}, "plugin.call.timeout.ms", 300_000),
         )
 
 

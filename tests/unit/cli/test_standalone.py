@@ -120,7 +120,12 @@ def test_no_broker_is_told_with_the_key(command: Command) -> None:
 def test_unknown_keys_are_warned_of(command: Command) -> None:
     """With the key that was meant, where there is one like it; keys of clients and of Spark are no mistake."""
     outcome = command.run(
-        zz="1", offset_flush_intervall_ms="1", security_protocol="PLAINTEXT", spark_master="local", admin_retries="3"
+        zz="1",
+        offset_flush_intervall_ms="1",
+        security_protocol="PLAINTEXT",
+        spark_master="local",
+        admin_retries="3",
+        plugin_call_timeout_ms="60000",
     )
     assert "worker.properties: unknown key 'zz' has no effect\n" in outcome.stderr
     assert (

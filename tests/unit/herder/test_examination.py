@@ -179,7 +179,7 @@ def test_a_plugin_that_fails_is_an_error_of_the_key_that_names_it(validator: Val
 
 def test_plugins_that_hang_share_the_time_of_one(validator: Validator, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever waits for the validation waits no longer for many, and hears of each."""
-    monkeypatch.setattr(examination, "CALL_SECONDS", 2.0)
+    monkeypatch.setattr(examination, "ANSWER_SECONDS", 2.0)
     more = {f"transforms.{alias}.{key}": value for alias in "ab" for key, value in HANGING.items()}
     found = complaints(validator.validate({**MINIMAL, "transforms": "a,b", **more}))
     assert list(found) == ["transforms.a.type", "transforms.b.type"]
@@ -214,7 +214,7 @@ def test_a_converter_that_fails_is_an_error_of_its_key(validator: Validator) -> 
 
 
 def test_a_limit_that_is_no_number_is_not_the_validations_affair(validator: Validator) -> None:
-    """The task refuses it."""
+    """The start of the connector refuses it."""
     assert complaint(validator.validate(doing("", **{"plugin.call.timeout.ms": "soon"}))) is None
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from concurrent.futures import CancelledError
+from pathlib import Path
 
 import pytest
 
-from hearth.herder import stage as stage_module
 from hearth.herder.pipeline import Planner
 from hearth.storage import RestartRequest, State, TargetState
 from hearth_api import ConnectError
@@ -25,16 +25,37 @@ def test_a_connector_that_fails_to_start_is_failed_with_a_trace(bench: Bench, de
     assert bench.connector("c")["connector"]["state"] == "RUNNING"
 
 
-def test_a_connector_that_hangs_holds_up_nobody_else(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_connector_that_hangs_holds_up_nobody_else(bench: Bench) -> None:
     """Its call has a deadline, its neighbour's lane is another."""
-    monkeypatch.setattr(stage_module.ConnectorStage._call, "__defaults__", (1.0,))
     config = {"name": "c", "connector.class": "FileStreamSource", "topic": "t", "do.start": "hang"}
-    hanging = bench.herder.put("c", config)
+    hanging = bench.herder.put("c", {**config, "plugin.call.timeout.ms": "1000"})
     bench.put("d")
     assert not hanging.done()
     with pytest.raises(ConnectError, match="Failed to transition"):
         hanging.result(30)
     assert "did not answer 'connector.start' within 1 s" in bench.connector("c")["connector"]["trace"]
+
+
+@pytest.mark.parametrize("call", ["start", "task.configs"])
+def test_the_worker_bounds_every_call_of_a_connector(tmp_path: Path, call: str) -> None:
+    """Whoever deletes a connector that hangs waits no longer than was configured."""
+    bench = Bench(tmp_path, {"plugin.call.timeout.ms": "1000"})
+    try:
+        bench.herder.put("c", {"name": "c", "connector.class": "FileStreamSource", "topic": "t", f"do.{call}": "hang"})
+        bench.await_connector("c", State.FAILED)
+        trace = bench.connector("c")["connector"]["trace"]
+        assert f"did not answer 'connector.{call.replace('.', '_')}' within 1 s" in trace
+        bench.herder.delete("c").result(30)
+    finally:
+        bench.herder.shut_down()
+
+
+def test_a_limit_that_is_no_number_fails_the_connector(bench: Bench) -> None:
+    """Kafka Connect has no such key, so its validation lets it pass."""
+    with pytest.raises(ConnectError, match="Failed to transition connector c to state STARTED"):
+        bench.put("c", plugin_call_timeout_ms="soon")
+    trace = bench.connector("c")["connector"]["trace"]
+    assert "Invalid value soon for configuration plugin.call.timeout.ms: Not a number of type LONG" in trace
 
 
 def test_a_connector_that_wants_too_many_tasks_is_failed(bench: Bench) -> None:

@@ -164,6 +164,15 @@ class WorkerConfig(RestConfig, TlsConfig):
         default="All",
         doc="Which settings of Kafka clients a connector may override: All, None, Allowlist, Principal, or a class.",
     )
+    plugin_call_timeout_ms: int = key(
+        "plugin.call.timeout.ms",
+        type=ConfigType.LONG,
+        default=300000,
+        check=Range.at_least(1),
+        importance=Importance.LOW,
+        doc="How many milliseconds one call of a plugin may take before its task or connector fails as hanging. The "
+        "configuration of a connector may say otherwise for that connector and its tasks.",
+    )
     task_link_port: int = key(
         "task.link.port",
         default=0,
@@ -183,6 +192,19 @@ class WorkerConfig(RestConfig, TlsConfig):
         """Return the given keys that nobody here knows, in the order given."""
         known = self.definition().keys
         return [name for name in self.originals if name not in known and not name.startswith(OPEN_PREFIXES)]
+
+    def call_seconds(self, config: Mapping[str, Any]) -> float:
+        """Return how long one call of a plugin may take for the connector with this configuration.
+
+        The key is none of a connector's definition, which is Kafka Connect's to the letter, so a wrong value is found
+        here: ConfigError.
+        """
+        declared = self.definition().keys["plugin.call.timeout.ms"]
+        own = declared.parse(config.get(declared.name))
+        if own is None:
+            return self.plugin_call_timeout_ms / 1000
+        declared.check(own)
+        return int(own) / 1000
 
     def converter_settings(self, role: str) -> dict[str, str]:
         """Return the settings of the converter in a role (`key.converter`, ...), without their prefix."""

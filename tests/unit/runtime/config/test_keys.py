@@ -13,7 +13,7 @@ from hearth_api import ConfigDef, config_def_to_json
 
 KAFKA: dict[str, list[list[Any]]] = json.loads((Path(__file__).parent / "kafka_keys.json").read_text())
 HIDDEN = ("documentation", "dependents")
-OWN = [["task.link.port", "INT", "0", "LOW"]]
+OWN = [["plugin.call.timeout.ms", "LONG", "300000", "LOW"], ["task.link.port", "INT", "0", "LOW"]]
 """Keys of a worker that only Hearth has."""
 
 

@@ -54,6 +54,7 @@ def test_a_missing_required_key_is_named(missing: str) -> None:
         ("response.http.headers.config", "put X: y", "Action must be one of"),
         ("response.http.headers.config", "add X", "Expected format"),
         ("bootstrap.servers", "", "must not be empty"),
+        ("plugin.call.timeout.ms", "0", "Value must be at least 1"),
     ],
 )
 def test_a_wrong_value_is_named_with_its_key(key: str, value: str, says: str) -> None:
@@ -61,6 +62,16 @@ def test_a_wrong_value_is_named_with_its_key(key: str, value: str, says: str) ->
     with pytest.raises(ConfigError) as caught:
         StandaloneConfig({**MINIMAL, key: value})
     assert says in str(caught.value)
+
+
+def test_a_connector_may_say_how_long_its_plugins_may_take() -> None:
+    """What it leaves out is for the worker to say, and a wrong value is named with its key."""
+    worker = StandaloneConfig({**MINIMAL, "plugin.call.timeout.ms": "2500"})
+    assert worker.call_seconds({}) == worker.call_seconds({"plugin.call.timeout.ms": None}) == 2.5
+    assert worker.call_seconds({"plugin.call.timeout.ms": " 40 "}) == 0.04
+    for wrong in ("soon", "0"):
+        with pytest.raises(ConfigError, match=r"Invalid value .* for configuration plugin\.call\.timeout\.ms: "):
+            worker.call_seconds({"plugin.call.timeout.ms": wrong})
 
 
 def test_unknown_keys_are_found_in_their_order() -> None:
