@@ -22,6 +22,8 @@ FILENAME = "filename"
 """The one key of a source partition."""
 POSITION = "position"
 """The one key of a source offset: the bytes before the next line."""
+LARGE_BATCH = 5_000
+"""Most lines of a batch where `batch.size` is not set."""
 
 
 class FileStreamSourceConfig(Settings):
@@ -36,8 +38,8 @@ class FileStreamSourceConfig(Settings):
     )
     batch_size: int = key(
         "batch.size", default=2000, importance=Importance.LOW,
-        doc="Most lines the task hands over at once. Where the key is not set, up to 10000 lines go at a time"
-        " while the file holds so many, since they move as columns.",
+        doc=f"Most lines the task hands over at once. Where the key is not set, up to {LARGE_BATCH:,} lines go at a"
+        " time while the file holds so many, since they move as columns.",
     )  # fmt: skip
 
 

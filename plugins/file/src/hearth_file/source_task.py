@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 from hearth_api import STRING_SCHEMA, Batch, BatchSourceTask, ConnectError, SourceRecord, TimestampType
 from hearth_file import VERSION
 from hearth_file.line import take_lines
-from hearth_file.source import FILENAME, POSITION, FileStreamSourceConfig
+from hearth_file.source import FILENAME, LARGE_BATCH, POSITION, FileStreamSourceConfig
 from hearth_file.stream import FollowedFile, StandardInput
 from hearth_file.utf8 import decode
 from hearth_file.window import Window
@@ -20,8 +20,6 @@ from hearth_file.window import Window
 if TYPE_CHECKING:  # Arrow is loaded by the first poll: the connector's own process names this class and never polls
     from hearth_file.column import ColumnReader, LineColumns
 
-LARGE_BATCH = 5_000
-"""Most lines of a batch where `batch.size` is not set."""
 MISSING_FILE_WAIT = 0.1
 """Seconds between two looks for a file that does not exist."""
 
