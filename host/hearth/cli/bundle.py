@@ -28,7 +28,11 @@ def bundle() -> None:
 @bundle.command()
 @click.argument("project", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.option(
-    "-o", "--output", type=click.Path(path_type=Path), default=Path(), help="File or directory to write to."
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    default=Path(),
+    help="Directory to write to, made if it is not there; or the bundle's own path, ending with .zip.",
 )
 @click.option(
     "--find-links",

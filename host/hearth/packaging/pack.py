@@ -25,6 +25,7 @@ from hearth.packaging.project import build_wheel, gather_wheels
 from hearth_api import UNDEFINED_VERSION, PluginError
 
 _WHEELS = "wheels"
+_SUFFIX = ".zip"
 _EARLIEST = (1980, 1, 1, 0, 0, 0)
 """The first date a zip file can hold: a bundle tells nothing of when it was packed."""
 
@@ -36,11 +37,13 @@ def pack(
     find_links: Sequence[Path] = (),
     offline: bool = False,
 ) -> Path:
-    """Make a bundle of a project and return its path: ``out``, or a file in it when it is a directory.
+    """Make a bundle of a project and return its path: a file in ``out``, or ``out`` itself where it ends with .zip.
 
-    Equal source and equal dependencies give equal bytes. Raises ``BundleError`` when the project makes no
-    good bundle, ``EnvironmentRefused`` when this machine cannot tell.
+    A directory that is not there is made. Equal source and equal dependencies give equal bytes. Raises
+    ``BundleError`` when the project makes no good bundle, ``EnvironmentRefused`` when this machine cannot tell.
     """
+    if out.is_file() and out.suffix != _SUFFIX:
+        raise BundleError(f"{str(out)!r} is a file", hint="name a directory, or a file whose name ends with .zip")
     with tempfile.TemporaryDirectory(prefix="hearth-pack-") as folder:
         wheels = Path(folder, _WHEELS)
         wheels.mkdir()
@@ -50,9 +53,15 @@ def pack(
             raise BundleError("; ".join(own.faults), hint=f"correct the entry points in {project}/pyproject.toml")
         gather_wheels(wheel, choose(own.requires_python, own.name), wheels, find_links, offline)
         bundle = _described(Path(folder), own, environments)
-        target = out / f"{_plain(own.name)}-{own.version}.zip" if out.is_dir() else out
+        target = out if _is_bundle(out) else out / f"{_plain(own.name)}-{own.version}{_SUFFIX}"
+        target.parent.mkdir(parents=True, exist_ok=True)
         _write(target, Path(folder), bundle)
         return target
+
+
+def _is_bundle(out: Path) -> bool:
+    """Return whether a path is that of the bundle and not that of the directory it goes to."""
+    return out.suffix == _SUFFIX and not out.is_dir()
 
 
 def _described(folder: Path, own: Bundle, environments: EnvironmentStore) -> Manifest:

@@ -27,9 +27,9 @@ def test_pack_prints_the_path_of_the_bundle(tmp_path: Path, capsys: pytest.Captu
     """The bundle is what packing by code makes, and the path is all that is printed."""
     links = [option for name in build.LIBRARIES for option in ("--find-links", str(build.wheel(name).parent))]
     project = str(build.SOURCES / "greeting_source")
-    assert run(["bundle", "pack", project, "-o", str(tmp_path), *links, "--offline"]) == 0
+    assert run(["bundle", "pack", project, "-o", str(tmp_path / "bundles"), *links, "--offline"]) == 0
     bundle = Path(capsys.readouterr().out.strip())
-    assert bundle == tmp_path / "greeting_source-1.1.zip"
+    assert bundle == tmp_path / "bundles" / "greeting_source-1.1.zip"
     assert bundle.read_bytes() == build.packed("greeting_source").read_bytes()
 
 

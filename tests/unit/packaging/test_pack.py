@@ -81,6 +81,25 @@ def test_packing_leaves_the_project_as_it_was(tmp_path: Path) -> None:
     assert (tmp_path / "out.zip").is_file()
 
 
+def test_a_directory_that_is_not_there_is_made(tmp_path: Path) -> None:
+    """As by pip wheel -w and uv build --out-dir: the first bundle lies beside the second."""
+    name = build.packed("greeting_source").name
+    project = _project("greeting_source", tmp_path)
+    for out in (tmp_path / "new" / "bundles", tmp_path / "with.dots-1.0"):
+        assert _pack(project, out) == out / name
+        assert (out / name).read_bytes() == build.packed("greeting_source").read_bytes()
+
+
+def test_a_file_is_no_place_for_a_bundle(tmp_path: Path) -> None:
+    """It is left as it is, and nothing is built before it is refused."""
+    taken = tmp_path / "bundles"
+    taken.write_text("mine")
+    with pytest.raises(BundleError, match="bundles' is a file") as raised:
+        _pack(tmp_path, taken)
+    assert "a directory, or a file whose name ends with .zip" in str(raised.value.hint)
+    assert taken.read_text() == "mine"
+
+
 def test_directory_without_a_project_is_refused(tmp_path: Path) -> None:
     """The error names the directory."""
     with pytest.raises(BundleError, match=r"has no pyproject\.toml"):
