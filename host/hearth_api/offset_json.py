@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import base64
 import json
+import math
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
 from hearth_api.errors import DataError
+from hearth_api.text import double_text
 
 
 def _base64(value: object) -> str:
@@ -17,16 +19,33 @@ def _base64(value: object) -> str:
     raise DataError(f"offset holds a value that is not primitive: {value!r}")
 
 
-_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=_base64).encode
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=_base64).encode
+
+_AS_PYTHON = frozenset((str, int, bool, type(None)))
+"""What Python's JSON and Java's are alike for."""
 
 
 def offset_to_json(offset: Mapping[str, Any]) -> str:
-    """Return a source offset or source partition as JSON text; bytes become base64, as in Kafka Connect."""
+    """Return a source offset or source partition as JSON text, as Kafka Connect's JsonConverter writes it.
+
+    Bytes become base64, fractions look as Java prints them, and what is no number is text: "NaN".
+    """
     if len(offset) == 1:
         ((name, position),) = offset.items()
         if type(position) is int and type(name) is str:
             return f"{_opening(name)}{position}}}"  # what nearly every source has, once per record
-    return _encode(offset if type(offset) is dict else dict(offset))
+    if _AS_PYTHON.issuperset(map(type, offset.values())):
+        return _encode(offset if type(offset) is dict else dict(offset))
+    return "{" + ",".join(_opening(str(name))[1:] + _value(value) for name, value in offset.items()) + "}"
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, float):
+        return double_text(value) if math.isfinite(value) else f'"{double_text(value)}"'
+    try:
+        return _encode(value)
+    except ValueError as error:  # of json, for what is no number deeper inside
+        raise DataError(f"offset holds a value that is not primitive: {value!r}") from error
 
 
 @lru_cache(maxsize=100)

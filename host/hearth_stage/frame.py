@@ -12,7 +12,7 @@ import socket
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NoReturn
 
 from hearth_api import Batch
 
@@ -48,11 +48,11 @@ def widen(sock: socket.socket) -> None:
 
 
 def write_frame(sock: socket.socket, header: dict[str, Any], batches: Sequence[Batch] = ()) -> None:
-    """Write one frame; the caller holds the lock of the socket."""
+    """Write one frame; the caller holds the lock of the socket. Raises ``ValueError`` before the first byte."""
     bodies = [_encode(batch) for batch in batches]
     if bodies:
         header = {**header, "batches": [len(body) for body in bodies]}
-    text = json.dumps(header, separators=(",", ":")).encode()
+    text = json.dumps(header, separators=(",", ":"), allow_nan=False).encode()
     length = 4 + len(text) + sum(map(len, bodies))
     if length >= MAX_FRAME:
         raise ValueError(f"a frame of {length} bytes is longer than the protocol's {MAX_FRAME}")
@@ -77,10 +77,17 @@ def read_frame(sock: socket.socket, limit: int = MAX_FRAME, is_trusted: bool = T
     if length >= limit:
         raise ValueError(f"a frame of {length} bytes, fewer than {limit} are taken")
     content = _read(sock, length - 4)
-    header = json.loads(bytes(content[:header_length]))
+    header = _decode_header(str(content[:header_length], "utf-8"))
     if not isinstance(header, dict):
         raise ValueError(f"not a frame: the header is {type(header).__name__}, not an object")
     return Frame(header, _bodies(content, header_length, header.pop("batches", [])), is_trusted)
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"not a frame: {constant} is no JSON")
+
+
+_decode_header = json.JSONDecoder(parse_constant=_refuse).decode
 
 
 def _bodies(content: memoryview, start: int, lengths: Any) -> tuple[memoryview, ...]:

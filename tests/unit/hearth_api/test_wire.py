@@ -59,6 +59,8 @@ def test_values_with_schema_come_back(data: st.DataObject) -> None:
         (dt.time(0, 0, 1), '{"@time":1000}'),
         (float("-inf"), '{"@float":"-Infinity"}'),
         ({1: 2}, '{"@map":[[1,2]]}'),
+        ({None: 1}, '{"@map":[[null,1]]}'),
+        ({"a": -(2**70)}, '{"a":-1180591620717411303424}'),
         ({"@bytes": "x"}, '{"@map":[["@bytes","x"]]}'),
         ({"@a": 1, "b": 2}, '{"@a":1,"b":2}'),
     ],

@@ -18,6 +18,8 @@ from hearth_api import (
     Batch,
     Header,
     Headers,
+    SchemaAndValue,
+    SchemaBuilder,
     column_to_headers,
     headers_to_column,
 )
@@ -81,6 +83,18 @@ class Raw:
         return SimpleNamespace(schema=OPTIONAL_BYTES_SCHEMA, value=data)
 
 
+class Maps:
+    """A converter that reads one entry, whose key is null where the bytes are empty."""
+
+    def configure(self, configs: Any) -> None:
+        """Need nothing."""
+
+    def to_connect_data(self, topic: str, data: bytes, headers: Any = None) -> SchemaAndValue:
+        """Return a map with one entry."""
+        schema = SchemaBuilder.map(OPTIONAL_STRING_SCHEMA, OPTIONAL_STRING_SCHEMA).build()
+        return SchemaAndValue(schema, {data.decode() or None: "v"})
+
+
 def test_column_is_serialized_elsewhere(wire: Wire) -> None:
     """Schema, values and row numbers arrive; bytes and failures come back."""
     column, rows = pa.array(["a", "bad", None]), np.array([4, 6, 8])
@@ -107,6 +121,19 @@ def test_bytes_are_deserialized_elsewhere(wire: Wire) -> None:
         ("Schema{STRING}", [None]),
     ]
     assert failures == []
+
+
+def test_a_map_with_a_null_key_is_a_failure_of_its_record() -> None:
+    """Its schema allows it and Arrow's maps do not, so the record is at fault, and no other."""
+    plugins = Plugins("sink")
+    plugins.load("value.converter", "sample.Maps", f"{__name__}:Maps", {})
+    data = pa.array([b"a", b"", b"b"], pa.binary())
+    runs, failures = conversion.ask_deserialize(
+        Wire(Converters(plugins)), "value.converter", "t", data, np.arange(3), {}
+    )
+    cells = [cell for run in runs for cell in run.column.to_pylist()]
+    assert cells == [[("a", "v")], None, [("b", "v")]]
+    assert [(each.row, each.stage, each.error.kind) for each in failures] == [(1, "VALUE_CONVERTER", "data")]
 
 
 def test_header_bytes_of_any_kind_go_there_and_back(wire: Wire) -> None:

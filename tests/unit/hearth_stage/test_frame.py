@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hearth_api import STRING_SCHEMA, Batch, TimestampType
+from hearth_api import STRING_SCHEMA, Batch, TimestampType, batch_to_source_records
 from hearth_stage.frame import BUFFER_BYTES, MAX_FRAME, Frame, read_frame, widen, write_frame
 
 GOLDEN = Path(__file__).with_name("frame.golden.hex")
@@ -93,6 +94,60 @@ def test_golden_frame_with_a_batch_is_read() -> None:
     assert (batch.topic, batch.value_schema, batch.source_partition) == ("t", STRING_SCHEMA, {"file": "f"})
 
 
+def test_a_frame_of_another_language_is_read() -> None:
+    """Arrow and Jackson in Java wrote it, the program beside this test: what stands in common is text of JSON."""
+    frame = read(golden()["java"])
+    assert frame is not None
+    assert frame.header == {"op": "source.batches", "args": {"groups": [{"results": 1}]}}
+    (batch,) = replace(frame, is_trusted=False).batches
+    assert (batch.topic, batch.key_schema, batch.timestamp_type) == ("t", None, TimestampType.CREATE_TIME)
+    assert batch.source_partition is not None
+    assert list(batch.source_partition.items()) == [("table", "b"), ("server", 1)]  # the stored key has this order
+    records = batch_to_source_records(batch)
+    assert [(record.value.get("id"), record.value.get("tags")) for record in records] == [
+        (2**63 - 1, {"a": 1, "ü": None}), (2**63 - 2, {}), (2**63 - 3, None)
+    ]  # fmt: skip
+    assert [record.source_offset for record in records] == [{"position": 2**63 - 1 - row} for row in range(3)]
+
+
+def test_what_rows_have_in_common_is_written_as_the_page_says() -> None:
+    """Schemas and the source partition are JSON text in themselves, so that a reader need not print them again."""
+    common = json.loads(sample("a").to_arrow().schema.metadata[b"hearth"])
+    assert common["source_partition"] == '{"file":"f"}'
+    assert json.loads(common["value_schema"]) == {"type": "string", "optional": False}
+
+
+def test_what_is_no_number_is_not_written(pair: Pair) -> None:
+    """JSON has no NaN; who would send one is told, and the connection stays usable."""
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        write_frame(pair[0], {"op": "x", "args": {"it": float("nan")}})
+    write_frame(pair[0], {"op": "x", "args": {"it": -(2**70)}})
+    assert read_frame(pair[1]) == Frame({"op": "x", "args": {"it": -(2**70)}})
+
+
+def test_a_map_with_a_null_key_is_no_batch(pair: Pair) -> None:
+    """Arrow refuses it before anything could follow it; this one is laid out as a list that calls itself a map."""
+    pairs = pa.struct([("key", pa.string()), ("value", pa.int64())])
+    as_list = written({}, Batch("t", None, None, one("value", pa.list_(pairs), [[{"key": None, "value": 1}]])))
+    as_map = written({}, Batch("t", None, None, one("value", pa.map_(pa.string(), pa.int64()), [[("k", 1)]])))
+    (schema, *_), (_, rows) = messages(as_map), messages(as_list)
+    body = schema + rows + b"\xff\xff\xff\xff\0\0\0\0"
+    with pytest.raises(ValueError, match="not a batch: ArrowInvalid: Map array keys array should have no nulls"):
+        _ = Frame({}, (memoryview(body),), is_trusted=False).batches
+
+
+def one(name: str, type_: pa.DataType, values: list[Any]) -> pa.RecordBatch:
+    """Return one column."""
+    return pa.RecordBatch.from_arrays([pa.array(values, type_)], names=[name])
+
+
+def messages(data: bytes) -> list[bytes]:
+    """Return the messages of the one body of a frame: its schema and its rows."""
+    frame = read(data)
+    assert frame is not None
+    return [each.serialize().to_pybytes() for each in pa.ipc.MessageReader.open_stream(frame.bodies[0])]
+
+
 def test_frame_with_batches_is_laid_out_as_the_golden_one() -> None:
     """Prefix, header and bodies lie where the specification puts them; only Arrow's own bytes may change with it."""
     data = written({"op": "source.batches", "args": {"groups": [{"results": 1}]}}, sample("a", None, ""))
@@ -156,6 +211,8 @@ NO_FRAMES = {
     "header no JSON": struct.pack("<II", 6, 2) + b"{[",
     "header no UTF-8": struct.pack("<II", 6, 2) + b"\xff\xff",
     "header no object": struct.pack("<II", 6, 2) + b"[]",
+    "header in UTF-16": struct.pack("<II", 8, 4) + "{}".encode("utf-16-le"),
+    "header with what is no number": struct.pack("<II", 13, 9) + b'{"a":NaN}',
     "bodies longer than the frame": struct.pack("<II", 19, 15) + b'{"batches":[9]}',
     "bodies shorter than the frame": struct.pack("<II", 20, 15) + b'{"batches":[0]}!',
     "bodies of negative length": struct.pack("<II", 23, 19) + b'{"batches":[2,-2]} ',

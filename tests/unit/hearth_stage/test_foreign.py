@@ -1,0 +1,70 @@
+"""A stage that is no Python: a JVM takes over the connection as its standard input and speaks the protocol."""
+
+from __future__ import annotations
+
+import queue
+import socket
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyspark
+import pytest
+
+from hearth.broker.java import find_java
+from hearth_stage.channel import Channel, Request
+from hearth_stage.failure import RemoteError
+from hearth_stage.frame import PROTOCOL_VERSION, read_frame
+from tests.unit.hearth_stage.test_frame import golden
+
+SOURCE = Path(__file__).with_name("ForeignStage.java")
+JARS = Path(pyspark.__file__).parent / "jars"
+OPTIONS = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "--add-opens=java.base/java.nio=ALL-UNNAMED"]
+SECONDS = 60
+
+
+@pytest.fixture
+def started() -> Iterator[tuple[subprocess.Popen[bytes], socket.socket]]:
+    """Start the stage with one end of a pair of sockets as its standard input; it ends with the other."""
+    java = find_java().executable
+    modules = subprocess.run([java, "--list-modules"], capture_output=True, text=True, check=True).stdout
+    if "jdk.compiler" not in modules:
+        pytest.skip(f"{java} is a JRE: it compiles no source file")
+    ours, theirs = socket.socketpair()
+    with ours:
+        with theirs:
+            command = [str(java), *OPTIONS, "-cp", str(JARS / "*"), str(SOURCE)]
+            process = subprocess.Popen(command, stdin=theirs.fileno())
+        try:
+            yield process, ours
+        finally:
+            process.kill()
+            process.wait()
+
+
+def test_a_jvm_takes_over_the_connection_and_is_a_stage(
+    started: tuple[subprocess.Popen[bytes], socket.socket],
+) -> None:
+    """It says hello, answers, hands over a batch of its own Arrow, and is gone when the connection is.
+
+    The batch is that of the golden frame, whose bytes come from there; Arrow's own may change with its version.
+    """
+    process, connection = started
+    said: queue.Queue[Request] = queue.Queue()
+    channel = Channel(connection, said.put, is_trusted=False).start()
+    hello = said.get(timeout=SECONDS)
+    assert (hello.op, hello.args) == ("hello", {"protocol": PROTOCOL_VERSION, "pid": process.pid})
+    assert channel.call("ping", timeout=SECONDS).args == {}
+    with pytest.raises(RemoteError, match='unknown operation "nonsense"'):
+        channel.call("nonsense", timeout=SECONDS)
+    channel.notify("source.credit", {"count": 1})
+    handed_over = said.get(timeout=SECONDS)
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        ours.sendall(golden()["java"])
+        kept = read_frame(theirs)
+    assert kept is not None
+    assert (handed_over.op, handed_over.args) == (kept.header["op"], kept.header["args"])
+    assert [batch.data for batch in handed_over.batches] == [batch.data for batch in kept.batches]
+    channel.close()
+    assert process.wait(SECONDS) == 0
