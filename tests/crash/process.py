@@ -43,6 +43,13 @@ def tree(root: int) -> list[Process]:
     return found
 
 
+def defunct(root: int) -> list[int]:
+    """Return the ids of children in a process's tree that have ended, and whose parent never looked."""
+    pids = {each.pid for each in tree(root)}
+    states = [_state(int(entry.name)) for entry in _PROC.iterdir() if entry.name.isdigit()]
+    return [process.pid for process, state in filter(None, states) if state == "Z" and process.parent in pids]
+
+
 def find(pid: int) -> Process:
     """Return the process with an id, which has to run."""
     process = _look(pid)
@@ -76,12 +83,18 @@ def _everyone() -> list[Process]:
 
 def _look(pid: int) -> Process | None:
     """Return a process that runs, None when it is gone or a zombie."""
+    found = _state(pid)
+    return None if found is None or found[1] in "ZX" else found[0]
+
+
+def _state(pid: int) -> tuple[Process, str] | None:
+    """Return a process and the letter of its state, None when it is gone."""
     try:
         text = (_PROC / str(pid) / "stat").read_text()
     except OSError:
         return None
     fields = text[text.rindex(")") + 2 :].split()
-    return None if fields[0] in "ZX" else Process(pid, int(fields[1]), int(fields[19]))
+    return Process(pid, int(fields[1]), int(fields[19])), fields[0]
 
 
 def _open_files(pid: int) -> set[Path]:

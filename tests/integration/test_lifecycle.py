@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.crash.process import find, holder
+from tests.crash.process import defunct, find, holder
 from tests.integration.conftest import Host
 from tests.peer.rest import eventually
 from tests.peer.topic import Record, Topics
@@ -151,6 +151,11 @@ def test_deleting_a_connector_ends_its_processes_and_a_new_one_of_its_name_goes_
     lines.write()
     lines.run()
     lines.await_all()
+
+
+def test_nothing_below_a_running_host_is_defunct(lines: Lines, host: Host) -> None:
+    """Whatever a host starts and needs no more is looked after, also where Spark's scripts started it."""
+    assert eventually(lambda: not defunct(host.pid), 10), defunct(host.pid)
 
 
 def test_twenty_tasks_of_one_connector_run_at_once(host: Host, topics: Topics, name: str) -> None:

@@ -17,11 +17,19 @@ from hearth_api import ConnectError
 
 LOOK_SECONDS = 0.02
 
-_SHIELD = ["/bin/sh", "-c", 'trap "" HUP INT TERM; exec "$@"', "sh"]
-"""What a process ignores when it becomes a program, that program ignores, a JVM included.
+_START = """
+trap "" HUP INT TERM
+exec() { wait $!; builtin exec "$@"; }
+. "$SPARK_HOME/bin/spark-class" org.apache.spark.deploy.SparkSubmit "$@"
+"""
+"""Spark's own script becomes the JVM, with two things changed.
 
-A service manager signals every process of a service at once. The host drains its tasks then, and needs Spark for it.
-The JVM ends with its input, which the host closes at last, and which ends with the host however that ends.
+What a process ignores when it becomes a program, that program ignores, a JVM included. A service manager signals
+every process of a service at once. The host drains its tasks then, and needs Spark for it. The JVM ends with its
+input, which the host closes at last, and which ends with the host however that ends.
+
+The script reads the JVM's command line from a shell beside it. Waited for, it is gone; otherwise the JVM would have a
+defunct child that it knows nothing of.
 """
 
 
@@ -41,21 +49,25 @@ def start_jvm(settings: Mapping[str, str]) -> tuple[Any, subprocess.Popen[bytes]
         properties.touch(mode=0o600)
         properties.write_text(render(settings), encoding="latin-1")
         jvm = subprocess.Popen(
-            [*_SHIELD, *_command(properties)],
+            ["bash", "-c", _START, "spark-submit", *_options(properties)],
             stdin=subprocess.PIPE,
-            env={**os.environ, "SPARK_CONNECT_MODE": "0", "_PYSPARK_DRIVER_CONN_INFO_PATH": str(introduction)},
+            env={**os.environ, **_environment(), "_PYSPARK_DRIVER_CONN_INFO_PATH": str(introduction)},
             start_new_session=True,
         )
         _await(introduction, jvm)
         return _connect(introduction.read_bytes()), jvm
 
 
-def _command(properties: Path) -> list[str]:
+def _options(properties: Path) -> list[str]:
+    rest = shlex.split(os.environ.get("PYSPARK_SUBMIT_ARGS", "pyspark-shell"))
+    return ["--properties-file", str(properties), "--load-spark-defaults", *rest]
+
+
+def _environment() -> dict[str, str]:
+    """Return what ``spark-submit`` and pyspark set for the JVM; equal texts hash alike in all Python workers."""
     from pyspark.find_spark_home import _find_spark_home
 
-    submit = str(Path(_find_spark_home(), "bin", "spark-submit"))
-    rest = shlex.split(os.environ.get("PYSPARK_SUBMIT_ARGS", "pyspark-shell"))
-    return [submit, "--properties-file", str(properties), "--load-spark-defaults", *rest]
+    return {"SPARK_HOME": str(_find_spark_home()), "SPARK_CONNECT_MODE": "0", "PYTHONHASHSEED": "0"}
 
 
 def _await(introduction: Path, jvm: subprocess.Popen[bytes]) -> None:
