@@ -1,0 +1,143 @@
+"""What the record path takes for granted of Arrow and librdkafka, asked of those that are installed (decision 0018).
+
+Neither promises it, so pyproject.toml names the versions for which these tests, and those of the clients, were run.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from hearth.runtime.kafka import library as rdkafka
+from hearth.runtime.kafka.memory import FAR, locate, messages
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.parametrize("name", ["pyarrow", "confluent-kafka"])
+def test_the_versions_that_were_checked_are_those_that_are_installed(name: str) -> None:
+    """Whoever raises one reads the decision, runs these tests and names the new one."""
+    project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    pinned = re.findall(rf'^    "{name}==([0-9.]+)(?: ;[^"]*)?"', project, re.MULTILINE)
+    assert version(name) in pinned
+
+
+def pieces(content: bytes, *spans: tuple[int, int]) -> Any:
+    """Return an array whose every second element is a piece of the content; between them lies the rest."""
+    offsets = [edge for start, size in spans for edge in (start, start + size)]
+    buffers = [None, pa.py_buffer(np.array([*offsets, len(content)], np.int64)), pa.py_buffer(content)]
+    return pa.LargeBinaryArray.from_buffers(pa.large_binary(), 2 * len(spans), buffers)
+
+
+def every_second(array: Any) -> Any:
+    """Take the pieces."""
+    return array.take(pa.array(np.arange(0, len(array), 2)))
+
+
+def test_take_minds_no_offsets_but_those_of_what_it_takes() -> None:
+    """Pieces may lie in any order and overlap: then the elements between them end before they begin."""
+    taken = every_second(pieces(b"0123456789", (7, 3), (0, 2), (1, 4), (5, 0)))
+    assert taken.to_pylist() == [b"789", b"01", b"1234", b""]
+
+
+def test_take_lays_the_pieces_one_behind_the_other_from_the_start() -> None:
+    """So their memory is an array of structures, where all are of one size."""
+    taken = every_second(pieces(b"0123456789", (6, 2), (0, 2), (4, 2)))
+    assert (taken.offset, taken.null_count) == (0, 0)
+    assert taken.buffers()[2].to_pybytes()[:6] == b"670145"
+    assert np.frombuffer(taken.buffers()[1], np.int64, 4).tolist() == [0, 2, 4, 6]
+
+
+UNREADABLE = """
+import ctypes, mmap
+import numpy as np, pyarrow as pa
+size = mmap.PAGESIZE
+memory = mmap.mmap(-1, 3 * size)
+memory[:3], memory[-3:] = b"one", b"two"
+base = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+assert ctypes.CDLL(None).mprotect(ctypes.c_void_p(base + size), ctypes.c_size_t(size), 0) == 0
+offsets = np.array([0, 3, 3 * size - 3, 3 * size, 3 * size])
+whole = pa.foreign_buffer(base, 3 * size)
+array = pa.LargeBinaryArray.from_buffers(pa.large_binary(), 4, [None, pa.py_buffer(offsets), whole])
+print(array.take(pa.array([0, 2])).to_pylist())
+"""
+
+
+def test_take_reads_nothing_that_lies_between() -> None:
+    """There may be memory of others, or none: a page in the middle that nobody may read ends nothing."""
+    ended = subprocess.run([sys.executable, "-c", UNREADABLE], capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stdout.strip()) == (0, "[b'one', b'two']"), ended.stderr
+
+
+def test_take_reserves_no_more_than_the_span_of_a_region() -> None:
+    """It goes by the mean size of all elements; that is why far regions are gathered one by one."""
+    content = bytes(FAR >> 8)
+    array = pieces(content, (0, 1), (len(content) - 1, 1))
+    pool = pa.system_memory_pool()
+    taken = pa.compute.take(array, pa.array([0, 2]), memory_pool=pool)
+    assert taken.to_pylist() == [b"\0", b"\0"]
+    assert pool.max_memory() <= len(content) + (1 << 16)
+
+
+def test_a_cast_to_small_offsets_moves_no_bytes() -> None:
+    """What was copied once out of librdkafka's memory is not copied again."""
+    taken = every_second(pieces(b"0123456789", (6, 2), (0, 2)))
+    assert taken.cast(pa.binary()).buffers()[2].address == taken.buffers()[2].address
+
+
+def test_error_numbers_have_the_names_they_are_used_by() -> None:
+    """They are an enumeration of its header, which no call tells."""
+    numbers = {name: number for name, number in vars(rdkafka).items() if name.startswith("ERR_")}
+    told = {name: rdkafka.library().err2name(number).decode().lstrip("_") for name, number in numbers.items()}
+    ours = {name: name.removeprefix("ERR_") for name in numbers}
+    assert told == {**ours, "ERR_NO_ENTITY": "NOENT"}
+
+
+def test_layouts_of_librdkafkas_own_structures_are_known_for_this_version() -> None:
+    """With others its public functions are called, and a timestamp of 0 cannot be written (decision 0006)."""
+    assert rdkafka.library().message_type is rdkafka.FETCHED
+
+
+def test_a_batch_is_not_copied_and_refuses_single_messages_when_its_queue_is_full() -> None:
+    """The first is why columns are kept until their delivery, the second why the bounds are kept by the producer."""
+    lib = rdkafka.library()
+    configuration = rdkafka.new_configuration(
+        {"bootstrap.servers": "127.0.0.1:1", "queue.buffering.max.messages": "2", "log_level": "0"}
+    )
+    lib.conf_set_events(configuration, rdkafka.EVENT_DELIVERY)
+    client = rdkafka.new_client(rdkafka.PRODUCER, configuration)
+    queue, topic = lib.queue_get_main(client), lib.topic_new(client, b"t", None)
+    values = pa.array([b"first", b"second", b"third"])
+    rows = np.zeros(3, rdkafka.MESSAGE)
+    rows["value"], rows["value_size"] = locate(values)
+    rows["opaque"] = [7, 8, 9]
+    assert lib.produce_batch(topic, 0, 0, rows.ctypes.data, 3) == 2
+    assert rows["error"].tolist() == [0, 0, rdkafka.ERR_QUEUE_FULL]
+    assert lib.purge(client, 0x1 | 0x2) == rdkafka.OK
+    found = delivered(queue)
+    lib.topic_destroy(topic)
+    lib.queue_destroy(queue)
+    lib.destroy_flags(client, rdkafka.DESTROY_IMMEDIATE)
+    assert found["opaque"].tolist() == [7, 8]
+    assert found["value"].tolist() == rows["value"][:2].tolist()
+    assert set(found["error"].tolist()) == {rdkafka.ERR_PURGE_QUEUE}
+
+
+def delivered(queue: int) -> Any:
+    """Return the messages of the next delivery, whose event brings pointers to them."""
+    lib = rdkafka.library()
+    while lib.event_type(event := lib.queue_poll(queue, 10_000)) == rdkafka.EVENT_ERROR:
+        lib.event_destroy(event)  # nobody answers at that address
+    pointers = np.empty(lib.event_message_count(event), np.int64)
+    lib.event_message_array(event, pointers.ctypes.data, len(pointers))
+    found = messages(pointers)
+    lib.event_destroy(event)
+    return found
