@@ -19,6 +19,7 @@ from hearth_api import (
     column_to_values,
     converter_config_def,
     is_logical,
+    values_to_column,
 )
 
 
@@ -62,13 +63,13 @@ class ByteArrayConverter(BatchConverter, HeaderConverter):
 
     def from_connect_batch(self, topic: str, schema: Schema | None, column: Any) -> Any:
         """Return the column itself when it holds bytes."""
-        import pyarrow as pa
-
         _check(schema)
         if schema is not None and not is_logical(schema):
             return column
         values = column_to_values(schema, column)
-        return pa.array([self.from_connect_data(topic, schema, value) for value in values], pa.binary())
+        return values_to_column(
+            OPTIONAL_BYTES_SCHEMA, [self.from_connect_data(topic, schema, value) for value in values]
+        )
 
     def to_connect_batch(self, topic: str, data: Any) -> list[ColumnRun]:
         """Return the data itself."""

@@ -7,6 +7,7 @@ from typing import Any
 
 from hearth_api import (
     CONVERTER_TYPE_CONFIG,
+    OPTIONAL_BYTES_SCHEMA,
     OPTIONAL_STRING_SCHEMA,
     BatchConverter,
     ColumnRun,
@@ -25,6 +26,7 @@ from hearth_api import (
     is_logical,
     java_text,
     key,
+    values_to_column,
 )
 from hearth_converters.charset import charset
 
@@ -81,13 +83,11 @@ class StringConverter(BatchConverter, HeaderConverter):
 
     def from_connect_batch(self, topic: str, schema: Schema | None, column: Any) -> Any:
         """Return the texts of a column; a column of texts only changes its type."""
-        import pyarrow as pa
-
         if self._charset.is_utf8 and schema is not None and not is_logical(schema):
             if schema.type is Type.STRING:
-                return column.cast(pa.binary())
+                return column.cast("binary")
             if schema.type in _AS_DIGITS:
-                return column.cast(pa.string()).cast(pa.binary())
+                return column.cast("string").cast("binary")
         if self._charset.is_utf8 and schema is None:
             from hearth_converters.plain import bare_texts
 
@@ -95,16 +95,16 @@ class StringConverter(BatchConverter, HeaderConverter):
             if texts is not None:
                 return texts
         values = column_to_values(schema, column)
-        return pa.array([self.from_connect_data(topic, schema, value) for value in values], pa.binary())
+        return values_to_column(
+            OPTIONAL_BYTES_SCHEMA, [self.from_connect_data(topic, schema, value) for value in values]
+        )
 
     def to_connect_batch(self, topic: str, data: Any) -> list[ColumnRun]:
         """Return a column of optional texts; bytes that are UTF-8 are not copied."""
-        import pyarrow as pa
-
         try:
             if self._charset.is_utf8:
-                return [ColumnRun(OPTIONAL_STRING_SCHEMA, data.cast(pa.string()))]
-        except pa.ArrowInvalid:
+                return [ColumnRun(OPTIONAL_STRING_SCHEMA, data.cast("string"))]
+        except ValueError:
             pass  # some row is not UTF-8, and gets marks in the places of its errors
         texts = [None if one is None else self._charset.decode(one) for one in data.to_pylist()]
-        return [ColumnRun(OPTIONAL_STRING_SCHEMA, pa.array(texts, pa.string()))]
+        return [ColumnRun(OPTIONAL_STRING_SCHEMA, values_to_column(OPTIONAL_STRING_SCHEMA, texts))]

@@ -1,4 +1,4 @@
-"""Lines, cut thousands at a time into Arrow columns: the fast form of `line`."""
+"""Lines, cut thousands at a time into Arrow columns and put together from them: the fast form of `line`."""
 
 from __future__ import annotations
 
@@ -140,3 +140,11 @@ def offset_column(positions: Places) -> Any:
     offsets = np.arange(len(digits) + 1, dtype=np.int32) * np.int32(table.shape[1])
     buffers = [None, pa.py_buffer(offsets), pa.py_buffer(table)]
     return pa.Array.from_buffers(pa.string(), len(digits), buffers)
+
+
+def joined_lines(column: Any) -> memoryview:
+    """Return the texts of a column in lines, `null` for a null, without the end of the last one."""
+    texts = column.cast(pa.string()).fill_null("null")
+    whole = pa.array([0, len(texts)], pa.int32())
+    _, ends, data = pc.binary_join(pa.ListArray.from_arrays(whole, texts), "\n").buffers()
+    return memoryview(data)[: np.frombuffer(ends, np.int32)[1]]

@@ -84,19 +84,13 @@ def _open(file: str) -> int:
 
 def _lines(batch: Batch) -> tuple[Any, bytes]:
     """Return the lines of a batch without the end of the last one, and that end."""
-    import numpy as np  # here: the connector's own process names this module's class and never writes
-    import pyarrow as pa
-    import pyarrow.compute as pc
+    from hearth_file.column import joined_lines  # with Arrow, which the connector's own process has no use for
 
     column, schema = batch.column("value"), batch.value_schema
     if schema is None or schema.type not in _CASTS or is_logical(schema):
         texts = [java_text(value, schema) for value in column_to_values(schema, column)]
         return _encoded("\n".join(texts)), b"\n"
-    column = column.cast(pa.string())
-    whole = pa.array([0, len(column)], pa.int32())
-    joined = pc.binary_join(pa.ListArray.from_arrays(whole, column.fill_null("null")), "\n")
-    _, ends, data = joined.buffers()
-    return memoryview(data)[: np.frombuffer(ends, np.int32)[1]], b"\n"
+    return joined_lines(column), b"\n"
 
 
 def _encoded(text: str) -> bytes:
