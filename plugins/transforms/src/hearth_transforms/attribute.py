@@ -17,7 +17,6 @@ from hearth_api import (
     ConnectRecord,
     Schema,
     Timestamp,
-    arrow_type,
 )
 from hearth_transforms.requirement import require_sink_record
 
@@ -26,9 +25,10 @@ PURPOSE = "field insertion"
 
 @dataclass(frozen=True)
 class Attribute:
-    """One attribute: the schema its field gets, its plain value of a record, its column of a batch or None.
+    """One attribute: the schema its field gets, its plain value of a record, what a batch has of it.
 
-    A null leaves the field out, unless the attribute `is_needed`: then the null is written, and may be refused.
+    That is a column, a text that all rows share, or None. A null leaves the field out, unless the attribute
+    `is_needed`: then the null is written, and may be refused.
     """
 
     schema: Schema
@@ -41,31 +41,17 @@ class Attribute:
         """Return the value as one of the schema, where a plain one will not do."""
         return Timestamp.to_logical(Timestamp.SCHEMA, value) if self is TIMESTAMP else value
 
-    def column(self, batch: Batch) -> Any:
-        """Return the column of a batch, None where one that is needed is missing."""
-        import pyarrow as pa
-
-        column = self.of_batch(batch)
-        is_left_out = column is None and not self.is_needed
-        return pa.nulls(batch.num_rows, arrow_type(self.schema)) if is_left_out else column
-
 
 def fixed_text(text: str) -> Attribute:
     """Return the attribute that is the same text in every record."""
-    return Attribute(STRING_SCHEMA, OPTIONAL_STRING_SCHEMA, lambda record: text, lambda batch: _texts(text, batch))
-
-
-def _texts(text: str | None, batch: Batch) -> Any:
-    import pyarrow as pa
-
-    return None if text is None else pa.repeat(pa.scalar(text, pa.string()), batch.num_rows)
+    return Attribute(STRING_SCHEMA, OPTIONAL_STRING_SCHEMA, lambda record: text, lambda batch: text)
 
 
 TOPIC = Attribute(
     STRING_SCHEMA,
     OPTIONAL_STRING_SCHEMA,
     lambda record: record.topic,
-    lambda batch: _texts(batch.topic, batch),
+    lambda batch: batch.topic,
     is_needed=True,
 )
 PARTITION = Attribute(

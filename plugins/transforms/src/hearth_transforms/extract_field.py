@@ -16,7 +16,6 @@ from hearth_api import (
 )
 from hearth_transforms.field_path import FieldPath
 from hearth_transforms.plugin import KafkaPlugin
-from hearth_transforms.record_form import apply_records
 from hearth_transforms.requirement import require_map, require_struct
 from hearth_transforms.side import KEY, VALUE, R, Side
 
@@ -68,11 +67,17 @@ class ExtractField(KafkaPlugin, BatchTransformation):
 
     def apply_batch(self, batch: Batch) -> list[Batch]:
         """Take the column of the field out of the column of structs."""
+        from hearth_transforms import struct_column as columns
+        from hearth_transforms.record_form import apply_records
+
         schema = self.side.schema(batch)
         if schema is None or schema.type is not Type.STRUCT:
             return apply_records(self, batch)
-        field = self._path.field_in(schema)
-        column = self._path.column_in(schema, self.side.column(batch), self._with_default)
+        *outer, field = self._path.fields_in(schema)
+        column = columns.side_column(self.side, batch)
+        for each in outer:
+            column = columns.field_column(column, each, with_default=True)
+        column = columns.field_column(column, field, self._with_default)
         return [self.side.replaced_column(batch, field.schema, column)]
 
 

@@ -7,7 +7,6 @@ from typing import Any
 
 from hearth_api import ConfigError, DataError, Field, Schema, Struct
 from hearth_transforms.requirement import require_map, require_struct
-from hearth_transforms.struct_column import field_column
 
 _PURPOSE = "nested field access"
 
@@ -22,8 +21,17 @@ class FieldPath:
 
     def field_in(self, schema: Schema) -> Field:
         """Return the field of a struct schema, and raise a DataError when there is none."""
-        *_, last = self._fields(schema)
+        *_, last = self.fields_in(schema)
         return last
+
+    def fields_in(self, schema: Schema) -> Iterator[Field]:
+        """Return the fields on the way, from the outermost inwards; a DataError is raised when there is none."""
+        for step in self._present_steps():
+            field = schema.field(step)
+            if field is None:
+                raise DataError(f"Unknown field: {self._text}")
+            yield field
+            schema = field.schema
 
     def value_in_map(self, value: dict[str, Any]) -> Any:
         """Return the value in a map, None when it is missing anywhere on the way."""
@@ -37,28 +45,13 @@ class FieldPath:
 
     def value_in_struct(self, value: Struct, with_default: bool) -> Any:
         """Return the value in a struct; on the way defaults stand in for missing structs in any case."""
-        *outer, last = self._fields(value.schema)
+        *outer, last = self.fields_in(value.schema)
         for field in outer:
             inner = value.get(field)
             if inner is None:
                 return None
             value = require_struct(inner, _PURPOSE)
         return value.get(last) if with_default else value.get_without_default(last)
-
-    def column_in(self, schema: Schema, column: Any, with_default: bool) -> Any:
-        """Return what `value_in_struct` gives for every row of a column of structs."""
-        *outer, last = self._fields(schema)
-        for field in outer:
-            column = field_column(column, field, with_default=True)
-        return field_column(column, last, with_default)
-
-    def _fields(self, schema: Schema) -> Iterator[Field]:
-        for step in self._present_steps():
-            field = schema.field(step)
-            if field is None:
-                raise DataError(f"Unknown field: {self._text}")
-            yield field
-            schema = field.schema
 
     def _present_steps(self) -> tuple[str, ...]:
         if not self.steps:

@@ -8,9 +8,7 @@ from typing import Any, ClassVar
 
 from hearth_api import Batch, BatchTransformation, Importance, Schema, SchemaBuilder, Settings, Struct, key
 from hearth_transforms.plugin import KafkaPlugin
-from hearth_transforms.record_form import apply_records
 from hearth_transforms.side import KEY, VALUE, R, Side
-from hearth_transforms.struct_column import is_sound, struct_column
 
 
 class HoistFieldConfig(Settings):
@@ -40,11 +38,14 @@ class HoistField(KafkaPlugin, BatchTransformation):
 
     def apply_batch(self, batch: Batch) -> list[Batch]:
         """Wrap a column, which is not even copied."""
-        schema, column = self.side.schema(batch), self.side.column(batch)
-        if schema is None or not is_sound(schema, column):
+        from hearth_transforms import struct_column as columns
+        from hearth_transforms.record_form import apply_records
+
+        schema, column = self.side.schema(batch), columns.side_column(self.side, batch)
+        if schema is None or not columns.is_sound(schema, column):
             return apply_records(self, batch)
         wrapping = self._wrapping(schema)
-        return [self.side.replaced_column(batch, wrapping, struct_column(wrapping, [column]))]
+        return [self.side.replaced_column(batch, wrapping, columns.struct_column(wrapping, [column]))]
 
     def _make_wrapping(self, schema: Schema) -> Schema:
         return SchemaBuilder.struct().field(self._field, schema).build()

@@ -21,10 +21,8 @@ from hearth_api import (
 )
 from hearth_transforms.attribute import OFFSET, PARTITION, PURPOSE, TIMESTAMP, TOPIC, Attribute, fixed_text
 from hearth_transforms.plugin import KafkaPlugin
-from hearth_transforms.record_form import apply_records
 from hearth_transforms.requirement import require_map, require_struct
 from hearth_transforms.side import KEY, VALUE, R, Side
-from hearth_transforms.struct_column import field_columns, struct_column
 
 _SUFFIX = " A ! at its end makes the field required, a ? optional, which it is without either."
 
@@ -99,21 +97,25 @@ class InsertField(KafkaPlugin, BatchTransformation):
 
     def apply_batch(self, batch: Batch) -> list[Batch]:
         """Put the columns of the fields beside those that are there; nulls keep their schema, so they are cut out."""
+        from hearth_transforms import struct_column as columns
+        from hearth_transforms.record_form import apply_records
+
         if any(each.attribute is TIMESTAMP for each in self._insertions):
             batch = batch.stamped()
-        schema, column = self.side.schema(batch), self.side.column(batch)
+        schema, column = self.side.schema(batch), columns.side_column(self.side, batch)
         if column.null_count == len(column):
             return [batch]
         if schema is None or schema.type is not Type.STRUCT:
             return apply_records(self, batch)
         if column.null_count:
-            return [after for part in _runs(batch, column.is_null()) for after in self.apply_batch(part)]
-        present = field_columns(schema, column, self._with_default)
-        inserted = [each.attribute.column(batch) for each in self._insertions]
+            return [after for part in columns.runs(batch, column.is_null()) for after in self.apply_batch(part)]
+        present = columns.field_columns(schema, column, self._with_default)
+        inserted = [columns.attribute_column(each.attribute, batch) for each in self._insertions]
         if present is None or any(each is None for each in inserted):
             return apply_records(self, batch)
         extended = self._extended(schema)
-        return [self.side.replaced_column(batch, extended, struct_column(extended, [*present, *inserted]))]
+        column = columns.struct_column(extended, [*present, *inserted])
+        return [self.side.replaced_column(batch, extended, column)]
 
     def _values(self, record: Any) -> Iterator[tuple[Insertion, Any]]:
         for each in self._insertions:
@@ -161,13 +163,3 @@ def _insertions(config: InsertFieldConfig) -> list[Insertion]:
 def _insertion(text: str, attribute: Attribute) -> Insertion:
     name = text[:-1] if text.endswith(("!", "?")) else text
     return Insertion(name, not text.endswith("!"), attribute)
-
-
-def _runs(batch: Batch, mask: Any) -> Iterator[Batch]:
-    """Return the batch in pieces that lie as a whole within or outside of the mask."""
-    import numpy as np
-
-    cuts = np.flatnonzero(np.diff(mask.to_numpy(zero_copy_only=False))) + 1
-    starts = [0, *cuts.tolist()]
-    for start, end in zip(starts, [*starts[1:], batch.num_rows]):
-        yield batch.slice(start, end - start)

@@ -12,7 +12,6 @@ from hearth_api import (
     Decimal,
     Schema,
     Type,
-    column_to_values,
     convert_to_decimal,
     convert_to_float32,
     convert_to_float64,
@@ -20,7 +19,6 @@ from hearth_api import (
     convert_to_int16,
     convert_to_int32,
     convert_to_int64,
-    values_to_column,
 )
 from hearth_transforms.requirement import java_class
 
@@ -52,22 +50,6 @@ def mask(value: Any, schema: Schema | None, replacement: str | None) -> Any:
     if value is None:
         return None
     return _nothing(value, schema) if replacement is None else _replaced(value, schema, replacement)
-
-
-def masked_column(column: Any, schema: Schema, replacement: str | None) -> Any:
-    """Return what `mask` gives for every value of a column."""
-    import numpy as np
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    # What stands for a value depends on its kind alone, so one value tells it for all.
-    first = pc.index(column.is_valid(), True).as_py()
-    if first < 0:
-        return column
-    (value,) = column_to_values(schema, column.slice(first, 1))
-    nulls = column.is_null().to_numpy(zero_copy_only=False) if column.null_count else None
-    places = pa.array(np.zeros(len(column), np.int64), mask=nulls)
-    return values_to_column(schema, [mask(value, schema, replacement)]).take(places)
 
 
 def _nothing(value: Any, schema: Schema | None) -> Any:

@@ -17,12 +17,10 @@ from hearth_api import (
     hash_ordered,
     key,
 )
-from hearth_transforms.mask import mask, masked_column
+from hearth_transforms.mask import mask
 from hearth_transforms.plugin import KafkaPlugin
-from hearth_transforms.record_form import apply_records
 from hearth_transforms.requirement import require_map, require_struct
 from hearth_transforms.side import KEY, VALUE, R, Side
-from hearth_transforms.struct_column import field_columns, struct_column
 
 _PURPOSE = "mask fields"
 
@@ -79,16 +77,19 @@ class MaskField(KafkaPlugin, BatchTransformation):
 
     def apply_batch(self, batch: Batch) -> list[Batch]:
         """Replace the columns of the fields."""
-        schema, column = self.side.schema(batch), self.side.column(batch)
+        from hearth_transforms import struct_column as columns
+        from hearth_transforms.record_form import apply_records
+
+        schema, column = self.side.schema(batch), columns.side_column(self.side, batch)
         if schema is None or schema.type is not Type.STRUCT or column.null_count:
             return apply_records(self, batch)
-        columns = field_columns(schema, column, self._with_default)
-        if not columns:
+        parts = columns.field_columns(schema, column, self._with_default)
+        if not parts:
             return apply_records(self, batch)
         for field in schema.fields:
             if field.name in self._names:
-                columns[field.index] = masked_column(columns[field.index], field.schema, self._replacement)
-        return [self.side.replaced_column(batch, schema, struct_column(schema, columns))]
+                parts[field.index] = columns.masked_column(parts[field.index], field.schema, self._replacement)
+        return [self.side.replaced_column(batch, schema, columns.struct_column(schema, parts))]
 
 
 class MaskFieldKey(MaskField):

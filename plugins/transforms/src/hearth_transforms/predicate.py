@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from hearth_api import (
+    BOOLEAN_SCHEMA,
     Batch,
     BatchPredicate,
     Composite,
@@ -46,9 +47,9 @@ class TopicNameMatches(KafkaPlugin, BatchPredicate):
 
     def test_batch(self, batch: Batch) -> Any:
         """Return the one answer for all rows, which share their topic."""
-        import pyarrow as pa
+        from hearth_transforms.struct_column import repeated
 
-        return pa.repeat(self._matches(batch.topic), batch.num_rows)
+        return repeated(BOOLEAN_SCHEMA, self._matches(batch.topic), batch.num_rows)
 
     def _matches(self, topic: str | None) -> bool:
         return topic is not None and self._pattern.fullmatch(topic) is not None
@@ -75,16 +76,9 @@ class HasHeaderKey(KafkaPlugin, BatchPredicate):
 
     def test_batch(self, batch: Batch) -> Any:
         """Return for every row whether it has such a header."""
-        import numpy as np
-        import pyarrow as pa
-        import pyarrow.compute as pc
+        from hearth_transforms.struct_column import has_header
 
-        answers = np.zeros(batch.num_rows, np.bool_)
-        headers = batch.column("headers")
-        if headers is not None:
-            found = pc.equal(headers.flatten().field("key"), self._name)
-            answers[pc.list_parent_indices(headers).filter(found).to_numpy()] = True
-        return pa.array(answers)
+        return has_header(batch, self._name)
 
 
 class RecordIsTombstone(KafkaPlugin, BatchPredicate):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pyarrow as pa
+
 from hearth_api import (
     Batch,
     BatchTransformation,
@@ -10,11 +12,7 @@ from hearth_api import (
     batch_to_source_records,
     records_to_batches,
 )
-
-
-def is_sink_batch(batch: Batch) -> bool:
-    """Tell whether the batch was read from Kafka."""
-    return batch.column("offset") is not None
+from hearth_transforms.side import is_sink_batch
 
 
 def records_of(batch: Batch) -> list[ConnectRecord]:
@@ -27,8 +25,6 @@ def apply_records(transformation: BatchTransformation, batch: Batch) -> list[Bat
 
     Topic, schemas, key and value are the new records', every other column is the batch's own.
     """
-    import pyarrow as pa
-
     batch = batch.stamped()
     applied = [(row, transformation.apply(record)) for row, record in enumerate(records_of(batch))]
     rows = [row for row, record in applied if record is not None]

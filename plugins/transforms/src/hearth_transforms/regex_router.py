@@ -19,8 +19,7 @@ from hearth_api import (
     key,
 )
 from hearth_transforms.plugin import KafkaPlugin
-from hearth_transforms.record_form import is_sink_batch
-from hearth_transforms.side import R
+from hearth_transforms.side import R, is_sink_batch
 
 
 class RegexRouterConfig(Settings):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from hearth_api import Batch, ConnectRecord, Schema, arrow_type
+from hearth_api import Batch, ConnectRecord, Schema
 
 R = TypeVar("R", bound=ConnectRecord)
 
@@ -25,13 +25,6 @@ class Side:
         """Return the value of this side."""
         return getattr(record, self.name)
 
-    def column(self, batch: Batch) -> Any:
-        """Return the column of this side, of nulls where the batch leaves it out."""
-        import pyarrow as pa
-
-        column = batch.column(self.name)
-        return pa.nulls(batch.num_rows, arrow_type(self.schema(batch))) if column is None else column
-
     def replaced(self, record: R, schema: Schema | None, value: Any) -> R:
         """Return the record with another schema and value on this side."""
         return record.new_record(**{f"{self.name}_schema": schema, self.name: value})
@@ -44,3 +37,8 @@ class Side:
 
 KEY = Side("key")
 VALUE = Side("value")
+
+
+def is_sink_batch(batch: Batch) -> bool:
+    """Tell whether the batch was read from Kafka."""
+    return batch.column("offset") is not None

@@ -1,18 +1,59 @@
-"""Columns of structs: taken apart into the columns of their fields, checked, and put together."""
+"""Columns of structs: taken apart into the columns of their fields, checked, masked, and put together.
+
+All that needs Arrow is here and in `record_form`; both are loaded with the first batch, since a host that only asks
+for definitions has no use for 25 MB.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from hearth_api import Field, Schema, Struct, Type, arrow_type, values_to_column
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from hearth_api import (
+    STRING_SCHEMA,
+    Batch,
+    Field,
+    Schema,
+    Struct,
+    Type,
+    arrow_type,
+    column_to_values,
+    values_to_column,
+)
+from hearth_transforms.attribute import Attribute
+from hearth_transforms.mask import mask
+from hearth_transforms.side import Side
+
+
+def side_column(side: Side, batch: Batch) -> Any:
+    """Return the column of a side, of nulls where the batch leaves it out."""
+    column = batch.column(side.name)
+    return pa.nulls(batch.num_rows, arrow_type(side.schema(batch))) if column is None else column
+
+
+def attribute_column(attribute: Attribute, batch: Batch) -> Any:
+    """Return the column of an attribute, None where one that is needed is missing."""
+    found = attribute.of_batch(batch)
+    if isinstance(found, str):
+        return repeated(STRING_SCHEMA, found, batch.num_rows)
+    is_left_out = found is None and not attribute.is_needed
+    return pa.nulls(batch.num_rows, arrow_type(attribute.schema)) if is_left_out else found
+
+
+def runs(batch: Batch, chosen: Any) -> Iterator[Batch]:
+    """Return the batch in pieces that lie as a whole within or outside of what is chosen."""
+    cuts = np.flatnonzero(np.diff(chosen.to_numpy(zero_copy_only=False))) + 1
+    starts = [0, *cuts.tolist()]
+    for start, end in zip(starts, [*starts[1:], batch.num_rows]):
+        yield batch.slice(start, end - start)
 
 
 def field_column(column: Any, field: Field, with_default: bool) -> Any:
     """Return the values of a field: null where the struct is, the default where only the field is null."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     child = column.field(field.index)
     default = field.schema.default
     if with_default and default is not None and child.null_count:
@@ -33,17 +74,34 @@ def field_columns(schema: Schema, column: Any, with_default: bool) -> list[Any] 
 
 def struct_column(schema: Schema, columns: Sequence[Any]) -> Any:
     """Return structs of these fields, none of them null."""
-    import pyarrow as pa
-
     return pa.StructArray.from_arrays(list(columns), fields=list(arrow_type(schema)))
 
 
 def repeated(schema: Schema, value: Any, count: int) -> Any:
     """Return a column that holds one value in every row."""
-    import numpy as np
-    import pyarrow as pa
-
     return values_to_column(schema, [value]).take(pa.array(np.zeros(count, np.int64)))
+
+
+def masked_column(column: Any, schema: Schema, replacement: str | None) -> Any:
+    """Return what `mask` gives for every value of a column."""
+    # What stands for a value depends on its kind alone, so one value tells it for all.
+    first = pc.index(column.is_valid(), True).as_py()
+    if first < 0:
+        return column
+    (value,) = column_to_values(schema, column.slice(first, 1))
+    nulls = column.is_null().to_numpy(zero_copy_only=False) if column.null_count else None
+    places = pa.array(np.zeros(len(column), np.int64), mask=nulls)
+    return values_to_column(schema, [mask(value, schema, replacement)]).take(places)
+
+
+def has_header(batch: Batch, name: str) -> Any:
+    """Return for every row whether it has a header of that name."""
+    answers = np.zeros(batch.num_rows, np.bool_)
+    headers = batch.column("headers")
+    if headers is not None:
+        found = pc.equal(headers.flatten().field("key"), name)
+        answers[pc.list_parent_indices(headers).filter(found).to_numpy()] = True
+    return pa.array(answers)
 
 
 def is_sound(schema: Schema, column: Any) -> bool:
