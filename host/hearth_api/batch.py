@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
+from hearth_api import arrow as pa
 from hearth_api.offset_json import offset_to_json
 from hearth_api.record import TimestampType
 from hearth_api.schema import Schema
@@ -70,8 +71,6 @@ class Batch:
 
     def with_columns(self, **columns: Any) -> Batch:
         """Return a batch with columns set by name; None takes a column away."""
-        import pyarrow as pa
-
         present = dict(zip(self.data.schema.names, self.data.columns, strict=False))
         present.update(columns)
         kept = {name: column for name, column in present.items() if column is not None}
@@ -85,8 +84,6 @@ class Batch:
         """Return the batch with the present time as `timestamp`, where its records were made just now."""
         if self.timestamp_type is not TimestampType.CREATE_TIME or self.column("timestamp") is not None:
             return self
-        import pyarrow as pa
-
         now = pa.scalar(time.time_ns() // 1_000_000, pa.int64())
         return self.with_columns(timestamp=pa.repeat(now, self.num_rows))
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import repeat
 from typing import Any
 
+from hearth_api import arrow as pa
 from hearth_api.batch import Batch
 from hearth_api.column import column_to_values, values_to_column
 from hearth_api.header import Header, Headers
@@ -103,8 +104,6 @@ def _same(first: object, other: object) -> bool:
 
 
 def _batch(records: Sequence[ConnectRecord]) -> Batch:
-    import pyarrow as pa
-
     first = records[0]
     columns = {"value": values_to_column(first.value_schema, [record.value for record in records])}
     if any(record.key is not None for record in records):
@@ -151,8 +150,6 @@ def _values(batch: Batch, name: str, schema: Schema | None) -> Any:
 
 def headers_to_column(headers: Sequence[Headers]) -> Any:
     """Return the headers of several records as a column."""
-    import pyarrow as pa
-
     flat = [header for group in headers for header in group]
     ends = [0]
     for group in headers:

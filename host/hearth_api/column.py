@@ -11,6 +11,7 @@ from itertools import chain, pairwise
 from struct import calcsize
 from typing import Any
 
+from hearth_api import arrow as pa
 from hearth_api.errors import DataError
 from hearth_api.logical import Date, Decimal, Time, Timestamp
 from hearth_api.schema import Schema, Type
@@ -37,8 +38,6 @@ _LETTER = {
 @lru_cache(maxsize=1000)
 def arrow_type(schema: Schema | None) -> Any:
     """Return the Arrow type of a column of values of the schema."""
-    import pyarrow as pa
-
     if schema is None:
         return pa.string()
     if schema.type is Type.ARRAY:
@@ -55,8 +54,6 @@ def values_to_column(schema: Schema | None, values: Sequence[Any]) -> Any:
 
     None becomes null even where the schema forbids it: the converter decides what to make of it.
     """
-    import pyarrow as pa
-
     if schema is None:
         return pa.array([None if value is None else plain_to_json(value) for value in values], pa.string())
     if schema.type is Type.STRUCT:
@@ -108,8 +105,6 @@ def _logical_values(schema: Schema, values: Sequence[Any]) -> list[Any]:
 
 
 def _struct_column(schema: Schema, values: Sequence[Any]) -> Any:
-    import pyarrow as pa
-
     fields = schema.fields
     rows = _rows(schema, values)
     columns = list(zip(*rows, strict=False)) if rows else [()] * len(fields)
@@ -134,8 +129,6 @@ def _rows(schema: Schema, values: Sequence[Any]) -> list[Sequence[Any]]:
 
 
 def _list_column(schema: Schema, values: Sequence[Any]) -> Any:
-    import pyarrow as pa
-
     is_map = schema.type is Type.MAP
     expected = (dict,) if is_map else (list, tuple)
     for value in values:
@@ -157,8 +150,6 @@ def _list_column(schema: Schema, values: Sequence[Any]) -> Any:
 
 
 def _map_column(schema: Schema, starts: Any, present: Sequence[dict[Any, Any]]) -> Any:
-    import pyarrow as pa
-
     if any(None in value for value in present):
         raise DataError("a map of a record may not have a null key")
     keys = values_to_column(schema.key_schema, list(chain.from_iterable(present)))
