@@ -17,6 +17,7 @@ from hearth_api.offset_json import offset_to_json
 from hearth_api.record import TimestampType
 from hearth_api.schema import Schema
 from hearth_api.schema_json import schema_from_text, schema_to_text
+from hearth_api.wire import strict_json
 
 _METADATA_KEY = b"hearth"
 
@@ -138,12 +139,12 @@ _Attributes = tuple[
 @lru_cache(maxsize=1000)
 def _attributes(metadata: bytes) -> _Attributes:
     # Batches of one source partition follow each other, so most look-ups end in the cache.
-    form = json.loads(metadata)
+    form = strict_json(metadata.decode())
     return (
         form["topic"],
         None if form["key_schema"] is None else schema_from_text(form["key_schema"]),
         None if form["value_schema"] is None else schema_from_text(form["value_schema"]),
-        None if form["source_partition"] is None else json.loads(form["source_partition"]),
+        None if form["source_partition"] is None else strict_json(form["source_partition"]),
         TimestampType(form["timestamp_type"]),
         form["original_topic"],
     )

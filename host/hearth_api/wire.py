@@ -15,7 +15,7 @@ import json
 import math
 from collections.abc import Callable, Mapping
 from decimal import Decimal as PythonDecimal
-from typing import Any
+from typing import Any, NoReturn
 
 from hearth_api.errors import DataError
 from hearth_api.logical import Date, Time, Timestamp
@@ -49,7 +49,7 @@ def plain_from_json(text: str) -> Any:
     """Return the value that `plain_to_json` made the text from."""
     if text[0] == '"' and "\\" not in text:
         return text[1:-1]
-    return _decode(text) if '"@' in text else _decode_untagged(text)
+    return _decode(text) if '"@' in text else strict_json(text)
 
 
 def value_to_json(schema: Schema | None, value: Any) -> str:
@@ -141,5 +141,10 @@ def _untag(value: dict[str, Any]) -> Any:
     return value
 
 
-_decode = json.JSONDecoder(object_hook=_untag).decode
-_decode_untagged = json.JSONDecoder().decode
+def _refuse(constant: str) -> NoReturn:
+    raise DataError(f"{constant} is no JSON")
+
+
+_decode = json.JSONDecoder(object_hook=_untag, parse_constant=_refuse).decode
+strict_json = json.JSONDecoder(parse_constant=_refuse).decode
+"""Reads JSON text, without what Python alone takes for JSON; a DataError names it."""

@@ -71,6 +71,13 @@ def test_what_json_lacks_is_tagged(value: Any, text: str) -> None:
     assert same(plain_from_json(text), value)
 
 
+@pytest.mark.parametrize("text", ["NaN", '[{"a":-Infinity}]', '{"@map":[["a",Infinity]]}'])
+def test_what_is_no_json_is_not_read(text: str) -> None:
+    """Python's own reader would take it; other languages do not write it, and the one place for it is `@float`."""
+    with pytest.raises(DataError, match=r"(NaN|Infinity) is no JSON"):
+        plain_from_json(text)
+
+
 def test_struct_brings_its_schema() -> None:
     """A struct without schema beside it is tagged with its own."""
     struct = Struct(SchemaBuilder.struct().field("a", INT32_SCHEMA).build()).put("a", 1)

@@ -125,6 +125,18 @@ def test_what_is_no_number_is_not_written(pair: Pair) -> None:
     assert read_frame(pair[1]) == Frame({"op": "x", "args": {"it": -(2**70)}})
 
 
+@pytest.mark.parametrize("partition", ["{}}", '{"a":NaN}', {"a": 1}])
+def test_a_source_partition_is_text_of_json(partition: Any) -> None:
+    """An object that is none, and what Python alone would read, are refused with the whole batch."""
+    common = {**json.loads(sample("a").to_arrow().schema.metadata[b"hearth"]), "source_partition": partition}
+    data = sample("a").data.replace_schema_metadata({"hearth": json.dumps(common)})
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, data.schema) as writer:
+        writer.write_batch(data)
+    with pytest.raises(ValueError, match="not a batch"):
+        _ = Frame({}, (memoryview(sink.getvalue()),), is_trusted=False).batches
+
+
 def test_a_map_with_a_null_key_is_no_batch(pair: Pair) -> None:
     """Arrow refuses it before anything could follow it; this one is laid out as a list that calls itself a map."""
     pairs = pa.struct([("key", pa.string()), ("value", pa.int64())])
