@@ -86,6 +86,18 @@ def test_controller_port_that_somebody_took_meanwhile_is_chosen_again(
             assert broker.is_running
 
 
+def test_port_that_somebody_took_meanwhile_is_not_replaced_by_that_of_the_controller(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The next free one may be what was chosen for the controller before."""
+    with socket.create_server((LOOPBACK, 0)) as somebody:
+        other = reserve_port()
+        chosen = iter([somebody.getsockname()[1], other, other])
+        monkeypatch.setattr("hearth.broker.broker.next_free", lambda port: next(chosen, None) or next_free(port))
+        with KafkaBroker(tmp_path / "broker") as broker:
+            assert broker.port == other
+
+
 def test_directory_of_a_running_broker_is_refused(own_broker: KafkaBroker, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two brokers never write to one directory."""
     monkeypatch.setattr("hearth.broker.broker._LOCK_TIMEOUT", 0.2)

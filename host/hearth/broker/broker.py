@@ -165,7 +165,7 @@ class KafkaBroker:
             self.port = next_free(DEFAULT_PORT)
             if self.port != DEFAULT_PORT:
                 self._report(f"port {DEFAULT_PORT} is taken, so Kafka listens on {self.port}")
-        if not self._controller_port or not is_free(self._controller_port):
+        if self._controller_port in (0, self.port) or not is_free(self._controller_port):
             self._controller_port = next_free(self.port + 1)
 
     def _has_its_ports(self) -> bool:

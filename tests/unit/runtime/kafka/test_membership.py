@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterator, Mapping
 import pytest
 
 from hearth.broker import KafkaBroker
-from hearth.broker.port import random_free
 from hearth.runtime.kafka import membership
 from hearth.runtime.kafka.consumer import Consumer
 from hearth.runtime.kafka.library import KafkaError, library
 from hearth.runtime.kafka.membership import Identity
 from hearth_api import TopicPartition
 from tests.peer.topic import Record, Topics
+from tests.reservation import reserve_port
 from tests.unit.runtime.kafka.conftest import WAIT
 
 LONG_SESSION = "120000"
@@ -120,7 +120,7 @@ def new_run(broker: KafkaBroker) -> Iterator[NewRun]:
 def patient_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaBroker]:
     """Provide a broker that waits for more members whenever somebody joins a group that is empty."""
     settings = {"group.initial.rebalance.delay.ms": str(int(PATIENCE * 1000))}
-    with KafkaBroker(tmp_path_factory.mktemp("patient"), random_free(), settings=settings) as running:
+    with KafkaBroker(tmp_path_factory.mktemp("patient"), reserve_port(), settings=settings) as running:
         yield running
 
 
