@@ -17,7 +17,7 @@ from hearth.runtime.kafka.library import (
     DESTROY_IMMEDIATE,
     ERR_ASSIGN_PARTITIONS,
     ERR_FATAL,
-    ERR_FENCED,
+    ERR_FENCED_INSTANCE_ID,
     ERR_PARTITION_EOF,
     ERR_STATE,
     EVENT_COMMIT,
@@ -182,7 +182,7 @@ class Consumer:
         self._is_subscribed = True
 
     def _is_fenced(self) -> bool:
-        return bool(self._library.fatal_error(self._client, None, 0) == ERR_FENCED)
+        return bool(self._library.fatal_error(self._client, None, 0) == ERR_FENCED_INSTANCE_ID)
 
     def _begin_anew(self) -> None:
         """Lose all partitions, and join as somebody new with the next poll."""

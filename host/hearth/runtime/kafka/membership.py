@@ -14,7 +14,7 @@ from hearth.runtime.kafka.library import (
     ADMIN_DESCRIBE_GROUPS,
     CONSUMER,
     DESTROY_IMMEDIATE,
-    ERR_FENCED,
+    ERR_FENCED_INSTANCE_ID,
     ERR_TIMED_OUT,
     KafkaError,
     check,
@@ -137,7 +137,7 @@ class Membership:
 
     def _give_way(self, holders: set[str]) -> None:
         if any(self._identity is not None and self._identity.has(each) for each in holders - self._own):
-            raise KafkaError(ERR_FENCED)
+            raise KafkaError(ERR_FENCED_INSTANCE_ID)
 
     def leave(self, client: int) -> bool:
         """Leave the group, which revokes all partitions; returns False when ``retire`` has to see to it.
