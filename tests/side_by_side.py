@@ -14,6 +14,7 @@ LONGEST_FIRST = (
     "tests/crash/",
     "tests/integration/",
     "tests/unit/runtime/",
+    "tests/unit/kafka/",
     "tests/unit/rest/test_attack.py",
     "tests/unit/discovery/test_hostile.py",
 )

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from hearth.broker import KafkaBroker
-from hearth.runtime.client import consumer_config
-from hearth.runtime.kafka.consumer import CommitAnswer, Consumer
-from hearth.runtime.kafka.membership import Identity
+from hearth.kafka.client import consumer_config
+from hearth.kafka.consumer import CommitAnswer, Consumer
+from hearth.kafka.membership import Identity
 from hearth_api import TopicPartition
 from tests.crash.pipeline import pass_time
 from tests.peer.rest import eventually

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from hearth.broker import KafkaBroker
-from hearth.runtime.client import consumer_config
-from hearth.runtime.kafka.consumer import Consumer
-from hearth.runtime.kafka.membership import Identity
+from hearth.kafka.client import consumer_config
+from hearth.kafka.consumer import Consumer
+from hearth.kafka.membership import Identity
 from hearth_api import TopicPartition
 from tests.peer.topic import Record, Topics
 from tests.reservation import reserve_port

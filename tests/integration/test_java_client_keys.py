@@ -12,7 +12,7 @@ from py4j.java_gateway import get_field
 from hearth.broker.jar import fetch_jars
 from tests.java import java
 
-GOLDEN = Path(__file__).parents[1] / "unit" / "runtime" / "client" / "java_keys.json"
+GOLDEN = Path(__file__).parents[1] / "unit" / "kafka" / "client" / "java_keys.json"
 CLASSES = {
     "producer": "org.apache.kafka.clients.producer.ProducerConfig",
     "consumer": "org.apache.kafka.clients.consumer.ConsumerConfig",

@@ -16,8 +16,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from hearth.runtime.kafka import library as rdkafka
-from hearth.runtime.kafka.memory import FAR, locate, messages
+from hearth.kafka import library as rdkafka
+from hearth.kafka.memory import FAR, locate, messages
 
 ROOT = Path(__file__).parents[2]
 

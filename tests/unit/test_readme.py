@@ -13,8 +13,8 @@ import click
 import pytest
 
 from hearth.cli.main import COMMANDS, hearth
-from hearth.runtime.client.key import RULES
-from hearth.runtime.config import ConnectorConfig, SinkConnectorConfig, SourceConnectorConfig, StandaloneConfig
+from hearth.config import ConnectorConfig, SinkConnectorConfig, SourceConnectorConfig, StandaloneConfig
+from hearth.kafka.client.key import RULES
 from hearth_api import SourceTaskContext
 
 ROOT = Path(__file__).parents[2]

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TypeVar
 
 import hearth
+from hearth.config import StandaloneConfig
 from hearth.discovery import Catalogue, discover, split_plugin_path
 from hearth.foundation.certificate import new_identity
 from hearth.foundation.descriptor import raise_limit
@@ -24,7 +25,6 @@ from hearth.isolation.environment import EnvironmentStore
 from hearth.rest.app import Health, ServerInfo, new_app
 from hearth.rest.listener import open_listeners, worker_id
 from hearth.rest.server import RestServer
-from hearth.runtime.config import StandaloneConfig
 from hearth.runtime.seat import TaskLinkServer
 from hearth.spark.launcher import SparkLauncher, link_host, link_listen
 from hearth.storage import FileOffsetStore, MemoryConfigStore, MemoryStatusStore, OffsetClaim

@@ -16,12 +16,12 @@ import click
 
 from hearth.cli.connector_file import ConnectorFile, read_connector_file
 from hearth.cli.host import StandaloneHost
+from hearth.config import StandaloneConfig
 from hearth.foundation.properties import load
 from hearth.herder.cluster import client_config
 from hearth.herder.override import OverridePolicy
-from hearth.runtime.client import consumer_config, producer_config
-from hearth.runtime.client.key import RULES
-from hearth.runtime.config import StandaloneConfig
+from hearth.kafka.client import consumer_config, producer_config
+from hearth.kafka.client.key import RULES
 from hearth_api import ConfigError, ConnectError
 
 log = logging.getLogger("hearth.standalone")

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from hearth.runtime.client import Translation, admin_config
+from hearth.kafka.client import Translation, admin_config
 from hearth_api import ConnectError
 
 log = logging.getLogger(__name__)

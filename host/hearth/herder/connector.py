@@ -6,10 +6,10 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from hearth.config import ConnectorConfig
 from hearth.discovery import Plugin
 from hearth.herder.stage import ConnectorStage, trace_of
 from hearth.herder.status import StatusBoard
-from hearth.runtime.config import ConnectorConfig
 from hearth.storage import OffsetStore, State, TargetState
 from hearth_api import ConnectError
 

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from hearth.config import ConnectorConfig, SinkConnectorConfig, SourceConnectorConfig, WorkerConfig
+from hearth.config.connector import CONNECTOR_CLASS, CONNECTOR_VERSION, CONVERTER_KEYS, VERSION_SUFFIX
 from hearth.discovery import PluginType
 from hearth.herder.plugin import PluginDirectory
-from hearth.runtime.config import ConnectorConfig, SinkConnectorConfig, SourceConnectorConfig, WorkerConfig
-from hearth.runtime.config.connector import CONNECTOR_CLASS, CONNECTOR_VERSION, CONVERTER_KEYS, VERSION_SUFFIX
 from hearth_api import ConfigDef, ConfigError, ConfigKey, ConfigValue, Lambda, NotFoundError, Recommender
 
 INTERFACES = {

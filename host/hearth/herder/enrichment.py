@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from hearth.config.connector import PREDICATES, TRANSFORMS
 from hearth.discovery import PluginType
 from hearth.herder.definition import INTERFACES, DefinitionMaker
 from hearth.herder.examination import Examination, Examined
 from hearth.herder.plugin import PluginDirectory
-from hearth.runtime.config.connector import PREDICATES, TRANSFORMS
 from hearth_api import (
     ConfigDef,
     ConfigError,

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from concurrent.futures import Future
 from typing import Any
 
+from hearth.config import WorkerConfig
 from hearth.herder.crew import Crew
 from hearth.herder.lane import Lanes
 from hearth.herder.lifecycle import Created, Lifecycle
@@ -13,7 +14,6 @@ from hearth.herder.plugin import PluginDirectory
 from hearth.herder.stage import StagePool
 from hearth.herder.status import StatusBoard, StatusView
 from hearth.herder.validation import Validator
-from hearth.runtime.config import WorkerConfig
 from hearth.storage import ConfigListener, ConfigStore, OffsetStore, RestartRequest, TargetState
 
 

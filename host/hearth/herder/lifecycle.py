@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
+from hearth.config import WorkerConfig, topic_groups
 from hearth.discovery import PluginType
 from hearth.herder.connector import ConnectorRun
 from hearth.herder.crew import Crew
@@ -18,7 +19,6 @@ from hearth.herder.result import complaint
 from hearth.herder.stage import ConnectorStage, StagePool, trace_of
 from hearth.herder.status import StatusBoard, StatusView
 from hearth.herder.validation import Validator
-from hearth.runtime.config import WorkerConfig, topic_groups
 from hearth.storage import (
     ConfigStore,
     ConfiguredConnector,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from hearth.runtime.config import WorkerConfig
+from hearth.config import WorkerConfig
 from hearth_api import ConfigError, ConfigType, ConfigValue
 from hearth_api.config import parse_type
 

@@ -6,12 +6,12 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from hearth.config import ConnectorConfig, WorkerConfig
+from hearth.config.connector import CONVERTER_KEYS, VERSION_SUFFIX
 from hearth.discovery import Plugin, PluginType
 from hearth.herder.plugin import PluginDirectory
 from hearth.isolation.environment import Environment
-from hearth.runtime.client import consumer_config, producer_config
-from hearth.runtime.config import ConnectorConfig, WorkerConfig
-from hearth.runtime.config.connector import CONVERTER_KEYS, VERSION_SUFFIX
+from hearth.kafka.client import consumer_config, producer_config
 from hearth.runtime.spec import LinkAddress, PluginSpec, TaskSpec
 from hearth_api import ConfigError, NotFoundError
 

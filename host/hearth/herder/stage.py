@@ -9,10 +9,10 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Protocol, TypeVar
 
+from hearth.config import WorkerConfig
 from hearth.discovery import Plugin
 from hearth.isolation.environment import Environment
 from hearth.isolation.stage import Stage
-from hearth.runtime.config import WorkerConfig
 from hearth_api import ConfigError, ConnectError, PluginError
 from hearth_stage.failure import ErrorInfo
 

@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
+from hearth.config import WorkerConfig
+from hearth.config.connector import CONNECTOR_CLASS, CONNECTOR_VERSION
+from hearth.config.sink import DEAD_LETTER_TOPIC, check_topics
+from hearth.config.topic import PREFIX as TOPIC_CREATION
 from hearth.discovery import Plugin, PluginType
 from hearth.herder.definition import DefinitionMaker
 from hearth.herder.description import Describer
@@ -14,10 +18,6 @@ from hearth.herder.override import OverridePolicy
 from hearth.herder.plugin import CONNECTOR_TYPES, PluginDirectory, VersionNotFound
 from hearth.herder.result import Section, connector_section, merge, prefixed_section
 from hearth.herder.stage import ConnectorStage, StagePool, answer_seconds
-from hearth.runtime.config import WorkerConfig
-from hearth.runtime.config.connector import CONNECTOR_CLASS, CONNECTOR_VERSION
-from hearth.runtime.config.sink import DEAD_LETTER_TOPIC, check_topics
-from hearth.runtime.config.topic import PREFIX as TOPIC_CREATION
 from hearth_api import (
     ConfigDef,
     ConfigError,

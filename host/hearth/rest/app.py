@@ -11,6 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from hearth.config import WorkerConfig
 from hearth.herder.herder import Herder
 from hearth.herder.plugin import PluginDirectory
 from hearth.rest.body import refuse_other_types
@@ -20,7 +21,6 @@ from hearth.rest.header import middleware
 from hearth.rest.json_answer import JsonAnswer
 from hearth.rest.plugin import PluginAnswers
 from hearth.rest.wait import Patience
-from hearth.runtime.config import WorkerConfig
 from hearth_api import ConnectError
 
 Answer = Callable[[Request], Awaitable[Response]]

@@ -8,9 +8,9 @@ from starlette.datastructures import MutableHeaders
 from starlette.middleware import Middleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from hearth.config import WorkerConfig
+from hearth.config.rest import HeaderRule, parse_header_rules
 from hearth.rest.limit import RequestLimits
-from hearth.runtime.config import WorkerConfig
-from hearth.runtime.config.rest import HeaderRule, parse_header_rules
 
 
 class HeaderRules:

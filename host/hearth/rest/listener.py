@@ -7,7 +7,7 @@ import socket
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from hearth.runtime.config import WorkerConfig
+from hearth.config import WorkerConfig
 from hearth_api import ConfigError, ConnectError
 
 KEY = "listeners"

@@ -5,5 +5,5 @@ stage process and Kafka lies the ``pipeline``: transformations and converters, e
 asks for. The ``outbox`` sends what a source returned, in order, and ``position`` decides which source offsets may be
 committed; ``tolerance`` decides what becomes of a record that fails, ``subscription`` what a sink reads and ``topic``
 how a source's topics come to be; ``link`` joins the task to its host, whose end is in ``seat``, over an ``encryption``
-of their own; ``kafka`` moves columns in and out of the broker.
+of their own.
 """

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from hearth.runtime.kafka.fetched import Incoming
+from hearth.kafka.fetched import Incoming
 from hearth_api import Batch, TimestampType, TopicPartition
 
 Offsets = dict[TopicPartition, int]

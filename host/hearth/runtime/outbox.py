@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from hearth.runtime.kafka.library import (
+from hearth.kafka.library import (
     ERR_DESTROY,
     ERR_FATAL,
     ERR_INVALID_DIFFERENT_RECORD,
@@ -20,7 +20,7 @@ from hearth.runtime.kafka.library import (
     ERR_QUEUE_FULL,
     KafkaError,
 )
-from hearth.runtime.kafka.producer import Delivery, Outgoing, Producer
+from hearth.kafka.producer import Delivery, Outgoing, Producer
 from hearth.runtime.pipeline import Prepared
 from hearth.runtime.position import SubmittedPositions
 from hearth_api import Batch, ConnectError

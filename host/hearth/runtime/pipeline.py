@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from hearth.kafka.fetched import Incoming
+from hearth.kafka.producer import Outgoing
 from hearth.runtime.delivery import TIMESTAMP_TYPES
-from hearth.runtime.kafka.fetched import Incoming
-from hearth.runtime.kafka.producer import Outgoing
 from hearth.runtime.place import Place
 from hearth.runtime.spec import PluginSpec, TaskSpec
 from hearth_api import Batch, ConnectError, arrow_type

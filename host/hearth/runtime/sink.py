@@ -12,11 +12,11 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from hearth.isolation.stage import Stage
+from hearth.kafka.consumer import MOST_MESSAGES, Consumer
+from hearth.kafka.fetched import Incoming
+from hearth.kafka.library import KafkaError
 from hearth.runtime.consumption import ConsumedPositions
 from hearth.runtime.delivery import Consumed, Delivery, Offsets, Wishes, as_consumed, bounds
-from hearth.runtime.kafka.consumer import MOST_MESSAGES, Consumer
-from hearth.runtime.kafka.fetched import Incoming
-from hearth.runtime.kafka.library import KafkaError
 from hearth.runtime.link import ENDS, TaskLink
 from hearth.runtime.pipeline import Pipeline, step_of
 from hearth.runtime.setting import TaskSettings

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from hearth.isolation.stage import Stage
-from hearth.runtime.kafka.producer import Producer
+from hearth.kafka.producer import Producer
 from hearth.runtime.link import ENDS, HostLost, TaskLink
 from hearth.runtime.outbox import Outbox
 from hearth.runtime.pipeline import Pipeline, Prepared, step_of

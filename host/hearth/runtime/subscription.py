@@ -8,8 +8,8 @@ import re
 import time
 from collections.abc import Mapping
 
-from hearth.runtime.kafka.consumer import Consumer
-from hearth.runtime.kafka.library import KafkaError
+from hearth.kafka.consumer import Consumer
+from hearth.kafka.library import KafkaError
 from hearth_api import compile_pattern
 
 log = logging.getLogger(__name__)

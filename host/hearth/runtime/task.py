@@ -10,13 +10,13 @@ import threading
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from hearth.config.sink import DEAD_LETTER_TOPIC
+from hearth.config.topic import topic_groups
 from hearth.isolation.stage import Stage
-from hearth.runtime.client import Translation, admin_config, consumer_config, group_name, producer_config
-from hearth.runtime.config.sink import DEAD_LETTER_TOPIC
-from hearth.runtime.config.topic import topic_groups
-from hearth.runtime.kafka.consumer import Consumer
-from hearth.runtime.kafka.membership import Identity
-from hearth.runtime.kafka.producer import Producer
+from hearth.kafka.client import Translation, admin_config, consumer_config, group_name, producer_config
+from hearth.kafka.consumer import Consumer
+from hearth.kafka.membership import Identity
+from hearth.kafka.producer import Producer
 from hearth.runtime.link import ENDS, LAST_RESORT_SECONDS, HostLost, HostUnreachable, TaskLink
 from hearth.runtime.pipeline import Pipeline, split
 from hearth.runtime.place import LocalPlace, Place, StagePlace

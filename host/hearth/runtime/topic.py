@@ -10,8 +10,8 @@ from typing import Any
 from confluent_kafka import KafkaException, TopicCollection
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from hearth.runtime.config.topic import TopicGroup
-from hearth.runtime.kafka.library import is_refusal
+from hearth.config.topic import TopicGroup
+from hearth.kafka.library import is_refusal
 from hearth_api import ConnectError
 
 log = logging.getLogger(__name__)

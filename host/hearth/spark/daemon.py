@@ -37,7 +37,7 @@ if __name__ == "__main__":
 
     import hearth.runtime.task
     import hearth.spark.executor  # noqa: F401
-    from hearth.runtime.kafka.library import library
+    from hearth.kafka.library import library
 
     # The first array looks for pandas. Where that is installed, it is loaded here and not for a second in every fork.
     pyarrow.array(np.zeros(1))

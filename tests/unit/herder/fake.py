@@ -8,11 +8,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from hearth.config import WorkerConfig
 from hearth.discovery import Plugin
 from hearth.herder.crew import Crew
 from hearth.herder.herder import Herder
 from hearth.herder.status import StatusBoard
-from hearth.runtime.config import WorkerConfig
 from hearth.runtime.launcher import TaskEnd
 from hearth.runtime.link import ENDS
 from hearth.runtime.seat import TaskEvent

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from hearth.config import WorkerConfig
 from hearth.discovery import Bundle, Catalogue, PluginType
 from hearth.discovery.catalogue import read
 from hearth.herder import examination
@@ -20,7 +21,6 @@ from hearth.herder.result import complaint
 from hearth.herder.stage import StagePool
 from hearth.herder.validation import Validator
 from hearth.isolation.environment import EnvironmentStore
-from hearth.runtime.config import WorkerConfig
 from tests.bundles import build
 from tests.peer.rest import eventually
 from tests.unit.herder import catalogue as known

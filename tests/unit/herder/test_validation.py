@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
+from hearth.config import WorkerConfig
 from hearth.herder.result import complaint
 from hearth.herder.stage import StagePool
 from hearth.herder.validation import Validator
-from hearth.runtime.config import WorkerConfig
 from hearth_api import ConfigError, NotFoundError, PluginError
 from tests.unit.herder.catalogue import GOLDEN, SOURCE, WORKER, directory
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from hearth.config import WorkerConfig
 from hearth.discovery import Catalogue, discover
 from hearth.foundation.properties import parse
 from hearth.herder.plugin import PluginDirectory
@@ -17,7 +18,6 @@ from hearth.herder.result import complaint
 from hearth.herder.stage import StagePool
 from hearth.herder.validation import Validator
 from hearth.isolation.environment import EnvironmentStore
-from hearth.runtime.config import WorkerConfig
 from hearth_api import ConfigDef, config_def_to_json
 from hearth_file.source import LARGE_BATCH, FileStreamSourceConnector
 from hearth_json.converter import JsonConverter

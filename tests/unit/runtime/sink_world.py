@@ -19,10 +19,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from hearth.kafka.consumer import CommitAnswer, RebalanceListener
+from hearth.kafka.fetched import Incoming
+from hearth.kafka.library import KafkaError
 from hearth.runtime.delivery import Consumed
-from hearth.runtime.kafka.consumer import CommitAnswer, RebalanceListener
-from hearth.runtime.kafka.fetched import Incoming
-from hearth.runtime.kafka.library import KafkaError
 from hearth.runtime.setting import TaskSettings
 from hearth.runtime.sink import SinkLoop
 from hearth_api import STRING_SCHEMA, Batch, ConnectError, RetriableError, TimestampType, TopicPartition

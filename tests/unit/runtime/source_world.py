@@ -16,8 +16,8 @@ import numpy as np
 import pyarrow as pa
 
 from hearth.isolation.stage import StageDied, StageTimeout
-from hearth.runtime.kafka.library import KafkaError
-from hearth.runtime.kafka.producer import Delivery, Outgoing
+from hearth.kafka.library import KafkaError
+from hearth.kafka.producer import Delivery, Outgoing
 from hearth.runtime.link import HostLost
 from hearth.runtime.pipeline import Prepared
 from hearth.runtime.setting import TaskSettings

@@ -13,9 +13,9 @@ import pytest
 from confluent_kafka import Producer as ConfluentProducer
 
 from hearth.broker import KafkaBroker
+from hearth.kafka.fetched import Incoming
 from hearth.runtime.dead_letter import DeadLetterRefused, DeadLetterReporter
 from hearth.runtime.delivery import Consumed
-from hearth.runtime.kafka.fetched import Incoming
 from hearth_api import ConnectError
 from hearth_stage.failure import ErrorInfo, Failure
 from tests.peer.topic import Record, Topics

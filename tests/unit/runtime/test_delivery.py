@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hearth.kafka.fetched import Incoming
 from hearth.runtime.delivery import Consumed, Delivery, as_consumed, bounds
-from hearth.runtime.kafka.fetched import Incoming
 from hearth_api import STRING_SCHEMA, Batch, TopicPartition
 
 

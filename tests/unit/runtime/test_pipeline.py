@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hearth.runtime.kafka.fetched import Incoming
+from hearth.kafka.fetched import Incoming
 from hearth.runtime.pipeline import Pipeline, Prepared, split
 from hearth.runtime.place import LocalPlace, Place
 from hearth.runtime.spec import PluginSpec, TaskSpec

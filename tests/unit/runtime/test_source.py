@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from hearth.runtime.kafka.library import KafkaError
-from hearth.runtime.kafka.producer import Outgoing
+from hearth.kafka.library import KafkaError
+from hearth.kafka.producer import Outgoing
 from hearth.runtime.link import HostLost
 from hearth.runtime.outbox import Outbox
 from hearth.runtime.pipeline import Prepared

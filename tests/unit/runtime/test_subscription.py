@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from hearth.broker import KafkaBroker
-from hearth.runtime.kafka.consumer import Consumer
+from hearth.kafka.consumer import Consumer
 from hearth.runtime.subscription import HIDDEN_TOPICS, METADATA_AGE, Subscription
 from hearth_api import PatternError, TopicPartition
 from tests.peer.topic import Topics

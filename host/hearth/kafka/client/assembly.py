@@ -1,0 +1,157 @@
+"""The configurations of a task's clients: defaults, then the worker's keys, then the connector's own."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator, Mapping
+
+from hearth.kafka.client.key import RULES
+from hearth.kafka.client.rule import Translation
+from hearth.kafka.client.translate import Role, translate
+
+_EVERYWHERE = {
+    "reconnect.backoff.ms": "50",  # Java's; librdkafka's own would wait up to 10 s for a broker that is back
+    "reconnect.backoff.max.ms": "1000",
+    "librdkafka.socket.keepalive.enable": "true",  # as Java's sockets
+}
+
+_WORKERS_OWN = (
+    "client.id",
+    "config.providers",
+    "metric.reporters",
+    "metrics.num.samples",
+    "metrics.recording.level",
+    "metrics.sample.window.ms",
+)
+"""Admin keys that, written without prefix, configure the worker itself."""
+
+PRODUCER_DEFAULTS: dict[str, str] = _EVERYWHERE | {
+    # Kafka Connect's: nothing is given up
+    "acks": "all",
+    # Hearth's (invariant 4): librdkafka keeps order over a retry only when it is idempotent; with one request in
+    # flight it has built the next before the first comes back, which a new topic's first batches showed
+    "enable.idempotence": "true",
+    "max.in.flight.requests.per.connection": "5",
+    "delivery.timeout.ms": "2147483647",
+    "max.block.ms": "9223372036854775807",
+    # Java's, where librdkafka's differ and a record would be refused or land elsewhere
+    "max.request.size": "1048576",
+    "buffer.memory": "33554432",
+    "partitioner.class": "",
+    # Hearth's: full batches are what makes the producer fast, and 5 ms is not felt
+    "batch.size": "1000000",
+    "linger.ms": "5",
+}
+"""A source task's producer, and the producer of dead letters."""
+
+CONSUMER_DEFAULTS: dict[str, str] = _EVERYWHERE | {
+    # Kafka Connect's
+    "auto.offset.reset": "earliest",
+    # Java's, where librdkafka's differ
+    "isolation.level": "read_uncommitted",
+    "allow.auto.create.topics": "true",
+    "exclude.internal.topics": "true",
+    # Hearth's: a lost machine is noticed soon, and a rebalance by those who are in it
+    "session.timeout.ms": "10000",
+    "heartbeat.interval.ms": "1000",
+    # Hearth's, measured: librdkafka stands still for a second when its queue was full, and keeps 64 MB in it
+    "librdkafka.fetch.queue.backoff.ms": "2",
+    "librdkafka.queued.min.messages": "10000",
+    "librdkafka.queued.max.messages.kbytes": "8192",
+    "librdkafka.enable.auto.commit": "false",
+    "librdkafka.enable.auto.offset.store": "false",
+}
+"""A sink task's consumer."""
+
+
+def producer_config(
+    worker: Mapping[str, str],
+    connector_config: Mapping[str, str],
+    connector: str,
+    task: int,
+    dead_letters: bool = False,
+) -> Translation:
+    """Return the configuration of a task's producer: of a source's records, or of a sink's dead letters."""
+    name = "dlq-producer" if dead_letters else "producer"
+    own = {
+        "bootstrap.servers": worker.get("bootstrap.servers", ""),
+        "client.id": f"connector-{name}-{connector}-{task}",
+    }
+    return _layered(
+        "producer", PRODUCER_DEFAULTS | own | _plain_sends(worker, connector_config), worker, connector_config
+    )
+
+
+def consumer_config(
+    worker: Mapping[str, str], connector_config: Mapping[str, str], connector: str, task: int
+) -> Translation:
+    """Return the configuration of a sink task's consumer."""
+    own = {
+        "bootstrap.servers": worker.get("bootstrap.servers", ""),
+        "client.id": f"connector-consumer-{connector}-{task}",
+        "group.id": f"connect-{connector}",
+    }
+    return _layered("consumer", CONSUMER_DEFAULTS | own, worker, connector_config)
+
+
+def group_name(host: str, connector: str) -> str:
+    """Return what the members of a sink are known by: its next runs find by it what killed ones have left there.
+
+    The connector of the same name on another host has another. It keeps to Kafka's rules for ``group.instance.id``,
+    with room for a task and a token: letters, digits, ``.``, ``_`` and ``-``, 249 of them at most.
+    """
+    digest = hashlib.sha256(f"{host}\0{connector}".encode("utf-8", "surrogatepass")).hexdigest()
+    return f"connect-{re.sub(r'[^A-Za-z0-9._-]', '_', connector)[:200]}-{digest[:12]}"
+
+
+def admin_config(
+    worker: Mapping[str, str],
+    connector_config: Mapping[str, str] | None = None,
+    connector: str | None = None,
+    task: int | None = None,
+) -> Translation:
+    """Return the configuration of an admin client: a task's, or the worker's own.
+
+    Admin clients alone also read the worker's keys without prefix, as in Kafka Connect.
+    """
+    parts = ("connector-adminclient", connector, None if task is None else str(task))
+    client_id = "-".join(part for part in parts if part) if connector else "hearth-adminclient"
+    plain = {key: value for key, value in worker.items() if key in RULES["admin"] and key not in _WORKERS_OWN}
+    return _layered("admin", _EVERYWHERE | plain | {"client.id": client_id}, worker, connector_config or {}, plain)
+
+
+def _plain_sends(worker: Mapping[str, str], connector_config: Mapping[str, str]) -> dict[str, str]:
+    """Return Kafka Connect's own defaults where the user's settings rule idempotence out, as in Java's producer."""
+    wanted = dict(_prefixed("producer.", worker)) | dict(_prefixed("producer.override.", connector_config))
+    refused = (
+        wanted.get("enable.idempotence", "true").strip().lower() != "true"
+        or wanted.get("acks", "all").strip() not in ("all", "-1")
+        or wanted.get("retries", "1").strip() == "0"
+        or wanted.get("max.in.flight.requests.per.connection", "5").strip() not in ("1", "2", "3", "4", "5")
+    )
+    if not refused:
+        return {}
+    return {"enable.idempotence": "false", "max.in.flight.requests.per.connection": "1"}
+
+
+def _prefixed(prefix: str, source: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    return ((name.removeprefix(prefix), value) for name, value in source.items() if name.startswith(prefix))
+
+
+def _layered(
+    role: Role,
+    defaults: Mapping[str, str],
+    worker: Mapping[str, str],
+    connector_config: Mapping[str, str],
+    plain: Mapping[str, str] | None = None,
+) -> Translation:
+    """Lay the worker's and then the connector's keys over the defaults, and keep how the user wrote each."""
+    java = dict(defaults)
+    written = {key: key for key in plain or ()}
+    for prefix, source in ((f"{role}.", worker), (f"{role}.override.", connector_config)):
+        for name, value in source.items():
+            if name.startswith(prefix):
+                key = name.removeprefix(prefix)
+                java[key], written[key] = value, name
+    return translate(role, java, written)

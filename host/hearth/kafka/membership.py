@@ -1,0 +1,289 @@
+"""A consumer's membership of its group: taken from a run that died without leaving, given back at an orderly end."""
+
+from __future__ import annotations
+
+import ctypes
+import logging
+import secrets
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+
+from hearth.kafka.library import (
+    ADMIN_DESCRIBE_GROUPS,
+    CONSUMER,
+    DESTROY_IMMEDIATE,
+    ERR_FENCED_INSTANCE_ID,
+    ERR_TIMED_OUT,
+    KafkaError,
+    check,
+    library,
+    new_client,
+    new_configuration,
+)
+from hearth.kafka.partition import partition_list
+from hearth_api import TopicPartition
+
+log = logging.getLogger(__name__)
+
+ANSWER_MS = 1_000
+"""How long a broker has to answer one question here; the caller serves its own inbox before it asks again."""
+
+RETIRE_SECONDS = 4.0
+LISTING_SECONDS = LEAVE_SECONDS = 1.0
+_POLL_MS = 10
+_NOT_FOUND = 69
+_NOT_OF_STAND_INS = ("group.protocol", "group.remote.assignor", "heartbeat.interval.ms")
+"""What makes a member of another protocol, or one that soon hears of a rebalance and takes part before it leaves."""
+
+
+@dataclass(frozen=True)
+class Identity:
+    """Where a task belongs in its group: ``connector`` stands for it and its host, ``tasks`` is how many there are.
+
+    The first task also answers for those that are no more.
+    """
+
+    connector: str
+    task: int
+    tasks: int = 1
+
+    def __str__(self) -> str:
+        """Return what the ids of all runs of this task begin with."""
+        return f"{self.connector}.{self.task}"
+
+    def has(self, member: str) -> bool:
+        """Return whether a member is a run of this task."""
+        return member.startswith(f"{self}.")
+
+    def answers_for(self, member: str) -> bool:
+        """Return whether a member has to go when this task starts."""
+        if self.task > 0 or not member.startswith(f"{self.connector}."):
+            return self.has(member)
+        number = member.removeprefix(f"{self.connector}.").partition(".")[0]
+        return number == "0" or (number.isdecimal() and int(number) >= self.tasks)
+
+
+class Membership:
+    """What one run of a task hands to the next: an identity in a group, by which members can be told and taken out.
+
+    Members are static (KIP-345), and each is somebody new: ``group.instance.id`` is the identity and a token. For a
+    broker gives a static member that joins again its old assignment, whatever it subscribes to now, and with the new
+    protocol (KIP-848) it turns it away. So earlier runs are taken out, each by a client that becomes it and leaves,
+    and what follows is an ordinary rebalance. Should such a one live after all, it is fenced by that.
+
+    Without an identity, and where the user names the member (then it is as static as in Kafka), nobody is taken out.
+    """
+
+    def __init__(self, config: Mapping[str, str], identity: Identity | None) -> None:
+        self._config = dict(config)
+        self._identity = None if "group.instance.id" in config else identity
+        self._own: set[str] = set()
+        self._is_classic = config.get("group.protocol", "classic") == "classic"
+
+    def __str__(self) -> str:
+        """Name it, for a log."""
+        return str(self._identity or self._config.get("group.instance.id", "a member"))
+
+    @property
+    def is_renewable(self) -> bool:
+        """Return whether a client that the group has fenced may be followed by another of the same run."""
+        return self._identity is not None
+
+    def new_config(self) -> dict[str, str]:
+        """Return the configuration of this run's next client, which is somebody the group has never seen."""
+        if self._identity is None:
+            return self._config
+        self._instance = f"{self._identity}.{secrets.token_hex(4)}"
+        self._own.add(self._instance)
+        return self._config | {"group.instance.id": self._instance}
+
+    def admission(self, client: int, topics: Sequence[str], join: Callable[[], None]) -> Iterator[bool]:
+        """Let this run's client join, and take out who else has its identity; yields False until all that is done.
+
+        The steps are to be taken between polls, as the group may wait for this very client. Who is taken out leaves
+        only when the group knows the newcomer: of one that was empty for a moment brokers wait for more members
+        (``group.initial.rebalance.delay.ms``). Some of the topics exist.
+        A broker that does not let its groups be described leaves no choice but to join. Raises ``KafkaError`` where a
+        run that followed this one is there already.
+        """
+        while (holders := self._known_holders(client)) is None:
+            yield False
+        if len(self._own) > 1:
+            self._give_way(holders)
+        with ExitStack() as stack:
+            stand_ins = [stack.enter_context(self._stand_in(each)) for each in sorted(holders)]
+            for each in stand_ins:
+                yield from _become_member(each, topics)
+            join()
+            if stand_ins:
+                log.info("%s: members that did not leave are taken out of the group: %s", self, ", ".join(holders))
+                yield from self._be_listed(client)
+            for each in stand_ins:
+                yield from _leave(each)
+
+    def _be_listed(self, client: int) -> Iterator[bool]:
+        give_up_at = time.monotonic() + LISTING_SECONDS
+        while time.monotonic() < give_up_at and self._instance not in (self._known_holders(client) or ()):
+            yield False
+
+    def look_for_successor(self, client: int) -> None:
+        """Raise ``KafkaError`` where another run of the task is a member, as after a session that was lost it may.
+
+        Whoever was taken out joins again on its own: librdkafka takes it for the end of a session.
+        """
+        self._give_way(self._known_holders(client) or set())
+
+    def _give_way(self, holders: set[str]) -> None:
+        if any(self._identity is not None and self._identity.has(each) for each in holders - self._own):
+            raise KafkaError(ERR_FENCED_INSTANCE_ID)
+
+    def leave(self, client: int) -> bool:
+        """Leave the group, which revokes all partitions; returns False when ``retire`` has to see to it.
+
+        A static member of librdkafka leaves when it unsubscribes, and no more once it is being closed. With the new
+        protocol it never does, and who is just joining does not know yet as whom.
+        """
+        if self._identity is None:
+            return True
+        is_member = _member_id(client) and not library().fatal_error(client, None, 0)
+        return bool(self._is_classic and is_member) and _within(LEAVE_SECONDS, _leave(client))
+
+    def retire(self, topics: Iterable[str]) -> None:
+        """Take out what this run's closed clients have left in the group they subscribed to these topics in."""
+        try:
+            for instance in self._own:
+                with self._stand_in(instance) as client:
+                    if instance in self._holders(client) and not _within(RETIRE_SECONDS, _take_out(client, topics)):
+                        raise KafkaError(ERR_TIMED_OUT)
+        except KafkaError as error:
+            log.info("%s: what is left in the group ends with its session: %s", self, error)
+
+    def _holders(self, client: int) -> set[str]:
+        if self._identity is None:
+            return set()
+        members = _static_members(client, self._config["group.id"])
+        return {each for each in members if self._identity.answers_for(each)}
+
+    def _known_holders(self, client: int) -> set[str] | None:
+        """Return who has the identity, as far as this client may know; ``None`` where the broker did not answer."""
+        try:
+            return self._holders(client)
+        except KafkaError as error:
+            log.debug("%s: who else is a member is not known: %s", self, error)
+            return None if error.is_passing else set()
+
+    @contextmanager
+    def _stand_in(self, instance: str) -> Iterator[int]:
+        """Lend a consumer of the classic protocol, which brokers let take a static member's place in every group."""
+        config = {key: value for key, value in self._config.items() if key not in _NOT_OF_STAND_INS}
+        client = new_client(CONSUMER, new_configuration(config | {"group.instance.id": instance}))
+        try:
+            check(library().poll_set_consumer(client))
+            yield client
+        except BaseException:
+            library().destroy_flags(client, DESTROY_IMMEDIATE)
+            raise
+        library().destroy_flags(client, 0)  # which closes it, and waits until what it sent is answered
+
+
+def _member_id(client: int) -> str:
+    """Return the id that the group's coordinator knows this consumer by, empty while it is no member."""
+    pointer = library().memberid(client)
+    if not pointer:
+        return ""
+    try:
+        return ctypes.string_at(pointer).decode()
+    finally:
+        library().mem_free(client, pointer)
+
+
+def subscribe(client: int, topics: Iterable[str]) -> None:
+    """Have a consumer join its group for these topics."""
+    with partition_list([TopicPartition(topic, -1) for topic in topics]) as wanted:
+        check(library().subscribe(client, wanted))
+
+
+def _become_member(client: int, topics: Iterable[str]) -> Iterator[bool]:
+    """Become the member with this client's ``group.instance.id``; yields False until it is.
+
+    That takes as long as a rebalance that is under way, which waits for all other members.
+    """
+    subscribe(client, topics)
+    while not _member_id(client):
+        yield False
+        _serve(client)
+
+
+def _leave(client: int) -> Iterator[bool]:
+    """Unsubscribe; yields False until librdkafka has asked the coordinator to forget this member."""
+    check(library().unsubscribe(client))
+    while _member_id(client):
+        yield False
+        _serve(client)
+
+
+def _take_out(client: int, topics: Iterable[str]) -> Iterator[bool]:
+    yield from _become_member(client, topics)
+    yield from _leave(client)
+
+
+def _within(seconds: float, steps: Iterator[bool]) -> bool:
+    """Take all steps, one after the other; returns whether there was time enough."""
+    give_up_at = time.monotonic() + seconds
+    return all(time.monotonic() < give_up_at for _ in steps)
+
+
+def _serve(client: int) -> None:
+    """Let librdkafka call back; a message that comes is not read any more."""
+    message = library().consumer_poll(client, _POLL_MS)
+    if message:
+        library().message_destroy(message)
+
+
+def _static_members(client: int, group: str) -> set[str]:
+    """Return the instance ids of a group's static members; raises KafkaError without an answer."""
+    rdkafka = library()
+    queue = rdkafka.queue_new(client)
+    try:
+        _ask(client, group, queue)
+        event = rdkafka.queue_poll(queue, 2 * ANSWER_MS)
+        if not event:
+            raise KafkaError(ERR_TIMED_OUT)
+        try:
+            return _members(event)
+        finally:
+            rdkafka.event_destroy(event)
+    finally:
+        rdkafka.queue_destroy(queue)
+
+
+def _ask(client: int, group: str, queue: int) -> None:
+    rdkafka = library()
+    text = ctypes.create_string_buffer(512)
+    options = rdkafka.AdminOptions_new(client, ADMIN_DESCRIBE_GROUPS)
+    try:
+        check(rdkafka.AdminOptions_set_request_timeout(options, ANSWER_MS, text, len(text)))
+        names = (ctypes.c_char_p * 1)(group.encode())
+        rdkafka.DescribeConsumerGroups(client, names, 1, options, queue)
+    finally:
+        rdkafka.AdminOptions_destroy(options)
+
+
+def _members(event: int) -> set[str]:
+    """Return the instance ids of the described group's static members."""
+    rdkafka = library()
+    check(rdkafka.event_error(event))
+    count = ctypes.c_size_t()
+    result = rdkafka.event_DescribeConsumerGroups_result(event)
+    group = rdkafka.DescribeConsumerGroups_result_groups(result, ctypes.byref(count))[0]
+    error = rdkafka.ConsumerGroupDescription_error(group)
+    if error and rdkafka.error_code(error) == _NOT_FOUND:
+        return set()
+    if error:
+        raise KafkaError(rdkafka.error_code(error), rdkafka.error_string(error).decode())
+    numbers = range(rdkafka.ConsumerGroupDescription_member_count(group))
+    members = [rdkafka.ConsumerGroupDescription_member(group, number) for number in numbers]
+    found = (rdkafka.MemberDescription_group_instance_id(each) for each in members)
+    return {name.decode() for name in found if name}

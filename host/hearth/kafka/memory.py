@@ -1,0 +1,99 @@
+"""Addresses into columns: many small pieces of C memory become one Arrow column, without a loop per piece."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from hearth.kafka.library import MESSAGE
+
+FAR = 1 << 28
+"""Bytes between pieces that belong to different regions of memory."""
+
+
+def gather(addresses: Any, sizes: Any) -> Any:
+    """Copy the pieces at ``addresses`` into one ``large_binary`` array, in their order."""
+    if len(addresses) == 0:
+        return pa.array([], pa.large_binary())
+    if int(addresses.max()) - int(addresses.min()) < FAR:
+        return _gather_near(addresses, sizes)
+    return _gather_far(addresses, sizes)
+
+
+def _gather_far(addresses: Any, sizes: Any) -> Any:
+    """Gather region by region, then restore the order.
+
+    ``take`` reserves memory by the mean size of all elements, those between the pieces included: terabytes where
+    the pieces come from two arenas of the allocator.
+    """
+    order = np.argsort(addresses, kind="stable")
+    near = addresses[order]
+    regions = np.split(order, np.flatnonzero(np.diff(near) >= FAR) + 1)
+    gathered = pa.concat_arrays([_gather_near(addresses[region], sizes[region]) for region in regions])
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order))
+    return gathered.take(pa.array(place))
+
+
+def _gather_near(addresses: Any, sizes: Any) -> Any:
+    """Gather the pieces of one region.
+
+    A binary array is a buffer and offsets into it. Here the buffer is all memory from the lowest address to the
+    highest, and every second element is one piece; ``take`` copies just those, so what lies between is never read.
+    """
+    count = len(addresses)
+    base = int(addresses.min())
+    span = int((addresses + sizes).max()) - base
+    offsets = np.empty(2 * count + 1, np.int64)
+    offsets[0:-1:2] = addresses - base
+    offsets[1::2] = addresses - base + sizes
+    offsets[-1] = span
+    everything = pa.LargeBinaryArray.from_buffers(
+        pa.large_binary(), 2 * count, [None, pa.py_buffer(offsets), pa.foreign_buffer(base, span)]
+    )
+    return everything.take(pa.array(np.arange(0, 2 * count, 2)))
+
+
+def gather_nullable(addresses: Any, sizes: Any) -> Any:
+    """Copy pieces as ``gather`` does into a ``binary`` array; address 0 becomes null."""
+    present = addresses != 0
+    if present.all():
+        return gather(addresses, sizes).cast(pa.binary())
+    if not present.any():
+        return pa.nulls(len(addresses), pa.binary())
+    where = np.cumsum(present) - 1
+    indices = pa.array(where, mask=~present)
+    return gather(addresses[present], sizes[present]).cast(pa.binary()).take(indices)
+
+
+def messages(pointers: Any, type_: Any = MESSAGE) -> Any:
+    """Copy the ``rd_kafka_message_t`` structures at ``pointers`` into one numpy array of a structured type."""
+    count = len(pointers)
+    structures = gather(pointers, np.full(count, type_.itemsize, np.int64))
+    return np.frombuffer(structures.buffers()[2], type_, count=count)
+
+
+def locate(column: Any) -> tuple[Any, Any]:
+    """Return the address and size of every element of a ``binary`` or ``string`` array; null has address 0."""
+    count, shift = len(column), column.offset
+    _, offsets_buffer, data = column.buffers()
+    offsets = np.frombuffer(offsets_buffer, np.int32, count=count + 1, offset=4 * shift).astype(np.int64)
+    base = data.address if data is not None else offsets_buffer.address
+    addresses = base + offsets[:-1]
+    sizes = np.diff(offsets)
+    if column.null_count:
+        missing = column.is_null().to_numpy(zero_copy_only=False)
+        addresses = np.where(missing, 0, addresses)
+        sizes = np.where(missing, 0, sizes)
+    return addresses, sizes
+
+
+def content_size(column: Any) -> int:
+    """Return the bytes that the elements of a ``binary`` or ``string`` array hold."""
+    if len(column) == 0:
+        return 0
+    first, count = column.offset, len(column)
+    offsets = np.frombuffer(column.buffers()[1], np.int32, count=count + 1, offset=4 * first)
+    return int(offsets[-1] - offsets[0])

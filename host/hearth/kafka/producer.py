@@ -1,0 +1,341 @@
+"""A producer of columns: a batch goes to librdkafka in one call, its acknowledgements come back as arrays."""
+
+from __future__ import annotations
+
+import ctypes
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import repeat
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from hearth.kafka.interceptor import ZERO, can_write_zero, write_zero
+from hearth.kafka.library import (
+    ERR_FATAL,
+    ERR_INVALID_DIFFERENT_RECORD,
+    ERR_MSG_SIZE_TOO_LARGE,
+    EVENT_DELIVERY,
+    EVENT_ERROR,
+    MESSAGE,
+    PARTITION_ANY,
+    PRODUCER,
+    KafkaError,
+    is_refusal,
+    library,
+    new_client,
+    new_configuration,
+)
+from hearth.kafka.memory import content_size, locate, messages
+
+log = logging.getLogger(__name__)
+
+MOST_MESSAGES = 20_000
+"""Most records on their way; librdkafka needs about 300 bytes for each."""
+
+DEFAULT_KBYTES = 32_768
+"""Most kilobytes on their way, as Java's ``buffer.memory``."""
+
+DEFAULT_BATCH_BYTES = "1000000"
+"""librdkafka's own ``batch.size``."""
+
+_PARTITION_FLAG = 0x8  # RD_KAFKA_MSG_F_PARTITION: the partition stands in each message
+_PURGE_ALL = 0x1 | 0x2 | 0x4
+
+_VU = np.dtype([("kind", "i4"), ("_kind", "i4"), ("a", "i8"), ("b", "i8"), ("c", "i8"), ("_rest", "V40")])
+_TOPIC, _PARTITION, _VALUE, _KEY, _OPAQUE, _TIMESTAMP, _HEADER = 2, 3, 4, 5, 6, 8, 9
+
+Header = tuple[str, "bytes | None"]
+
+
+@dataclass(frozen=True)
+class Outgoing:
+    """Rows for one topic.
+
+    ``value`` and ``key`` are Arrow ``binary`` arrays (null = no value), ``partition`` an int32 array with -1 where the
+    partitioner chooses, ``timestamp`` an int64 array of milliseconds with -1 where the producer's clock counts,
+    ``headers`` one list of headers per row. Everything but ``value`` may be missing.
+    """
+
+    topic: str
+    value: Any
+    key: Any = None
+    partition: Any = None
+    timestamp: Any = None
+    headers: Sequence[Sequence[Header]] | None = None
+
+    @property
+    def size(self) -> int:
+        """Return the bytes of all values and keys."""
+        return content_size(self.value) + (0 if self.key is None else content_size(self.key))
+
+    def slice(self, start: int, end: int) -> Outgoing:
+        """Return some consecutive rows."""
+        columns = (self.value, self.key, self.partition, self.timestamp, self.headers)
+        return Outgoing(self.topic, *(None if column is None else column[start:end] for column in columns))
+
+    def pick(self, kept: Any) -> Outgoing:
+        """Return the rows that a boolean numpy array marks."""
+        mask = pa.array(kept)
+        partition, timestamp = (None if each is None else each[kept] for each in (self.partition, self.timestamp))
+        headers = self.headers and [own for own, keep in zip(self.headers, kept) if keep]
+        key = None if self.key is None else self.key.filter(mask)
+        return Outgoing(self.topic, self.value.filter(mask), key, partition, timestamp, headers)
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """What became of rows: numpy arrays of sequence number, error (0 = written), partition and offset.
+
+    ``timestamp`` holds the milliseconds the rows are stored with, where the producer was asked for them.
+    """
+
+    sequence: Any
+    error: Any
+    partition: Any
+    offset: Any
+    timestamp: Any = None
+
+
+class Producer:
+    """One librdkafka producer; used by one thread.
+
+    Order holds per partition when ``max.in.flight`` is 1 or idempotence is on. The memory of a sent row is not
+    copied: the caller keeps its columns until the row's ``Delivery``.
+    """
+
+    wants_timestamps = False
+    """Whether a ``Delivery`` tells timestamps, which costs a call for each row."""
+
+    def __init__(self, config: dict[str, str]) -> None:
+        config = dict(config)
+        kbytes = int(config.pop("queue.buffering.max.kbytes", DEFAULT_KBYTES))
+        self._most_messages = int(config.pop("queue.buffering.max.messages", MOST_MESSAGES))
+        self._most_bytes = kbytes * 1024
+        # The bounds are kept here: librdkafka refuses single messages of a batch when full, which breaks their order.
+        limits = {"queue.buffering.max.messages": "0", "queue.buffering.max.kbytes": "2097151"}
+        self._config = {"batch.size": DEFAULT_BATCH_BYTES, **config, **limits}
+        self._batch_bytes = int(self._config["batch.size"])
+        self._is_batch_too_large = False
+        self._writes_zero = False
+        self._library = library()
+        self._client: int | None = None
+        self._queue = 0
+        self._topics: dict[str, int] = {}
+        self._open()
+        self._failure: KafkaError | None = None
+        self._has_worked = False
+        self._messages = 0
+        self._bytes = 0
+
+    @property
+    def in_flight(self) -> int:
+        """Return the number of rows sent and not yet delivered or failed."""
+        return self._messages
+
+    def has_room(self, outgoing: Outgoing) -> bool:
+        """Return whether the rows fit beside what is on its way; an idle producer takes any batch."""
+        if self._messages == 0:
+            return True
+        if self._must_write_zero(outgoing):
+            return False
+        fits = self._messages + len(outgoing.value) <= self._most_messages
+        return fits and self._bytes + outgoing.size <= self._most_bytes
+
+    def send(self, outgoing: Outgoing, sequence: Any) -> Delivery | None:
+        """Hand all rows over; ``sequence`` is a numpy array of their numbers. Does not wait.
+
+        Returns the rows that librdkafka refuses for good (too large, no such partition); they are not on their way.
+        """
+        if self._messages == 0:
+            self._adapt(outgoing)
+        if outgoing.headers is None and outgoing.timestamp is None:
+            errors = self._send_batch(outgoing, sequence)
+        else:
+            errors = self._send_rows(outgoing, sequence)
+        self._messages += len(outgoing.value)
+        self._bytes += outgoing.size
+        refused = np.flatnonzero(errors) if errors is not None else ()
+        if len(refused) == 0:
+            return None
+        self._messages -= len(refused)
+        nowhere = np.full(len(refused), PARTITION_ANY)
+        return Delivery(sequence[refused], errors[refused], nowhere, nowhere)
+
+    def poll(self, wait_ms: int) -> list[Delivery]:
+        """Collect what was delivered, waiting up to ``wait_ms`` for the first of it.
+
+        Raises ``KafkaError``, from then on always, when the producer cannot go on: fenced, out of step with its
+        broker, or refused by it. What librdkafka reports after that says nothing of what is written.
+        """
+        deliveries: list[Delivery] = []
+        while self._failure is None and (event := self._library.queue_poll(self._queue, wait_ms)):
+            try:
+                kind = self._library.event_type(event)
+                if kind == EVENT_DELIVERY:
+                    deliveries.append(self._delivery(event))
+                    self._has_worked = True
+                elif kind == EVENT_ERROR:
+                    self._failure = self._lasting_error(event)
+            finally:
+                self._library.event_destroy(event)
+            wait_ms = 0
+        if self._failure is not None and not deliveries:
+            raise self._failure
+        return deliveries
+
+    def close(self) -> None:
+        """Forget what is still on its way and free the client."""
+        client, self._client = self._client, None
+        if client is None:
+            return
+        self._library.purge(client, _PURGE_ALL)
+        while event := self._library.queue_poll(self._queue, 0):
+            self._library.event_destroy(event)
+        for topic in self._topics.values():
+            self._library.topic_destroy(topic)
+        self._library.queue_destroy(self._queue)
+        self._library.destroy_flags(client, 0)
+
+    def _open(self) -> None:
+        configuration = new_configuration({**self._config, "batch.size": str(self._batch_bytes)})
+        self._library.conf_set_events(configuration, EVENT_DELIVERY | EVENT_ERROR)
+        if self._writes_zero:
+            write_zero(configuration)
+        self._client = new_client(PRODUCER, configuration)
+        self._queue = self._library.queue_get_main(self._client)
+        self._topics = {}
+
+    def _adapt(self, outgoing: Outgoing) -> None:
+        """Go on with another client where this one cannot do what is needed; nothing is on its way."""
+        must_write_zero = self._must_write_zero(outgoing)
+        if not (self._is_batch_too_large or must_write_zero):
+            return
+        self.close()
+        if self._is_batch_too_large:  # Java splits it, librdkafka cannot
+            self._batch_bytes = max(1, self._batch_bytes // 2)
+            self._is_batch_too_large = False
+            log.warning("a topic takes no requests as large as batch.size, which is %d from now on", self._batch_bytes)
+        self._writes_zero = self._writes_zero or must_write_zero
+        self._open()
+
+    def _must_write_zero(self, outgoing: Outgoing) -> bool:
+        if self._writes_zero or outgoing.timestamp is None:
+            return False
+        return bool((outgoing.timestamp == 0).any()) and can_write_zero()
+
+    def _send_batch(self, outgoing: Outgoing, sequence: Any) -> Any:
+        count = len(outgoing.value)
+        rows = np.zeros(count, MESSAGE)
+        rows["value"], rows["value_size"] = locate(outgoing.value)
+        if outgoing.key is not None:
+            rows["key"], rows["key_size"] = locate(outgoing.key)
+        rows["opaque"] = sequence
+        flags, partition = 0, PARTITION_ANY
+        if outgoing.partition is not None:
+            rows["partition"], flags = outgoing.partition, _PARTITION_FLAG
+        sent = self._library.produce_batch(self._topic(outgoing.topic), partition, flags, rows.ctypes.data, count)
+        return None if sent == count else rows["error"]
+
+    def _send_rows(self, outgoing: Outgoing, sequence: Any) -> Any:
+        units = self._units(outgoing, sequence)
+        count, width = units.shape
+        if outgoing.headers is not None:
+            return self._send_with_headers(units, outgoing.headers)
+        addresses = range(units.ctypes.data, units.ctypes.data + count * width * _VU.itemsize, width * _VU.itemsize)
+        errors = map(self._library.produceva, repeat(self._client), addresses, repeat(width))
+        return _numbers(np.array([error or 0 for error in errors]))
+
+    def _units(self, outgoing: Outgoing, sequence: Any) -> Any:
+        """Return one row of ``rd_kafka_vu_t`` per record."""
+        count = len(outgoing.value)
+        columns: list[tuple[int, Any, Any]] = [
+            (_TOPIC, self._topic(outgoing.topic), 0),
+            (_PARTITION, PARTITION_ANY if outgoing.partition is None else outgoing.partition, 0),
+            (_VALUE, *locate(outgoing.value)),
+            (_OPAQUE, sequence, 0),
+        ]
+        if outgoing.key is not None:
+            columns.append((_KEY, *locate(outgoing.key)))
+        if outgoing.timestamp is not None:
+            columns.append((_TIMESTAMP, self._stamps(outgoing.timestamp), 0))
+        units = np.zeros((count, len(columns)), _VU)
+        for index, (kind, a, b) in enumerate(columns):
+            units["kind"][:, index] = kind
+            units["a"][:, index] = a
+            units["b"][:, index] = b
+        return units
+
+    def _stamps(self, timestamps: Any) -> Any:
+        """Return timestamps as librdkafka takes them: 0 is its clock, so that the begin of 1970 needs another word."""
+        begin = ZERO if self._writes_zero else 1
+        return np.where(timestamps == 0, begin, np.where(timestamps < 0, 0, timestamps))
+
+    def _send_with_headers(self, units: Any, headers: Sequence[Sequence[Header]]) -> Any:
+        errors = []
+        for row, own in zip(units, headers):
+            names = [ctypes.create_string_buffer(key.encode()) for key, _ in own]
+            values = [None if value is None else ctypes.create_string_buffer(value, len(value)) for _, value in own]
+            extra = np.zeros(len(own), _VU)
+            extra["kind"] = _HEADER
+            extra["a"] = [ctypes.addressof(name) for name in names]
+            extra["b"] = [0 if value is None else ctypes.addressof(value) for value in values]
+            extra["c"] = [0 if value is None else len(value) for value in values]
+            whole = np.concatenate([row, extra])
+            errors.append(self._library.produceva(self._client, whole.ctypes.data, len(whole)) or 0)
+        return _numbers(np.array(errors))
+
+    def _topic(self, name: str) -> int:
+        topic = self._topics.get(name)
+        if topic is None:
+            topic = self._topics[name] = self._library.topic_new(self._client, name.encode(), None)
+        return topic
+
+    def _delivery(self, event: int) -> Delivery:
+        count = self._library.event_message_count(event)
+        pointers = np.empty(count, np.int64)
+        self._library.event_message_array(event, pointers.ctypes.data, count)
+        rows = messages(pointers)
+        self._messages -= count
+        self._bytes -= int(rows["value_size"].sum() + rows["key_size"].sum())
+        if self._messages == 0:
+            self._bytes = 0
+        timestamps = self._timestamps(pointers) if self.wants_timestamps else None
+        return Delivery(rows["opaque"], self._errors(rows), rows["partition"], rows["offset"], timestamps)
+
+    def _errors(self, rows: Any) -> Any:
+        """Return the errors of rows; one that was too large together with others is refused for their sake."""
+        errors = rows["error"]
+        if not (errors == ERR_MSG_SIZE_TOO_LARGE).any():
+            return errors
+        may_fit = (errors == ERR_MSG_SIZE_TOO_LARGE) & (rows["value_size"] + rows["key_size"] < self._batch_bytes)
+        self._is_batch_too_large = self._batch_bytes > 1 and bool(may_fit.any())
+        return np.where(may_fit, ERR_INVALID_DIFFERENT_RECORD, errors) if self._is_batch_too_large else errors
+
+    def _timestamps(self, pointers: Any) -> Any:
+        stamps = map(self._library.message_timestamp, pointers.tolist(), repeat(None))
+        return np.fromiter(stamps, np.int64, len(pointers))
+
+    def _lasting_error(self, event: int) -> KafkaError | None:
+        """Return what an error event says, unless librdkafka goes on by itself, as it does when brokers are away."""
+        number = self._library.event_error(event)
+        reason = (self._library.event_error_string(event) or b"").decode(errors="replace")
+        if number == ERR_FATAL or self._library.event_error_is_fatal(event):
+            text = ctypes.create_string_buffer(512)
+            cause = self._library.fatal_error(self._client, text, len(text))
+            return KafkaError(cause or number, text.value.decode(errors="replace") or reason or None)
+        return KafkaError(number, reason) if is_refusal(number, reason, has_worked=self._has_worked) else None
+
+
+def _numbers(errors: Any) -> Any:
+    """Turn ``rd_kafka_error_t *`` addresses into error numbers, and free them; ``None`` when there is no error."""
+    if not errors.any():
+        return None
+    rdkafka = library()
+    numbers = np.zeros(len(errors), np.int64)
+    for row in np.flatnonzero(errors).tolist():
+        numbers[row] = rdkafka.error_code(int(errors[row]))
+        rdkafka.error_destroy(int(errors[row]))
+    return numbers

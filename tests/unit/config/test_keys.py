@@ -1,0 +1,51 @@
+"""The declared keys against those of Kafka Connect 4.3.1, whose jars printed kafka_keys.json."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hearth.config import SinkConnectorConfig, SourceConnectorConfig, StandaloneConfig
+from hearth_api import ConfigDef, config_def_to_json
+
+KAFKA: dict[str, list[list[Any]]] = json.loads((Path(__file__).parent / "kafka_keys.json").read_text())
+HIDDEN = ("documentation", "dependents")
+OWN = [["plugin.call.timeout.ms", "LONG", "300000", "LOW"], ["task.link.port", "INT", "0", "LOW"]]
+"""Keys of a worker that only Hearth has."""
+
+
+def shown(definition: ConfigDef) -> list[list[Any]]:
+    """Return what REST shows of every key, without the words."""
+    keys = config_def_to_json(definition)
+    return [[text for member, text in key.items() if member not in HIDDEN] for key in keys]
+
+
+@pytest.mark.parametrize(
+    ("type_", "definition"),
+    [("source", SourceConnectorConfig.definition()), ("sink", SinkConnectorConfig.definition())],
+)
+def test_connector_keys_are_kafkas(type_: str, definition: ConfigDef) -> None:
+    """All that REST shows of a key, but for the words of its documentation, is part of the interface."""
+    # Kafka shows the default of connector.plugin.version per connector: the newest version there is.
+    expected = [[*row[:3], None, *row[4:]] if row[3] == "4.3.1" else row for row in KAFKA[type_]]
+    assert shown(definition) == expected
+
+
+def test_worker_keys_are_kafkas() -> None:
+    """A worker file of Kafka Connect means the same here."""
+    ours = {
+        row[0]: [row[0], row[1], "<REQ>" if row[2] else row[3], row[4]]
+        for row in shown(StandaloneConfig.definition())
+    }
+    assert ours == {row[0]: row for row in [*KAFKA["worker"], *OWN]}
+
+
+@pytest.mark.parametrize("definition", [StandaloneConfig, SourceConnectorConfig, SinkConnectorConfig])
+def test_every_key_says_what_it_is_for(definition: Any) -> None:
+    """The documentation and the forms of the user interface read this text."""
+    for key in definition.definition().keys.values():
+        assert key.doc.strip(), key.name
+        assert key.doc.rstrip().endswith((".", "NAME")), key.name

@@ -1,0 +1,450 @@
+"""The consumer of columns, against a real broker whose topics another client filled."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from hearth.broker import KafkaBroker
+from hearth.kafka import library as library_module
+from hearth.kafka.consumer import Consumer
+from hearth.kafka.fetched import Incoming
+from hearth.kafka.library import ERR_REVOKE_PARTITIONS, KafkaError, library
+from hearth.kafka.partition import partition_list
+from hearth_api import TopicPartition
+from tests.peer.topic import Record, Topics
+from tests.unit.kafka.conftest import WAIT
+
+NewTopic = Callable[..., str]
+_groups = itertools.count()
+
+
+@dataclass
+class Member:
+    """A consumer that notes what it is given and what is taken from it."""
+
+    consumer: Consumer = field(init=False)
+    assigned: set[TopicPartition] = field(default_factory=set)
+    history: list[tuple[str, list[TopicPartition]]] = field(default_factory=list)
+    rows: list[tuple[str, int, int, bytes | None, bytes | None]] = field(default_factory=list)
+    raises: str | None = None
+    begin: dict[TopicPartition, int] = field(default_factory=dict)
+    commits_at_the_end: int | None = None
+
+    def on_assign(self, partitions: list[TopicPartition]) -> dict[TopicPartition, int]:
+        """Note an assignment, and go on where the group was, or where the test wants."""
+        self._note("assign", partitions)
+        self.assigned |= set(partitions)
+        return self.consumer.committed(partitions) | self.begin
+
+    def on_assigned(self) -> None:
+        """Need nothing."""
+
+    def on_revoke(self, partitions: list[TopicPartition], lost: bool) -> None:
+        """Note a revocation."""
+        self._note("lose" if lost else "revoke", partitions)
+        self.assigned -= set(partitions)
+        if self.commits_at_the_end is not None:
+            assert self.commit(dict.fromkeys(partitions, self.commits_at_the_end)) == {}
+
+    def _note(self, what: str, partitions: list[TopicPartition]) -> None:
+        self.history.append((what, sorted(partitions)))
+        if what == self.raises:
+            raise RuntimeError(f"raised in {what}")
+
+    def poll(self, wait_ms: int = 100, most: int = 10_000) -> list[Incoming]:
+        """Poll once and note the rows."""
+        parts = self.consumer.poll(wait_ms, most)
+        for part in parts:
+            columns = (part.partition.tolist(), part.offset.tolist(), part.key.to_pylist(), part.value.to_pylist())
+            self.rows += [(part.topic, *row) for row in zip(*columns, strict=True)]
+        return parts
+
+    def commit(self, offsets: dict[TopicPartition, int], number: int = 1) -> dict[TopicPartition, KafkaError]:
+        """Commit, wait for the answer, and return what was refused."""
+        self.consumer.commit(offsets, number)
+        (answer,) = self.consumer.commit_answers(30_000)
+        assert answer.number == number
+        return answer.refused
+
+    @property
+    def values(self) -> list[bytes | None]:
+        """Return the values that came."""
+        return [value for *_, value in self.rows]
+
+
+Join = Callable[..., Member]
+
+
+@pytest.fixture
+def join(broker: KafkaBroker) -> Iterator[Join]:
+    """Let members join groups; they leave after the test."""
+    members: list[Member] = []
+
+    def new(*topics: str, group: str, raises: str | None = None, **config: str) -> Member:
+        member = Member(raises=raises)
+        settings = {
+            "bootstrap.servers": broker.bootstrap_servers,
+            "group.id": group,
+            "enable.auto.commit": "false",
+            "auto.offset.reset": "earliest",
+            "fetch.wait.max.ms": "20",
+            "heartbeat.interval.ms": "100",  # members hear of a rebalance with a heartbeat
+            **{key.replace("_", "."): value for key, value in config.items()},
+        }
+        member.consumer = Consumer(settings)
+        member.consumer.listen(member)
+        member.consumer.subscribe(topics)
+        members.append(member)
+        return member
+
+    yield new
+    for member in members:
+        member.raises = None
+        member.consumer.close()
+
+
+@pytest.fixture
+def group() -> str:
+    """Name a group of its own."""
+    return f"group-{next(_groups)}"
+
+
+def poll_until(is_done: Callable[[], bool], *members: Member) -> None:
+    """Let all members poll until something holds."""
+    deadline = time.monotonic() + WAIT
+    while not is_done():
+        assert time.monotonic() < deadline, [member.history for member in members]
+        for member in members:
+            member.poll(20)
+
+
+def filled(topics: Topics, name: str, *values: bytes | None, partition: int = 0) -> str:
+    """Write values to a partition."""
+    topics.produce(name, [Record(None, value, partition=partition) for value in values])
+    return name
+
+
+def test_structure_of_fetched_messages_is_known() -> None:
+    """A newer librdkafka works, slower: compare its rd_kafka_msg_t with FETCHED, then add the version."""
+    assert library().message_type is library_module.FETCHED
+
+
+@pytest.mark.parametrize("versions", [library_module._KNOWN_FETCHED, ()], ids=["known", "unknown"])
+@pytest.mark.parametrize(("time_type", "kind"), [("CreateTime", 1), ("LogAppendTime", 2)])
+def test_rows_come_as_they_were_written(
+    topics: Topics,
+    new_topic: NewTopic,
+    join: Join,
+    group: str,
+    monkeypatch: pytest.MonkeyPatch,
+    versions: tuple[int, ...],
+    time_type: str,
+    kind: int,
+) -> None:
+    """Keys, values, headers, times and offsets are those of the topic, in any librdkafka; null is not empty."""
+    monkeypatch.setattr(library_module, "_KNOWN_FETCHED", versions)
+    topic = new_topic(**{"message.timestamp.type": time_type})
+    started = int(time.time() * 1000)
+    headers: tuple[tuple[str, bytes | None], ...] = (("b", b"1"), ("a", None), ("b", b""), ("größe", b"\xff"))
+    topics.produce(
+        topic,
+        [
+            Record(b"k", b"v", headers, 0, 1000),
+            Record(None, None, (), 0, 2000),
+            Record(b"", b"", (("only", b"x"),), 0, 3000),
+        ],
+    )
+    member = join(topic, group=group)
+    parts: list[Incoming] = []
+    deadline = time.monotonic() + WAIT
+    while len(member.rows) < 3 and time.monotonic() < deadline:
+        parts += member.poll()
+    assert member.rows == [(topic, 0, 0, b"k", b"v"), (topic, 0, 1, None, None), (topic, 0, 2, b"", b"")]
+    stamps = [stamp for part in parts for stamp in part.timestamp.tolist()]
+    assert stamps == [1000, 2000, 3000] if kind == 1 else all(started <= stamp <= started + 60_000 for stamp in stamps)
+    assert {part.timestamp_type for part in parts} == {kind}
+    found = {int(part.offset[row]): own for part in parts for row, own in part.headers.items()}
+    assert found == {0: list(headers), 2: [("only", b"x")]}
+
+
+def test_timestamps_cost_nothing_where_nobody_wants_them(
+    topics: Topics, new_topic: NewTopic, join: Join, group: str
+) -> None:
+    """Rows then have no timestamps at all, and say so."""
+    member = join(filled(topics, new_topic(), b"a"), group=group)
+    member.consumer.wants_timestamps = False
+    parts: list[Incoming] = []
+    deadline = time.monotonic() + WAIT
+    while not parts and time.monotonic() < deadline:
+        parts += member.poll()
+    assert (parts[0].timestamp, parts[0].timestamp_type) == (None, 0)
+
+
+def test_ten_thousand_rows_keep_their_order(topics: Topics, new_topic: NewTopic, join: Join, group: str) -> None:
+    """Every row of a partition comes once and in order, however many a poll returns."""
+    values = [f"value {row}".encode() * (row % 7) for row in range(10_000)]
+    member = join(filled(topics, new_topic(), *values), group=group)
+    poll_until(lambda: len(member.rows) >= len(values), member)
+    assert member.values == values
+    assert [offset for _, _, offset, _, _ in member.rows] == list(range(len(values)))
+
+
+def test_poll_returns_no_more_than_asked(topics: Topics, new_topic: NewTopic, join: Join, group: str) -> None:
+    """``max.poll.records`` bounds what a put is given."""
+    member = join(filled(topics, new_topic(), *[b"x"] * 50), group=group)
+    deadline = time.monotonic() + WAIT
+    while len(member.rows) < 50 and time.monotonic() < deadline:
+        before = len(member.rows)
+        member.poll(most=7)
+        assert len(member.rows) - before <= 7
+    assert len(member.rows) == 50
+
+
+def test_rows_of_several_topics_and_partitions_stay_apart(
+    topics: Topics, new_topic: NewTopic, join: Join, group: str
+) -> None:
+    """Each part is of one topic; within a partition the order is the topic's."""
+    first, second = new_topic(2), new_topic()
+    filled(topics, first, b"a0", b"a1")
+    filled(topics, first, b"b0", b"b1", partition=1)
+    filled(topics, second, b"c0")
+    member = join(first, second, group=group)
+    poll_until(lambda: len(member.rows) >= 5, member)
+    for topic, partition, values in [(first, 0, [b"a0", b"a1"]), (first, 1, [b"b0", b"b1"]), (second, 0, [b"c0"])]:
+        assert [row[4] for row in member.rows if row[:2] == (topic, partition)] == values
+    assert member.assigned == {TopicPartition(first, 0), TopicPartition(first, 1), TopicPartition(second, 0)}
+
+
+def test_regular_expression_subscribes_to_whole_names(
+    topics: Topics, new_topic: NewTopic, join: Join, group: str
+) -> None:
+    """A subscription that begins with ``^`` names topics by pattern."""
+    topic = filled(topics, new_topic(), b"a")
+    member = join(f"^({topic[:-1]}[{topic[-1]}])$", group=group)
+    poll_until(lambda: member.values == [b"a"], member)
+    assert {assigned.topic for assigned in member.assigned} == {topic}
+
+
+def test_committed_offsets_are_where_a_group_goes_on(
+    topics: Topics, new_topic: NewTopic, join: Join, group: str
+) -> None:
+    """A commit is where the next member begins; a partition without one is missing."""
+    topic = filled(topics, new_topic(2), b"a", b"b", b"c")
+    here, other = TopicPartition(topic, 0), TopicPartition(topic, 1)
+    member = join(topic, group=group)
+    poll_until(lambda: len(member.rows) == 3, member)
+    assert member.consumer.committed([here, other]) == {}
+    assert member.commit({here: 2}, 7) == {}
+    assert member.consumer.committed([here, other]) == {here: 2}
+    member.consumer.close()
+    successor = join(topic, group=group)
+    poll_until(lambda: successor.values == [b"c"], successor)
+
+
+def test_commit_that_the_broker_refuses_is_answered_with_its_reason(
+    topics: Topics, new_topic: NewTopic, join: Join, group: str
+) -> None:
+    """Nobody may take it for done: the partitions are named."""
+    topic = filled(topics, new_topic(), b"a")
+    nowhere = TopicPartition(f"{topic}-not", 7)
+    member = join(topic, group=group)
+    poll_until(lambda: len(member.rows) == 1, member)
+    refused = member.commit({nowhere: 1})
+    assert {partition: error.name for partition, error in refused.items()} == {nowhere: "UNKNOWN_TOPIC_OR_PART"}
+
+
+def test_listener_says_where_to_read_on(topics: Topics, new_topic: NewTopic, join: Join, group: str) -> None:
+    """Nothing before that offset is read, and a seek right behind the assignment is no error."""
+    topic = filled(topics, new_topic(), *[b"%d" % number for number in range(10)])
+    member = join(topic, group=group)
+    member.begin = {TopicPartition(topic, 0): 7}
+    poll_until(lambda: len(member.rows) == 3, member)
+    assert member.values == [b"7", b"8", b"9"]
+
+
+def test_seek_right_after_an_assignment_is_waited_for(
+    topics: Topics, new_topic: NewTopic, join: Join, group: str
+) -> None:
+    """librdkafka begins to read on another thread, and refuses to seek before it has."""
+    topic = filled(topics, new_topic(), *[b"%d" % number for number in range(10)])
+    member = join(topic, group=group)
+    member.on_assigned = lambda: member.consumer.seek({TopicPartition(topic, 0): 8})  # type: ignore[method-assign]
+    poll_until(lambda: b"9" in member.values, member)
+    assert member.values == [b"8", b"9"]
+
+
+def test_kinds_of_timestamps_are_told_apart(topics: Topics, new_topic: NewTopic, join: Join, group: str) -> None:
+    """A topic whose ``message.timestamp.type`` was changed holds both; every row keeps its own."""
+    topic = filled(topics, new_topic(), b"created")
+    topics.configure(topic, {"message.timestamp.type": "LogAppendTime"})
+    filled(topics, topic, b"appended")
+    member = join(topic, group=group)
+    found: list[Incoming] = []
+    deadline = time.monotonic() + WAIT
+    while sum(len(part.offset) for part in found) < 2 and time.monotonic() < deadline:
+        found += member.poll()
+    assert [(part.value.to_pylist(), part.timestamp_type) for part in found] == [([b"created"], 1), ([b"appended"], 2)]
+
+
+def test_seek_reads_again(topics: Topics, new_topic: NewTopic, join: Join, group: str) -> None:
+    """Reading goes on at the offset wanted, and what was fetched beyond it is forgotten."""
+    topic = filled(topics, new_topic(), *[b"%d" % number for number in range(100)])
+    member = join(topic, group=group)
+    deadline = time.monotonic() + WAIT
+    while not member.rows and time.monotonic() < deadline:
+        member.poll(most=5)
+    member.consumer.seek({TopicPartition(topic, 0): 1})
+    member.rows.clear()
+    poll_until(lambda: len(member.rows) >= 99, member)
+    assert [offset for _, _, offset, _, _ in member.rows] == list(range(1, 100))
+
+
+def test_seek_of_a_partition_that_is_not_assigned_is_an_error(
+    topics: Topics, new_topic: NewTopic, join: Join, group: str
+) -> None:
+    """An offset for somebody else's partition is not silently ignored."""
+    topic = filled(topics, new_topic(), b"a")
+    member = join(topic, group=group)
+    poll_until(lambda: len(member.rows) == 1, member)
+    with pytest.raises(KafkaError):
+        member.consumer.seek({TopicPartition(topic, 5): 0}, wait_ms=300)
+
+
+def test_paused_partition_is_silent_until_it_is_resumed(
+    topics: Topics, new_topic: NewTopic, join: Join, group: str
+) -> None:
+    """Nothing comes of a paused partition, also of what was fetched before, while others go on."""
+    topic = filled(topics, new_topic(2), b"a0")
+    filled(topics, topic, b"b0", partition=1)
+    member = join(topic, group=group)
+    poll_until(lambda: len(member.rows) == 2, member)
+    here = TopicPartition(topic, 0)
+    member.consumer.pause([here])
+    filled(topics, topic, b"a1", b"a2")
+    filled(topics, topic, b"b1", b"b2", partition=1)
+    poll_until(lambda: len(member.rows) == 4, member)
+    member.poll(200)
+    assert sorted(value or b"" for value in member.values[2:]) == [b"b1", b"b2"]
+    assert member.history == [("assign", [here, TopicPartition(topic, 1)])]
+    member.consumer.resume([here])
+    poll_until(lambda: len(member.rows) == 6, member)
+    assert member.values[4:] == [b"a1", b"a2"]
+
+
+@pytest.mark.parametrize("strategy", ["range", "cooperative-sticky"])
+def test_two_members_share_the_partitions(
+    topics: Topics, new_topic: NewTopic, join: Join, group: str, strategy: str
+) -> None:
+    """A second member takes some partitions over, and gives them back when it leaves; no row is read by nobody."""
+    topic = new_topic(2)
+    every = {TopicPartition(topic, 0), TopicPartition(topic, 1)}
+    first = join(topic, group=group, partition_assignment_strategy=strategy)
+    poll_until(lambda: first.assigned == every, first)
+    second = join(topic, group=group, partition_assignment_strategy=strategy)
+    poll_until(lambda: len(first.assigned) == len(second.assigned) == 1, first, second)
+    assert first.assigned | second.assigned == every
+    taken = sorted(every) if strategy == "range" else sorted(second.assigned)
+    assert first.history[1] == ("revoke", taken)
+    for number in (0, 1):
+        filled(topics, topic, b"%d" % number, partition=number)
+    poll_until(lambda: len(first.rows) == len(second.rows) == 1, first, second)
+    assert {(row[0], row[1]) for row in first.rows} == {tuple(each) for each in first.assigned}
+    for member in (first, second):
+        member.commit(dict.fromkeys(member.assigned, 1))
+    second.consumer.close()
+    assert second.history[-1][0] == "revoke"
+    poll_until(lambda: first.assigned == every, first)
+    assert len(first.rows) == 1
+    assert not any(what == "lose" for what, _ in first.history + second.history)
+
+
+class Rebalancing:
+    """librdkafka with a rebalance between the two calls of one poll."""
+
+    def __init__(self, member: Member, partition: TopicPartition) -> None:
+        self._member, self._partition = member, partition
+
+    def __getattr__(self, name: str) -> Any:
+        """Return librdkafka's own function."""
+        return getattr(library(), name)
+
+    def consume_batch_queue(self, queue: int, wait_ms: int, address: int, most: int) -> int:
+        """Fetch the first message; take its partition away in place of fetching the rest."""
+        if most == 1:
+            return int(library().consume_batch_queue(queue, wait_ms, address, most))
+        consumer: Any = self._member.consumer
+        with partition_list([self._partition]) as pointer:
+            consumer._rebalance(consumer._client, ERR_REVOKE_PARTITIONS, pointer, None)
+        return 0
+
+
+def test_row_of_a_partition_that_is_taken_away_meanwhile_is_not_delivered(
+    topics: Topics, new_topic: NewTopic, join: Join, group: str
+) -> None:
+    """A task whose partition was closed gets nothing of it any more, also not what this poll fetched before."""
+    topic = new_topic()
+    here = TopicPartition(topic, 0)
+    member = join(topic, group=group)
+    poll_until(lambda: member.assigned == {here}, member)
+    member.consumer._library = Rebalancing(member, here)  # type: ignore[assignment]
+    filled(topics, topic, b"a")
+    poll_until(lambda: member.assigned == set(), member)
+    member.consumer._library = library()
+    assert member.rows == []
+
+
+def test_successor_of_a_static_member_fences_it(topics: Topics, new_topic: NewTopic, join: Join, group: str) -> None:
+    """A task that was replaced cannot go on reading: its poll raises what the broker says."""
+    topic = filled(topics, new_topic(), b"a")
+    config = {"group_instance_id": f"{group}-0", "session_timeout_ms": "6000"}
+    first = join(topic, group=group, **config)
+    poll_until(lambda: len(first.rows) == 1, first)
+    second = join(topic, group=group, **config)
+    poll_until(lambda: len(second.rows) == 1, second)
+    with pytest.raises(KafkaError) as caught:
+        poll_until(lambda: False, first)
+    assert caught.value.name == "FENCED_INSTANCE_ID"
+
+
+@pytest.mark.parametrize("raises", ["assign", "revoke"])
+def test_what_a_callback_raises_is_raised_by_the_poll(
+    topics: Topics, new_topic: NewTopic, join: Join, group: str, raises: str
+) -> None:
+    """An exception cannot pass through C, so it waits for the poll it happened in."""
+    topic = filled(topics, new_topic(), b"a")
+    first = join(topic, group=group, raises=raises)
+    with pytest.raises(RuntimeError, match=f"raised in {raises}"):  # noqa: PT012 -- some poll of many raises it
+        poll_until(lambda: bool(first.rows), first)
+        first.consumer.close()
+    assert first.history[-1][0] in (raises, "revoke")
+
+
+def test_closing_revokes_and_may_still_commit(topics: Topics, new_topic: NewTopic, join: Join, group: str) -> None:
+    """The last revocation runs while commits still reach the broker; closing again is nothing."""
+    topic = filled(topics, new_topic(), b"a", b"b")
+    here = TopicPartition(topic, 0)
+    member = join(topic, group=group)
+    poll_until(lambda: len(member.rows) == 2, member)
+    member.commits_at_the_end = 1
+    member.consumer.close()
+    member.consumer.close()
+    successor = join(topic, group=group)
+    poll_until(lambda: bool(successor.rows), successor)
+    assert successor.consumer.committed([here]) == {here: 1}
+    assert successor.values == [b"b"]
+
+
+def test_topic_that_is_not_there_yet_is_waited_for(topics: Topics, join: Join, group: str) -> None:
+    """A sink may be started before its topic exists."""
+    name = f"later-{group}"
+    member = join(name, group=group, topic_metadata_refresh_interval_ms="200", allow_auto_create_topics="false")
+    assert member.poll(300) == []
+    topics.create(name)
+    filled(topics, name, b"a")
+    poll_until(lambda: member.values == [b"a"], member)

@@ -1,0 +1,406 @@
+"""The producer of columns, against a real broker and read back by another client."""
+
+from __future__ import annotations
+
+import ctypes
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from hearth.broker import KafkaBroker
+from hearth.kafka import library as library_module
+from hearth.kafka.library import ERR_INVALID_DIFFERENT_RECORD, KafkaError, is_refusal
+from hearth.kafka.producer import Delivery, Outgoing, Producer
+from hearth_api import ConfigError
+from tests.unit.kafka.conftest import WAIT, Message
+
+NewTopic = Callable[..., str]
+Read = Callable[..., list[Message]]
+Open = Callable[..., Producer]
+TOO_LARGE, NO_PARTITION, TIMED_OUT, INVALID_RECORD = 10, -190, -192, 87
+
+
+@pytest.fixture
+def open_producer(broker: KafkaBroker) -> Iterator[Open]:
+    """Open producers that are closed after the test."""
+    opened: list[Producer] = []
+
+    def new(**config: str) -> Producer:
+        settings = {key.replace("_", "."): value for key, value in config.items()}
+        opened.append(Producer({"bootstrap.servers": broker.bootstrap_servers, "linger.ms": "1", **settings}))
+        return opened[-1]
+
+    yield new
+    for producer in opened:
+        producer.close()
+
+
+def binary(*values: bytes | None) -> Any:
+    """Return a column of bytes."""
+    return pa.array(values, pa.binary())
+
+
+def numbers(count: int, first: int = 0) -> Any:
+    """Return sequence numbers."""
+    return np.arange(first, first + count)
+
+
+def send(producer: Producer, outgoing: Outgoing, sequence: Any) -> Delivery | None:
+    """Send rows and keep their columns, as everybody who sends must."""
+    producer.kept = [*getattr(producer, "kept", []), outgoing]  # type: ignore[attr-defined]
+    return producer.send(outgoing, sequence)
+
+
+def finish(producer: Producer) -> list[Delivery]:
+    """Wait until nothing is on its way."""
+    deliveries: list[Delivery] = []
+    deadline = time.monotonic() + WAIT
+    while producer.in_flight:
+        assert time.monotonic() < deadline, f"{producer.in_flight} rows were not acknowledged"
+        deliveries += producer.poll(100)
+    return deliveries
+
+
+def outcome(deliveries: list[Delivery]) -> dict[int, tuple[int, int, int]]:
+    """Return error, partition and offset by sequence number."""
+    return {
+        number: (error, partition, offset)
+        for each in deliveries
+        for number, error, partition, offset in zip(
+            each.sequence.tolist(), each.error.tolist(), each.partition.tolist(), each.offset.tolist(), strict=True
+        )
+    }
+
+
+def test_rows_arrive_in_order_with_their_keys(open_producer: Open, new_topic: NewTopic, read: Read) -> None:
+    """Keys and values go out as they are; a null is not an empty one, for keys and for values."""
+    topic, producer = new_topic(), open_producer()
+    values = binary(b"a", None, b"", b"\x00\xff", b"last")
+    keys = binary(b"k", b"k", None, b"", b"last")
+    send(producer, Outgoing(topic, values, keys), numbers(5, 70))
+    written = outcome(finish(producer))
+    assert written == {70 + row: (0, 0, row) for row in range(5)}
+    assert [(each.key, each.value) for each in read(topic, 5)] == list(
+        zip(keys.to_pylist(), values.to_pylist(), strict=True)
+    )
+
+
+def test_rows_without_keys_and_from_a_slice(open_producer: Open, new_topic: NewTopic, read: Read) -> None:
+    """A column may begin anywhere in its buffers."""
+    topic, producer = new_topic(), open_producer()
+    send(producer, Outgoing(topic, binary(b"no", b"a", None, b"b", b"no").slice(1, 3)), numbers(3))
+    finish(producer)
+    assert [(each.key, each.value) for each in read(topic, 3)] == [(None, b"a"), (None, None), (None, b"b")]
+
+
+def test_columns_of_nothing_but_empty_values_are_no_tombstones(
+    open_producer: Open, new_topic: NewTopic, read: Read
+) -> None:
+    """An array without any byte of content still tells empty from null."""
+    topic, producer = new_topic(), open_producer()
+    send(producer, Outgoing(topic, binary(b"", b""), binary(b"", None)), numbers(2))
+    finish(producer)
+    assert [(each.key, each.value) for each in read(topic, 2)] == [(b"", b""), (None, b"")]
+
+
+def test_wanted_partitions_are_kept(open_producer: Open, new_topic: NewTopic, read: Read) -> None:
+    """A row goes where it wants to; -1 leaves the choice to the partitioner."""
+    topic, producer = new_topic(3), open_producer()
+    wanted = np.array([2, 0, 2, -1, 1], np.int32)
+    send(producer, Outgoing(topic, binary(b"0", b"1", b"2", b"3", b"4"), partition=wanted), numbers(5))
+    written = outcome(finish(producer))
+    assert [written[row][1] for row in (0, 1, 2, 4)] == [2, 0, 2, 1]
+    assert [each.value for each in read(topic, 5, 3) if each.partition == 2 and each.value != b"3"] == [b"0", b"2"]
+
+
+@pytest.mark.parametrize("with_timestamps", [False, True], ids=["batch", "rows"])
+def test_ten_thousand_rows_keep_their_order(
+    open_producer: Open, new_topic: NewTopic, read: Read, with_timestamps: bool
+) -> None:
+    """Order holds over many requests, in either way rows reach librdkafka."""
+    topic, producer, count = new_topic(), open_producer(max_in_flight="1"), 10_000
+    values = [f"value {row}".encode() * (row % 7) for row in range(count)]
+    stamps = np.arange(1, count + 1) if with_timestamps else None
+    for start in range(0, count, 2500):
+        part = slice(start, start + 2500)
+        stamp = None if stamps is None else stamps[part]
+        send(producer, Outgoing(topic, binary(*values[part]), timestamp=stamp), numbers(2500, start))
+    written = outcome(finish(producer))
+    assert [written[row] for row in range(count)] == [(0, 0, row) for row in range(count)]
+    assert [each.value for each in read(topic, count)] == values
+
+
+def test_timestamps_are_kept(open_producer: Open, new_topic: NewTopic, read: Read) -> None:
+    """A row's own time is written, also the begin of 1970; -1 leaves it to the producer's clock."""
+    topic, producer = new_topic(), open_producer()
+    before = int(time.time() * 1000)
+    producer.wants_timestamps, times = True, np.array([12345, -1, 99, 0])
+    send(
+        producer,
+        Outgoing(topic, binary(b"a", None, b"", b""), binary(b"k", None, b"", b""), timestamp=times),
+        numbers(4),
+    )
+    stamps = {number: at for each in finish(producer) for number, at in zip(each.sequence, each.timestamp)}
+    first, second, third, fourth = read(topic, 4)
+    create_time = 1
+    assert [stamps[number] for number in range(4)] == [each.timestamp[1] for each in (first, second, third, fourth)]
+    assert fourth.timestamp == (create_time, 0)
+    assert (first.timestamp, third.timestamp) == ((create_time, 12345), (create_time, 99))
+    assert before <= second.timestamp[1] <= int(time.time() * 1000)
+    assert [(each.key, each.value) for each in (first, second, third)] == [(b"k", b"a"), (None, None), (b"", b"")]
+
+
+def test_the_begin_of_1970_comes_behind_what_is_on_its_way(
+    open_producer: Open, new_topic: NewTopic, read: Read
+) -> None:
+    """Only another client can write it, which must not overtake the first; rows of later keep their order, too."""
+    topic, producer = new_topic(), open_producer(enable_idempotence="true")
+    zero = Outgoing(topic, binary(b"b", b"c"), timestamp=np.array([0, 7]), headers=[[("h", b"1")], []])
+    send(producer, Outgoing(topic, binary(b"a")), numbers(1))
+    assert not producer.has_room(zero)
+    finish(producer)
+    assert producer.has_room(zero)
+    send(producer, zero, numbers(2, 1))
+    assert producer.has_room(zero)
+    send(producer, zero, numbers(2, 3))
+    send(producer, Outgoing(topic, binary(b"d")), numbers(1, 5))
+    finish(producer)
+    messages = read(topic, 6)
+    assert [each.value for each in messages] == [b"a", b"b", b"c", b"b", b"c", b"d"]
+    assert [each.timestamp[1] for each in messages[1:5]] == [0, 7, 0, 7]
+    assert messages[1].headers == [("h", b"1")]
+
+
+def test_a_librdkafka_that_is_not_known_writes_the_millisecond_after(
+    open_producer: Open, new_topic: NewTopic, read: Read, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where a message keeps its timestamp is known for some versions only."""
+    monkeypatch.setattr("hearth.kafka.producer.can_write_zero", lambda: False)
+    topic, producer = new_topic(), open_producer()
+    send(producer, Outgoing(topic, binary(b"a"), timestamp=np.array([0])), numbers(1))
+    finish(producer)
+    assert read(topic, 1)[0].timestamp[1] == 1
+
+
+def test_headers_are_kept(open_producer: Open, new_topic: NewTopic, read: Read) -> None:
+    """Headers keep order, repeated names, nulls and empty values; names may be of any language."""
+    topic, producer = new_topic(2), open_producer()
+    headers: list[list[tuple[str, bytes | None]]] = [
+        [("b", b"1"), ("a", None), ("b", b""), ("größe", b"\x00\xff")],
+        [],
+        [("only", b"x" * 3000)],
+    ]
+    outgoing = Outgoing(
+        topic,
+        binary(b"v", None, b""),
+        binary(b"k", None, b"k"),
+        np.array([1, 1, 1], np.int32),
+        np.array([5, 6, 7]),
+        headers,
+    )
+    send(producer, outgoing, numbers(3, 7))
+    assert outcome(finish(producer)) == {7: (0, 1, 0), 8: (0, 1, 1), 9: (0, 1, 2)}
+    found = read(topic, 3, 2)
+    assert [each.headers for each in found] == headers
+    assert [(each.key, each.value, each.timestamp[1]) for each in found] == [
+        (b"k", b"v", 5),
+        (None, None, 6),
+        (b"k", b"", 7),
+    ]
+
+
+@pytest.mark.parametrize("way", ["batch", "rows", "headers"])
+def test_row_that_is_refused_is_told_and_the_others_go(
+    open_producer: Open, new_topic: NewTopic, read: Read, way: str
+) -> None:
+    """A row that is too large, or for a partition that does not exist, is an outcome of its own (KIP-779)."""
+    topic, producer = new_topic(), open_producer(message_max_bytes="2000")
+    send(producer, Outgoing(topic, binary(b"first")), numbers(1, 99))
+    finish(producer)  # the partitions of the topic are known by now
+    outgoing = Outgoing(
+        topic,
+        binary(b"a", b"x" * 3000, b"b", b"c"),
+        partition=np.array([0, 0, 9, 0], np.int32),
+        timestamp=None if way == "batch" else np.array([1, 2, 3, 4]),
+        headers=[[("h", b"1")]] * 4 if way == "headers" else None,
+    )
+    refused = send(producer, outgoing, numbers(4))
+    deliveries = finish(producer) + ([] if refused is None else [refused])
+    errors = {number: error for number, (error, _, _) in outcome(deliveries).items()}
+    assert errors == {0: 0, 1: TOO_LARGE, 2: NO_PARTITION, 3: 0}
+    assert [each.value for each in read(topic, 3)] == [b"first", b"a", b"c"]
+
+
+def test_room_is_bounded_by_messages(open_producer: Open, new_topic: NewTopic) -> None:
+    """Beyond the bound there is no room until rows are delivered; an idle producer takes any batch."""
+    topic, producer = new_topic(), open_producer(queue_buffering_max_messages="3")
+    four = Outgoing(topic, binary(b"a", b"b", b"c", b"d"))
+    assert producer.has_room(four)
+    send(producer, Outgoing(topic, binary(b"a", b"b")), numbers(2))
+    assert producer.in_flight == 2
+    assert producer.has_room(Outgoing(topic, binary(b"c")))
+    assert not producer.has_room(Outgoing(topic, binary(b"c", b"d")))
+    finish(producer)
+    assert producer.has_room(four)
+
+
+def test_room_is_bounded_by_bytes(open_producer: Open, new_topic: NewTopic) -> None:
+    """Keys and values count; what is delivered gives back exactly what it took."""
+    topic, producer = new_topic(), open_producer(queue_buffering_max_kbytes="1")
+    send(producer, Outgoing(topic, binary(b"x" * 500), binary(b"k" * 100)), numbers(1))
+    assert producer.has_room(Outgoing(topic, binary(b"x" * 424)))
+    assert not producer.has_room(Outgoing(topic, binary(b"x" * 425)))
+    finish(producer)
+    assert producer.has_room(Outgoing(topic, binary(b"x" * 5000)))
+
+
+@pytest.mark.parametrize("column", [binary(b"ab", None, b"", b"c"), binary(b"no", b"ab", b"c", b"no").slice(1, 2)])
+def test_size_is_that_of_the_content(column: Any) -> None:
+    """What counts against the bound is what the broker is sent, not what Arrow needs to keep it."""
+    assert Outgoing("t", column).size == 3
+    assert Outgoing("t", column, column).size == 6
+
+
+def test_rows_that_cannot_be_written_in_time_come_back_with_their_error() -> None:
+    """Without a broker a row fails after the delivery timeout; nothing hangs."""
+    producer = Producer({"bootstrap.servers": "127.0.0.1:1", "message.timeout.ms": "50", "log_level": "0"})
+    send(producer, Outgoing("t", binary(b"a", b"b")), numbers(2))
+    assert {error for error, _, _ in outcome(finish(producer)).values()} == {TIMED_OUT}
+    producer.close()
+
+
+def test_closing_forgets_what_is_on_its_way() -> None:
+    """A task that is cancelled does not wait for a broker; closing again is nothing."""
+    producer = Producer({"bootstrap.servers": "127.0.0.1:1", "log_level": "0"})
+    send(producer, Outgoing("t", binary(b"a")), numbers(1))
+    assert producer.in_flight == 1
+    begun = time.monotonic()
+    producer.close()
+    producer.close()
+    assert time.monotonic() - begun < 5
+
+
+def test_setting_librdkafka_does_not_know_is_named() -> None:
+    """A wrong setting is the user's to repair, so the error repeats it."""
+    with pytest.raises(ConfigError, match=r"no\.such\.key"):
+        Producer({"no.such.key": "1"})
+    with pytest.raises(ConfigError, match=r"linger\.ms='soon'"):
+        Producer({"linger.ms": "soon"})
+
+
+def test_fenced_producer_cannot_go_on(open_producer: Open, new_topic: NewTopic) -> None:
+    """An error after which librdkafka delivers nothing more is raised by ``poll``, not met in silence."""
+    producer = open_producer(enable_idempotence="true")
+    send(producer, Outgoing(new_topic(), binary(b"a")), numbers(1))
+    finish(producer)
+    rdkafka = ctypes.CDLL(library_module._loaded_path())
+    rdkafka.rd_kafka_test_fatal_error(ctypes.c_void_p(producer._client), 47, b"fenced by a test")
+    for _ in range(2):
+        with pytest.raises(KafkaError, match="fenced by a test"):
+            producer.poll(int(WAIT * 1000))
+
+
+def test_one_bad_record_has_its_request_refused(open_producer: Open, new_topic: NewTopic) -> None:
+    """A compacted topic takes no record without key: the others of the request are told apart from it."""
+    topic = new_topic(**{"cleanup.policy": "compact"})
+    producer = open_producer(enable_idempotence="true", linger_ms="100")
+    send(producer, Outgoing(topic, binary(*[b"v"] * 4), binary(b"a", None, b"c", None)), numbers(4))
+    errors = {number: error for number, (error, _, _) in outcome(finish(producer)).items()}
+    assert errors == {
+        0: ERR_INVALID_DIFFERENT_RECORD,
+        1: INVALID_RECORD,
+        2: ERR_INVALID_DIFFERENT_RECORD,
+        3: INVALID_RECORD,
+    }
+
+
+def test_a_request_too_large_for_its_topic_is_made_smaller(
+    open_producer: Open, new_topic: NewTopic, read: Read
+) -> None:
+    """Java splits it; here its rows are sent again in smaller ones, and only the row that is too large is refused."""
+    topic = new_topic(**{"max.message.bytes": "2000"})
+    producer = open_producer(enable_idempotence="true", batch_size="20000", linger_ms="20")
+    values = [b"%03d" % row * 30 for row in range(100)]
+    values[50] = b"x" * 3000
+    left, refused = list(range(100)), []
+    while left:
+        send(producer, Outgoing(topic, binary(*[values[row] for row in left])), np.array(left))
+        errors = {number: error for number, (error, _, _) in outcome(finish(producer)).items()}
+        left = [number for number in sorted(errors) if errors[number] == ERR_INVALID_DIFFERENT_RECORD]
+        refused += [number for number, error in errors.items() if error == TOO_LARGE]
+    assert refused == [50]
+    assert sorted(each.value or b"" for each in read(topic, 99)) == sorted(values[:50] + values[51:])
+
+
+def test_log_append_time_is_told(open_producer: Open, new_topic: NewTopic, read: Read) -> None:
+    """A record's timestamp is what its topic makes it."""
+    topic, producer = new_topic(**{"message.timestamp.type": "LogAppendTime"}), open_producer()
+    producer.wants_timestamps = True
+    send(producer, Outgoing(topic, binary(b"a"), timestamp=np.array([5])), numbers(1))
+    (delivery,) = finish(producer)
+    (message,) = read(topic, 1)
+    assert delivery.timestamp.tolist() == [message.timestamp[1]]
+    assert message.timestamp[1] > 5
+
+
+@pytest.mark.parametrize(
+    ("number", "reason", "is_lasting"),
+    [
+        (-169, "sasl_plaintext://b:9092/1: SASL authentication error: Authentication failed: wrong password", True),
+        (-169, "b: SASL PLAIN mechanism handshake failed: Broker: Unsupported SASL mechanism: mechanisms: X", True),
+        (-169, "b: SASL PLAIN mechanism handshake failed: Local: Broker transport failure: mechanisms: (n/a)", False),
+        (-169, "b: Disconnected: hung up from peer in state AUTH_LEGACY", False),
+        (-169, "Failed to acquire SASL OAUTHBEARER token: issuer says no", True),
+        (-181, "b: Failed to verify broker certificate: self-signed certificate", True),
+        (-195, "b: SSL handshake failed: Disconnected: connecting to a PLAINTEXT broker listener?", False),
+        (-187, "1/1 brokers are down", False),
+        (-193, "b: Failed to resolve 'b:9092'", False),
+    ],
+)
+def test_a_refusal_is_told_from_a_broker_that_is_away(number: int, reason: str, is_lasting: bool) -> None:
+    """Wrong credentials or certificates fail a task, as in Java; everything else is waited for."""
+    assert is_refusal(number, reason, has_worked=False) is is_lasting
+
+
+def test_a_token_that_was_had_before_is_waited_for() -> None:
+    """Its issuer may be away for a while; what was acquired is good for its life."""
+    assert not is_refusal(-169, "Failed to acquire SASL OAUTHBEARER token: connection refused", has_worked=True)
+
+
+def test_a_broker_that_refuses_the_client_is_told_with_the_reason() -> None:
+    """A plain listener spoken to with TLS, and a peer that speaks none at all."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def answer() -> None:
+            connection, _ = listener.accept()
+            with connection:
+                connection.recv(100)
+                connection.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+
+        peer = threading.Thread(target=answer, daemon=True)
+        peer.start()
+        address = f"127.0.0.1:{listener.getsockname()[1]}"
+        producer = Producer({"bootstrap.servers": address, "security.protocol": "ssl", "log_level": "0"})
+        try:
+            send(producer, Outgoing("t", binary(b"a")), numbers(1))
+            deadline = time.monotonic() + WAIT
+            with pytest.raises(KafkaError, match="SSL handshake failed"):  # noqa: PT012 -- some poll of many raises
+                while time.monotonic() < deadline:
+                    producer.poll(100)
+        finally:
+            producer.close()
+            peer.join(5)
+
+
+def test_a_broker_that_is_away_is_waited_for() -> None:
+    """Nothing is raised, whatever librdkafka reports of its connections."""
+    producer = Producer({"bootstrap.servers": "127.0.0.1:1", "log_level": "0"})
+    send(producer, Outgoing("t", binary(b"a")), numbers(1))
+    assert [producer.poll(300) for _ in range(3)] == [[], [], []]
+    producer.close()
