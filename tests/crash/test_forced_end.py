@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from hearth.broker import KafkaBroker
-from hearth.runtime.link import FENCED_SECONDS, SILENCE_SECONDS
+from hearth.link.heartbeat import FENCED_SECONDS, SILENCE_SECONDS
 from tests.crash.pipeline import Pipeline, pass_time
 from tests.crash.process import await_end
 from tests.peer.rest import eventually

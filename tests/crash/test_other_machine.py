@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from hearth.broker import KafkaBroker
-from hearth.runtime.link import SILENCE_SECONDS
+from hearth.link.heartbeat import SILENCE_SECONDS
 from tests.bench.cluster import SparkCluster
 from tests.crash.process import await_end, holder
 from tests.peer.hearth_connect import HearthConnect

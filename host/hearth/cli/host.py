@@ -20,12 +20,12 @@ from hearth.herder.cluster import ClusterLookup
 from hearth.herder.crew import Crew
 from hearth.herder.herder import Herder
 from hearth.herder.plugin import PluginDirectory
+from hearth.herder.seat import TaskLinkServer
 from hearth.herder.status import StatusBoard
 from hearth.isolation.environment import EnvironmentStore
 from hearth.rest.app import Health, ServerInfo, new_app
 from hearth.rest.listener import open_listeners, worker_id
 from hearth.rest.server import RestServer
-from hearth.runtime.seat import TaskLinkServer
 from hearth.spark.launcher import SparkLauncher, link_host, link_listen
 from hearth.storage import FileOffsetStore, MemoryConfigStore, MemoryStatusStore, OffsetClaim
 from hearth_api import ConnectError

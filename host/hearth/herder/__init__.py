@@ -7,5 +7,5 @@ lost. `plugin` turns names into plugins and environments, `pipeline` a configura
 told. `validation` checks configurations: `definition` and `enrichment` gather the keys, `description` asks
 plugins for theirs and `examination` lets them check their values, `override` judges client settings and `result`
 puts the outcome into Kafka Connect's form.
-`status` writes and reads what is said of all of them.
+`status` writes and reads what is said of all of them; `seat` is the host's end of the links to the runs.
 """

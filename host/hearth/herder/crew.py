@@ -9,10 +9,10 @@ import time
 from collections.abc import Iterable, Sequence
 
 from hearth.herder.pipeline import TaskPlan
+from hearth.herder.seat import TaskEvent
 from hearth.herder.status import StatusBoard
 from hearth.herder.task import CommandLine, TaskRun
 from hearth.runtime.launcher import Launcher
-from hearth.runtime.seat import TaskEvent
 from hearth.storage import State
 
 log = logging.getLogger(__name__)

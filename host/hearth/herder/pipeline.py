@@ -12,7 +12,8 @@ from hearth.discovery import Plugin, PluginType
 from hearth.herder.plugin import PluginDirectory
 from hearth.isolation.environment import Environment
 from hearth.kafka.client import consumer_config, producer_config
-from hearth.runtime.spec import LinkAddress, PluginSpec, TaskSpec
+from hearth.link.admission import LinkAddress
+from hearth.runtime.spec import PluginSpec, TaskSpec
 from hearth_api import ConfigError, NotFoundError
 
 log = logging.getLogger(__name__)

@@ -10,9 +10,9 @@ from typing import Protocol
 
 from hearth.herder.pipeline import TaskPlan
 from hearth.herder.status import StatusBoard
+from hearth.link.admission import LinkAddress
+from hearth.link.heartbeat import FENCED_SECONDS
 from hearth.runtime.launcher import Launcher, TaskEnd
-from hearth.runtime.link import FENCED_SECONDS
-from hearth.runtime.spec import LinkAddress
 from hearth.storage import State
 
 log = logging.getLogger(__name__)

@@ -1,4 +1,4 @@
-"""The link between a task and its host: commands out; states and source offsets back.
+"""A task's end of the link to its host: commands out; states and source offsets back.
 
 A task makes one encrypted connection, to nobody but the holder of the certificate it was given, and then shows the
 token of its generation. The protocol is the stage protocol (``hearth_stage/PROTOCOL.md``) with other operations:
@@ -9,57 +9,21 @@ takes the other for lost.
 
 from __future__ import annotations
 
-import contextlib
-import hashlib
-import json
 import socket
-import threading
 from collections.abc import Callable
 from typing import Any
 
-from hearth.runtime.encryption import EncryptedSocket, client_context
-from hearth.runtime.spec import LinkAddress
+from hearth.link import heartbeat
+from hearth.link.admission import ADMISSION_SECONDS, LinkAddress, seat_name
+from hearth.link.encryption import EncryptedSocket, client_context
+from hearth.link.heartbeat import keep_alive, watch
 from hearth_api import ConnectError
 from hearth_stage.channel import Channel, ChannelClosed, Reply, Request
 
-ADMISSION_SECONDS = 10.0
-"""How long a visitor may take to be admitted."""
 CONNECT_SECONDS = 5.0
 """How long a task tries to connect: a network that lets nothing through does not say so."""
-HEARTBEAT_SECONDS = 3.0
-SILENCE_SECONDS = 5 * HEARTBEAT_SECONDS
-"""After so long without a word, a heartbeat at least, the other side is lost."""
-LAST_RESORT_SECONDS = 5.0
-"""How long a task that lost its host may take to end before it is ended by force."""
-FENCED_SECONDS = SILENCE_SECONDS + LAST_RESORT_SECONDS
-"""So long after its host let go of it no task can be running any more, wherever it is."""
-
-
 ENDS = ("stop", "replace")
 """Commands that end a task."""
-
-
-def seat_name(connector: str, task: int) -> str:
-    """Return the name of a task's seat, which is short however long the connector's name is."""
-    return hashlib.sha256(json.dumps([connector, task]).encode()).hexdigest()
-
-
-def watch(connection: socket.socket) -> None:
-    """Have what is sent go out at once, and fail when nobody takes it."""
-    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    if (option := getattr(socket, "TCP_USER_TIMEOUT", None)) is not None:  # on Linux
-        connection.setsockopt(socket.IPPROTO_TCP, option, int(SILENCE_SECONDS * 1000))
-
-
-def keep_alive(channel: Channel) -> None:
-    """Say from time to time that this side is there; what is done on other threads does not hold it up."""
-
-    def beat() -> None:
-        with contextlib.suppress(ChannelClosed):
-            while not channel.closed.wait(HEARTBEAT_SECONDS):
-                channel.notify("alive")
-
-    threading.Thread(target=beat, name="link-heartbeat", daemon=True).start()
 
 
 class HostLost(ChannelClosed):
@@ -152,5 +116,5 @@ def _reach(address: LinkAddress) -> EncryptedSocket:
         encrypted.close()
         raise
     watch(encrypted)
-    encrypted.settimeout(SILENCE_SECONDS)
+    encrypted.settimeout(heartbeat.SILENCE_SECONDS)
     return encrypted

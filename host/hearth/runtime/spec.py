@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from hearth.isolation.environment import Environment
+from hearth.link.admission import LinkAddress
 
 
 @dataclass(frozen=True)
@@ -27,16 +28,6 @@ class PluginSpec:
     config: dict[str, str] = field(default_factory=dict)
     predicate: str | None = None
     negate: bool = False
-
-
-@dataclass(frozen=True)
-class LinkAddress:
-    """Where a task finds its host, the secret that admits it, and the certificate by which it knows the host."""
-
-    host: str
-    port: int
-    token: str
-    certificate: str
 
 
 @dataclass(frozen=True)

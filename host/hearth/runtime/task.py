@@ -17,7 +17,8 @@ from hearth.kafka.client import Translation, admin_config, consumer_config, grou
 from hearth.kafka.consumer import Consumer
 from hearth.kafka.membership import Identity
 from hearth.kafka.producer import Producer
-from hearth.runtime.link import ENDS, LAST_RESORT_SECONDS, HostLost, HostUnreachable, TaskLink
+from hearth.link.heartbeat import LAST_RESORT_SECONDS
+from hearth.runtime.link import ENDS, HostLost, HostUnreachable, TaskLink
 from hearth.runtime.pipeline import Pipeline, split
 from hearth.runtime.place import LocalPlace, Place, StagePlace
 from hearth.runtime.setting import TaskSettings

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import hearth
 import hearth_stage
+from hearth.herder import seat
 from hearth.herder.stage import FRAME_BYTES
 from hearth.isolation import output, stage
-from hearth.runtime import seat
 from hearth_stage import failure, frame, program
 from hearth_stage.program import Program
 
@@ -18,7 +18,7 @@ STAGE = Path(hearth_stage.__file__).parent
 HOST = Path(hearth.__file__).parent
 TEXT = (STAGE / "PROTOCOL.md").read_text(encoding="utf-8")
 SENT = re.compile(r"\.(?:_?call|notify|_?begin)\(\s*\"([a-z_.]+)\"")
-LINK = HOST / "runtime" / "link.py"
+LINK = HOST / "runtime" / "link.py", HOST / "link" / "heartbeat.py"
 
 
 def section(title: str) -> str:
@@ -61,7 +61,7 @@ def test_every_operation_a_stage_serves_is_documented_and_no_other() -> None:
 
 def test_every_operation_the_runtime_sends_is_served() -> None:
     """Nothing that the host sends meets a stage that does not know it, and nothing is served in vain."""
-    files = [path for path in HOST.rglob("*.py") if path != LINK]
+    files = [path for path in HOST.rglob("*.py") if path not in LINK]
     assert sent(*files) | ASKS_CONVERTERS == served()
 
 
@@ -72,7 +72,7 @@ def test_every_operation_a_stage_sends_is_documented_and_no_other() -> None:
 
 def test_operations_of_the_task_link_are_documented() -> None:
     """The link is the same protocol with operations of its own."""
-    assert documented("The task link") == sent(LINK) | {"pause", "resume", "stop"}
+    assert documented("The task link") == sent(*LINK) | {"pause", "resume", "stop"}
 
 
 def test_columns_and_attributes_of_a_batch_are_documented() -> None:

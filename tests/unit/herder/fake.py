@@ -12,11 +12,12 @@ from hearth.config import WorkerConfig
 from hearth.discovery import Plugin
 from hearth.herder.crew import Crew
 from hearth.herder.herder import Herder
+from hearth.herder.seat import TaskEvent
 from hearth.herder.status import StatusBoard
+from hearth.link.admission import LinkAddress
 from hearth.runtime.launcher import TaskEnd
 from hearth.runtime.link import ENDS
-from hearth.runtime.seat import TaskEvent
-from hearth.runtime.spec import LinkAddress, TaskSpec
+from hearth.runtime.spec import TaskSpec
 from hearth.storage import MemoryConfigStore, MemoryOffsetStore, MemoryStatusStore, State
 from tests.unit.herder.catalogue import WORKER, directory
 

@@ -11,7 +11,7 @@ import pytest
 from hearth.herder.pipeline import TaskPlan
 from hearth.herder.status import StatusBoard
 from hearth.herder.task import LOSSES, TaskRun
-from hearth.runtime.link import FENCED_SECONDS
+from hearth.link.heartbeat import FENCED_SECONDS
 from hearth.storage import State
 from tests.unit.herder.catalogue import SOURCE, directory
 from tests.unit.herder.fake import FakeSpark, StatusWatch

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from hearth.runtime.spec import LinkAddress, PluginSpec, TaskSpec
+from hearth.link.admission import LinkAddress
+from hearth.runtime.spec import PluginSpec, TaskSpec
 
 
 def plugin(

@@ -18,12 +18,12 @@ from typing import Any
 import pytest
 
 from hearth.foundation.certificate import make_identity
-from hearth.runtime import link as module
-from hearth.runtime import seat as seats
-from hearth.runtime.encryption import EncryptedSocket, client_context, server_context
+from hearth.herder import seat as seats
+from hearth.herder.seat import LinkFailed, TaskEvent, TaskLinkServer
+from hearth.link import admission, heartbeat
+from hearth.link.admission import LinkAddress
+from hearth.link.encryption import EncryptedSocket, client_context, server_context
 from hearth.runtime.link import HostLost, HostUnreachable, TaskLink
-from hearth.runtime.seat import LinkFailed, TaskEvent, TaskLinkServer
-from hearth.runtime.spec import LinkAddress
 from hearth.storage.memory import MemoryOffsetStore
 from hearth_api import ConnectError
 from hearth_stage.channel import ChannelClosed
@@ -178,7 +178,7 @@ def test_next_generation_puts_the_one_before_out(host: Host, guests: list[Guest]
 def test_offsets_of_a_generation_that_is_over_are_refused(host: Host, guests: list[Guest]) -> None:
     """Between the end of a seat and the end of its link nothing may be stored."""
     guest = guests[0].join(host.server.expect("c", 0, 1))
-    seat = host.server._seats.pop(module.seat_name("c", 0))
+    seat = host.server._seats.pop(admission.seat_name("c", 0))
     with pytest.raises(ConnectError, match="generation 1 of c-0 is over"):
         guest.link.write_offsets([({"file": "a"}, {"position": 1})], WAIT)
     assert seat.channel is not None
@@ -282,7 +282,7 @@ def is_put_out(connection: socket.socket) -> bool:
     [
         {"op": "status", "args": {"state": "RUNNING"}},
         {"op": "hello", "args": {}},
-        {"op": "hello", "args": {"seat": module.seat_name("c", 0), "token": "x"}},
+        {"op": "hello", "args": {"seat": admission.seat_name("c", 0), "token": "x"}},
         {"op": "hello", "args": {"seat": ["c"], "token": None}},
         {"op": "hello", "args": [1, 2]},
         {"op": 7, "args": {}},
@@ -318,7 +318,7 @@ def test_stranger_cannot_make_the_host_allocate(host: Host) -> None:
 
 def test_stranger_that_says_nothing_is_not_kept(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
     """Connections that do not introduce themselves in time are closed."""
-    monkeypatch.setattr(module, "ADMISSION_SECONDS", 0.1)
+    monkeypatch.setattr(admission, "ADMISSION_SECONDS", 0.1)
     with stranger(host) as connection:
         assert is_put_out(connection)
 
@@ -433,9 +433,9 @@ def test_nothing_that_crosses_the_network_can_be_read(host: Host, guests: list[G
 @pytest.fixture
 def short(monkeypatch: pytest.MonkeyPatch) -> float:
     """Let both sides be lost after so many seconds of silence."""
-    monkeypatch.setattr(module, "HEARTBEAT_SECONDS", 0.1)
-    monkeypatch.setattr(module, "SILENCE_SECONDS", 1.0)
-    monkeypatch.setattr(module, "LAST_RESORT_SECONDS", 0.2)
+    monkeypatch.setattr(heartbeat, "HEARTBEAT_SECONDS", 0.1)
+    monkeypatch.setattr(heartbeat, "SILENCE_SECONDS", 1.0)
+    monkeypatch.setattr(heartbeat, "LAST_RESORT_SECONDS", 0.2)
     return 1.0
 
 
@@ -494,7 +494,7 @@ def test_run_that_ended_its_link_has_ended(host: Host, guests: list[Guest]) -> N
     guest.link.close()
     began = time.monotonic()
     assert host.server.await_end("c", 0, WAIT)
-    assert time.monotonic() - began < module.HEARTBEAT_SECONDS
+    assert time.monotonic() - began < heartbeat.HEARTBEAT_SECONDS
     assert not host.server.is_linked("c", 0)
     assert host.server.await_end("nobody", 0, WAIT)
 

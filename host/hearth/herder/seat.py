@@ -17,10 +17,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hearth.foundation.certificate import Identity
-from hearth.runtime import link
-from hearth.runtime.encryption import EncryptedSocket, server_context
-from hearth.runtime.link import keep_alive, seat_name, watch
-from hearth.runtime.spec import LinkAddress
+from hearth.link import admission, heartbeat
+from hearth.link.admission import LinkAddress, seat_name
+from hearth.link.encryption import EncryptedSocket, server_context
+from hearth.link.heartbeat import keep_alive, watch
 from hearth.storage.interface import OffsetStore
 from hearth_api import ConnectError
 from hearth_stage.channel import Channel, ChannelClosed, Reply, Request
@@ -258,7 +258,7 @@ class TaskLinkServer:
                 return
             seat.holder = None
             # Who is not heard hears nothing either, and ends itself.
-            left = 0.0 if has_ended else link.HEARTBEAT_SECONDS + link.LAST_RESORT_SECONDS
+            left = 0.0 if has_ended else heartbeat.HEARTBEAT_SECONDS + heartbeat.LAST_RESORT_SECONDS
             seat.ended_by = time.monotonic() + left
             self._left.notify_all()
         self._on_event(TaskEvent(seat.connector, seat.task, seat.generation, "lost"))
@@ -299,7 +299,7 @@ class _Visitor:
     def start(self) -> None:
         """Begin to listen to it."""
         watch(self._connection)
-        self._connection.deadline = time.monotonic() + link.ADMISSION_SECONDS
+        self._connection.deadline = time.monotonic() + admission.ADMISSION_SECONDS
         self.channel.start()
 
     def turn_away(self) -> None:
@@ -322,7 +322,7 @@ class _Visitor:
             return
         self.channel.limit = MAX_FRAME
         self._connection.deadline = None
-        self._connection.settimeout(link.SILENCE_SECONDS)
+        self._connection.settimeout(heartbeat.SILENCE_SECONDS)
         request.reply({"command": self._seat.command})
         keep_alive(self.channel)
 

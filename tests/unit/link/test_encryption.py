@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from hearth.foundation.certificate import make_identity
-from hearth.runtime.encryption import EncryptedSocket, client_context, server_context
+from hearth.link.encryption import EncryptedSocket, client_context, server_context
 from hearth_stage.channel import Channel, ChannelClosed, Request
 
 WRITERS, CALLS = 8, 60

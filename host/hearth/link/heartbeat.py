@@ -1,0 +1,35 @@
+"""Heartbeats: who hears nothing for a while takes the other side of a link for lost."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import threading
+
+from hearth_stage.channel import Channel, ChannelClosed
+
+HEARTBEAT_SECONDS = 3.0
+SILENCE_SECONDS = 5 * HEARTBEAT_SECONDS
+"""After so long without a word, a heartbeat at least, the other side is lost."""
+LAST_RESORT_SECONDS = 5.0
+"""How long a task that lost its host may take to end before it is ended by force."""
+FENCED_SECONDS = SILENCE_SECONDS + LAST_RESORT_SECONDS
+"""So long after its host let go of it no task can be running any more, wherever it is."""
+
+
+def watch(connection: socket.socket) -> None:
+    """Have what is sent go out at once, and fail when nobody takes it."""
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    if (option := getattr(socket, "TCP_USER_TIMEOUT", None)) is not None:  # on Linux
+        connection.setsockopt(socket.IPPROTO_TCP, option, int(SILENCE_SECONDS * 1000))
+
+
+def keep_alive(channel: Channel) -> None:
+    """Say from time to time that this side is there; what is done on other threads does not hold it up."""
+
+    def beat() -> None:
+        with contextlib.suppress(ChannelClosed):
+            while not channel.closed.wait(HEARTBEAT_SECONDS):
+                channel.notify("alive")
+
+    threading.Thread(target=beat, name="link-heartbeat", daemon=True).start()
