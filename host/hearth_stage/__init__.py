@@ -1,8 +1,9 @@
-"""The program of a stage process, and what the task runtime shares with it.
+"""The process of a stage, and the wire between it and whoever started it.
 
 A stage is a child process in which the plugins of one environment run. The process needs nothing but the
-standard library, ``hearth_api`` and pyarrow, so that a bundle finds no package of the host beside its own.
-``frame`` and ``channel`` are the protocol (written down in ``PROTOCOL.md``); ``plugins`` holds loaded plugins,
-``transformation`` and ``converter`` run them on batches, in a stage process as well as inside the task runtime;
-``connector``, ``source`` and ``sink`` answer the calls of the contract; ``__main__`` is where the process begins.
+standard library, ``hearth_api``, ``hearth_execution`` and pyarrow, so that a bundle finds no package of the host
+beside its own. ``frame`` and ``channel`` are the wire (written down in ``PROTOCOL.md``), over which a task speaks with
+its host, too; ``conversion`` holds both ends of a converter's calls. The rest is the process, which nobody imports:
+``connector``, ``source``, ``sink`` and ``definition`` answer the calls of the contract, ``program`` is the loop that
+takes them, and ``__main__`` is where the process begins.
 """

@@ -15,7 +15,7 @@ import sys
 from collections.abc import Collection, Sequence
 from types import ModuleType
 
-API = frozenset({"hearth_api", "hearth_stage"})
+API = frozenset({"hearth_api", "hearth_execution", "hearth_stage"})
 LAYER = frozenset({"pyarrow", "numpy"})
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hearth_api import Batch, ConnectError
-from hearth_stage.failure import ErrorInfo, cut
+from hearth_execution.failure import ErrorInfo, cut
 from hearth_stage.frame import MAX_FRAME, Frame, read_frame, write_frame
 
 log = logging.getLogger(__name__)

@@ -12,10 +12,10 @@ from hearth_api import (
     SourceConnectorContext,
     config_def_to_json,
 )
+from hearth_execution.failure import ErrorInfo
+from hearth_execution.load import load_class, version_of
 from hearth_stage.channel import Channel, Reply, Request
 from hearth_stage.definition import checked
-from hearth_stage.failure import ErrorInfo
-from hearth_stage.load import load_class, version_of
 from hearth_stage.source import ChannelOffsetReader
 
 

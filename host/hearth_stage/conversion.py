@@ -1,29 +1,20 @@
 """Conversions as calls: how columns and headers travel to a converter that lives in a stage process.
 
 Each ``answer_*`` function serves a call inside the stage process; the ``ask_*`` function above it makes that call.
-``write_headers`` and ``read_headers`` do the work of header converters wherever those live.
 """
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from hearth_api import (
-    OPTIONAL_BYTES_SCHEMA,
-    Batch,
-    ColumnRun,
-    Header,
-    Headers,
-    PluginError,
-    column_to_headers,
-    headers_to_column,
-)
+from hearth_api import OPTIONAL_BYTES_SCHEMA, Batch, ColumnRun, PluginError
+from hearth_execution.converter import Converters
+from hearth_execution.failure import Failure
+from hearth_execution.order import rows_of
+from hearth_execution.raw_header import RawHeaders
 from hearth_stage.channel import Reply, Request
-from hearth_stage.converter import Converters
-from hearth_stage.failure import ErrorInfo, Failure
-from hearth_stage.order import rows_of
-from hearth_stage.raw_header import RawHeaders, headers_from_text, headers_to_text, rows_from_text, rows_to_text
 
 
 class Caller(Protocol):
@@ -37,9 +28,9 @@ def ask_serialize(
     stage: Caller, role: str, topic: str, schema: Any, column: Any, rows: Any, headers: dict[int, RawHeaders]
 ) -> tuple[Any, list[Failure]]:
     """Have a column serialized; what the converter changes of ``headers`` is changed in there."""
-    args = {"role": role, "topic": topic, "headers": rows_to_text(headers)}
+    args = {"role": role, "topic": topic, "headers": _rows_to_text(headers)}
     reply = stage.call("serialize", args, [_cells(schema, column, rows)])
-    headers.update(rows_from_text(reply.args["headers"]))
+    headers.update(_rows_from_text(reply.args["headers"]))
     written = reply.batches[0].column("value")
     if str(written.type) != "binary" or len(written) != len(rows):  # its memory goes to librdkafka as it is
         raise PluginError(f"{role}: the stage returned {len(written)} of {written.type} for {len(rows)} cells")
@@ -50,13 +41,13 @@ def answer_serialize(converters: Converters, request: Request) -> Reply:
     """Serialize the ``value`` column of the request."""
     batch = request.batches[0]
     args = request.args
-    given = rows_from_text(args["headers"])
+    given = _rows_from_text(args["headers"])
     headers = dict(given)
     column, failures = converters.serialize(
         args["role"], args["topic"], batch.value_schema, batch.column("value"), rows_of(batch), headers
     )
     reply = _reply(failures, [_cells(OPTIONAL_BYTES_SCHEMA, column)])
-    reply.args["headers"] = rows_to_text({row: own for row, own in headers.items() if own != given.get(row)})
+    reply.args["headers"] = _rows_to_text({row: own for row, own in headers.items() if own != given.get(row)})
     return reply
 
 
@@ -64,7 +55,7 @@ def ask_deserialize(
     stage: Caller, role: str, topic: str, data: Any, rows: Any, headers: Mapping[int, RawHeaders]
 ) -> tuple[list[ColumnRun], list[Failure]]:
     """Have bytes turned into Connect data."""
-    args = {"role": role, "topic": topic, "headers": rows_to_text(headers)}
+    args = {"role": role, "topic": topic, "headers": _rows_to_text(headers)}
     reply = stage.call("deserialize", args, [_cells(OPTIONAL_BYTES_SCHEMA, data, rows)])
     return [ColumnRun(run.value_schema, run.column("value")) for run in reply.batches], _failures(reply)
 
@@ -73,7 +64,7 @@ def answer_deserialize(converters: Converters, request: Request) -> Reply:
     """Deserialize the ``value`` column of the request; one batch per run of a schema."""
     batch = request.batches[0]
     args = request.args
-    headers = rows_from_text(args["headers"])
+    headers = _rows_from_text(args["headers"])
     runs, failures = converters.deserialize(
         args["role"], args["topic"], batch.column("value"), rows_of(batch), headers
     )
@@ -83,14 +74,14 @@ def answer_deserialize(converters: Converters, request: Request) -> Reply:
 def ask_write_headers(stage: Caller, topic: str, batch: Batch) -> tuple[list[RawHeaders], list[Failure]]:
     """Have the headers of a batch serialized."""
     reply = stage.call("serialize_headers", {"topic": topic}, [batch])
-    return [headers_from_text(row) for row in reply.args["rows"]], _failures(reply)
+    return [_headers_from_text(row) for row in reply.args["rows"]], _failures(reply)
 
 
 def answer_write_headers(converters: Converters, request: Request) -> Reply:
     """Serialize the headers of the request's batch."""
-    rows, failures = write_headers(converters, request.args["topic"], request.batches[0])
+    rows, failures = converters.write_headers(request.args["topic"], request.batches[0])
     reply = _reply(failures)
-    reply.args["rows"] = [headers_to_text(row) for row in rows]
+    reply.args["rows"] = [_headers_to_text(row) for row in rows]
     return reply
 
 
@@ -98,7 +89,7 @@ def ask_read_headers(
     stage: Caller, topic: str, headers: Mapping[int, RawHeaders], count: int
 ) -> tuple[Any, list[Failure]]:
     """Have raw headers, by row, turned into a column of ``count`` rows."""
-    args = {"topic": topic, "rows": rows_to_text(headers), "count": count}
+    args = {"topic": topic, "rows": _rows_to_text(headers), "count": count}
     reply = stage.call("deserialize_headers", args)
     return reply.batches[0].column("headers"), _failures(reply)
 
@@ -108,50 +99,9 @@ def answer_read_headers(converters: Converters, request: Request) -> Reply:
     import pyarrow as pa
 
     args = request.args
-    column, failures = read_headers(converters, args["topic"], rows_from_text(args["rows"]), args["count"])
+    column, failures = converters.read_headers(args["topic"], _rows_from_text(args["rows"]), args["count"])
     cells = _cells(OPTIONAL_BYTES_SCHEMA, pa.nulls(args["count"], pa.binary()))
     return _reply(failures, [cells.with_columns(headers=column)])
-
-
-def write_headers(converters: Converters, topic: str, batch: Batch) -> tuple[list[RawHeaders], list[Failure]]:
-    """Serialize the headers of every row; a row that fails has none and is named among the failures."""
-    written: list[RawHeaders] = []
-    failures = []
-    for index, headers in enumerate(column_to_headers(batch.column("headers"))):
-        try:
-            own = [(each.key, _write(converters, topic, each)) for each in headers or ()]
-        except Exception as error:
-            own = []
-            failures.append(_failure(converters, int(rows_of(batch)[index]), error))
-        written.append(own)
-    return written, failures
-
-
-def read_headers(
-    converters: Converters, topic: str, headers: Mapping[int, RawHeaders], count: int
-) -> tuple[Any, list[Failure]]:
-    """Deserialize raw headers, by row, into a column; a row that fails is named among the failures."""
-    read = [Headers() for _ in range(count)]
-    failures = []
-    for row, own in headers.items():
-        try:
-            read[row] = Headers([_read(converters, topic, key, data) for key, data in own])
-        except Exception as error:
-            failures.append(_failure(converters, row, error))
-    return headers_to_column(read), failures
-
-
-def _write(converters: Converters, topic: str, header: Header) -> bytes | None:
-    return converters.serialize_header(topic, header.key, header.schema, header.value)
-
-
-def _read(converters: Converters, topic: str, key: str, data: bytes | None) -> Header:
-    found = converters.deserialize_header(topic, key, data)
-    return Header(key, found.schema, found.value)
-
-
-def _failure(converters: Converters, row: int, error: Exception) -> Failure:
-    return Failure(row, "HEADER_CONVERTER", converters.class_name("header.converter"), ErrorInfo.of(error))
 
 
 def _cells(schema: Any, column: Any, rows: Any = None) -> Batch:
@@ -168,3 +118,23 @@ def _reply(failures: list[Failure], batches: list[Batch] | None = None) -> Reply
 
 def _failures(reply: Reply) -> list[Failure]:
     return [Failure.from_json(each) for each in reply.args["failures"]]
+
+
+def _rows_to_text(rows: Mapping[int, RawHeaders]) -> dict[str, Any]:
+    """Return the headers of some rows as JSON can hold them."""
+    return {str(row): _headers_to_text(own) for row, own in rows.items()}
+
+
+def _rows_from_text(rows: Mapping[str, Any]) -> dict[int, RawHeaders]:
+    """Read what ``_rows_to_text`` gave."""
+    return {int(row): _headers_from_text(own) for row, own in rows.items()}
+
+
+def _headers_to_text(headers: RawHeaders) -> list[list[str | None]]:
+    """Return the headers of one row as JSON can hold them."""
+    return [[key, None if data is None else base64.b64encode(data).decode()] for key, data in headers]
+
+
+def _headers_from_text(headers: list[list[Any]]) -> RawHeaders:
+    """Read what ``_headers_to_text`` gave."""
+    return [(key, None if data is None else base64.b64decode(data)) for key, data in headers]

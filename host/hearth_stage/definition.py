@@ -21,8 +21,8 @@ from hearth_api import (
     config_def_to_json,
     config_value_to_json,
 )
+from hearth_execution.load import load_class, version_of
 from hearth_stage.channel import Reply, Request
-from hearth_stage.load import load_class, version_of
 
 _TYPES: dict[str, type[Any]] = {
     "source": SourceConnector,

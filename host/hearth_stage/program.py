@@ -11,16 +11,16 @@ import threading
 import traceback
 from collections.abc import Callable
 
+from hearth_execution.converter import Converters
+from hearth_execution.plugins import Plugins
+from hearth_execution.retry import Retry
+from hearth_execution.transformation import Transformations, steps_of
 from hearth_stage import conversion, definition
 from hearth_stage.channel import Channel, ChannelClosed, Reply, Request
 from hearth_stage.connector import StageConnector
-from hearth_stage.converter import Converters
 from hearth_stage.frame import PROTOCOL_VERSION
-from hearth_stage.plugins import Plugins
-from hearth_stage.retry import Retry
 from hearth_stage.sink import StageSink
 from hearth_stage.source import StageSource
-from hearth_stage.transformation import Transformations, steps_of
 
 END_SECONDS = 5
 """How long plugins may take to stop once the connection is gone."""

@@ -18,10 +18,10 @@ from hearth_api import (
     TopicPartition,
     batch_to_sink_records,
 )
+from hearth_execution.failure import ErrorInfo
+from hearth_execution.load import load_class, version_of
+from hearth_execution.transformation import Step, Transformations, steps_of
 from hearth_stage.channel import Channel, Reply, Request
-from hearth_stage.failure import ErrorInfo
-from hearth_stage.load import load_class, version_of
-from hearth_stage.transformation import Step, Transformations, steps_of
 
 
 class ConsumedRecords:

@@ -26,11 +26,11 @@ from hearth_api import (
     offset_to_json,
     records_to_batches,
 )
+from hearth_execution.failure import ErrorInfo, Failure
+from hearth_execution.load import load_class, version_of
+from hearth_execution.order import number_rows
+from hearth_execution.transformation import Step, Transformations, steps_of
 from hearth_stage.channel import Channel, Reply, Request
-from hearth_stage.failure import ErrorInfo, Failure
-from hearth_stage.load import load_class, version_of
-from hearth_stage.order import number_rows
-from hearth_stage.transformation import Step, Transformations, steps_of
 
 
 class ChannelOffsetReader(OffsetStorageReader):

@@ -26,10 +26,10 @@ from hearth_api import (
     batch_to_sink_records,
     headers_to_column,
 )
-from hearth_stage.failure import Failure
-from hearth_stage.order import number_rows, rows_of
-from hearth_stage.retry import Retry
-from hearth_stage.transformation import Step
+from hearth_execution.failure import Failure
+from hearth_execution.order import number_rows, rows_of
+from hearth_execution.retry import Retry
+from hearth_execution.transformation import Step
 
 SAMPLES = Path(__file__).parent.parent / "samples"
 RETRY = {"errors.retry.timeout": "60000", "errors.retry.delay.max.ms": "1"}

@@ -11,7 +11,7 @@ from hearth.foundation.directory import cache_directory
 from hearth.herder.plugin import PluginDirectory
 from hearth_api import ConfigDef, ConfigType, Importance, Width
 from hearth_api.config import NO_DEFAULT
-from hearth_stage.load import load_class
+from hearth_execution.load import load_class
 
 
 class Describer:

@@ -28,7 +28,7 @@ from hearth.storage import (
     TargetState,
 )
 from hearth_api import ConfigError, ConflictError, ConnectError, NotFoundError
-from hearth_stage.failure import cut
+from hearth_execution.failure import cut
 
 log = logging.getLogger(__name__)
 

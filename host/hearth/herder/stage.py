@@ -14,7 +14,7 @@ from hearth.discovery import Plugin
 from hearth.isolation.environment import Environment
 from hearth.isolation.stage import Stage
 from hearth_api import ConfigError, ConnectError, PluginError
-from hearth_stage.failure import ErrorInfo
+from hearth_execution.failure import ErrorInfo
 
 ANSWER_SECONDS = 60.0
 """Longest time that whoever asks a plugin waits for its answer; REST gives a request 90 seconds."""

@@ -17,13 +17,14 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import hearth_api
+import hearth_execution
 import hearth_stage
 from hearth.foundation.descriptor import FILES_HINT, OUT_OF_FILES
 from hearth.isolation.environment import Environment
 from hearth.isolation.output import ErrorOutput
 from hearth_api import Batch, ConnectError, PluginError
+from hearth_execution.failure import TRACE_CHARACTERS, RemoteError, cut
 from hearth_stage.channel import Channel, ChannelClosed, Reply, Request
-from hearth_stage.failure import TRACE_CHARACTERS, RemoteError, cut
 from hearth_stage.frame import PROTOCOL_VERSION, widen
 
 START_SECONDS = 30
@@ -338,7 +339,8 @@ def _environment() -> dict[str, str]:
 
 
 def _command(environment: Environment, descriptor: int) -> list[str]:
-    base = [str(Path(hearth_api.__file__).parent.parent), str(Path(hearth_stage.__file__).parent.parent)]
+    own = (hearth_api.__file__, hearth_execution.__file__, hearth_stage.__file__)
+    base = dict.fromkeys(str(Path(each).parent.parent) for each in own)  # mostly one directory
     sites = list(environment.paths)
     return [environment.python, "-I", "-S", _PROGRAM, str(descriptor), *sites, "--", *base, *_packages()]
 

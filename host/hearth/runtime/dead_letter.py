@@ -18,7 +18,7 @@ from hearth.runtime.delivery import Consumed
 from hearth.runtime.spec import TaskSpec
 from hearth.runtime.topic import TopicAdmin
 from hearth_api import ConnectError
-from hearth_stage.failure import Failure
+from hearth_execution.failure import Failure
 
 log = logging.getLogger(__name__)
 

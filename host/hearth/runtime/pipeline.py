@@ -16,10 +16,10 @@ from hearth.runtime.delivery import TIMESTAMP_TYPES
 from hearth.runtime.place import Place
 from hearth.runtime.spec import PluginSpec, TaskSpec
 from hearth_api import Batch, ConnectError, arrow_type
-from hearth_stage.failure import Failure, first_of_each_row
-from hearth_stage.order import number_rows, rows_of
-from hearth_stage.raw_header import RawHeaders
-from hearth_stage.transformation import Guard, Outcome, Step, chain, without
+from hearth_execution.failure import Failure, first_of_each_row
+from hearth_execution.order import number_rows, rows_of
+from hearth_execution.raw_header import RawHeaders
+from hearth_execution.transformation import Guard, Outcome, Step, chain, without
 
 _NO_TIMESTAMP = -1
 """Kafka's word for a record whose time the producer's clock says."""

@@ -13,13 +13,13 @@ from typing import Any, Protocol
 from hearth.isolation.stage import Stage
 from hearth.runtime.spec import PluginSpec
 from hearth_api import Batch, ColumnRun
+from hearth_execution.converter import Converters
+from hearth_execution.failure import Failure
+from hearth_execution.plugins import Plugins
+from hearth_execution.raw_header import RawHeaders
+from hearth_execution.retry import Retry
+from hearth_execution.transformation import Outcome, Step, Transformations
 from hearth_stage import conversion
-from hearth_stage.converter import Converters
-from hearth_stage.failure import Failure
-from hearth_stage.plugins import Plugins
-from hearth_stage.raw_header import RawHeaders
-from hearth_stage.retry import Retry
-from hearth_stage.transformation import Outcome, Step, Transformations
 
 
 class Place(Protocol):
@@ -59,26 +59,20 @@ class LocalPlace:
 
     def __init__(self, type_: str, retry: Retry) -> None:
         self._plugins = Plugins(type_, retry)
-        self._converters = Converters(self._plugins)
+        converters = Converters(self._plugins)
         transformations = Transformations(self._plugins)
         self.apply = transformations.apply
         self.test = transformations.test
-        self.serialize = self._converters.serialize
-        self.deserialize = self._converters.deserialize
+        self.serialize = converters.serialize
+        self.deserialize = converters.deserialize
+        self.write_headers = converters.write_headers
+        self.read_headers = converters.read_headers
         self.close = self._plugins.close
 
     def load(self, plugins: list[PluginSpec]) -> None:
         """Create and configure plugins."""
         for plugin in plugins:
             self._plugins.load(plugin.role, plugin.class_name, plugin.python, plugin.config)
-
-    def write_headers(self, topic: str, batch: Batch) -> tuple[list[RawHeaders], list[Failure]]:
-        """Serialize the headers of every row."""
-        return conversion.write_headers(self._converters, topic, batch)
-
-    def read_headers(self, topic: str, headers: Mapping[int, RawHeaders], count: int) -> tuple[Any, list[Failure]]:
-        """Deserialize raw headers into a column."""
-        return conversion.read_headers(self._converters, topic, headers, count)
 
 
 class StagePlace:

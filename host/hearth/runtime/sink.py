@@ -24,8 +24,8 @@ from hearth.runtime.spec import PluginSpec, TaskSpec
 from hearth.runtime.subscription import Subscription
 from hearth.runtime.tolerance import Tolerance, ToleranceExceeded, when_all
 from hearth_api import ConnectError, TopicPartition
+from hearth_execution.failure import ErrorInfo, Failure, RemoteError, is_retriable
 from hearth_stage.channel import Reply, Request
-from hearth_stage.failure import ErrorInfo, Failure, RemoteError, is_retriable
 
 log = logging.getLogger(__name__)
 

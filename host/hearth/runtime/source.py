@@ -20,8 +20,8 @@ from hearth.runtime.setting import TaskSettings
 from hearth.runtime.spec import PluginSpec, TaskSpec
 from hearth.runtime.tolerance import Tolerance, ToleranceExceeded
 from hearth_api import Batch, ConnectError
+from hearth_execution.failure import ErrorInfo, Failure
 from hearth_stage.channel import Reply, Request
-from hearth_stage.failure import ErrorInfo, Failure
 
 if TYPE_CHECKING:
     from hearth.runtime.topic import TopicCreation  # with confluent-kafka's own clients: 6 MB

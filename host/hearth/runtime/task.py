@@ -28,8 +28,8 @@ from hearth.runtime.spec import TaskSpec
 from hearth.runtime.subscription import Subscription
 from hearth.runtime.tolerance import Reporter, log_reporters, trace_of
 from hearth_api import ConnectError
+from hearth_execution.retry import Retry
 from hearth_stage.channel import Request
-from hearth_stage.retry import Retry
 
 if TYPE_CHECKING:
     from hearth.runtime.topic import TopicCreation

@@ -9,8 +9,8 @@ from concurrent.futures import Future, wait
 from typing import Any, Protocol
 
 from hearth_api import ConnectError
+from hearth_execution.failure import ErrorInfo, Failure
 from hearth_stage.channel import Request
-from hearth_stage.failure import ErrorInfo, Failure
 
 log = logging.getLogger(__name__)
 

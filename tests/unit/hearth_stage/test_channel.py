@@ -12,8 +12,8 @@ import pyarrow as pa
 import pytest
 
 from hearth_api import STRING_SCHEMA, Batch, ConfigError, DataError, RetriableError
+from hearth_execution.failure import RemoteError, is_retriable
 from hearth_stage.channel import CallTimeout, Channel, ChannelClosed, Reply, Request
-from hearth_stage.failure import RemoteError, is_retriable
 from hearth_stage.frame import Frame, read_frame, widen, write_frame
 
 Connect = Callable[..., tuple[Channel, Channel]]

@@ -23,11 +23,11 @@ from hearth_api import (
     column_to_headers,
     headers_to_column,
 )
+from hearth_execution.converter import Converters
+from hearth_execution.order import number_rows
+from hearth_execution.plugins import Plugins
 from hearth_stage import conversion
 from hearth_stage.channel import Reply
-from hearth_stage.converter import Converters
-from hearth_stage.order import number_rows
-from hearth_stage.plugins import Plugins
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 HANDLERS = {

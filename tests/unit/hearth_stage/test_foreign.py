@@ -12,8 +12,8 @@ import pyspark
 import pytest
 
 from hearth.broker.java import find_java
+from hearth_execution.failure import RemoteError
 from hearth_stage.channel import Channel, Request
-from hearth_stage.failure import RemoteError
 from hearth_stage.frame import PROTOCOL_VERSION, read_frame
 from tests.unit.hearth_stage.test_frame import golden
 

@@ -11,7 +11,8 @@ import hearth_stage
 from hearth.herder import seat
 from hearth.herder.stage import FRAME_BYTES
 from hearth.isolation import output, stage
-from hearth_stage import failure, frame, program
+from hearth_execution import failure
+from hearth_stage import frame, program
 from hearth_stage.program import Program
 
 STAGE = Path(hearth_stage.__file__).parent

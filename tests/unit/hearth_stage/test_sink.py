@@ -24,11 +24,11 @@ from hearth_api import (
     SinkTask,
     TopicPartition,
 )
+from hearth_execution.order import number_rows
+from hearth_execution.plugins import Plugins
+from hearth_execution.transformation import Transformations
 from hearth_stage.channel import Reply
-from hearth_stage.order import number_rows
-from hearth_stage.plugins import Plugins
 from hearth_stage.sink import StageSink
-from hearth_stage.transformation import Transformations
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 FIRST, SECOND = TopicPartition("t", 0), TopicPartition("t", 1)

@@ -22,10 +22,10 @@ from hearth_api import (
     SourceRecord,
     SourceTask,
 )
+from hearth_execution.plugins import Plugins
+from hearth_execution.transformation import Transformations
 from hearth_stage.channel import Reply
-from hearth_stage.plugins import Plugins
 from hearth_stage.source import ChannelOffsetReader, StageSource
-from hearth_stage.transformation import Transformations
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 polls: list[Callable[[], Any]] = []

@@ -19,9 +19,9 @@ from hearth.herder.stage import StagePool
 from hearth.herder.validation import Validator
 from hearth.isolation.environment import EnvironmentStore
 from hearth_api import ConfigDef, config_def_to_json
+from hearth_execution.load import load_class
 from hearth_file.source import LARGE_BATCH, FileStreamSourceConnector
 from hearth_json.converter import JsonConverter
-from hearth_stage.load import load_class
 from tests.unit.herder.catalogue import WORKER, catalogue
 
 ROOT = Path(__file__).parents[3]

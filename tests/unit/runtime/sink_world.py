@@ -26,9 +26,9 @@ from hearth.runtime.delivery import Consumed
 from hearth.runtime.setting import TaskSettings
 from hearth.runtime.sink import SinkLoop
 from hearth_api import STRING_SCHEMA, Batch, ConnectError, RetriableError, TimestampType, TopicPartition
+from hearth_execution.failure import ErrorInfo, Failure
+from hearth_execution.transformation import Outcome
 from hearth_stage.channel import Reply
-from hearth_stage.failure import ErrorInfo, Failure
-from hearth_stage.transformation import Outcome
 from tests.unit.runtime.sample import task_spec
 
 PARTITIONS = [TopicPartition("t", 0), TopicPartition("t", 1), TopicPartition("u", 0)]

@@ -23,8 +23,8 @@ from hearth.runtime.pipeline import Prepared
 from hearth.runtime.setting import TaskSettings
 from hearth.runtime.source import SourceLoop
 from hearth_api import STRING_SCHEMA, Batch, ConnectError, TimestampType
+from hearth_execution.failure import ErrorInfo, Failure
 from hearth_stage.channel import CallTimeout, ChannelClosed, Reply
-from hearth_stage.failure import ErrorInfo, Failure
 from tests.unit.runtime.sample import task_spec
 
 OK, DROPPED, FAILING, BAD, HUGE, CROWDED = "ok", "dropped", "failing", "bad", "huge", "crowded"

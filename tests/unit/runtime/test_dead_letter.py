@@ -17,7 +17,7 @@ from hearth.kafka.fetched import Incoming
 from hearth.runtime.dead_letter import DeadLetterRefused, DeadLetterReporter
 from hearth.runtime.delivery import Consumed
 from hearth_api import ConnectError
-from hearth_stage.failure import ErrorInfo, Failure
+from hearth_execution.failure import ErrorInfo, Failure
 from tests.peer.topic import Record, Topics
 from tests.unit.runtime.sample import task_spec
 

@@ -27,8 +27,8 @@ from hearth_api import (
     batch_to_sink_records,
     headers_to_column,
 )
-from hearth_stage.failure import Failure
-from hearth_stage.retry import Retry
+from hearth_execution.failure import Failure
+from hearth_execution.retry import Retry
 from tests.unit.runtime.sample import plugin, task_spec
 
 SAMPLES = Path(__file__).parents[2] / "samples"

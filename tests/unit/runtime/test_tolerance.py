@@ -11,7 +11,7 @@ import pytest
 
 from hearth.runtime.tolerance import LogReporter, Tolerance, ToleranceExceeded, log_reporters, trace_of, when_all
 from hearth_api import DataError
-from hearth_stage.failure import ErrorInfo, Failure
+from hearth_execution.failure import ErrorInfo, Failure
 
 
 @dataclass

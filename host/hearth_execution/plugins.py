@@ -10,9 +10,9 @@ import traceback
 from typing import Any
 
 from hearth_api import Batch, Converter, HeaderConverter, batch_to_sink_records, batch_to_source_records
-from hearth_stage.attempt import Attempts
-from hearth_stage.load import load_class, version_of
-from hearth_stage.retry import Retry
+from hearth_execution.attempt import Attempts
+from hearth_execution.load import load_class, version_of
+from hearth_execution.retry import Retry
 
 _STAGE_OF_ROLE = {
     "key.converter": "KEY_CONVERTER",

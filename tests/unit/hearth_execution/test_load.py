@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from hearth_api import PluginError
-from hearth_stage.load import load_class, version_of
+from hearth_execution.load import load_class, version_of
 
 
 def test_class_is_found_by_module_and_attribute() -> None:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from hearth_stage.failure import is_retriable
+from hearth_execution.failure import is_retriable
 
 FIRST_DELAY_MS = 300
 

@@ -8,7 +8,7 @@ import re
 import pytest
 
 from hearth_api import ConfigError, ConnectError, DataError, NotFoundError, RetriableError
-from hearth_stage.failure import (
+from hearth_execution.failure import (
     MESSAGE_CHARACTERS,
     TRACE_CHARACTERS,
     ErrorInfo,

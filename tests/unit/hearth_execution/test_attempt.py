@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hearth_api import RetriableError
-from hearth_stage.attempt import Attempts, joined
-from hearth_stage.retry import Retry
+from hearth_execution.attempt import Attempts, joined
+from hearth_execution.retry import Retry
 
 BLANK: list[int] = []
 

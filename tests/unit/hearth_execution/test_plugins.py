@@ -20,7 +20,7 @@ from hearth_api import (
     SourceRecord,
     Transformation,
 )
-from hearth_stage.plugins import Plugins
+from hearth_execution.plugins import Plugins
 
 seen: list[Any] = []
 

@@ -19,10 +19,10 @@ from hearth_api import (
     Transformation,
     records_to_batches,
 )
-from hearth_stage.attempt import Attempts, joined
-from hearth_stage.failure import Failure
-from hearth_stage.order import in_order, rows_of
-from hearth_stage.plugins import Plugins
+from hearth_execution.attempt import Attempts, joined
+from hearth_execution.failure import Failure
+from hearth_execution.order import in_order, rows_of
+from hearth_execution.plugins import Plugins
 
 
 @dataclass(frozen=True)

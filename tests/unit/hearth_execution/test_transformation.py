@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hearth_api import STRING_SCHEMA, Batch
-from hearth_stage.failure import ErrorInfo, Failure
-from hearth_stage.order import number_rows, rows_of
-from hearth_stage.transformation import Guard, Outcome, Step, chain, steps_of, without
+from hearth_execution.failure import ErrorInfo, Failure
+from hearth_execution.order import number_rows, rows_of
+from hearth_execution.transformation import Guard, Outcome, Step, chain, steps_of, without
 
 
 def batch(*values: str) -> Batch:

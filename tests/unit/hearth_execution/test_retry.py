@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hearth_api import DataError, RetriableError
-from hearth_stage.failure import ErrorInfo
-from hearth_stage.retry import Retry
+from hearth_execution.failure import ErrorInfo
+from hearth_execution.retry import Retry
 
 
 class Clock(threading.Event):

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hearth_api import STRING_SCHEMA, Batch
-from hearth_stage.order import in_order, number_rows, rows_of
+from hearth_execution.order import in_order, number_rows, rows_of
 
 
 def part(name: str, *rows: int) -> Batch:

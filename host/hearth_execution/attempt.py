@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
-from hearth_stage.failure import ErrorInfo, Failure
-from hearth_stage.retry import Retry
+from hearth_execution.failure import ErrorInfo, Failure
+from hearth_execution.retry import Retry
 
 T = TypeVar("T")
 X = TypeVar("X")

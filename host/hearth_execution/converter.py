@@ -1,4 +1,4 @@
-"""Converters, run on columns.
+"""Converters, run on columns and on headers.
 
 Each is called in its batch form where it has one and value by value otherwise. A failed row leaves a null behind,
 which the pipeline takes out, and is named among the failures.
@@ -11,19 +11,25 @@ from itertools import chain
 from typing import Any
 
 from hearth_api import (
+    Batch,
     BatchConverter,
     ColumnRun,
     Converter,
+    Header,
     HeaderConverter,
+    Headers,
     PluginError,
     SchemaAndValue,
+    column_to_headers,
     column_to_values,
+    headers_to_column,
     values_to_column,
 )
-from hearth_stage.attempt import Attempts, joined
-from hearth_stage.failure import Failure
-from hearth_stage.plugins import Plugins
-from hearth_stage.raw_header import RawHeaders, from_headers, to_headers
+from hearth_execution.attempt import Attempts, joined
+from hearth_execution.failure import ErrorInfo, Failure
+from hearth_execution.order import rows_of
+from hearth_execution.plugins import Plugins
+from hearth_execution.raw_header import RawHeaders, from_headers, to_headers
 
 _NULL = SchemaAndValue(None, None)
 
@@ -58,19 +64,43 @@ class Converters:
             return _deserialize_column(converter, attempts, topic, data, rows), attempts.failures
         return _deserialize_values(converter, attempts, topic, data, rows, headers), attempts.failures
 
-    def serialize_header(self, topic: str, key: str, schema: Any, value: Any) -> bytes | None:
-        """Turn one header into bytes with the header converter."""
-        converter: HeaderConverter = self._plugins["header.converter"]
-        return self._plugins.retry.run(lambda: converter.from_connect_header(topic, key, schema, value))
+    def write_headers(self, topic: str, batch: Batch) -> tuple[list[RawHeaders], list[Failure]]:
+        """Serialize the headers of every row; a row that fails has none and is named among the failures."""
+        written: list[RawHeaders] = []
+        failures = []
+        for index, headers in enumerate(column_to_headers(batch.column("headers"))):
+            try:
+                own = [(each.key, self._write(topic, each)) for each in headers or ()]
+            except Exception as error:
+                own = []
+                failures.append(self._header_failure(int(rows_of(batch)[index]), error))
+            written.append(own)
+        return written, failures
 
-    def deserialize_header(self, topic: str, key: str, data: bytes | None) -> SchemaAndValue:
-        """Turn the bytes of one header into Connect data with the header converter."""
-        converter: HeaderConverter = self._plugins["header.converter"]
-        return self._plugins.retry.run(lambda: converter.to_connect_header(topic, key, data))
+    def read_headers(self, topic: str, headers: Mapping[int, RawHeaders], count: int) -> tuple[Any, list[Failure]]:
+        """Deserialize raw headers, by row, into a column; a row that fails is named among the failures."""
+        read = [Headers() for _ in range(count)]
+        failures = []
+        for row, own in headers.items():
+            try:
+                read[row] = Headers([self._read(topic, key, data) for key, data in own])
+            except Exception as error:
+                failures.append(self._header_failure(row, error))
+        return headers_to_column(read), failures
 
-    def class_name(self, role: str) -> str:
-        """Return the class name of the plugin of a role."""
-        return self._plugins.class_name(role)
+    def _write(self, topic: str, header: Header) -> bytes | None:
+        converter: HeaderConverter = self._plugins["header.converter"]
+        return self._plugins.retry.run(
+            lambda: converter.from_connect_header(topic, header.key, header.schema, header.value)
+        )
+
+    def _read(self, topic: str, key: str, data: bytes | None) -> Header:
+        converter: HeaderConverter = self._plugins["header.converter"]
+        found = self._plugins.retry.run(lambda: converter.to_connect_header(topic, key, data))
+        return Header(key, found.schema, found.value)
+
+    def _header_failure(self, row: int, error: Exception) -> Failure:
+        return Failure(row, "HEADER_CONVERTER", self._plugins.class_name("header.converter"), ErrorInfo.of(error))
 
 
 def _serialize_column(
