@@ -69,12 +69,6 @@ from hearth_api.conversion import (
     convert_to_boolean,
     convert_to_date,
     convert_to_decimal,
-    convert_to_float32,
-    convert_to_float64,
-    convert_to_int8,
-    convert_to_int16,
-    convert_to_int32,
-    convert_to_int64,
     convert_to_list,
     convert_to_map,
     convert_to_string,
@@ -133,6 +127,14 @@ from hearth_api.rest_extension import (
     RestRequest,
     RestResponse,
 )
+from hearth_api.scalar import (
+    convert_to_float32,
+    convert_to_float64,
+    convert_to_int8,
+    convert_to_int16,
+    convert_to_int32,
+    convert_to_int64,
+)
 from hearth_api.schema import (
     BOOLEAN_SCHEMA,
     BYTES_SCHEMA,
@@ -157,7 +159,7 @@ from hearth_api.schema import (
     Type,
 )
 from hearth_api.schema_json import schema_from_json, schema_from_text, schema_to_json, schema_to_text
-from hearth_api.struct import Struct
+from hearth_api.struct import Struct, is_logical, validate_value
 from hearth_api.task import (
     ErrantRecordReporter,
     OffsetStorageReader,
@@ -171,7 +173,6 @@ from hearth_api.task import (
 )
 from hearth_api.text import double_text, float_text, java_text
 from hearth_api.transformation import Predicate, Transformation
-from hearth_api.validation import is_logical, validate_value
 from hearth_api.values import parse_string
 from hearth_api.wire import plain_from_json, plain_to_json, value_from_json, value_to_json
 

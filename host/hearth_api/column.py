@@ -15,8 +15,7 @@ from hearth_api import arrow as pa
 from hearth_api.errors import DataError
 from hearth_api.logical import Date, Decimal, Time, Timestamp
 from hearth_api.schema import Schema, Type
-from hearth_api.struct import Struct
-from hearth_api.validation import is_logical, validate_value
+from hearth_api.struct import Struct, is_logical, validate_value
 from hearth_api.wire import plain_from_json, plain_to_json
 
 _LOGICAL: dict[str | None, Any] = {kind.LOGICAL_NAME: kind for kind in (Date, Decimal, Time, Timestamp)}

@@ -15,8 +15,7 @@ from hearth_api.schema import (
     Schema,
     Type,
 )
-from hearth_api.struct import Struct
-from hearth_api.validation import validate_value
+from hearth_api.struct import Struct, validate_value
 
 
 class Header:

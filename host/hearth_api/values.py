@@ -7,13 +7,25 @@ the float 1.1, `[1] x` the array `[1]`.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
-from hearth_api.conversion import convert_to
 from hearth_api.errors import DataError
-from hearth_api.logical import Date, Decimal, Time
+from hearth_api.logical import Date, Decimal, Time, Timestamp
 from hearth_api.number import decimal_to_float32, parse_decimal
 from hearth_api.record import SchemaAndValue
+from hearth_api.scalar import (
+    convert_to_float32,
+    convert_to_float64,
+    convert_to_int8,
+    convert_to_int16,
+    convert_to_int32,
+    convert_to_int64,
+    date_of,
+    null_error,
+    time_of,
+    timestamp_of,
+)
 from hearth_api.schema import (
     BOOLEAN_SCHEMA,
     FLOAT32_SCHEMA,
@@ -36,6 +48,17 @@ _LITERALS = {
 }
 _INTEGERS = ((INT8_SCHEMA, 1 << 7), (INT16_SCHEMA, 1 << 15), (INT32_SCHEMA, 1 << 31), (INT64_SCHEMA, 1 << 63))
 _WIDENING = (Type.INT8, Type.INT16, Type.INT32, Type.INT64, Type.FLOAT32, Type.FLOAT64)
+_BRINGING: dict[tuple[Type, str | None], Callable[[Schema | None, Any], Any]] = {
+    (Type.INT8, None): convert_to_int8,
+    (Type.INT16, None): convert_to_int16,
+    (Type.INT32, None): convert_to_int32,
+    (Type.INT32, Date.LOGICAL_NAME): date_of,
+    (Type.INT32, Time.LOGICAL_NAME): time_of,
+    (Type.INT64, None): convert_to_int64,
+    (Type.INT64, Timestamp.LOGICAL_NAME): timestamp_of,
+    (Type.FLOAT32, None): convert_to_float32,
+    (Type.FLOAT64, None): convert_to_float64,
+}
 _SPACE = "".join(map(chr, range(0x21)))  # what Java's trim() takes away
 
 
@@ -229,7 +252,7 @@ def _aligned_array(elements: list[SchemaAndValue]) -> SchemaAndValue:
     common = _common_schema(elements)
     if common is None:
         return SchemaAndValue(Schema(Type.ARRAY), [element.value for element in elements])
-    values = [convert_to(common, None, element.value) for element in elements]
+    values = [_brought_to(common, element.value) for element in elements]
     return SchemaAndValue(Schema(Type.ARRAY, value_schema=common), values)
 
 
@@ -240,10 +263,18 @@ def _aligned_map(entries: list[tuple[SchemaAndValue, SchemaAndValue]]) -> Schema
     for key, item in entries:
         result[_hashable(key.value)] = item.value
     if keys is not None:
-        result = {convert_to(keys, None, key): item for key, item in result.items()}
+        result = {_brought_to(keys, key): item for key, item in result.items()}
     if items is not None:
-        result = {key: convert_to(items, None, item) for key, item in result.items()}
+        result = {key: _brought_to(items, item) for key, item in result.items()}
     return SchemaAndValue(Schema(Type.MAP, key_schema=keys, value_schema=items), result)
+
+
+def _brought_to(common: Schema, value: Any) -> Any:
+    """Return a value of the common schema's type, or of a narrower number's, as one of the common schema."""
+    if value is None:
+        raise null_error()
+    bring = _BRINGING.get((common.type, common.name))
+    return value if bring is None else bring(None, value)
 
 
 def _hashable(key: Any) -> Any:

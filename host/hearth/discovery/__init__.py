@@ -1,10 +1,9 @@
 """Bundles and the catalogue of plugins, read and never run.
 
-``location`` turns plugin.path into candidates; ``hook`` asks the bundle formats (``format`` holds the
-built-in ones) to read each; ``tree`` and ``archive`` make directories, zips and tar archives look alike,
-within the limits of ``allowance``; ``bundle`` finds the layout in a tree, ``metadata`` and ``manifest`` read
-what it declares; ``installed`` adds what
-came with the host. ``catalogue`` puts all of it in Kafka's order (``version``) and under Kafka's aliases
+``location`` turns plugin.path into candidates and a ``format`` reads each (``hook`` says how others add one);
+``tree`` and ``archive`` make directories, zips and tar archives look alike, within the limits of ``allowance``;
+``bundle`` finds the layout in a tree, ``metadata`` and ``manifest`` read what it declares; ``installed`` adds
+what came with the host. ``catalogue`` puts all of it in Kafka's order (``version``) and under Kafka's aliases
 (``alias``). What cannot be used is kept with its reason.
 """
 

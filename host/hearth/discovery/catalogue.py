@@ -10,7 +10,7 @@ from pathlib import Path
 from hearth.discovery import alias, location
 from hearth.discovery.bundle import Bundle
 from hearth.discovery.failure import BundleError, quoted
-from hearth.discovery.hook import bundle_formats
+from hearth.discovery.format import bundle_formats
 from hearth.discovery.installed import installed_declarations
 from hearth.discovery.plugin import CLASSPATH, Declaration, Plugin, PluginType, Rejected
 from hearth.discovery.version import version_key

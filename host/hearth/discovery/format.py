@@ -1,14 +1,17 @@
-"""The built-in bundle formats, each an implementation of the ``hearth_read_bundle`` hook."""
+"""Formats of bundles: the built-in ones, each an implementation of the hook ``hearth_read_bundle``, and others."""
 
 from __future__ import annotations
 
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 
+import pluggy
+
+from hearth.discovery import hook
 from hearth.discovery.archive import TarTree, ZipTree
 from hearth.discovery.bundle import Bundle, read_bundle
 from hearth.discovery.failure import BundleError
-from hearth.discovery.hook import hookimpl
+from hearth.discovery.hook import PROJECT, hookimpl
 from hearth.discovery.tree import DirectoryTree
 
 _TAR_ENDINGS = (".tar.gz", ".tgz", ".tar.xz", ".tar.bz2", ".tar")
@@ -90,6 +93,17 @@ BUILT_IN = {
     "tar": TarFormat(),
     "java": JavaArchiveFormat(),
 }
+
+
+@lru_cache(maxsize=1)
+def bundle_formats() -> pluggy.PluginManager:
+    """Return the registered formats: the built-in ones, and before them those of installed packages."""
+    formats = pluggy.PluginManager(PROJECT)
+    formats.add_hookspecs(hook)
+    for name, format_ in BUILT_IN.items():
+        formats.register(format_, name)
+    formats.load_setuptools_entrypoints(PROJECT)
+    return formats
 
 
 def _is_file(location: Path, *endings: str) -> bool:

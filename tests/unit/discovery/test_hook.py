@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from hearth.discovery import discover
-from hearth.discovery.hook import bundle_formats
+from hearth.discovery.format import bundle_formats
 from tests.bundles import build
 
 FORMAT = """
