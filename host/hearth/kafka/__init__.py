@@ -1,4 +1,4 @@
-"""The clients of Kafka: whole batches in and out of librdkafka, and the settings of a client (``client``).
+"""The clients of Kafka: whole batches in and out of librdkafka, topics (``admin``) and settings (``client``).
 
 confluent-kafka brings librdkafka and calls it once per message, with one Python object each. A batch here is two
 Arrow buffers instead: ``library`` declares the few C functions that the record path needs (their ABI is stable

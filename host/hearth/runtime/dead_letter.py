@@ -13,10 +13,10 @@ from typing import Any
 from confluent_kafka import KafkaException, Producer
 
 from hearth.config.sink import DEAD_LETTER_TOPIC
+from hearth.kafka.admin import TopicAdmin
 from hearth.kafka.producer import DEFAULT_KBYTES
 from hearth.runtime.delivery import Consumed
 from hearth.runtime.spec import TaskSpec
-from hearth.runtime.topic import TopicAdmin
 from hearth_api import ConnectError
 from hearth_execution.failure import Failure
 

@@ -147,7 +147,8 @@ class TaskRun:
         groups = topic_groups(spec.config) if is_enabled else []
         if not groups:
             return None
-        from hearth.runtime.topic import TopicAdmin, TopicCreation  # with confluent-kafka's own clients: 6 MB
+        from hearth.kafka.admin import TopicAdmin  # with confluent-kafka's own clients: 6 MB
+        from hearth.runtime.topic import TopicCreation
 
         admin = admin_config(spec.worker, spec.config, spec.connector, spec.task)
         return TopicCreation(groups, TopicAdmin(self._checked(admin).config))

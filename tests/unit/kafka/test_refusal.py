@@ -12,10 +12,11 @@ import pytest
 
 from hearth.broker import KafkaBroker
 from hearth.config.topic import topic_groups
+from hearth.kafka.admin import TopicAdmin
 from hearth.kafka.consumer import Consumer
 from hearth.kafka.library import ERR_AUTHENTICATION, KafkaError
 from hearth.kafka.producer import Outgoing, Producer
-from hearth.runtime.topic import TopicAdmin, TopicCreation
+from hearth.runtime.topic import TopicCreation
 from hearth_api import ConnectError
 from tests.reservation import reserve_port
 from tests.unit.kafka.conftest import WAIT

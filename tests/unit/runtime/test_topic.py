@@ -14,7 +14,8 @@ from confluent_kafka.admin import AdminClient, ConfigResource, ResourceType
 
 from hearth.broker import KafkaBroker
 from hearth.config.topic import topic_groups
-from hearth.runtime.topic import TopicAdmin, TopicCreation
+from hearth.kafka.admin import TopicAdmin
+from hearth.runtime.topic import TopicCreation
 from hearth_api import ConnectError
 from tests.peer.topic import Topics
 
