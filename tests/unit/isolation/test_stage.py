@@ -19,6 +19,8 @@ import pytest
 
 import hearth.isolation.stage as module
 import hearth_api
+import hearth_execution
+import hearth_stage
 from hearth.isolation.environment import Environment
 from hearth.isolation.stage import RemoteError, Stage, StageBroken, StageDied, StageNotStarted, StageTimeout
 from hearth_api import STRING_SCHEMA, Batch, ConnectError, PluginError
@@ -268,10 +270,12 @@ def test_bundle_sees_its_own_packages_and_none_of_the_hosts(started: Started, tm
 
 def test_author_api_is_always_the_hosts(started: Started, tmp_path: Path) -> None:
     """A bundle that brings a copy of the API would speak of other classes than the host, so its copy is not seen."""
-    (tmp_path / "hearth_api").mkdir()
-    (tmp_path / "hearth_api" / "__init__.py").write_text("raise RuntimeError('a copy')\n")
-    (found,) = look(started, tmp_path, "from hearth_api import __file__ as found")
-    assert found == hearth_api.__file__
+    own = (hearth_api, hearth_execution, hearth_stage)
+    for package in own:
+        (tmp_path / package.__name__).mkdir()
+        (tmp_path / package.__name__ / "__init__.py").write_text("raise RuntimeError('a copy')\n")
+    found = look(started, tmp_path, *(f"from {package.__name__} import __file__ as found" for package in own))
+    assert found == [package.__file__ for package in own]
 
 
 def test_package_of_the_bundle_comes_before_the_base_layer(started: Started, tmp_path: Path) -> None:
