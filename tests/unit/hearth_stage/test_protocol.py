@@ -11,6 +11,7 @@ import hearth_stage
 from hearth.herder import seat
 from hearth.herder.stage import FRAME_BYTES
 from hearth.isolation import output, stage
+from hearth.runtime.link import ENDS
 from hearth_execution import failure
 from hearth_stage import frame, program
 from hearth_stage.program import Program
@@ -73,7 +74,7 @@ def test_every_operation_a_stage_sends_is_documented_and_no_other() -> None:
 
 def test_operations_of_the_task_link_are_documented() -> None:
     """The link is the same protocol with operations of its own."""
-    assert documented("The task link") == sent(*LINK) | {"pause", "resume", "stop"}
+    assert documented("The task link") == sent(*LINK) | {"pause", "resume", *ENDS}
 
 
 def test_columns_and_attributes_of_a_batch_are_documented() -> None:
