@@ -46,6 +46,7 @@ MOST_MESSAGES = 5_000
 """Most messages of one poll."""
 
 CLOSE_MS = 50
+ENDS_MS = 2_000
 STEP_MS = 10
 SEEK_SECONDS = 0.01
 
@@ -346,12 +347,23 @@ class Consumer:
         """Write into an assignment where each partition begins.
 
         An offset that is given is not looked up by librdkafka, which would hand errors of a coordinator that moves to
-        the application, and refuse to seek until it was answered.
+        the application, refuse to seek until it was answered, and forget a seek that came before the answer did.
         """
+        begin = self._ends([each for each in read_list(pointer) if each not in offsets]) | dict(offsets)
         content = pointer.contents
         for index in range(content.count):
             each = content.elements[index]
-            each.offset = offsets.get(TopicPartition(each.topic.decode(), each.partition), self._reset)
+            each.offset = begin.get(TopicPartition(each.topic.decode(), each.partition), self._reset)
+
+    def _ends(self, partitions: list[TopicPartition]) -> dict[TopicPartition, int]:
+        """Return the ends that ``auto.offset.reset`` names, of as many partitions as can be told now."""
+        if not partitions or self._reset == OFFSET_INVALID:
+            return {}
+        with partition_list(dict.fromkeys(partitions, self._reset)) as wanted:
+            if error := self._library.offsets_for_times(self._client, wanted, ENDS_MS):
+                log.info("%s: where partitions begin is left to librdkafka: %s", self._membership, KafkaError(error))
+                return {}
+            return {partition: offset for partition, offset in read_list(wanted).items() if offset >= 0}
 
     def _on_revoke(self, client: int, pointer: Any) -> None:
         partitions = list(read_list(pointer))

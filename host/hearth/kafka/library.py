@@ -187,6 +187,7 @@ _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "incremental_unassign": (c_void_p, [c_void_p, TopicPartitionList]),
     "rebalance_protocol": (c_char_p, [c_void_p]),
     "assignment_lost": (c_int, [c_void_p]),
+    "offsets_for_times": (c_int, [c_void_p, TopicPartitionList, c_int]),
     "committed": (c_int, [c_void_p, TopicPartitionList, c_int]),
     "commit_queue": (c_int, [c_void_p, TopicPartitionList, c_void_p, c_void_p, c_void_p]),
     "seek_partitions": (c_void_p, [c_void_p, TopicPartitionList, c_int]),

@@ -1,0 +1,81 @@
+"""Seeking in a partition that was just assigned, while the broker is slow to answer."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from hearth.broker import KafkaBroker
+from hearth.kafka.consumer import Consumer
+from hearth_api import TopicPartition
+from tests.crash.pipeline import pass_time
+from tests.peer.topic import Record, Topics
+from tests.reservation import reserve_port
+
+STANDSTILL = 0.5
+COUNT = 300
+
+
+@pytest.fixture
+def slow_broker(tmp_path: Path) -> Iterator[KafkaBroker]:
+    """Provide a broker that a test may stop for a moment."""
+    with KafkaBroker(tmp_path / "broker", reserve_port(), retention_bytes=64 << 20) as running:
+        yield running
+
+
+class Seeking:
+    """A listener that seeks as soon as it may, while the broker stands still."""
+
+    def __init__(self, broker: KafkaBroker, topic: str, reset: str) -> None:
+        self._broker, self._partition = broker, TopicPartition(topic, 0)
+        self.values: list[bytes | None] = []
+        self.consumer = Consumer(
+            {
+                "bootstrap.servers": broker.bootstrap_servers,
+                "group.id": topic,
+                "enable.auto.commit": "false",
+                "auto.offset.reset": reset,
+                "max.partition.fetch.bytes": "2000",
+            }
+        )
+        self.consumer.listen(self)
+        self.consumer.subscribe([topic])
+
+    def on_assign(self, partitions: list[TopicPartition]) -> Mapping[TopicPartition, int]:
+        """Know nothing of where to begin; whoever asks the broker from now on waits."""
+        pid = self._broker.pid
+        assert pid is not None
+        os.kill(pid, signal.SIGSTOP)
+        threading.Timer(STANDSTILL, os.kill, [pid, signal.SIGCONT]).start()
+        return {}
+
+    def on_assigned(self) -> None:
+        """Seek, whatever is on its way to the broker."""
+        pass_time(STANDSTILL / 5)  # librdkafka asks for the offset to begin at on a thread of its own
+        self.consumer.seek({self._partition: 8})
+
+    def on_revoke(self, partitions: list[TopicPartition], lost: bool) -> None:
+        """Need nothing."""
+
+
+@pytest.mark.parametrize("reset", ["earliest", "latest"])
+def test_a_seek_is_not_forgotten_for_where_reading_would_have_begun(slow_broker: KafkaBroker, reset: str) -> None:
+    """librdkafka, asked for the beginning or the end itself, goes there when the answer comes after the seek."""
+    topics = Topics(slow_broker.bootstrap_servers)
+    topics.create(reset)
+    values = [b"%d" % number for number in range(COUNT)]
+    topics.produce(reset, [Record(None, value) for value in values])
+    seeking = Seeking(slow_broker, reset, reset)
+    give_up_at = time.monotonic() + 30
+    try:
+        while len(seeking.values) < COUNT - 8 and time.monotonic() < give_up_at:
+            seeking.values += [value for part in seeking.consumer.poll(20) for value in part.value.to_pylist()]
+    finally:
+        seeking.consumer.close()
+    assert seeking.values == values[8:]
