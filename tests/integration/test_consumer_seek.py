@@ -19,7 +19,7 @@ from tests.peer.topic import Record, Topics
 from tests.reservation import reserve_port
 
 STANDSTILL = 0.5
-COUNT = 300
+COUNT = 3_000
 
 
 @pytest.fixture
@@ -42,22 +42,30 @@ class Seeking:
                 "enable.auto.commit": "false",
                 "auto.offset.reset": reset,
                 "max.partition.fetch.bytes": "2000",
+                "queued.max.messages.kbytes": "4",
+                "queued.min.messages": "1",
             }
         )
         self.consumer.listen(self)
         self.consumer.subscribe([topic])
 
+    def poll_until(self, value: bytes) -> None:
+        """Read until a value comes."""
+        give_up_at = time.monotonic() + 30
+        while value not in self.values[-5000:] and time.monotonic() < give_up_at:
+            self.values += [each for part in self.consumer.poll(20) for each in part.value.to_pylist()]
+
     def on_assign(self, partitions: list[TopicPartition]) -> Mapping[TopicPartition, int]:
-        """Know nothing of where to begin; whoever asks the broker from now on waits."""
+        """Find no commit to begin at."""
+        return self.consumer.committed(partitions)
+
+    def on_assigned(self) -> None:
+        """Seek, whatever librdkafka, on a thread of its own, asks the broker meanwhile."""
         pid = self._broker.pid
         assert pid is not None
         os.kill(pid, signal.SIGSTOP)
         threading.Timer(STANDSTILL, os.kill, [pid, signal.SIGCONT]).start()
-        return {}
-
-    def on_assigned(self) -> None:
-        """Seek, whatever is on its way to the broker."""
-        pass_time(STANDSTILL / 5)  # librdkafka asks for the offset to begin at on a thread of its own
+        pass_time(STANDSTILL / 5)
         self.consumer.seek({self._partition: 8})
 
     def on_revoke(self, partitions: list[TopicPartition], lost: bool) -> None:
@@ -72,10 +80,10 @@ def test_a_seek_is_not_forgotten_for_where_reading_would_have_begun(slow_broker:
     values = [b"%d" % number for number in range(COUNT)]
     topics.produce(reset, [Record(None, value) for value in values])
     seeking = Seeking(slow_broker, reset, reset)
-    give_up_at = time.monotonic() + 30
     try:
-        while len(seeking.values) < COUNT - 8 and time.monotonic() < give_up_at:
-            seeking.values += [value for part in seeking.consumer.poll(20) for value in part.value.to_pylist()]
+        seeking.poll_until(values[-1])
+        topics.produce(reset, [Record(None, b"last")])
+        seeking.poll_until(b"last")
     finally:
         seeking.consumer.close()
-    assert seeking.values == values[8:]
+    assert seeking.values == [*values[8:], b"last"]
