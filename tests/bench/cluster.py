@@ -12,6 +12,7 @@ from pathlib import Path
 from hearth.broker.port import LOOPBACK
 from hearth.broker.process import QUICK_START
 from hearth.foundation.child import start_child, stop_child
+from hearth.foundation.properties import render
 from hearth.spark.address import silence_of
 from tests.bench.meter import descendants
 from tests.peer.rest import eventually
@@ -31,13 +32,16 @@ class SparkCluster:
         host: str = LOOPBACK,
         through: Sequence[str] = (),
         jvm_options: Sequence[str] = QUICK_START,
+        properties: Mapping[str, str] | None = None,
     ) -> None:
         """Describe a cluster at an address, whose processes are started through a command of another machine.
 
-        By default its JVMs start quickly and compile little; what is measured runs as Spark starts it.
+        By default its JVMs start quickly and compile little; what is measured runs as Spark starts it. Its
+        properties, with a secret perhaps, are those of master and workers; a host has its own.
         """
         self._folder = folder
         self._workers = workers
+        self._properties = dict(properties or {})
         self._host = host
         self._through = list(through)
         self._options = " ".join(jvm_options)
@@ -63,6 +67,7 @@ class SparkCluster:
 
     def __enter__(self) -> SparkCluster:
         self._folder.mkdir(parents=True)
+        self._write_properties()
         deploy = "org.apache.spark.deploy."
         self._start(f"{deploy}master.Master", "--host", self._host, "--port", str(self._port),
                     "--webui-port", str(reserve_port()))  # fmt: skip
@@ -76,6 +81,11 @@ class SparkCluster:
     def __exit__(self, *_error: object) -> None:
         for process in reversed(self._processes):
             stop_child(process, 20)
+
+    @property
+    def pids(self) -> list[int]:
+        """Return the processes of the master and the workers, from which the executors descend."""
+        return [process.pid for process in self._processes]
 
     def executors(self) -> dict[int, int]:
         """Return the pids of the executors' JVMs, each with the number of its child processes."""
@@ -91,6 +101,12 @@ class SparkCluster:
         executors = self.executors()
         assert len(executors) == self._workers, executors
         return max(executors, key=lambda pid: executors[pid])
+
+    def _write_properties(self) -> None:
+        """Write what every process of the cluster reads, for nobody else to read."""
+        defaults = self._folder / "spark-defaults.conf"
+        defaults.touch(mode=0o600)
+        defaults.write_text(render(self._properties), encoding="latin-1")
 
     def _start(self, *command: str) -> None:
         """Start one of Spark's own processes with a small heap."""
@@ -109,6 +125,7 @@ class SparkCluster:
         return {
             **os.environ,
             "SPARK_HOME": str(spark_home()),
+            "SPARK_CONF_DIR": str(self._folder),
             "SPARK_DAEMON_MEMORY": "256m",
             "SPARK_DAEMON_JAVA_OPTS": self._options,
             "SPARK_LOCAL_IP": self._host,

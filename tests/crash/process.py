@@ -28,8 +28,16 @@ class Process:
     @property
     def command(self) -> str:
         """Return its command line, empty when it is gone."""
+        return self._told("cmdline")
+
+    @property
+    def environment(self) -> str:
+        """Return the environment it was started with, empty when it is gone."""
+        return self._told("environ")
+
+    def _told(self, name: str) -> str:
         try:
-            return (_PROC / str(self.pid) / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            return (_PROC / str(self.pid) / name).read_bytes().replace(b"\0", b" ").decode(errors="replace")
         except OSError:
             return ""
 

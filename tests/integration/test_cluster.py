@@ -3,24 +3,38 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
 
 from hearth.broker import KafkaBroker
 from tests.bench.cluster import SparkCluster
+from tests.crash.process import tree
 from tests.peer.hearth_connect import HearthConnect
 from tests.peer.rest import eventually
 from tests.peer.worker import Worker
 
 pytestmark = pytest.mark.slow
 
+SECRET = "what-master-workers-and-host-know"
+STRING = "org.apache.kafka.connect.storage.StringConverter"
+AUTHENTICATED = {"spark.authenticate": "true", "spark.authenticate.secret": SECRET}
+ENCRYPTED = {**AUTHENTICATED, "spark.network.crypto.enabled": "true"}
+
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkCluster]:
     """Provide a master and one worker."""
     with SparkCluster(tmp_path_factory.mktemp("spark") / "cluster", workers=1) as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="module")
+def encrypted_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkCluster]:
+    """Provide a master and one worker that speak to nobody without their secret."""
+    folder = tmp_path_factory.mktemp("spark") / "encrypted"
+    with SparkCluster(folder, workers=1, properties=ENCRYPTED) as cluster:
         yield cluster
 
 
@@ -73,3 +87,69 @@ def test_python_that_executors_do_not_have_is_named_with_its_key(tmp_path: Path,
 
         assert eventually(lambda: "spark.pyspark.python" in trace(), 60), host.last_words()
         assert "executors run /no/such/python" in trace()
+
+
+def test_records_go_through_an_encrypted_cluster_and_nobody_reads_its_secret(
+    tmp_path: Path, broker: KafkaBroker, encrypted_cluster: SparkCluster
+) -> None:
+    """Master, worker, executor and host share a secret, which is on no command line and reaches no plugin."""
+    lines, taken = ["one", "two", "three"], tmp_path / "taken.txt"
+    (tmp_path / "secretly.txt").write_text("\n".join(lines) + "\n")
+    sink = {"name": "sink", "connector.class": "FileStreamSink", "file": str(taken), "topics": "secretly"}
+    settings = {"key.converter": STRING, "value.converter": STRING, **encrypted_cluster.settings(), **ENCRYPTED}
+    with HearthConnect(tmp_path, broker.bootstrap_servers, settings) as host:
+        host.run(source(tmp_path, "secretly"))
+        host.run(sink)
+        assert eventually(lambda: taken.exists() and taken.read_text().split() == lines, 30), host.last_words()
+        processes = [each for root in (*encrypted_cluster.pids, host.pid) for each in tree(root)]
+        executors = [each for each in processes if "CoarseGrainedExecutorBackend" in each.command]
+        stages = [each for each in processes if "hearth_stage" in each.command]
+        assert len(executors) == 1
+        assert len(stages) >= 2
+        assert "-Dspark.network.crypto.enabled=true" in executors[0].command
+        assert "-Dspark.network.crypto.saslFallback=false" in executors[0].command
+        assert not [each.command for each in processes if SECRET in each.command]
+        assert SECRET in executors[0].environment  # where Spark puts it
+        assert not [each.command for each in stages if SECRET in each.environment]
+        assert "in clear" not in host.last_words()
+
+
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [
+        ({}, "the cluster asks for a secret; set spark.authenticate=true"),
+        ({"spark.authenticate": "true"}, "spark.authenticate.secret is missing"),
+        ({**ENCRYPTED, "spark.authenticate.secret": "another"}, "spark.authenticate.secret has to be the cluster's"),
+        ({**AUTHENTICATED, "spark.authenticate.secret": "another"}, "the cluster has another secret"),
+    ],
+    ids=["nothing", "no-secret", "another-secret", "another-secret-in-clear"],
+)
+def test_host_that_an_encrypted_cluster_does_not_take_is_told_why(
+    tmp_path: Path, broker: KafkaBroker, encrypted_cluster: SparkCluster, keys: dict[str, str], said: str
+) -> None:
+    """Spark itself tries for a minute, and its log says nothing of a secret."""
+    assert_turned_away(tmp_path, broker, encrypted_cluster, keys, said)
+
+
+def test_host_with_a_secret_is_told_that_the_cluster_has_none(
+    tmp_path: Path, broker: KafkaBroker, cluster: SparkCluster
+) -> None:
+    """It would show its passwords to whoever answers there."""
+    assert_turned_away(tmp_path, broker, cluster, ENCRYPTED, "the cluster asks nobody for a secret")
+
+
+def test_host_that_encrypts_is_told_that_the_cluster_does_not(tmp_path: Path, broker: KafkaBroker) -> None:
+    """Spark would go back to speaking in clear, and say so to nobody."""
+    with SparkCluster(tmp_path / "cluster", workers=0, properties=AUTHENTICATED) as master:
+        said = "the cluster does not encrypt; set spark.network.crypto.enabled=true there"
+        assert_turned_away(tmp_path / "host", broker, master, ENCRYPTED, said)
+
+
+def assert_turned_away(
+    folder: Path, broker: KafkaBroker, cluster: SparkCluster, keys: Mapping[str, str], said: str
+) -> None:
+    """See that a host says why it cannot begin, and ends."""
+    with HearthConnect(folder, broker.bootstrap_servers, {**cluster.settings(), **keys}) as host:
+        assert is_said(host, f"error: Spark did not start: spark.master={cluster.url}", said), host.last_words()
+        assert eventually(lambda: not host.is_running, 30)
+        assert SECRET not in host.last_words()

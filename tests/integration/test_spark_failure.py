@@ -1,4 +1,4 @@
-"""A Spark whose Python workers do not start: the task says so instead of trying for ever."""
+"""A Spark that does not start, or whose Python workers do not: it is said instead of trying or waiting for ever."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import pytest
 
 from hearth.broker import KafkaBroker
 from tests.peer.hearth_connect import HearthConnect
+from tests.peer.rest import eventually
 
 
 @pytest.mark.slow
@@ -22,3 +23,15 @@ def test_a_task_that_no_worker_can_carry_is_failed_with_the_reason(tmp_path: Pat
     assert "lost 11 times in a row" in trace
     assert "no_such_daemon" in trace
     assert "at org.apache.spark" not in trace
+
+
+@pytest.mark.slow
+def test_a_host_whose_spark_does_not_start_says_why_and_ends(tmp_path: Path, broker: KafkaBroker) -> None:
+    """The JVM that knows the reason is asked for it before it is ended."""
+    settings = {"spark.scheduler.mode": "no-such-mode"}
+    with HearthConnect(tmp_path, broker.bootstrap_servers, settings) as host:
+        assert eventually(lambda: not host.is_running, 60)
+        told = host.last_words()
+    assert "error: Spark did not start: " in told
+    assert "no-such-mode" in told.partition("error: Spark did not start: ")[2].splitlines()[0].lower()
+    assert "Traceback" not in told

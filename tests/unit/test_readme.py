@@ -64,6 +64,7 @@ def test_options_of_the_quickstart_are_told() -> None:
 SPARKS = {
     "spark.master",
     "spark.authenticate",
+    "spark.authenticate.secret",
     "spark.driver.host",
     "spark.driver.port",
     "spark.network.crypto.enabled",

@@ -55,13 +55,25 @@ def master_places(master: str) -> list[tuple[str, int]]:
 def silence_of(master: str) -> str | None:
     """Return why nobody answers where the master should be, ``None`` when somebody does or it cannot be known."""
     reasons = []
-    for host, port in master_places(master):
-        try:
-            socket.create_connection((host, port), timeout=PROBE_SECONDS).close()
+    for place in master_places(master):
+        if (reason := _silence_at(place)) is None:
             return None
-        except OSError as error:
-            reasons.append(f"{host}:{port}: {error.strerror or error}")
+        reasons.append(f"{place[0]}:{place[1]}: {reason}")
     return ", ".join(reasons) or None
+
+
+def first_answering(master: str) -> tuple[str, int] | None:
+    """Return where somebody answers of the places of a standalone master, ``None`` where nobody does."""
+    places = master_places(master) if master.startswith("spark://") else []
+    return next((place for place in places if _silence_at(place) is None), None)
+
+
+def _silence_at(place: tuple[str, int]) -> str | None:
+    try:
+        socket.create_connection(place, timeout=PROBE_SECONDS).close()
+    except OSError as error:
+        return error.strerror or str(error)
+    return None
 
 
 def _way_to(place: tuple[str, int]) -> str | None:

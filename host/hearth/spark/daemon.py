@@ -28,6 +28,7 @@ def without_zips(path: list[str], spark_home: str | None) -> list[str]:
 
 
 if __name__ == "__main__":
+    os.environ.pop("_SPARK_AUTH_SECRET", None)  # the executor's, by which no plugin should know the cluster
     sys.path[:] = without_zips(sys.path, os.environ.get("SPARK_HOME"))
 
     import numpy as np

@@ -12,14 +12,22 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from hearth.spark.admission import seek_admission
 from hearth.spark.archive import archive_options
 from hearth.spark.gateway import start_jvm
+from hearth_api import ConnectError
 
 ENDING_SECONDS = 2
 MOST_LINES = 12
 _PY4J = re.compile(r"\AAn error occurred while calling .*\n: ")
 _OPTIONS = "spark.driver.extraJavaOptions"
 _IMPORT_PATH = "spark.executorEnv.PYTHONPATH"
+
+
+class DriverFailed(ConnectError):
+    """Spark did not start, for the reason given."""
+
+    code = "environment.spark.start"
 
 
 class Driver:
@@ -40,16 +48,22 @@ class Driver:
         configuration = SparkConf().setAll(list(own.items()))
         gateway, self._jvm = start_jvm(own)
         try:
+            seek_admission(gateway.jvm, own["spark.master"])
             self.context: Any = SparkContext(conf=configuration, gateway=gateway)
-        except BaseException:
+            if self._is_stopped():
+                raise DriverFailed(f"spark.master={own['spark.master']} did not take it within a minute")
+        except Exception as error:
+            reason = reason_of(error)  # which py4j asks the JVM for, so while there is one
             self._end_jvm(ENDING_SECONDS)
-            raise
+            raise DriverFailed(reason) from error
 
     def has_ended(self, failure: BaseException) -> bool:
-        """Return whether the JVM is gone, which a call of it that failed makes one think."""
+        """Return whether the JVM is gone or Spark has stopped in it, which a call that failed makes one think."""
         from py4j.protocol import Py4JError, Py4JJavaError
 
-        if isinstance(failure, Py4JJavaError) or not isinstance(failure, (Py4JError, OSError)):
+        if isinstance(failure, Py4JJavaError):
+            return self._is_stopped()
+        if not isinstance(failure, (Py4JError, OSError)):
             return False
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._jvm.wait(ENDING_SECONDS)  # its connections end a moment before it does
@@ -64,6 +78,12 @@ class Driver:
                 warnings.simplefilter("ignore", RuntimeWarning)  # the JVM may have crashed: that is why it is stopped
                 self.context.stop()
         self._end_jvm(grace)
+
+    def _is_stopped(self) -> bool:
+        """Return whether Spark has stopped by itself: its master was away for too long, or has turned it out."""
+        with contextlib.suppress(Exception):  # a JVM that is gone does not answer
+            return bool(self.context._jsc.sc().isStopped())
+        return False
 
     def _end_jvm(self, grace: float) -> None:
         jvm = self._jvm

@@ -14,6 +14,7 @@ from typing import Any
 from hearth.runtime.launcher import TaskEnd
 from hearth.runtime.spec import TaskSpec
 from hearth.spark.address import LOOPBACK, listening_address, own_address, silence_of
+from hearth.spark.admission import AUTHENTICATE, ENCRYPT, FALL_BACK, SECRET, is_on
 from hearth.spark.driver import Driver, executors_python, is_local, reason_of
 from hearth.spark.shipment import ship
 from hearth.spark.slot import SlotWatch
@@ -57,8 +58,8 @@ _LOCAL = {
     "spark.driver.host": LOOPBACK,
     "spark.driver.bindAddress": LOOPBACK,
     # Spark makes a secret for the ports of its driver, which nobody else has any business at.
-    "spark.authenticate": "true",
-    "spark.network.crypto.enabled": "true",
+    AUTHENTICATE: "true",
+    ENCRYPT: "true",
 }
 _CLUSTER = {
     # Spark's page asks nobody who he is and listens on every address.
@@ -74,6 +75,8 @@ def spark_settings(worker: Mapping[str, str]) -> dict[str, str]:
     own = {key: value for key, value in worker.items() if key.startswith("spark.")}
     settings = {**_DEFAULTS, **own}
     settings = {**(_LOCAL if is_local(settings) else _CLUSTER), **settings}
+    if is_on(settings, ENCRYPT):
+        settings.setdefault(FALL_BACK, "false")  # or anybody on the way could have both sides speak in clear
     settings.setdefault("spark.driver.host", own_address(settings["spark.master"]))
     settings.setdefault("spark.driver.bindAddress", listening_address(settings["spark.driver.host"]))
     options = f"{_FLAGS} -Dlog4j2.configurationFile=file:{_LOG_CONFIGURATION}"
@@ -83,16 +86,13 @@ def spark_settings(worker: Mapping[str, str]) -> dict[str, str]:
 
 def exposure(settings: Mapping[str, str]) -> str | None:
     """Return what to say where the specifications of tasks cross a network that anybody may read, else ``None``."""
-
-    def is_on(key: str) -> bool:
-        return settings.get(key, "").strip().lower() == "true"
-
-    is_encrypted = is_on("spark.network.crypto.enabled") or is_on("spark.authenticate.enableSaslEncryption")
-    if is_local(settings) or is_on("spark.ssl.rpc.enabled") or (is_on("spark.authenticate") and is_encrypted):
+    is_encrypted = is_on(settings, ENCRYPT) or is_on(settings, "spark.authenticate.enableSaslEncryption")
+    is_private = is_on(settings, "spark.ssl.rpc.enabled") or (is_on(settings, AUTHENTICATE) and is_encrypted)
+    if is_local(settings) or is_private:
         return None
     return (
         f"tasks travel to {settings['spark.master']} in clear, with the passwords of their connectors: "
-        "set spark.authenticate=true and spark.network.crypto.enabled=true, here and on the cluster"
+        f"set {AUTHENTICATE}=true, {ENCRYPT}=true and {SECRET}, here and on the cluster"
     )
 
 

@@ -8,7 +8,14 @@ from collections.abc import Iterator
 import pytest
 
 from hearth.spark import address as module
-from hearth.spark.address import EVERY_ADDRESS, listening_address, master_places, own_address, silence_of
+from hearth.spark.address import (
+    EVERY_ADDRESS,
+    first_answering,
+    listening_address,
+    master_places,
+    own_address,
+    silence_of,
+)
 from hearth.spark.launcher import link_host, link_listen, spark_settings
 
 
@@ -107,3 +114,15 @@ def test_master_that_does_not_answer_is_noticed_before_spark_gives_up(listener: 
         assert silence_of(f"spark://127.0.0.1:{port}") == f"127.0.0.1:{port}: Connection refused"
         assert silence_of(f"spark://127.0.0.1:{port},127.0.0.1:{listener}") is None
     assert silence_of("yarn") is None
+
+
+def test_master_that_answers_is_found_among_the_places_of_a_url() -> None:
+    """One of several masters may be away; a master of another kind speaks another language."""
+    with socket.socket() as somebody, socket.socket() as nobody:
+        somebody.bind(("127.0.0.1", 0))
+        somebody.listen()
+        nobody.bind(("127.0.0.1", 0))
+        here, away = somebody.getsockname(), nobody.getsockname()
+        assert first_answering(f"spark://127.0.0.1:{away[1]},127.0.0.1:{here[1]}") == here
+        assert first_answering(f"spark://127.0.0.1:{away[1]}") is None
+        assert first_answering(f"k8s://127.0.0.1:{here[1]}") is None

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
+from types import SimpleNamespace
 
 import pytest
+from py4j.protocol import Py4JJavaError
 
-from hearth.spark.driver import executors_python, is_local, reason_of
+from hearth.spark.driver import Driver, executors_python, is_local, reason_of
 from hearth.spark.launcher import SparkLauncher, exposure, link_host, spark_settings
 
 FAILURE = """An error occurred while calling z:org.apache.spark.api.python.PythonRDD.collectAndServe.
@@ -61,6 +63,24 @@ def test_a_local_driver_asks_for_a_secret() -> None:
     settings = spark_settings({})
     assert settings["spark.authenticate"] == settings["spark.network.crypto.enabled"] == "true"
     assert spark_settings({"spark.authenticate": "false"})["spark.authenticate"] == "false"
+
+
+def test_who_encrypts_does_not_fall_back_to_speaking_in_clear_unless_told_so() -> None:
+    """Whoever can change the first message on its way could bring both sides to it."""
+    cluster = {"spark.master": "spark://m:7077", "spark.driver.host": "127.0.0.1"}
+    encrypted = {**cluster, "spark.network.crypto.enabled": "true"}
+    key = "spark.network.crypto.saslFallback"
+    assert spark_settings({})[key] == spark_settings(encrypted)[key] == "false"
+    assert spark_settings({**encrypted, key: "true"})[key] == "true"
+    assert key not in spark_settings(cluster)
+
+
+@pytest.mark.parametrize("is_stopped", [True, False])
+def test_driver_whose_spark_has_stopped_by_itself_has_ended(is_stopped: bool) -> None:
+    """Its JVM answers, and every task would fail for ever."""
+    driver = Driver.__new__(Driver)
+    driver.context = SimpleNamespace(_jsc=SimpleNamespace(sc=lambda: SimpleNamespace(isStopped=lambda: is_stopped)))
+    assert driver.has_ended(Py4JJavaError("no", SimpleNamespace(_target_id="o1", _gateway_client=None))) is is_stopped
 
 
 def test_spark_has_no_page_on_a_cluster_unless_it_is_asked_for() -> None:

@@ -1,0 +1,102 @@
+"""Whether a standalone master lets this host in, found out with Spark's own client before Spark begins.
+
+Spark itself tries for a minute, and its log never says that it is about a secret.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from hearth.spark.address import first_answering
+from hearth_api import ConnectError
+
+AUTHENTICATE, SECRET = "spark.authenticate", "spark.authenticate.secret"
+ENCRYPT = "spark.network.crypto.enabled"
+
+FALL_BACK = "spark.network.crypto.saslFallback"
+
+_USER = "sparkSaslUser"
+_ANSWER_MILLISECONDS = 5000
+_DEMAND = re.compile(r"SaslMessage|challenge message")
+"""What a server that asks for a secret says of anything else."""
+
+
+class NotAdmitted(ConnectError):
+    """The master answers, and takes nothing from this host."""
+
+    code = "environment.spark.refused"
+
+
+def is_on(settings: Mapping[str, str], key: str) -> bool:
+    """Return whether a key of Spark is set to true."""
+    return settings.get(key, "").strip().lower() == "true"
+
+
+def seek_admission(jvm: Any, master: str) -> None:
+    """Raise NotAdmitted where the master answers and refuses; nobody there, or another kind of master, is no refusal.
+
+    The JVM's settings count, which are the worker's and those of Spark's own files.
+    """
+    settings = {pair._1(): pair._2() for pair in jvm.org.apache.spark.SparkConf().getAll()}
+    place = first_answering(master)
+    if place is None or is_on(settings, "spark.ssl.rpc.enabled"):
+        return
+    if not is_on(settings, AUTHENTICATE):
+        reason = _without_secret(_refusal(jvm, settings, place))
+    elif SECRET in settings:
+        reason = _with_secret(_refusal(jvm, settings, place, settings[SECRET]), settings)
+    else:
+        reason = f"{AUTHENTICATE}=true, and {SECRET} is missing: it has to be the cluster's"
+    if reason is not None:
+        raise NotAdmitted(f"spark.master={master} does not take this host: {reason}")
+
+
+def _without_secret(refusal: str | None) -> str | None:
+    if refusal is None or not _DEMAND.search(refusal):
+        return None
+    return f"the cluster asks for a secret; set {AUTHENTICATE}=true, {ENCRYPT}=true and {SECRET} to the cluster's"
+
+
+def _with_secret(refusal: str | None, settings: Mapping[str, str]) -> str | None:
+    if refusal is None:
+        return None
+    if is_on(settings, ENCRYPT) and _DEMAND.search(refusal):
+        return f"the cluster does not encrypt; set {ENCRYPT}=true there as it is here"
+    if "EOFException" in refusal:
+        return f"the cluster asks nobody for a secret; set {AUTHENTICATE}=true and {SECRET} there as they are here"
+    return f"the cluster has another secret; {SECRET} has to be the cluster's"
+
+
+def _refusal(jvm: Any, settings: Mapping[str, str], place: tuple[str, int], secret: str | None = None) -> str | None:
+    """Return what a server says when it is greeted as Spark does, with a secret or without; None when it accepts."""
+    from py4j.protocol import Py4JJavaError
+
+    network = jvm.org.apache.spark.network
+    conf = network.util.TransportConf("rpc", network.util.MapConfigProvider(_java_map(jvm, settings)))
+    context = network.TransportContext(conf, network.server.NoOpRpcHandler(), True)
+    greetings = jvm.java.util.ArrayList()
+    if secret is not None:
+        keys = network.sasl.ShuffleSecretManager()
+        keys.registerApp(_USER, secret)
+        greetings.add(network.crypto.AuthClientBootstrap(conf, _USER, keys))
+    factory = context.createClientFactory(greetings)
+    try:
+        client = factory.createUnmanagedClient(*place)
+        if secret is None:
+            client.sendRpcSync(jvm.java.nio.ByteBuffer.wrap(b"hello"), _ANSWER_MILLISECONDS)
+    except Py4JJavaError as error:
+        return str(error)
+    finally:
+        factory.close()
+        context.close()
+    return None
+
+
+def _java_map(jvm: Any, settings: Mapping[str, str]) -> Any:
+    converted = jvm.java.util.HashMap()
+    for key, value in settings.items():
+        if key.startswith(("spark.network.", "spark.rpc.", "spark.authenticate.")):
+            converted.put(key, value)
+    return converted
