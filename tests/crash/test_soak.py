@@ -20,6 +20,8 @@ from tests.peer.worker import Worker
 
 SHORT = [Plan(seed, 22, rate=2000, longest_timeout_ms=1500, longest_stop=3.0) for seed in (2, 3)]
 LONG = [Plan(seed, 120) for seed in range(10)]
+FENCED = [Plan(seed, 120, longest_stop=14.0, broker_session_ms=9_000) for seed in (15, 18, 21, 28)]
+"""Seeds that stop the broker two or three times for longer than its session and those of the sink's members."""
 
 
 class _Host(HearthConnect):
@@ -64,7 +66,7 @@ def pairs() -> list[tuple[Outcome, Outcome]]:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("plan", LONG, ids=lambda plan: f"seed-{plan.seed}")
+@pytest.mark.parametrize("plan", [*LONG, *FENCED], ids=lambda plan: f"seed-{plan.seed}")
 def test_nothing_is_lost_beside_java(
     plan: Plan, tmp_path: Path, java: MakeWorker, pairs: list[tuple[Outcome, Outcome]]
 ) -> None:

@@ -45,10 +45,6 @@ SETTINGS = {
     "connector.client.config.override.policy": "All",
 }
 
-# A broker that stood still for longer than its session is fenced for a moment when it goes on, and says that there are
-# no brokers at all. A client of librdkafka that asks just then, as the judge may, finds it again only minutes later.
-_NEVER_FENCED = {"broker.session.timeout.ms": "60000"}
-
 
 @dataclass(frozen=True)
 class Plan:
@@ -59,6 +55,8 @@ class Plan:
     rate: int = 4500
     longest_timeout_ms: int = 5000
     longest_stop: float = 8.0
+    broker_session_ms: int = 60_000
+    """A broker that is stopped for longer is fenced when it goes on; Kafka's default is 9 seconds."""
 
     @property
     def has_batches(self) -> bool:
@@ -239,7 +237,7 @@ class Trial:
 
     def _add_partition(self) -> None:
         count = self._sink_judge.partitions + 1
-        self._topics.widen(self._name, count)
+        Topics(self._broker.bootstrap_servers).widen(self._name, count)  # a client that no fenced broker has confused
         self._sink_judge.partitions = count
         self._flow.widen(count)
 
@@ -299,7 +297,8 @@ class Trial:
 
 def run_trial(plan: Plan, folder: Path, make: MakeWorker) -> Outcome:
     """Run a trial with a broker of its own."""
-    with KafkaBroker(folder / "broker", reserve_port(), retention_bytes=256 << 20, settings=_NEVER_FENCED) as broker:
+    settings = {"broker.session.timeout.ms": str(plan.broker_session_ms)}
+    with KafkaBroker(folder / "broker", reserve_port(), retention_bytes=256 << 20, settings=settings) as broker:
         return Trial(plan, folder / "side", broker, make).run()
 
 

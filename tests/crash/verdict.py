@@ -12,9 +12,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from confluent_kafka import Consumer, KafkaException, TopicPartition
+from confluent_kafka import KafkaException, TopicPartition
 
-from tests.crash.arrival import PATIENCE, Arrived, Books, Event, Tail
+from tests.crash.arrival import PATIENCE, Arrived, Books, Event, Tail, new_consumer
 
 ERRANT_EVERY = 101
 """Every so-manyth number is bad for a sink that is particular, as in the bundle `ledger`."""
@@ -82,11 +82,9 @@ class SinkJudge:
         self._topic = topic
         self._letters = Tail(servers, letters, 1)
         self._known_gaps: set[tuple[int, int]] = set()
-        self._lock = threading.Lock()
-        self._group: Any = Consumer(
-            {"bootstrap.servers": servers, "group.id": f"connect-{connector}", "log_level": 0}
-            | {"enable.auto.commit": False, "reconnect.backoff.max.ms": 500}
-        )
+        self._lock = threading.RLock()
+        self._servers, self._group_id = servers, f"connect-{connector}"
+        self._group = new_consumer(self._servers, self._group_id)
 
     def close(self) -> None:
         """Leave the broker."""
@@ -101,6 +99,7 @@ class SinkJudge:
                 self._letters.read(self._take_letter)
             except KafkaException as error:
                 self.silence = str(error)
+                self._renew()
                 return False
             finally:
                 self._read_books()
@@ -109,10 +108,16 @@ class SinkJudge:
             self.verdict.looks += 1
             return True
 
+    def _renew(self) -> None:
+        self._group.close()
+        self._group = new_consumer(self._servers, self._group_id)
+        self._letters.renew()
+
     def committed(self) -> dict[int, int]:
         """Return the offset the group has committed in each partition; 0 where there is none."""
         places = [TopicPartition(self._topic, number) for number in range(self.partitions)]
-        return {each.partition: max(0, each.offset) for each in self._group.committed(places, timeout=PATIENCE)}
+        with self._lock:
+            return {each.partition: max(0, each.offset) for each in self._group.committed(places, timeout=PATIENCE)}
 
     def has_all(self, produced: dict[int, int]) -> bool:
         """Return whether everything up to these ends has arrived."""
@@ -263,6 +268,7 @@ class SourceJudge:
                 self._tail.read(self._take)
             except KafkaException as error:
                 self.silence = str(error)
+                self._tail.renew()
                 return False
             for partition, position in stored.items():
                 if position > self._reach[partition]:
