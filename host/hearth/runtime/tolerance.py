@@ -6,11 +6,12 @@ import logging
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, wait
+from contextlib import suppress
 from typing import Any, Protocol
 
 from hearth_api import ConnectError
 from hearth_execution.failure import ErrorInfo, Failure
-from hearth_stage.channel import Request
+from hearth_stage.channel import ChannelClosed, Request
 
 log = logging.getLogger(__name__)
 
@@ -132,7 +133,8 @@ def when_all(reports: Sequence[Future[None]], request: Request) -> None:
             left -= 1
             is_last = left <= 0
         if is_last:
-            request.answer(lambda _: _check(reports))
+            with suppress(ChannelClosed):  # who asked has ended meanwhile
+                request.answer(lambda _: _check(reports))
 
     for report in reports:
         report.add_done_callback(count)

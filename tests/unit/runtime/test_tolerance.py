@@ -12,6 +12,7 @@ import pytest
 from hearth.runtime.tolerance import LogReporter, Tolerance, ToleranceExceeded, log_reporters, trace_of, when_all
 from hearth_api import DataError
 from hearth_execution.failure import ErrorInfo, Failure
+from hearth_stage.channel import ChannelClosed
 
 
 @dataclass
@@ -172,6 +173,22 @@ def test_report_that_failed_is_told() -> None:
     reports[0].set_exception(DataError("refused"))
     reports[1].set_result(None)
     assert asked.answers == ["refused"]
+
+
+class Gone:
+    """A request of a stage that was killed."""
+
+    def answer(self, handler: Any) -> None:
+        """Fail as a connection does that was closed."""
+        raise ChannelClosed("the other side is gone")
+
+
+def test_report_that_nobody_waits_for_any_more_ends_quietly(caplog: pytest.LogCaptureFixture) -> None:
+    """A buffer full of reports would write a trace for each of them."""
+    report: Future[None] = Future()
+    when_all([report], Gone())  # type: ignore[arg-type]
+    report.set_result(None)
+    assert not caplog.records
 
 
 LINE = "Error encountered in task c-0. Executing stage 'VALUE_CONVERTER' with class 'the.Converter'"
