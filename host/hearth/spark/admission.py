@@ -18,7 +18,8 @@ ENCRYPT = "spark.network.crypto.enabled"
 FALL_BACK = "spark.network.crypto.saslFallback"
 
 _USER = "sparkSaslUser"
-_ANSWER_MILLISECONDS = 5000
+_ANSWER_SECONDS = 5
+_PATIENCE = "spark.network.auth.rpcTimeout"
 _DEMAND = re.compile(r"SaslMessage|challenge message")
 """What a server that asks for a secret says of anything else."""
 
@@ -49,7 +50,7 @@ def seek_admission(jvm: Any, master: str) -> None:
         reason = _with_secret(_refusal(jvm, settings, place, settings[SECRET]), settings)
     else:
         reason = f"{AUTHENTICATE}=true, and {SECRET} is missing: it has to be the cluster's"
-    if reason is not None:
+    if reason is not None and first_answering(master) is not None:  # a master that is just ending refuses as well
         raise NotAdmitted(f"spark.master={master} does not take this host: {reason}")
 
 
@@ -60,7 +61,7 @@ def _without_secret(refusal: str | None) -> str | None:
 
 
 def _with_secret(refusal: str | None, settings: Mapping[str, str]) -> str | None:
-    if refusal is None:
+    if refusal is None or "TimeoutException" in refusal:
         return None
     if is_on(settings, ENCRYPT) and _DEMAND.search(refusal):
         return f"the cluster does not encrypt; set {ENCRYPT}=true there as it is here"
@@ -85,7 +86,7 @@ def _refusal(jvm: Any, settings: Mapping[str, str], place: tuple[str, int], secr
     try:
         client = factory.createUnmanagedClient(*place)
         if secret is None:
-            client.sendRpcSync(jvm.java.nio.ByteBuffer.wrap(b"hello"), _ANSWER_MILLISECONDS)
+            client.sendRpcSync(jvm.java.nio.ByteBuffer.wrap(b"hello"), _ANSWER_SECONDS * 1000)
     except Py4JJavaError as error:
         return str(error)
     finally:
@@ -99,4 +100,5 @@ def _java_map(jvm: Any, settings: Mapping[str, str]) -> Any:
     for key, value in settings.items():
         if key.startswith(("spark.network.", "spark.rpc.", "spark.authenticate.")):
             converted.put(key, value)
+    converted.put(_PATIENCE, f"{_ANSWER_SECONDS}s")
     return converted

@@ -208,14 +208,14 @@ class SparkLauncher:
         )
 
     def _replace(self, ended: Driver) -> None:
-        """Start Spark anew where its JVM is gone; tasks launched from now on wait for the new one."""
+        """Start Spark anew where it has ended; tasks launched from now on wait for the new one."""
         with self._lock:
             if self._driver is not ended or self._stopping:
                 return
             self._driver = None
             self._shipped.clear()
             self._ready.clear()
-        log.error("Spark's JVM ended unexpectedly, another one is started")
+        log.error("Spark ended unexpectedly, another one is started")
         ended.stop()
         self.start()
 

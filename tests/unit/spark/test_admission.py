@@ -32,6 +32,7 @@ def test_open_cluster_is_no_reason_to_complain_of(refusal: str | None) -> None:
     ("refusal", "encrypts", "said"),
     [
         (None, True, None),
+        ("java.util.concurrent.TimeoutException: Timeout waiting for task.", True, None),
         (CONFUSION, True, "asks nobody for a secret"),
         (DEMAND, True, "does not encrypt; set spark.network.crypto.enabled=true there"),
         (MISMATCH, True, "has another secret; spark.authenticate.secret has to be"),
