@@ -41,14 +41,18 @@ class Arrived:
         """Take in offsets that follow each other, and return how many of them had arrived before."""
         end = first + count
         self._seen.extend(bytes(max(0, end - len(self._seen))))
-        known = self._seen.count(1, first, end)
+        known = self.known(first, end)
         self._seen[first:end] = b"\1" * count
         self.count += count
         return known
 
+    def known(self, first: int, end: int) -> int:
+        """Return how many offsets of a range have arrived."""
+        return self._seen.count(1, first, max(first, end))
+
     def missing(self, first: int, end: int) -> int:
         """Return how many offsets of a range have not arrived."""
-        return end - first - self._seen.count(1, first, end)
+        return end - first - self.known(first, end)
 
     def gaps(self, end: int) -> list[tuple[int, int]]:
         """Return first and end of each range below an offset that has not arrived."""
@@ -76,6 +80,11 @@ class Event:
     def places(self) -> list[tuple[str, int]]:
         """Return the partitions that an `open` or a `close` names."""
         return [(topic, int(number)) for topic, _, number in (each.rpartition(":") for each in self.rest)]
+
+    def offsets(self) -> list[tuple[tuple[str, int], int]]:
+        """Return partition and offset of each that an `agree` names."""
+        words = (each.rsplit(":", 2) for each in self.rest)
+        return [((topic, int(number)), int(offset)) for topic, number, offset in words]
 
     def records(self) -> tuple[tuple[str, int], int, int, int]:
         """Return partition, first offset, first number and count of a `put` or a `refuse`."""

@@ -113,6 +113,15 @@ def test_repeats_after_a_failed_flush_are_told_from_others() -> None:
     assert (verdict.repeats_due, verdict.repeats) == (3, 1)
 
 
+def test_repeats_that_the_sink_had_agreed_to_are_told_from_those_it_asked_for() -> None:
+    """A sink may hold a commit back; the faster its host, the more comes again then."""
+    first = book("open t:0", "put t 0 0 0 9", "agree t:0:4", "close t:0")
+    second = book("open t:0", "put t 0 3 3 6", run="sink-1")
+    stranger = book("agree t:0:9", run="sink-2")
+    verdict = judged(after(after(first, stranger), second))
+    assert (verdict.repeats, verdict.repeats_agreed) == (6, 1)
+
+
 def test_a_seed_stands_for_the_same_acts_and_another_for_others() -> None:
     """Java and Hearth are treated alike, and whoever looks for a cause sees the same again."""
     for acts in (operator_acts(1, 60), faults(1, 60, 5), kills(1, 60)):

@@ -40,6 +40,8 @@ class Verdict:
     strays: int = 0
     """Records of a partition that the task no longer had."""
     repeats: int = 0
+    repeats_agreed: int = 0
+    """How many of them a sink had agreed to have committed: those that the host repeats on its own account."""
     rewinds: int = 0
     """How often it went back to repeat something."""
     repeats_due: int = 0
@@ -64,8 +66,9 @@ class Verdict:
         line = (
             f"{self.produced} produced, {self.arrived} arrived ({self.letters} dead letters), {self.lost} lost, "
             f"{self.undelivered} undelivered, {self.disorders} out of order, {self.gaps} commits past a gap, "
-            f"{self.strays} strays, {self.repeats} repeated in {self.rewinds} rewinds (and {self.repeats_due} "
-            f"after kills and failed flushes), {self.looks} looks"
+            f"{self.strays} strays, {self.repeats} repeated in {self.rewinds} rewinds, {self.repeats_agreed} of them "
+            f"although the sink had agreed to them (and {self.repeats_due} after kills and failed flushes), "
+            f"{self.looks} looks"
         )
         return "\n  ".join([line, *self.faults])
 
@@ -182,7 +185,14 @@ class History:
         self._arrived: dict[Place, Arrived] = defaultdict(Arrived)
         self._blamed: dict[Place, Arrived] = defaultdict(Arrived)
         self._due: dict[Place, int] = defaultdict(int)
-        self._kinds = {"open": self._open, "close": self._close, "fail": self._fail, "put": self._put}
+        self._agreed: dict[Place, int] = defaultdict(int)
+        self._kinds = {
+            "open": self._open,
+            "close": self._close,
+            "fail": self._fail,
+            "agree": self._agree,
+            "put": self._put,
+        }
 
     def judge(self, events: list[Event]) -> None:
         """Add to the verdict what the events tell."""
@@ -206,6 +216,11 @@ class History:
             if owner == event.run:
                 self._due[place] = self._arrived[place].end
 
+    def _agree(self, event: Event) -> None:
+        for place, offset in event.offsets():
+            if self._owner.get(place) == event.run:
+                self._agreed[place] = max(self._agreed[place], offset)
+
     def _put(self, event: Event) -> None:
         place, first, _, count = event.records()
         if self._owner.get(place) != event.run or place in self._given_up:
@@ -213,11 +228,13 @@ class History:
             self._verdict.fault(f"stray: {place} {first} to {first + count - 1} at {event.time} in {event.run}")
         is_back = first < self._expected.get(place, first + 1)
         self._judge_order(event, place, first, count)
+        agreed = self._arrived[place].known(first, min(first + count, self._agreed[place]))
         known = self._arrived[place].add(first, count)
         if first < self._due[place]:
             self._verdict.repeats_due += known
         else:
             self._verdict.repeats += known
+            self._verdict.repeats_agreed += agreed
             self._verdict.rewinds += is_back and known > 0
 
     def _judge_order(self, event: Event, place: Place, first: int, count: int) -> None:
