@@ -6,14 +6,17 @@ records need no pyarrow, and processes that never see a batch, a host and its co
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
+
+_MODULES = frozenset({"compute", "ipc"})
+"""What belongs to Arrow and is not loaded with it."""
 
 
 def __getattr__(name: str) -> Any:
     """Return a name of pyarrow's, which is found here without this function from then on."""
     if name.startswith("__"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    import pyarrow as pa
-
-    value = globals()[name] = getattr(pa, name)
+    value = import_module(f"pyarrow.{name}") if name in _MODULES else getattr(import_module("pyarrow"), name)
+    globals()[name] = value
     return value

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
+from hearth_api import arrow as pa
 from hearth_execution.failure import ErrorInfo, Failure
 from hearth_execution.retry import Retry
 
@@ -65,6 +66,4 @@ class Attempts:
 
 def joined(columns: list[Any]) -> Any:
     """Return Arrow arrays one behind the other; nearly always there is one, which is not copied."""
-    import pyarrow as pa
-
     return columns[0] if len(columns) == 1 else pa.concat_arrays(columns)

@@ -25,6 +25,7 @@ from hearth_api import (
     headers_to_column,
     values_to_column,
 )
+from hearth_api import arrow as pa
 from hearth_execution.attempt import Attempts, joined
 from hearth_execution.failure import ErrorInfo, Failure
 from hearth_execution.order import rows_of
@@ -106,8 +107,6 @@ class Converters:
 def _serialize_column(
     converter: BatchConverter, attempts: Attempts, topic: str, schema: Any, column: Any, rows: Any
 ) -> Any:
-    import pyarrow as pa
-
     def run(start: int, size: int) -> Any:
         cells = converter.from_connect_batch(topic, schema, column.slice(start, size))
         _check_length("from_connect_batch", len(cells), size)
@@ -125,8 +124,6 @@ def _serialize_values(
     rows: Any,
     headers: dict[int, RawHeaders],
 ) -> Any:
-    import pyarrow as pa
-
     def read(start: int, size: int) -> list[Any]:
         return column_to_values(schema, column.slice(start, size))
 

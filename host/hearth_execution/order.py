@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from hearth_api import Batch
+from hearth_api import arrow as pa
 
 
 def rows_of(batch: Batch) -> Any:
@@ -14,10 +16,14 @@ def rows_of(batch: Batch) -> Any:
 
 def number_rows(batch: Batch) -> Batch:
     """Return the batch with its rows numbered from 0, as every step expects it."""
-    import numpy as np
-    import pyarrow as pa
+    count = batch.num_rows
+    return batch.with_columns(row=_numbers(1 << count.bit_length()).slice(0, count))
 
-    return batch.with_columns(row=pa.array(np.arange(batch.num_rows, dtype=np.int32)))
+
+@lru_cache(maxsize=4)
+def _numbers(count: int) -> Any:
+    """Return the column that counts from 0; batches of about one size share it, and those of a task are."""
+    return pa.array(range(count), pa.int32())
 
 
 def in_order(parts: list[Batch]) -> list[Batch]:
@@ -36,7 +42,7 @@ def in_order(parts: list[Batch]) -> list[Batch]:
 
 
 def _interleave(parts: list[Batch]) -> list[Batch]:
-    import numpy as np
+    import numpy as np  # only where a predicate chose rows here and there
 
     rows = np.concatenate([rows_of(part) for part in parts])
     owner = np.concatenate([np.full(part.num_rows, index) for index, part in enumerate(parts)])

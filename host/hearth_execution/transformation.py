@@ -19,6 +19,7 @@ from hearth_api import (
     Transformation,
     records_to_batches,
 )
+from hearth_api import arrow as pa
 from hearth_execution.attempt import Attempts, joined
 from hearth_execution.failure import Failure
 from hearth_execution.order import in_order, rows_of
@@ -65,11 +66,9 @@ class Guard:
 
     def apply(self, batch: Batch, transform: Callable[[Batch], Outcome]) -> Outcome:
         """Transform only the rows that the predicate chooses, and put the others back between them."""
-        import pyarrow.compute as pc
-
         mask, failures = self.test(batch)
         if self.negate:
-            mask = pc.invert(mask)
+            mask = pa.compute.invert(mask)
         if failures:
             kept = without(batch, failures)
             batch, mask = batch.filter(kept), mask.filter(kept)
@@ -137,8 +136,6 @@ class Transformations:
 
     @staticmethod
     def _test_batch(predicate: BatchPredicate, attempts: Attempts, batch: Batch) -> Any:
-        import pyarrow as pa
-
         def run(start: int, size: int) -> Any:
             mask = predicate.test_batch(batch.slice(start, size))
             if len(mask) != size or mask.null_count:
@@ -148,8 +145,6 @@ class Transformations:
         return joined(attempts.in_halves(rows_of(batch), run, pa.array([False])))
 
     def _test_records(self, predicate: Predicate, attempts: Attempts, batch: Batch) -> Any:
-        import pyarrow as pa
-
         rows, records = self._records(attempts, batch)
         answers = dict(zip(rows, attempts.one_by_one(rows, predicate.test, records, False)))
         return pa.array([bool(answers.get(row, False)) for row in rows_of(batch).tolist()], pa.bool_())
@@ -173,28 +168,22 @@ def steps_of(forms: Iterable[Mapping[str, Any]]) -> list[Step]:
 
 def without(batch: Batch, failures: list[Failure]) -> Any:
     """Return a mask of the rows that did not fail."""
-    import pyarrow as pa
-
     failed = {failure.row for failure in failures}
     return pa.array([row not in failed for row in rows_of(batch).tolist()], pa.bool_())
 
 
 def _transform_chosen(batch: Batch, mask: Any, transform: Callable[[Batch], Outcome]) -> Outcome:
-    import pyarrow.compute as pc
-
     chosen = batch.filter(mask)
     if chosen.num_rows == batch.num_rows:
         return transform(batch)
     if chosen.num_rows == 0:
         return Outcome([batch])
     outcome = transform(chosen)
-    return Outcome(in_order([*outcome.batches, batch.filter(pc.invert(mask))]), outcome.failures)
+    return Outcome(in_order([*outcome.batches, batch.filter(pa.compute.invert(mask))]), outcome.failures)
 
 
 def _numbered(batches: list[Batch], rows: list[int]) -> list[Batch]:
     """Return consecutive batches with the numbers of their rows."""
-    import pyarrow as pa
-
     numbers = pa.array(rows, pa.int32())
     numbered, start = [], 0
     for batch in batches:

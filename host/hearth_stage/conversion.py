@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from hearth_api import OPTIONAL_BYTES_SCHEMA, Batch, ColumnRun, PluginError
+from hearth_api import arrow as pa
 from hearth_execution.converter import Converters
 from hearth_execution.failure import Failure
 from hearth_execution.order import rows_of
@@ -96,8 +97,6 @@ def ask_read_headers(
 
 def answer_read_headers(converters: Converters, request: Request) -> Reply:
     """Deserialize the raw headers of the request."""
-    import pyarrow as pa
-
     args = request.args
     column, failures = converters.read_headers(args["topic"], _rows_from_text(args["rows"]), args["count"])
     cells = _cells(OPTIONAL_BYTES_SCHEMA, pa.nulls(args["count"], pa.binary()))
@@ -105,8 +104,6 @@ def answer_read_headers(converters: Converters, request: Request) -> Reply:
 
 
 def _cells(schema: Any, column: Any, rows: Any = None) -> Batch:
-    import pyarrow as pa
-
     columns = {"value": column} if rows is None else {"value": column, "row": pa.array(rows, pa.int32())}
     data = pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
     return Batch(None, None, schema, data)

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 from hearth_api import Batch
+from hearth_api import arrow as pa
 
 PROTOCOL_VERSION = 1
 MAX_FRAME = 1 << 31
@@ -123,8 +124,6 @@ def _fill(sock: socket.socket, content: bytearray, done: int) -> None:
 
 
 def _encode(batch: Batch) -> Any:
-    import pyarrow as pa
-
     data = batch.to_arrow()
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, data.schema) as writer:
@@ -133,8 +132,6 @@ def _encode(batch: Batch) -> Any:
 
 
 def _decode(body: memoryview, is_trusted: bool) -> Batch:
-    import pyarrow as pa
-
     if is_trusted:
         with pa.ipc.open_stream(pa.py_buffer(body)) as reader:
             return Batch.from_arrow(reader.read_next_batch())

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 from hearth.isolation.stage import Stage
 from hearth.runtime.spec import PluginSpec
 from hearth_api import Batch, ColumnRun
+from hearth_api import arrow as pa
 from hearth_execution.converter import Converters
 from hearth_execution.failure import Failure
 from hearth_execution.plugins import Plugins
@@ -96,8 +97,6 @@ class StagePlace:
 
     def test(self, role: str, batch: Batch) -> tuple[Any, list[Failure]]:
         """Ask a predicate about every row."""
-        import pyarrow as pa
-
         reply = self.stage.call("test", {"role": role}, [batch])
         mask = pa.array(reply.args["mask"], pa.bool_())
         return mask, [Failure.from_json(each) for each in reply.args["failures"]]

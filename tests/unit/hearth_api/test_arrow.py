@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pyarrow as pa
+import pyarrow.compute
 import pytest
 
 from hearth_api import arrow
@@ -30,5 +31,6 @@ def test_the_first_use_loads_it_and_is_remembered() -> None:
 def test_it_has_what_pyarrow_has_and_nothing_else() -> None:
     """The error of a wrong name is Python's own."""
     assert arrow.RecordBatch is pa.RecordBatch
+    assert arrow.compute is pyarrow.compute
     with pytest.raises(AttributeError, match="nonsense"):
         _ = arrow.nonsense
