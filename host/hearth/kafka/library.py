@@ -35,7 +35,7 @@ ERR_AUTHENTICATION, ERR_SSL = -169, -181
 ERR_DESTROY, ERR_PURGE_QUEUE, ERR_PURGE_INFLIGHT = -197, -152, -151
 ERR_INVALID_DIFFERENT_RECORD, ERR_MSG_SIZE_TOO_LARGE = -138, 10
 ERR_ALL_BROKERS_DOWN, ERR_TRANSPORT, ERR_RESOLVE = -187, -195, -193
-ERR_TIMED_OUT = -185
+ERR_TIMED_OUT, ERR_PARTIAL = -185, -158
 ERR_FENCED_INSTANCE_ID = 82
 
 ADMIN_DESCRIBE_GROUPS = 13
@@ -117,6 +117,43 @@ class MetadataStruct(ctypes.Structure):
     ]
 
 
+class GroupMemberStruct(ctypes.Structure):
+    """``struct rd_kafka_group_member_info``."""
+
+    _fields_ = [
+        ("member_id", c_char_p),
+        ("client_id", c_char_p),
+        ("client_host", c_char_p),
+        ("metadata", c_void_p),
+        ("metadata_size", c_int),
+        ("assignment", c_void_p),
+        ("assignment_size", c_int),
+    ]
+
+
+class GroupStruct(ctypes.Structure):
+    """``struct rd_kafka_group_info``."""
+
+    _fields_ = [
+        ("broker_id", c_int32),
+        ("broker_host", c_char_p),
+        ("broker_port", c_int),
+        ("group", c_char_p),
+        ("error", c_int),
+        ("state", c_char_p),
+        ("protocol_type", c_char_p),
+        ("protocol", c_char_p),
+        ("members", ctypes.POINTER(GroupMemberStruct)),
+        ("member_count", c_int),
+    ]
+
+
+class GroupListStruct(ctypes.Structure):
+    """``struct rd_kafka_group_list``."""
+
+    _fields_ = [("groups", ctypes.POINTER(GroupStruct)), ("count", c_int)]
+
+
 TopicPartitionList = ctypes.POINTER(TopicPartitionListStruct)
 RebalanceCallback = ctypes.CFUNCTYPE(None, c_void_p, c_int, TopicPartitionList, c_void_p)
 ErrorCallback = ctypes.CFUNCTYPE(None, c_void_p, c_int, c_char_p, c_void_p)
@@ -177,6 +214,8 @@ _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "ConsumerGroupDescription_member": (c_void_p, [c_void_p, c_size_t]),
     "MemberDescription_group_instance_id": (c_char_p, [c_void_p]),
     "MemberDescription_consumer_id": (c_char_p, [c_void_p]),
+    "list_groups": (c_int, [c_void_p, c_char_p, c_void_p, c_int]),
+    "group_list_destroy": (None, [c_void_p]),
     "memberid": (c_void_p, [c_void_p]),
     "mem_free": (None, [c_void_p, c_void_p]),
     "poll_set_consumer": (c_int, [c_void_p]),

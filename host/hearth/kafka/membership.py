@@ -15,8 +15,12 @@ from hearth.kafka.library import (
     CONSUMER,
     DESTROY_IMMEDIATE,
     ERR_FENCED_INSTANCE_ID,
+    ERR_PARTIAL,
     ERR_TIMED_OUT,
+    OK,
+    GroupListStruct,
     KafkaError,
+    MetadataStruct,
     check,
     library,
     new_client,
@@ -33,6 +37,7 @@ ANSWER_MS = 1_000
 RETIRE_SECONDS = 4.0
 LISTING_SECONDS = LEAVE_SECONDS = 1.0
 _POLL_MS = 10
+_UUID_LENGTH = len("-00000000-0000-0000-0000-000000000000")
 _NOT_FOUND = 69
 _NOT_OF_STAND_INS = ("group.protocol", "group.remote.assignor", "heartbeat.interval.ms")
 """What makes a member of another protocol, or one that soon hears of a rebalance and takes part before it leaves."""
@@ -133,7 +138,8 @@ class Membership:
 
         Whoever was taken out joins again on its own: librdkafka takes it for the end of a session.
         """
-        self._give_way(self._known_holders(client) or set())
+        if self._is_classic:
+            self._give_way(self._known_holders(client) or set())
 
     def _give_way(self, holders: set[str]) -> None:
         if any(self._identity is not None and self._identity.has(each) for each in holders - self._own):
@@ -163,7 +169,7 @@ class Membership:
     def _holders(self, client: int) -> set[str]:
         if self._identity is None:
             return set()
-        members = _static_members(client, self._config["group.id"])
+        members = (_classic_members if self._is_classic else _new_members)(client, self._config["group.id"])
         return {each for each in members if self._identity.answers_for(each)}
 
     def _known_holders(self, client: int) -> set[str] | None:
@@ -242,8 +248,37 @@ def _serve(client: int) -> None:
         library().message_destroy(message)
 
 
-def _static_members(client: int, group: str) -> set[str]:
-    """Return the instance ids of a group's static members; raises KafkaError without an answer."""
+def _classic_members(client: int, group: str) -> set[str]:
+    """Return the instance ids of a classic group's static members; raises KafkaError without an answer.
+
+    librdkafka asks all brokers. Asking the coordinator alone, by ``DescribeConsumerGroups``, ends the process where
+    that does not know the request, or not yet, as while it starts (librdkafka issue 4605). A broker makes the id of a
+    member of the id it is known by and a UUID.
+    """
+    rdkafka = library()
+    _meet_brokers(client)
+    found = ctypes.POINTER(GroupListStruct)()
+    if (error := rdkafka.list_groups(client, group.encode(), ctypes.byref(found), ANSWER_MS)) not in (OK, ERR_PARTIAL):
+        raise KafkaError(error)
+    try:
+        groups = [found.contents.groups[index] for index in range(found.contents.count)]
+        if error and not groups:
+            raise KafkaError(error)
+        members = [each.members[index] for each in groups for index in range(each.member_count)]
+        return {each.member_id.decode()[:-_UUID_LENGTH] for each in members}
+    finally:
+        rdkafka.group_list_destroy(found)
+
+
+def _meet_brokers(client: int) -> None:
+    """Have a client know its brokers, which would be waited for in steps of a second."""
+    metadata = ctypes.POINTER(MetadataStruct)()
+    check(library().metadata(client, 0, None, ctypes.byref(metadata), ANSWER_MS))
+    library().metadata_destroy(metadata)
+
+
+def _new_members(client: int, group: str) -> set[str]:
+    """Return the instance ids of static members of a group of the new protocol, as ``_classic_members`` does."""
     rdkafka = library()
     queue = rdkafka.queue_new(client)
     try:

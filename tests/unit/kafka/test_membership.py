@@ -289,7 +289,7 @@ def test_a_group_that_may_not_be_described_is_joined(
     def refuse(*_: object) -> set[str]:
         raise KafkaError(number)
 
-    monkeypatch.setattr(membership, "_static_members", refuse)
+    monkeypatch.setattr(membership, "_classic_members", refuse)
     joined: list[bool] = []
     member = membership.Membership({"group.id": "group"}, Identity("host", 0))
     assert next(member.admission(0, ["any"], lambda: joined.append(True)), True) is is_free
