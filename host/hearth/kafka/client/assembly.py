@@ -52,8 +52,7 @@ CONSUMER_DEFAULTS: dict[str, str] = _EVERYWHERE | {
     "isolation.level": "read_uncommitted",
     "allow.auto.create.topics": "true",
     "exclude.internal.topics": "true",
-    # Hearth's: a lost machine is noticed soon, and a rebalance by those who are in it
-    "session.timeout.ms": "10000",
+    # Hearth's: a rebalance is noticed soon by those who are in it
     "heartbeat.interval.ms": "1000",
     # Hearth's, measured: librdkafka stands still for a second when its queue was full, and keeps 64 MB in it
     "librdkafka.fetch.queue.backoff.ms": "2",

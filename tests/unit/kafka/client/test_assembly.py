@@ -81,7 +81,6 @@ def test_sink_consumer_is_in_connects_group_and_is_real() -> None:
         "enable.auto.offset.store": "false",
         "auto.offset.reset": "earliest",
         "isolation.level": "read_uncommitted",
-        "session.timeout.ms": "10000",
         "heartbeat.interval.ms": "1000",
         "fetch.min.bytes": "1000",
         "queued.min.messages": "10000",
