@@ -19,7 +19,7 @@ from hearth.foundation.terminal import printable
 from hearth.herder.cluster import ClusterLookup
 from hearth.herder.crew import Crew
 from hearth.herder.herder import Herder
-from hearth.herder.plugin import PluginDirectory
+from hearth.herder.plugin.directory import PluginDirectory
 from hearth.herder.seat import TaskLinkServer
 from hearth.herder.status import StatusBoard
 from hearth.isolation.environment import EnvironmentStore

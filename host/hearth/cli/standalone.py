@@ -19,7 +19,7 @@ from hearth.cli.host import StandaloneHost
 from hearth.config import StandaloneConfig
 from hearth.foundation.properties import load
 from hearth.herder.cluster import client_config
-from hearth.herder.override import OverridePolicy
+from hearth.herder.validation.override import OverridePolicy
 from hearth.kafka.client import consumer_config, producer_config
 from hearth.kafka.client.key import RULES
 from hearth_api import ConfigError, ConnectError

@@ -8,7 +8,7 @@ from typing import Any
 
 from hearth.config import ConnectorConfig
 from hearth.discovery import Plugin
-from hearth.herder.stage import ConnectorStage, trace_of
+from hearth.herder.plugin.stage import ConnectorStage, trace_of
 from hearth.herder.status import StatusBoard
 from hearth.storage import OffsetStore, State, TargetState
 from hearth_api import ConnectError

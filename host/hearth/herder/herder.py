@@ -10,10 +10,10 @@ from hearth.config import WorkerConfig
 from hearth.herder.crew import Crew
 from hearth.herder.lane import Lanes
 from hearth.herder.lifecycle import Created, Lifecycle
-from hearth.herder.plugin import PluginDirectory
-from hearth.herder.stage import StagePool
+from hearth.herder.plugin.directory import PluginDirectory
+from hearth.herder.plugin.stage import StagePool
 from hearth.herder.status import StatusBoard, StatusView
-from hearth.herder.validation import Validator
+from hearth.herder.validation.validator import Validator
 from hearth.storage import ConfigListener, ConfigStore, OffsetStore, RestartRequest, TargetState
 
 

@@ -14,11 +14,11 @@ from hearth.discovery import PluginType
 from hearth.herder.connector import ConnectorRun
 from hearth.herder.crew import Crew
 from hearth.herder.pipeline import Planner
-from hearth.herder.plugin import PluginAdded, PluginDirectory, PluginGone, PluginNotFound, VersionNotFound
-from hearth.herder.result import complaint
-from hearth.herder.stage import ConnectorStage, StagePool, trace_of
+from hearth.herder.plugin.directory import PluginAdded, PluginDirectory, PluginGone, PluginNotFound, VersionNotFound
+from hearth.herder.plugin.stage import ConnectorStage, StagePool, trace_of
 from hearth.herder.status import StatusBoard, StatusView
-from hearth.herder.validation import Validator
+from hearth.herder.validation.result import complaint
+from hearth.herder.validation.validator import Validator
 from hearth.storage import (
     ConfigStore,
     ConfiguredConnector,

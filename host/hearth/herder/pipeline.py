@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from hearth.config import ConnectorConfig, WorkerConfig
 from hearth.config.connector import CONVERTER_KEYS, VERSION_SUFFIX
 from hearth.discovery import Plugin, PluginType
-from hearth.herder.plugin import PluginDirectory
+from hearth.herder.plugin.directory import PluginDirectory
 from hearth.isolation.environment import Environment
 from hearth.kafka.client import consumer_config, producer_config
 from hearth.link.admission import LinkAddress

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hearth.herder.plugin import PluginDirectory
+from hearth.herder.plugin.directory import PluginDirectory
 from hearth.storage import (
     ConfigStore,
     ConnectorStatus,

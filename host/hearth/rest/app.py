@@ -13,7 +13,7 @@ from starlette.routing import Route
 
 from hearth.config import WorkerConfig
 from hearth.herder.herder import Herder
-from hearth.herder.plugin import PluginDirectory
+from hearth.herder.plugin.directory import PluginDirectory
 from hearth.rest.body import refuse_other_types
 from hearth.rest.connector import ConnectorAnswers
 from hearth.rest.error import Unreadable, on_connect_error, on_http_error, on_other_error, on_unreadable

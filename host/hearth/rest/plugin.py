@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from hearth.discovery import PluginType
 from hearth.herder.herder import Herder
-from hearth.herder.plugin import PluginDirectory
+from hearth.herder.plugin.directory import PluginDirectory
 from hearth.rest.body import read_map
 from hearth.rest.error import INTERNAL, answer
 from hearth.rest.json_answer import JsonAnswer

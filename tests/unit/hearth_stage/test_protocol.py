@@ -9,7 +9,7 @@ from pathlib import Path
 import hearth
 import hearth_stage
 from hearth.herder import seat
-from hearth.herder.stage import FRAME_BYTES
+from hearth.herder.plugin.stage import FRAME_BYTES
 from hearth.isolation import output, stage
 from hearth.runtime.link import ENDS
 from hearth_execution import failure

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from hearth.discovery import CLASSPATH, Catalogue, Plugin, PluginType
-from hearth.herder.plugin import PluginDirectory
+from hearth.herder.plugin.directory import PluginDirectory
 from hearth.isolation.environment import EnvironmentStore
 
 GOLDEN: dict[str, Any] = json.loads((Path(__file__).parent / "kafka_validation.json").read_text())

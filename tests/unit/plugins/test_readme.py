@@ -13,10 +13,10 @@ import pytest
 from hearth.config import WorkerConfig
 from hearth.discovery import Catalogue, discover
 from hearth.foundation.properties import parse
-from hearth.herder.plugin import PluginDirectory
-from hearth.herder.result import complaint
-from hearth.herder.stage import StagePool
-from hearth.herder.validation import Validator
+from hearth.herder.plugin.directory import PluginDirectory
+from hearth.herder.plugin.stage import StagePool
+from hearth.herder.validation.result import complaint
+from hearth.herder.validation.validator import Validator
 from hearth.isolation.environment import EnvironmentStore
 from hearth_api import ConfigDef, config_def_to_json
 from hearth_execution.load import load_class

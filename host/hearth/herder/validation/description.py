@@ -8,7 +8,7 @@ from typing import Any
 
 from hearth.discovery import Plugin
 from hearth.foundation.directory import cache_directory
-from hearth.herder.plugin import PluginDirectory
+from hearth.herder.plugin.directory import PluginDirectory
 from hearth_api import ConfigDef, ConfigType, Importance, Width
 from hearth_api.config import NO_DEFAULT
 from hearth_execution.load import load_class

@@ -11,7 +11,7 @@ from pathlib import Path
 from hearth.config.connector import CONNECTOR_CLASS, CONNECTOR_VERSION
 from hearth.discovery import Bundle, BundleError, Catalogue, Plugin, PluginType, Rejected, discover, read
 from hearth.discovery.version import version_key
-from hearth.herder.version import VersionRange
+from hearth.herder.plugin.version import VersionRange
 from hearth.isolation.environment import Environment, EnvironmentStore, host_environment
 from hearth_api import ConfigError, ConflictError, NotFoundError
 

@@ -15,11 +15,11 @@ import pytest
 from hearth.config import WorkerConfig
 from hearth.discovery import Bundle, Catalogue, PluginType
 from hearth.discovery.catalogue import read
-from hearth.herder import examination
-from hearth.herder.plugin import PluginDirectory
-from hearth.herder.result import complaint
-from hearth.herder.stage import StagePool
-from hearth.herder.validation import Validator
+from hearth.herder.plugin.directory import PluginDirectory
+from hearth.herder.plugin.stage import StagePool
+from hearth.herder.validation import examination
+from hearth.herder.validation.result import complaint
+from hearth.herder.validation.validator import Validator
 from hearth.isolation.environment import EnvironmentStore
 from tests.bundles import build
 from tests.peer.rest import eventually

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hearth.discovery import PluginType, discover
-from hearth.herder.plugin import PluginAdded, PluginDirectory, PluginGone, PluginNotFound, VersionNotFound
+from hearth.herder.plugin.directory import PluginAdded, PluginDirectory, PluginGone, PluginNotFound, VersionNotFound
 from hearth.isolation.environment import EnvironmentStore
 from hearth_api import NotFoundError
 from tests.bundles import build

@@ -10,14 +10,14 @@ from hearth.config.connector import CONNECTOR_CLASS, CONNECTOR_VERSION
 from hearth.config.sink import DEAD_LETTER_TOPIC, check_topics
 from hearth.config.topic import PREFIX as TOPIC_CREATION
 from hearth.discovery import Plugin, PluginType
-from hearth.herder.definition import DefinitionMaker
-from hearth.herder.description import Describer
-from hearth.herder.enrichment import Enrichment
-from hearth.herder.examination import Examination
-from hearth.herder.override import OverridePolicy
-from hearth.herder.plugin import CONNECTOR_TYPES, PluginDirectory, VersionNotFound
-from hearth.herder.result import Section, connector_section, merge, prefixed_section
-from hearth.herder.stage import ConnectorStage, StagePool, answer_seconds
+from hearth.herder.plugin.directory import CONNECTOR_TYPES, PluginDirectory, VersionNotFound
+from hearth.herder.plugin.stage import ConnectorStage, StagePool, answer_seconds
+from hearth.herder.validation.definition import DefinitionMaker
+from hearth.herder.validation.description import Describer
+from hearth.herder.validation.enrichment import Enrichment
+from hearth.herder.validation.examination import Examination
+from hearth.herder.validation.override import OverridePolicy
+from hearth.herder.validation.result import Section, connector_section, merge, prefixed_section
 from hearth_api import (
     ConfigDef,
     ConfigError,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hearth.herder.version import VersionRange
+from hearth.herder.plugin.version import VersionRange
 from hearth_api import ConfigError
 
 VERSIONS = ["0.9", "1.0", "1.1", "1.2", "2.0-rc1", "2.0", "2.1"]

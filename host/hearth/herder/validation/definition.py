@@ -9,7 +9,7 @@ from typing import Any
 from hearth.config import ConnectorConfig, SinkConnectorConfig, SourceConnectorConfig, WorkerConfig
 from hearth.config.connector import CONNECTOR_CLASS, CONNECTOR_VERSION, CONVERTER_KEYS, VERSION_SUFFIX
 from hearth.discovery import PluginType
-from hearth.herder.plugin import PluginDirectory
+from hearth.herder.plugin.directory import PluginDirectory
 from hearth_api import ConfigDef, ConfigError, ConfigKey, ConfigValue, Lambda, NotFoundError, Recommender
 
 INTERFACES = {

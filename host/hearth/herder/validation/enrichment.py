@@ -8,9 +8,9 @@ from typing import Any
 
 from hearth.config.connector import PREDICATES, TRANSFORMS
 from hearth.discovery import PluginType
-from hearth.herder.definition import INTERFACES, DefinitionMaker
-from hearth.herder.examination import Examination, Examined
-from hearth.herder.plugin import PluginDirectory
+from hearth.herder.plugin.directory import PluginDirectory
+from hearth.herder.validation.definition import INTERFACES, DefinitionMaker
+from hearth.herder.validation.examination import Examination, Examined
 from hearth_api import (
     ConfigDef,
     ConfigError,

@@ -10,9 +10,9 @@ from typing import Any
 
 from hearth.config import WorkerConfig
 from hearth.discovery import Plugin
-from hearth.herder.description import Describer, definition_from_json
-from hearth.herder.plugin import PluginDirectory
-from hearth.herder.stage import ANSWER_SECONDS, StagePool, answer_seconds, trace_of
+from hearth.herder.plugin.directory import PluginDirectory
+from hearth.herder.plugin.stage import ANSWER_SECONDS, StagePool, answer_seconds, trace_of
+from hearth.herder.validation.description import Describer, definition_from_json
 from hearth_api import ConfigDef, ConfigKey, ConfigType, ConfigValue, ConnectError, PluginError
 from hearth_api.config import parse_type
 

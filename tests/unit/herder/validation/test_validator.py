@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from hearth.config import WorkerConfig
-from hearth.herder.result import complaint
-from hearth.herder.stage import StagePool
-from hearth.herder.validation import Validator
+from hearth.herder.plugin.stage import StagePool
+from hearth.herder.validation.result import complaint
+from hearth.herder.validation.validator import Validator
 from hearth_api import ConfigError, NotFoundError, PluginError
 from tests.unit.herder.catalogue import GOLDEN, SOURCE, WORKER, directory
 
