@@ -171,21 +171,9 @@ class Recorder(ConfigListener):
     def __init__(self) -> None:
         self.heard: list[tuple[str, object]] = []
 
-    def on_connector(self, connector: str) -> None:
+    def on_change(self, connector: str) -> None:
         """Note it."""
-        self.heard.append(("connector", connector))
-
-    def on_connector_removed(self, connector: str) -> None:
-        """Note it."""
-        self.heard.append(("removed", connector))
-
-    def on_tasks(self, connector: str) -> None:
-        """Note it."""
-        self.heard.append(("tasks", connector))
-
-    def on_target_state(self, connector: str) -> None:
-        """Note it."""
-        self.heard.append(("target", connector))
+        self.heard.append(("change", connector))
 
     def on_restart(self, request: RestartRequest) -> None:
         """Note it."""
@@ -239,6 +227,36 @@ class TestConfigStore:
         assert entry is not None
         assert (entry.tasks, entry.applied) == ((), None)
 
+    def test_every_write_of_a_configuration_or_of_tasks_has_a_greater_revision(self, configs: ConfigStore) -> None:
+        """Also of the same texts, and of a connector that was deleted and made again; a target is no such write."""
+        seen = [0]
+
+        def look(write: Callable[[], None], is_of_tasks: bool) -> None:
+            write()
+            entry = configs.snapshot().find("c")
+            assert entry is not None
+            seen.append(entry.tasks_revision if is_of_tasks else entry.revision)
+
+        configs.put_connector("c", {"a": "1"})
+        entry = configs.snapshot().find("c")
+        assert entry is not None
+        assert entry.tasks_revision == 0
+        look(lambda: configs.put_connector("c", {"a": "1"}), False)
+        look(lambda: configs.put_tasks("c", [{}]), True)
+        look(lambda: configs.put_tasks("c", [{}]), True)
+        look(lambda: configs.remove_tasks("c"), True)
+        configs.put_target("c", TargetState.PAUSED)
+        configs.remove_connector("c")
+        look(lambda: configs.put_connector("c", {"a": "1"}), False)
+        look(lambda: configs.put_tasks("c", [{}]), True)
+        assert seen == sorted(set(seen))
+        before = configs.snapshot().find("c")
+        configs.put_target("c", TargetState.STOPPED)
+        after = configs.snapshot().find("c")
+        assert before is not None
+        assert after is not None
+        assert (after.revision, after.tasks_revision) == (before.revision, before.tasks_revision)
+
     def test_an_unknown_connector_has_no_tasks_and_no_target(self, configs: ConfigStore) -> None:
         """Nothing is made up for a name nobody created."""
         calls: list[Callable[[], None]] = [
@@ -269,12 +287,12 @@ class TestConfigStore:
         configs.remove_tasks("c")
         configs.remove_connector("c")
         assert recorder.heard == [
-            ("connector", "c"),
-            ("tasks", "c"),
-            ("target", "c"),
+            ("change", "c"),
+            ("change", "c"),
+            ("change", "c"),
             ("restart", RestartRequest("c", include_tasks=True)),
-            ("tasks", "c"),
-            ("removed", "c"),
+            ("change", "c"),
+            ("change", "c"),
         ]
 
 

@@ -17,11 +17,14 @@ from hearth.foundation.descriptor import raise_limit
 from hearth.foundation.directory import cache_directory
 from hearth.foundation.terminal import printable
 from hearth.herder.cluster import ClusterLookup
-from hearth.herder.crew import Crew
 from hearth.herder.herder import Herder
+from hearth.herder.pipeline import Planner
 from hearth.herder.plugin.directory import PluginDirectory
+from hearth.herder.plugin.stage import StagePool
 from hearth.herder.seat import TaskLinkServer
 from hearth.herder.status import StatusBoard
+from hearth.herder.supervisor import Equipment
+from hearth.herder.validation.validator import Validator
 from hearth.isolation.environment import EnvironmentStore
 from hearth.rest.app import Health, ServerInfo, new_app
 from hearth.rest.listener import open_listeners, worker_id
@@ -78,20 +81,31 @@ class StandaloneHost:
         directory = PluginDirectory(catalogue.result, EnvironmentStore(cache_directory("environments")))
         launcher = SparkLauncher(worker.originals, self._fail)
         link = TaskLinkServer(
-            lambda event: crew.on_event(event),
+            lambda event: self.herder.reconciler.on_event(event),
             offsets,
             identity.result(),
             link_host(launcher.settings),
             link_listen(launcher.settings),
             worker.task_link_port,
         )
-        board = StatusBoard(MemoryStatusStore(), worker_id(worker, sockets))
-        crew = Crew(launcher, link, board, worker.task_shutdown_graceful_timeout_ms / 1000)
-        self.herder = Herder(worker, directory, MemoryConfigStore(), offsets, board, crew)
+        pool = StagePool()
+        equipment = Equipment(
+            directory=directory,
+            planner=Planner(directory, worker),
+            pool=pool,
+            configs=MemoryConfigStore(),
+            offsets=offsets,
+            board=StatusBoard(MemoryStatusStore(), worker_id(worker, sockets)),
+            launcher=launcher,
+            link=link,
+            graceful_seconds=worker.task_shutdown_graceful_timeout_ms / 1000,
+        )
+        self.herder = Herder(equipment, Validator(directory, worker, pool))
         info = ServerInfo(KAFKA_VERSION, KAFKA_COMMIT, cluster_id)
         server = RestServer(new_app(worker, self.herder, directory, info, self.health), sockets)
         link.start()
         self._stops += [link.close, launcher.stop, self.herder.shut_down, server.stop]
+        self.herder.reconciler.lead(offsets.begin_term())  # alone with its offset file, a host leads from the start
         server.start()
         _find_java()
         launcher.start()

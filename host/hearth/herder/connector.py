@@ -35,12 +35,16 @@ class TooManyTasks(ConnectError):
         )
 
 
+class TransitionFailed(ConnectError):
+    """An instance could not be brought to the state that is wanted; its status has the trace."""
+
+
 class ConnectorRun:
     """A connector with one configuration, from its creation until it is replaced, restarted or deleted.
 
-    Its process exists while it is started or paused. Called on the connector's lane, one call at a time; what the
-    connector says by itself is passed on to that lane. Once FAILED it stays so, except that it may be
-    stopped.
+    Its process exists while it is started or paused. Called on the connector's queue, one call at a time, except for
+    `shut_down`; what the connector says by itself is passed on to that queue. Once FAILED it stays so, except that it
+    may be stopped.
     """
 
     def __init__(
@@ -51,22 +55,25 @@ class ConnectorRun:
         new_stage: Callable[[], ConnectorStage],
         offsets: OffsetStore,
         board: StatusBoard,
-        on_reconfiguration: Callable[[], None],
-        on_failure: Callable[[str], None],
+        later: Callable[[str, Callable[[], None]], None],
     ) -> None:
+        """``later`` lets something happen on the connector's queue, once however often it is asked."""
         self.name = name
         self.config = config
         self.plugin = plugin
         self.version: str | None = plugin.version
         self.state = State.UNASSIGNED
+        self.target: TargetState | None = None
+        """The state that was wanted last, whether it came to it or not."""
+        self.is_due = False
+        """Whether it may have other task configurations than when it was last asked."""
         self._settings = ConnectorConfig(config)
         self._new_stage = new_stage
         self._offsets = offsets
         self._board = board
         self._stage: ConnectorStage | None = None
+        self._later = later
         self._is_over = False
-        self.on_task_reconfiguration = on_reconfiguration
-        self.on_error = on_failure
 
     @property
     def is_running(self) -> bool:
@@ -74,12 +81,13 @@ class ConnectorRun:
         return self.state is State.RUNNING
 
     def transition(self, target: TargetState) -> None:
-        """Bring the instance to the state that is wanted; raises ConnectError when that fails."""
+        """Bring the instance to the state that is wanted; raises TransitionFailed when it cannot be."""
+        self.target = target
         wanted = STATE_OF_TARGET[target]
         if self.state is wanted:
             return
         if self.state is State.FAILED and target is not TargetState.STOPPED:
-            raise ConnectError(
+            raise TransitionFailed(
                 f"WorkerConnector{{id={self.name}}} Cannot transition connector to {target} since it has failed"
             )
         moves = {TargetState.STARTED: self._start, TargetState.PAUSED: self._rest, TargetState.STOPPED: self._end}
@@ -88,9 +96,10 @@ class ConnectorRun:
         except (ConnectError, OSError) as error:
             if target is not TargetState.STOPPED:
                 self.fail(trace_of(error))
-                raise ConnectError(f"Failed to transition connector {self.name} to state {target}") from error
+                raise TransitionFailed(f"Failed to transition connector {self.name} to state {target}") from error
             log.warning("connector %r is stopped, although not cleanly: %s", self.name, error)
         self._become(wanted)
+        self.is_due = self.is_running
 
     def refuse_unless(self, check: Callable[[], object]) -> None:
         """Make a check that validation leaves out, as Kafka Connect's does; what it raises fails the connector."""
@@ -98,13 +107,16 @@ class ConnectorRun:
             check()
         except ConnectError as error:
             self.fail(trace_of(error))
-            raise ConnectError(str(error), code=error.code, hint=error.hint) from error
+            raise TransitionFailed(str(error), code=error.code, hint=error.hint) from error
 
     def task_configs(self) -> list[dict[str, str]]:
         """Return what the connector's tasks are to be configured with; raises TooManyTasks or PluginError."""
-        assert self._stage is not None, "only a started connector is asked"
+        stage = self._stage
+        if stage is None:
+            raise self._over()
+        self.is_due = False
         maximum = self._settings.tasks_max
-        configs, task_class = self._stage.task_configs(maximum)
+        configs, task_class = stage.task_configs(maximum)
         if len(configs) > maximum:
             self._complain(TooManyTasks(self.name, len(configs), maximum))
         added = {key: self.config[key] for key in ("topics", "topics.regex") if key in self.config}
@@ -113,10 +125,7 @@ class ConnectorRun:
         return [{**config, **added} for config in configs]
 
     def fail(self, trace: str) -> None:
-        """Take note that the connector cannot go on; the first reason stays.
-
-        What an instance says after it was shut down is no news: another one may have taken its place.
-        """
+        """Take note that the connector cannot go on; the first reason stays."""
         if self.state is State.FAILED or self._is_over:
             return
         self._become(State.FAILED, trace)
@@ -125,21 +134,37 @@ class ConnectorRun:
             self._stage = None
 
     def shut_down(self) -> None:
-        """End the instance for good, whatever its state."""
+        """End the instance for good, whatever its state; also while its plugin hangs in a call of another thread."""
         self._is_over = True
         try:
             self._end()
         except ConnectError as error:
             log.warning("connector %r did not stop cleanly: %s", self.name, error)
 
+    def on_task_reconfiguration(self) -> None:
+        """Let the connector be asked for its task configurations again."""
+        self._later(f"reconfiguration of {id(self)}", self._become_due)
+
+    def on_error(self, trace: str) -> None:
+        """Let the connector fail that says it cannot go on.
+
+        It is no news when its process has been ended by then: it was stopped, or another has taken its place.
+        """
+        stage = self._stage
+        if stage is not None:
+            self._later(f"failure of {id(stage)}", lambda: self._fail_with(stage, trace))
+
     def read_offsets(self, partitions: list[dict[str, Any]]) -> list[dict[str, Any] | None]:
         """Return the connector's committed source offsets."""
         return self._offsets.get(self.name, partitions)
 
     def _start(self) -> None:
-        stage = self._stage  # while its plugin hangs the end of the host may take it away
+        stage = self._stage  # while its plugin hangs `shut_down` may take it away
         if stage is None or not stage.is_alive:
             stage = self._stage = self._new_stage()
+        if self._is_over:  # `shut_down` may have come before that process was there
+            stage.close()
+            raise self._over()
         self.version = stage.version
         try:
             stage.start(self.config, self)
@@ -147,6 +172,9 @@ class ConnectorRun:
             stage.close()
             self._stage = None
             raise
+
+    def _over(self) -> ConnectError:
+        return ConnectError(f"this instance of {self.name} has been ended", code="connector.ended")
 
     def _rest(self) -> None:
         if self._stage is not None:
@@ -167,9 +195,17 @@ class ConnectorRun:
         simple = task_class.rpartition(".")[2]
         return f"{package}.{simple}" if package else simple
 
+    def _fail_with(self, stage: ConnectorStage, trace: str) -> None:
+        if self._stage is stage:
+            self.fail(trace)
+
+    def _become_due(self) -> None:
+        self.is_due = True
+
     def _become(self, state: State, trace: str | None = None) -> None:
         self.state = state
-        self._board.connector(self.name, state, trace, self.version)
+        if not self._is_over:
+            self._board.connector(self.name, state, trace, self.version)
 
     def _complain(self, error: TooManyTasks) -> None:
         if self._settings.tasks_max_enforce:

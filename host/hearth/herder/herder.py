@@ -2,48 +2,55 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from concurrent.futures import Future
+from dataclasses import dataclass
 from typing import Any
 
-from hearth.config import WorkerConfig
-from hearth.herder.crew import Crew
-from hearth.herder.lane import Lanes
-from hearth.herder.lifecycle import Created, Lifecycle
-from hearth.herder.plugin.directory import PluginDirectory
-from hearth.herder.plugin.stage import StagePool
-from hearth.herder.status import StatusBoard, StatusView
+from hearth.herder.connector import TransitionFailed
+from hearth.herder.queue import Queues
+from hearth.herder.reconciler import Reconciler
+from hearth.herder.status import StatusView
+from hearth.herder.supervisor import Equipment
+from hearth.herder.validation.result import complaint
 from hearth.herder.validation.validator import Validator
-from hearth.storage import ConfigListener, ConfigStore, OffsetStore, RestartRequest, TargetState
+from hearth.storage import ConfiguredConnector, RestartRequest, TargetState
+from hearth_api import ConfigError, ConflictError, NotFoundError
+from hearth_execution.failure import cut
+
+log = logging.getLogger(__name__)
 
 
-class Herder(ConfigListener):
-    """Decides what runs on this host.
+class NotLeading(ConflictError):
+    """Another host decides what runs, so this one does not change it."""
 
-    Every connector has a lane on which everything about it happens in order; the methods here put a job on
-    that lane and return a future, or change a target at once and let the lane follow. Safe to call from any
-    thread.
+    code = "host.not_leading"
+    hint = "ask the host that leads, or this one again when it does"
+
+
+@dataclass(frozen=True)
+class Created:
+    """The outcome of putting a configuration: whether the connector is new, and what REST shows of it."""
+
+    is_new: bool
+    info: dict[str, Any]
+
+
+class Herder:
+    """Writes what users want to the store, and answers when what runs has become that.
+
+    Every method puts its work on the queue of its connector and returns a future; the reconciler hears of the same
+    writes from the store, as it does of those of other hosts. Safe to call from any thread.
     """
 
-    def __init__(
-        self,
-        worker: WorkerConfig,
-        directory: PluginDirectory,
-        configs: ConfigStore,
-        offsets: OffsetStore,
-        board: StatusBoard,
-        crew: Crew,
-    ) -> None:
-        self.view = StatusView(configs, board.store, directory)
-        self._pool = StagePool()
-        self._validator = Validator(directory, worker, self._pool)
-        self._configs = configs
-        self._crew = crew
-        self._lanes = Lanes()
-        self._lifecycle = Lifecycle(
-            worker, directory, configs, offsets, board, crew, self._validator, self._pool, self._lanes.post_once
-        )
-        configs.subscribe(self)
+    def __init__(self, equipment: Equipment, validator: Validator, queues: Queues | None = None) -> None:
+        self.view = StatusView(equipment.configs, equipment.board.store, equipment.directory)
+        self._with = equipment
+        self._configs = equipment.configs
+        self._validator = validator
+        self._queues = queues or Queues()
+        self.reconciler = Reconciler(equipment, self._queues)
 
     def connectors(self) -> list[str]:
         """Return the names of all connectors."""
@@ -53,27 +60,27 @@ class Herder(ConfigListener):
         self, name: str, config: Mapping[str, str], target: TargetState | None = None, replace: bool = True
     ) -> Future[Created]:
         """Create a connector, or replace its configuration where that is allowed."""
-        return self._lanes.submit(name, lambda: self._lifecycle.put(name, config, target, replace))
+        return self._queues.submit(name, lambda: self._put(name, config, target, replace))
 
     def patch(self, name: str, changes: Mapping[str, str | None]) -> Future[Created]:
         """Change single keys of a configuration; None removes a key."""
-        return self._lanes.submit(name, lambda: self._lifecycle.patch(name, changes))
+        return self._queues.submit(name, lambda: self._patch(name, changes))
 
     def delete(self, name: str) -> Future[None]:
         """Stop a connector and forget it; its offsets stay."""
-        return self._lanes.submit(name, lambda: self._lifecycle.delete(name))
+        return self._queues.submit(name, lambda: self._delete(name))
 
     def restart_connector(self, name: str) -> Future[None]:
         """Restart the instance of a connector; its tasks go on unless their configurations change."""
-        return self._lanes.submit(name, lambda: self._lifecycle.restart_connector(name))
+        return self._queues.submit(name, lambda: self._restart_connector(name))
 
     def restart_task(self, name: str, task: int) -> Future[None]:
         """Restart one task."""
-        return self._lanes.submit(name, lambda: self._lifecycle.restart_task(name, task))
+        return self._queues.submit(name, lambda: self._restart_task(name, task))
 
     def restart(self, request: RestartRequest) -> Future[dict[str, Any]]:
         """Restart what a request asks for; the answer shows that as RESTARTING."""
-        return self._lanes.submit(request.connector, lambda: self._lifecycle.restart(request))
+        return self._queues.submit(request.connector, lambda: self._restart(request))
 
     def want(self, name: str, target: TargetState) -> Future[None]:
         """Say in which state a connector is wanted; the future is done when it was brought there.
@@ -81,23 +88,96 @@ class Herder(ConfigListener):
         Raises NotFoundError at once when there is no connector of that name.
         """
         self._configs.put_target(name, target)
-        return self._lanes.submit(name, lambda: None)
+        return self._queues.submit(name, lambda: None)
 
     def validate(self, config: Mapping[str, str | None]) -> Future[dict[str, Any]]:
         """Check a configuration; the answer is a ConfigInfos."""
-        return self._lanes.submit(f"validate {id(config)}", lambda: self._validator.validate(config))
+        return self._queues.submit(object(), lambda: self._validator.validate(config))
 
     def plugin_keys(self, name: str, version: str | None) -> Future[list[dict[str, Any]]]:
         """Return the key definitions of a plugin."""
-        return self._lanes.submit(f"describe {name}", lambda: self._validator.plugin_keys(name, version))
-
-    def on_target_state(self, connector: str) -> None:
-        """Let the connector's lane follow a new target."""
-        self._lanes.post(connector, lambda: self._lifecycle.follow_target(connector))
+        return self._queues.submit(("plugin", name), lambda: self._validator.plugin_keys(name, version))
 
     def shut_down(self) -> None:
         """Stop all tasks, then all connectors; what was asked for and has not begun does not take place."""
-        self._lanes.close()
-        self._crew.stop_all()
-        self._lifecycle.shut_down()
-        self._pool.close()
+        self._queues.close()
+        self.reconciler.follow()
+        self._with.pool.close()
+
+    def _put(self, name: str, config: Mapping[str, str], target: TargetState | None, replace: bool) -> Created:
+        _refuse_unwritable(name, config)
+        if message := complaint(self._validator.validate(config)):
+            raise ConfigError(message, code="connector.invalid")
+        is_new = self._configs.snapshot().find(name) is None
+        if not is_new and not replace:
+            raise ConflictError(f"Connector {name} already exists", code="connector.exists")
+        self._refuse_unless_leading()
+        self._configs.put_connector(name, config, target)
+        self.reconciler.reconcile(name)
+        return Created(is_new, self.view.info(name))
+
+    def _patch(self, name: str, changes: Mapping[str, str | None]) -> Created:
+        merged = {**self._entry(name).config, **changes}
+        return self._put(name, {key: value for key, value in merged.items() if value is not None}, None, True)
+
+    def _delete(self, name: str) -> None:
+        self._entry(name)
+        self._refuse_unless_leading()
+        self._configs.remove_connector(name)
+        self.reconciler.reconcile(name)
+
+    def _restart_connector(self, name: str) -> None:
+        self._entry(name)
+        self._refuse_unless_leading()
+        self._configs.put_restart(RestartRequest(name))
+        self.reconciler.reconcile(name)
+
+    def _restart_task(self, name: str, task: int) -> None:
+        """Launch a task anew; no other host could be asked for that in the store, as in Kafka Connect."""
+        entry = self._entry(name)
+        if not 0 <= task < len(entry.tasks):
+            raise NotFoundError(f"Task {name}-{task} not found", code="task.unknown")
+        self._refuse_unless_leading()
+        self.reconciler.reconcile(name, [task])
+
+    def _restart(self, request: RestartRequest) -> dict[str, Any]:
+        name = request.connector
+        entry = self._configs.snapshot().find(name)
+        if entry is None:
+            raise NotFoundError(f"Unknown connector: {name}", code="connector.unknown")
+        if self._with.board.store.connector(name) is None:
+            raise NotFoundError(f"Status for connector {name} not found", code="status.unknown")
+        self._refuse_unless_leading()
+        plan = self.view.connector(name, request)
+        self._configs.put_restart(request)
+        try:
+            self.reconciler.reconcile(name)
+        except TransitionFailed as error:
+            log.warning("connector %r did not restart: %s", name, error)
+        return plan
+
+    def _entry(self, name: str) -> ConfiguredConnector:
+        entry = self._configs.snapshot().find(name)
+        if entry is None:
+            raise NotFoundError(f"Connector {name} not found", code="connector.unknown")
+        return entry
+
+    def _refuse_unless_leading(self) -> None:
+        if not self.reconciler.leads:
+            raise NotLeading("this host does not lead")
+
+
+def _refuse_unwritable(name: str, config: Mapping[str, str | None]) -> None:
+    """Raise for halves of surrogate pairs: no file, topic or answer in UTF-8 could hold them."""
+    texts = {"connector name": [name], "key": list(config), "value": [each for each in config.values() if each]}
+    for what, given in texts.items():
+        for text in given:
+            try:
+                text.encode()
+            except UnicodeEncodeError as error:
+                raise ConfigError(
+                    f"the {what} {cut(text, 200)!a} cannot be written as UTF-8: {error.reason} at character "
+                    f"{error.start}",
+                    code="config.text",
+                    hint="write the whole character where half of a surrogate pair stands",
+                ) from error

@@ -36,15 +36,17 @@ class StatusBoard:
         """Note the state of a task."""
         self.store.put_task(TaskStatus(connector, task, state, self.worker_id, 0, trace, version))
 
-    def forget_tasks(self, connector: str) -> None:
-        """Forget all tasks of a connector."""
+    def forget_tasks(self, connector: str, first: int = 0) -> None:
+        """Forget the tasks of a connector from a number on."""
         for status in self.store.tasks(connector):
-            self.task(connector, status.task, State.DESTROYED)
+            if status.task >= first:
+                self.task(connector, status.task, State.DESTROYED)
 
     def forget(self, connector: str) -> None:
-        """Forget a connector and its tasks."""
+        """Forget a connector and its tasks, if anything is known of them."""
         self.forget_tasks(connector)
-        self.connector(connector, State.DESTROYED)
+        if self.store.connector(connector) is not None:
+            self.connector(connector, State.DESTROYED)
 
 
 class StatusView:

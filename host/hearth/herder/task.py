@@ -89,11 +89,11 @@ class TaskRun:
                 self._launch()
 
     def pause(self, paused: bool) -> None:
-        """Tell the task to rest or to go on; one that does not run yet hears of it when it does."""
+        """Let the task rest or go on; one that does not run yet hears of it when it does."""
         with self._lock:
-            self._is_paused = paused
-            if not self._ended.is_set():
-                self._link.command(self.plan.connector, self.number, "pause" if paused else "resume")
+            if paused is not self._is_paused:
+                self._is_paused = paused
+                self._tell()
 
     def begin_stop(self, *, is_followed: bool = False) -> None:
         """Tell the task to drain and end; a run that has not begun is called off.
@@ -139,7 +139,7 @@ class TaskRun:
             self._report(state, trace)
             if state in (State.RUNNING, State.PAUSED) and (state is State.PAUSED) is not self._is_paused:
                 # It was told before it could hear.
-                self.pause(self._is_paused)
+                self._tell()
 
     def on_lost_link(self, generation: int) -> None:
         """Show that the present run is out of reach; it comes back, or its end is reported."""
@@ -166,6 +166,10 @@ class TaskRun:
     @property
     def _is_over(self) -> bool:
         return self._ended.is_set() or self._is_stopping
+
+    def _tell(self) -> None:
+        if not self._is_over:
+            self._link.command(self.plan.connector, self.number, "pause" if self._is_paused else "resume")
 
     def _launch(self, loss: str | None = None) -> None:
         """Launch a run; its status shows why the one before was lost."""

@@ -10,8 +10,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from hearth.herder.herder import Herder
-from hearth.herder.lifecycle import Created
+from hearth.herder.herder import Created, Herder
 from hearth.rest.body import CreateRequest, flag, read_json, read_map
 from hearth.rest.json_answer import JsonAnswer
 from hearth.rest.wait import Patience

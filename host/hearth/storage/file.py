@@ -63,7 +63,7 @@ class OffsetClaim:
 
 
 class FileOffsetStore(MemoryOffsetStore):
-    """Keeps the offsets of a standalone host in one JSON file.
+    """Keeps the offsets of a standalone host in one JSON file, and with them how many terms there were.
 
     A write goes to a second file, is forced to the disk, takes the place of the first and the directory is
     forced to the disk as well (Invariant 5): whenever the process or the machine stops, the file holds the
@@ -73,10 +73,24 @@ class FileOffsetStore(MemoryOffsetStore):
     def __init__(self, path: Path | str) -> None:
         """Read the file; one that is missing or empty holds no offsets."""
         self.path = Path(path).absolute()
-        super().__init__(_parse(self.path, _read(self.path)))
+        stored, self._term = _parse(self.path, _read(self.path))
+        super().__init__(stored)
+
+    def begin_term(self) -> int:
+        """Return a number greater than every one that this file has ever given; durable when this returns.
+
+        It begins the generations of a host: a run of an earlier one, which may still be there, is always the older.
+        """
+        with self._lock:
+            self._replace(self._stored, self._term + 1)
+            self._term += 1
+            return self._term
 
     def _write(self, changed: OffsetMap) -> None:
-        text = _format(changed)
+        self._replace(changed, self._term)
+
+    def _replace(self, offsets: OffsetMap, term: int) -> None:
+        text = _format(offsets, term)
         fresh = self.path.with_name(self.path.name + ".new")
         with _instructive(self.path):
             try:
@@ -124,7 +138,8 @@ def _read(path: Path) -> bytes:
         ) from error
 
 
-def _parse(path: Path, data: bytes) -> OffsetMap:
+def _parse(path: Path, data: bytes) -> tuple[OffsetMap, int]:
+    """Return the offsets and the number of the last term; files of before there were terms lack it."""
     if data.startswith(JAVA_SERIALIZATION_MAGIC):
         raise ConfigError(
             f"{KEY}={str(path)!r} is an offset file of Kafka Connect for Java, which is not read yet",
@@ -132,15 +147,16 @@ def _parse(path: Path, data: bytes) -> OffsetMap:
             hint="name another file; source connectors then start from the beginning",
         )
     if not data.strip():
-        return {}
+        return {}, 0
     try:
         document = json.loads(data)
         if document["format"] != FORMAT:
             raise ValueError(f"it has format {document['format']!r}, known is {FORMAT}")
-        return {
+        offsets = {
             connector: {partition_key(partition): (dict(partition), dict(offset)) for partition, offset in rows}
             for connector, rows in document["offsets"].items()
         }
+        return offsets, _term(document.get("term", 0))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ConfigError(
             f"{KEY}={str(path)!r} is not an offset file of this program: {error}",
@@ -149,9 +165,16 @@ def _parse(path: Path, data: bytes) -> OffsetMap:
         ) from error
 
 
-def _format(stored: OffsetMap) -> str:
+def _term(value: object) -> int:
+    if type(value) is not int or value < 0:
+        raise ValueError(f"its term is {value!r}, a number was expected")
+    return value
+
+
+def _format(stored: OffsetMap, term: int) -> str:
     offsets = {connector: [list(row) for row in rows.values()] for connector, rows in stored.items() if rows}
-    return json.dumps({"format": FORMAT, "offsets": offsets}, indent=1) + "\n"
+    terms = {"term": term} if term else {}
+    return json.dumps({"format": FORMAT, **terms, "offsets": offsets}, indent=1) + "\n"
 
 
 def _write_through(path: Path, data: bytes) -> None:

@@ -137,6 +137,10 @@ class ConfiguredConnector:
     tasks: tuple[Mapping[str, str], ...] = ()
     applied: Mapping[str, str] | None = None
     """The connector configuration the present tasks were made from; None when there are no tasks."""
+    revision: int = 0
+    """Which write of the store the configuration is, also one of the same texts: later writes have greater numbers."""
+    tasks_revision: int = 0
+    """Which write of the store the tasks are; 0 when there never were any."""
 
 
 @dataclass(frozen=True)
@@ -158,30 +162,21 @@ class ConfigListener:
     """Hears of changes of the config store, its own writer's as well as other hosts'.
 
     Called on the thread that writes (memory) or reads (shared stores): an implementation only notes the
-    change and returns. When it is called, `snapshot` already shows the change. Methods not overridden ignore
-    the change.
+    change and returns. When it is called, `snapshot` already shows the change.
     """
 
-    def on_connector(self, connector: str) -> None:
-        """A connector was created or given another configuration."""
-
-    def on_connector_removed(self, connector: str) -> None:
-        """A connector is gone."""
-
-    def on_tasks(self, connector: str) -> None:
-        """The task configurations of a connector were replaced or removed."""
-
-    def on_target_state(self, connector: str) -> None:
-        """A connector is wanted in another state than before."""
+    def on_change(self, connector: str) -> None:
+        """What the store says of a connector is new: its configuration, its tasks, its target, or that it is gone."""
 
     def on_restart(self, request: RestartRequest) -> None:
-        """A user asks for a restart, perhaps at another host."""
+        """A user asks for a restart, perhaps at another host; it is told once and is no part of the content."""
 
 
 class ConfigStore(Store, ABC):
     """Keeps connector configurations, task configurations and target states.
 
-    Safe to call from any thread. Every write is visible in `snapshot` once the call returns.
+    Safe to call from any thread. Every write is visible in `snapshot`, and the listener has heard of it, once the call
+    returns.
     """
 
     @abstractmethod

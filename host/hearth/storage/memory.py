@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import threading
 from collections.abc import Mapping, Sequence
@@ -143,6 +144,7 @@ class MemoryConfigStore(ConfigStore):
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._entries: dict[str, ConfiguredConnector] = {}
+        self._writes = itertools.count(1)
         self._listener = ConfigListener()
 
     def snapshot(self) -> ConfigState:
@@ -156,28 +158,31 @@ class MemoryConfigStore(ConfigStore):
         """Keep target and configuration in one step."""
         with self._lock:
             old = self._entries.get(connector, ConfiguredConnector({}))
-            self._entries[connector] = replace(old, config=dict(config), target=target or old.target)
-        self._listener.on_connector(connector)
+            self._entries[connector] = replace(
+                old, config=dict(config), target=target or old.target, revision=next(self._writes)
+            )
+        self._listener.on_change(connector)
 
     def remove_connector(self, connector: str) -> None:
         """Drop everything under the name."""
         with self._lock:
             self._entries.pop(connector, None)
-        self._listener.on_connector_removed(connector)
+        self._listener.on_change(connector)
 
     def put_tasks(self, connector: str, configs: Sequence[Mapping[str, str]]) -> None:
         """Keep the tasks and what they were made from."""
         with self._lock:
             old = self._known(connector)
             tasks = tuple(dict(config) for config in configs)
-            self._entries[connector] = replace(old, tasks=tasks, applied=old.config)
-        self._listener.on_tasks(connector)
+            self._entries[connector] = replace(old, tasks=tasks, applied=old.config, tasks_revision=next(self._writes))
+        self._listener.on_change(connector)
 
     def remove_tasks(self, connector: str) -> None:
         """Drop the tasks."""
         with self._lock:
-            self._entries[connector] = replace(self._known(connector), tasks=(), applied=None)
-        self._listener.on_tasks(connector)
+            old = self._known(connector)
+            self._entries[connector] = replace(old, tasks=(), applied=None, tasks_revision=next(self._writes))
+        self._listener.on_change(connector)
 
     def put_target(self, connector: str, target: TargetState) -> None:
         """Keep the target and tell the listener when it is another one."""
@@ -185,7 +190,7 @@ class MemoryConfigStore(ConfigStore):
             old = self._known(connector)
             self._entries[connector] = replace(old, target=target)
         if target is not old.target:
-            self._listener.on_target_state(connector)
+            self._listener.on_change(connector)
 
     def put_restart(self, request: RestartRequest) -> None:
         """Tell the one listener there is."""

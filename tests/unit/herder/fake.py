@@ -10,10 +10,13 @@ from typing import Any
 
 from hearth.config import WorkerConfig
 from hearth.discovery import Plugin
-from hearth.herder.crew import Crew
 from hearth.herder.herder import Herder
+from hearth.herder.pipeline import Planner
+from hearth.herder.plugin.stage import StagePool
 from hearth.herder.seat import TaskEvent
 from hearth.herder.status import StatusBoard
+from hearth.herder.supervisor import Equipment, Supervisor
+from hearth.herder.validation.validator import Validator
 from hearth.link.admission import LinkAddress
 from hearth.runtime.launcher import TaskEnd
 from hearth.runtime.link import ENDS
@@ -124,11 +127,25 @@ class Bench:
         self.statuses = StatusWatch()
         self.offsets = MemoryOffsetStore()
         settings = WorkerConfig({**WORKER, "task.shutdown.graceful.timeout.ms": "300", **(worker or {})})
-        board = StatusBoard(self.statuses, "127.0.0.1:8083")
-        self.crew = Crew(self.spark, self.spark, board, settings.task_shutdown_graceful_timeout_ms / 1000)
-        self.spark.on_event = self.crew.on_event
-        known = directory(root / "environments", *plugins)
-        self.herder = Herder(settings, known, self.configs, self.offsets, board, self.crew)
+        known, pool = directory(root / "environments", *plugins), StagePool()
+        equipment = Equipment(
+            directory=known,
+            planner=Planner(known, settings),
+            pool=pool,
+            configs=self.configs,
+            offsets=self.offsets,
+            board=StatusBoard(self.statuses, "127.0.0.1:8083"),
+            launcher=self.spark,
+            link=self.spark,
+            graceful_seconds=settings.task_shutdown_graceful_timeout_ms / 1000,
+        )
+        self.herder = Herder(equipment, Validator(known, settings, pool))
+        self.spark.on_event = self.herder.reconciler.on_event
+        self.herder.reconciler.lead(1)
+
+    def supervisor(self, name: str) -> Supervisor:
+        """Return what the herder has of a connector that runs."""
+        return self.herder.reconciler._supervisors[name]
 
     def put(self, name: str, **changes: str) -> dict[str, Any]:
         """Create or replace a source connector; underscores in keys stand for dots."""
@@ -158,7 +175,7 @@ class Bench:
 
     def settle(self, name: str) -> None:
         """Wait until everything that was asked of a connector has happened."""
-        self.herder._lanes.submit(name, lambda: None).result(30)
+        self.herder._queues.submit(name, lambda: None).result(30)
 
 
 class StatusWatch(MemoryStatusStore):

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from concurrent.futures import CancelledError
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from hearth.herder.pipeline import Planner
+from hearth.herder.supervisor import Restart
 from hearth.storage import RestartRequest, State, TargetState
 from hearth_api import ConnectError
 from tests.unit.herder.fake import Bench
@@ -89,7 +91,8 @@ def test_a_connector_may_say_that_it_cannot_go_on(bench: Bench) -> None:
 def test_a_connector_process_that_ends_fails_its_connector(bench: Bench) -> None:
     """The trace says how it ended."""
     bench.put("c")
-    run = bench.herder._lifecycle._runs["c"]
+    run = bench.supervisor("c")._run
+    assert run is not None
     assert run._stage is not None
     run._stage._stage.kill()
     bench.await_connector("c", State.FAILED)
@@ -122,7 +125,8 @@ def test_an_undefined_predicate_fails_the_tasks(bench: Bench) -> None:
 def test_what_a_replaced_instance_says_is_no_news(bench: Bench) -> None:
     """Its last words may come when another one runs already."""
     bench.put("c")
-    replaced = bench.herder._lifecycle._runs["c"]
+    replaced = bench.supervisor("c")._run
+    assert replaced is not None
     bench.put("c")
     replaced.fail("too late")
     assert bench.connector("c")["connector"]["state"] == "RUNNING"
@@ -149,7 +153,10 @@ def test_tasks_of_a_connector_without_an_instance_are_restarted(bench: Bench) ->
     """As in Kafka Connect, where the one that could not be made anew is no concern of the tasks."""
     bench.put("c")
     bench.await_task("c", State.RUNNING)
-    bench.herder._lifecycle._end_run("c")
+    supervisor = bench.supervisor("c")
+    assert supervisor._run is not None
+    supervisor._run.shut_down()
+    supervisor._run = None
     launched = len(bench.spark.specs)
     bench.herder.restart_task("c", 0).result(30)
     bench.await_task("c", State.RUNNING)
@@ -177,9 +184,13 @@ def test_a_task_whose_plugins_are_gone_is_failed_and_does_not_stay_restarting(
 
 
 def test_no_connector_is_made_behind_the_end_of_the_host(bench: Bench) -> None:
-    """Nobody would stop it: a lane that is at work when the host stops may come to that point later."""
+    """Nobody would stop it: a queue that is at work when the host stops may come to that point later."""
     bench.put("c")
-    bench.herder._lifecycle.shut_down()
+    entry = bench.configs.snapshot().find("c")
+    assert entry is not None
+    supervisor = bench.supervisor("c")
+    supervisor.end()
     with pytest.raises(ConnectError, match="the host is stopping"):
-        bench.put("d")
-    assert "d" not in bench.herder._lifecycle._runs
+        supervisor.reconcile(replace(entry, revision=entry.revision + 1), Restart())
+    assert supervisor._run is None
+    assert len(bench.spark.specs) == 1

@@ -282,6 +282,22 @@ class TestEnd:
         assert bench.spark.cancelled == []
         assert [(tmp_path / name).read_text() for name in ("c", "d")] == ["stopped\n"] * 2
 
+    def test_a_host_that_leads_no_more_runs_nothing_until_it_leads_again(self, bench: Bench, tmp_path: Path) -> None:
+        """Tasks drain, processes end, and what the store says is run again by later generations."""
+        trace = tmp_path / "stopped"
+        bench.put("c", stopped_file=str(trace))
+        bench.await_task("c", State.RUNNING)
+        bench.herder.reconciler.follow()
+        assert bench.spark.commands == [("c", 0, "stop")]
+        assert trace.read_text() == "stopped\n"
+        with pytest.raises(ConflictError, match="this host does not lead"):
+            bench.put("d")
+        bench.herder.reconciler.lead(2)
+        bench.settle("c")
+        bench.await_task("c", State.RUNNING)
+        assert bench.spark.specs[1].generation > bench.spark.specs[0].generation
+        assert bench.connector("c")["connector"]["state"] == "RUNNING"
+
     def test_nothing_begins_after_the_end(self, tmp_path: Path) -> None:
         """What was asked for too late is cancelled."""
         bench = Bench(tmp_path)

@@ -156,7 +156,7 @@ class TestWire:
         """The limit is for who sends, not for who works."""
         monkeypatch.setattr(server, "RECEIVE_SECONDS", 0.3)
         free = threading.Event()
-        held = client.bench.herder._lanes.submit("x", lambda: free.wait(20))
+        held = client.bench.herder._queues.submit("x", lambda: free.wait(20))
         threading.Timer(1.0, free.set).start()
         assert client.create("x").status == 201
         assert held.result(20)

@@ -44,6 +44,49 @@ def test_the_format_is_the_golden_one(tmp_path: Path) -> None:
     assert path.read_text() == GOLDEN
 
 
+def test_a_term_is_written_before_it_is_given(tmp_path: Path) -> None:
+    """It stands in front of the offsets, so whoever knew the file without it still finds them."""
+    path = tmp_path / "offsets"
+    path.write_text(GOLDEN)
+    assert FileOffsetStore(path).begin_term() == 1
+    assert path.read_text() == GOLDEN.replace('"format": 1,', '"format": 1,\n "term": 1,')
+
+
+def test_terms_grow_across_processes_and_writes(tmp_path: Path) -> None:
+    """A host that starts again is the younger one, whatever became of the one before."""
+    path = tmp_path / "offsets"
+    before = FileOffsetStore(path)
+    terms = [before.begin_term(), before.begin_term()]
+    before.put("c", [({"p": 1}, {"o": 1})])
+    after = FileOffsetStore(path)
+    terms.append(after.begin_term())
+    assert terms == [1, 2, 3]
+    assert after.get("c", [{"p": 1}]) == [{"o": 1}]
+
+
+def test_a_term_that_cannot_be_written_is_not_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The next host would be given the same."""
+    store = FileOffsetStore(tmp_path / "offsets")
+
+    def full(*arguments: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", full)
+        with pytest.raises(RetriableError, match="No space left"):
+            store.begin_term()
+    assert store.begin_term() == 1
+
+
+@pytest.mark.parametrize("term", ["-1", '"1"', "true", "1.5", "null"])
+def test_a_term_that_is_no_count_is_refused(tmp_path: Path, term: str) -> None:
+    """Whatever wrote that did not write this file."""
+    path = tmp_path / "offsets"
+    path.write_text(f'{{"format": 1, "term": {term}, "offsets": {{}}}}')
+    with pytest.raises(ConfigError, match="its term is"):
+        FileOffsetStore(path)
+
+
 def test_offsets_outlive_the_process(tmp_path: Path) -> None:
     """What put has returned for is read again."""
     path = tmp_path / "offsets"

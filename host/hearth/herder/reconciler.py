@@ -1,0 +1,146 @@
+"""What keeps the connectors of this host as the store says they are to be."""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import threading
+from collections.abc import Callable, Collection, Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+from hearth.herder.queue import Queues
+from hearth.herder.seat import TaskEvent
+from hearth.herder.supervisor import Equipment, Restart, Supervisor
+from hearth.storage import ConfigListener, RestartRequest
+from hearth_api import ConnectError
+
+log = logging.getLogger(__name__)
+
+TERM_BITS = 32
+"""A term may have so many generations, two to the power of it, before they would run into those of the next."""
+
+
+class Reconciler(ConfigListener):
+    """Compares what the store says of a connector with what runs of it, and makes it so.
+
+    It does so whenever the store says something new, whoever wrote that, on the connector's own queue: what is
+    compared is the store's content of that moment, so it matters neither how often it happens nor what was missed.
+    A host that leads runs everything the store holds, and one that does not lead runs nothing: to begin is to
+    reconcile everything, to end is to want nothing.
+    """
+
+    def __init__(self, equipment: Equipment, queues: Queues) -> None:
+        self._with = equipment
+        self._queues = queues
+        self._lock = threading.Lock()
+        self._generations: Iterator[int] | None = None
+        self._supervisors: dict[str, Supervisor] = {}
+        self._requests: dict[str, set[RestartRequest]] = {}
+        equipment.configs.subscribe(self)
+
+    @property
+    def leads(self) -> bool:
+        """Return whether this host decides what runs."""
+        return self._generations is not None
+
+    def lead(self, term: int) -> None:
+        """Run what the store says from now on.
+
+        Every term has a number greater than those before it, on whichever host, and so have its generations.
+        """
+        self.follow()
+        with self._lock:
+            self._generations = itertools.count(term << TERM_BITS)
+        for name in self._with.configs.snapshot().connectors():
+            self.on_change(name)
+
+    def follow(self) -> None:
+        """Run nothing any more, and wait until everything has ended.
+
+        It does not wait for the connectors' queues: what hangs there is ended with its process.
+        """
+        with self._lock:
+            self._generations = None
+            self._requests.clear()
+            over = list(self._supervisors.values())
+        if not over:
+            return
+        with ThreadPoolExecutor(len(over), thread_name_prefix="end") as threads:
+            ends = [threads.submit(supervisor.end) for supervisor in over]
+        for end in ends:
+            if error := end.exception():
+                log.error("a connector did not end as it should: %s", error, exc_info=error)
+
+    def reconcile(self, name: str, tasks: Collection[int] = ()) -> None:
+        """Make what runs of a connector what the store says, and begin anew what users asked for, and these tasks.
+
+        Called on the connector's queue. Raises ConnectError for what is wrong with the instance.
+        """
+        supervisor = self._supervisor(name)
+        if supervisor is None:
+            return
+        entry = self._with.configs.snapshot().find(name)
+        if entry is not None:
+            supervisor.reconcile(entry, self._restart(name, tasks))
+            return
+        supervisor.end()
+        self._with.board.forget(name)
+        with self._lock:
+            self._requests.pop(name, None)
+            self._supervisors.pop(name, None)
+
+    def on_change(self, connector: str) -> None:
+        """Reconcile the connector, once however much changes meanwhile."""
+        self._later(connector, "change", lambda: None)
+
+    def on_restart(self, request: RestartRequest) -> None:
+        """Take a request along when its connector is reconciled next, which is soon."""
+        with self._lock:
+            if self._generations is None:
+                return
+            self._requests.setdefault(request.connector, set()).add(request)
+        self.on_change(request.connector)
+
+    def on_event(self, event: TaskEvent) -> None:
+        """Pass what the link heard on to the connector it is about."""
+        with self._lock:
+            supervisor = self._supervisors.get(event.connector)
+        if supervisor is not None:
+            supervisor.on_event(event)
+
+    def _later(self, name: str, what: str, act: Callable[[], None]) -> None:
+        self._queues.post_once(name, what, lambda: self._act(name, act))
+
+    def _act(self, name: str, act: Callable[[], None]) -> None:
+        """Do something and reconcile; nobody waits for it, so what is wrong is logged."""
+        act()
+        try:
+            self.reconcile(name)
+        except ConnectError as error:
+            log.warning("connector %r: %s", name, error)
+
+    def _supervisor(self, name: str) -> Supervisor | None:
+        """Return who has to do with a connector, None when this host does not lead.
+
+        What an earlier term has left has ended, for no term begins before: two runs of one task would be out of order
+        (Invariant 4).
+        """
+        with self._lock:
+            if self._generations is None:
+                return None
+            known = self._supervisors.get(name)
+            if known is None or known.is_over:
+                known = self._supervisors[name] = Supervisor(
+                    name, self._with, self._generations, lambda what, act: self._later(name, what, act)
+                )
+            return known
+
+    def _restart(self, name: str, tasks: Collection[int]) -> Restart:
+        """Return what begins anew: what the requests want in the states that connector and tasks have now."""
+        with self._lock:
+            requests = self._requests.pop(name, set())
+        store = self._with.board.store
+        status = store.connector(name)
+        wanted = {each.task for each in store.tasks(name) for request in requests if request.wants_task(each.state)}
+        is_wanted = status is not None and any(request.wants_connector(status.state) for request in requests)
+        return Restart(is_wanted, {*wanted, *tasks})

@@ -1,0 +1,295 @@
+"""One connector while this host leads: what runs of it, and how that becomes what the store says."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
+
+from hearth.config import topic_groups
+from hearth.discovery import PluginType
+from hearth.herder.connector import ConnectorRun
+from hearth.herder.pipeline import Planner
+from hearth.herder.plugin.directory import (
+    PluginAdded,
+    PluginDirectory,
+    PluginGone,
+    PluginNotFound,
+    VersionNotFound,
+)
+from hearth.herder.plugin.stage import ConnectorStage, StagePool, trace_of
+from hearth.herder.seat import TaskEvent
+from hearth.herder.status import StatusBoard
+from hearth.herder.task import CommandLine, TaskRun
+from hearth.runtime.launcher import Launcher
+from hearth.storage import ConfigStore, ConfiguredConnector, OffsetStore, State, TargetState
+from hearth_api import ConnectError, NotFoundError
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Equipment:
+    """What all supervisors work with."""
+
+    directory: PluginDirectory
+    planner: Planner
+    pool: StagePool
+    configs: ConfigStore
+    offsets: OffsetStore
+    board: StatusBoard
+    launcher: Launcher
+    link: CommandLine
+    graceful_seconds: float
+    """How long tasks may take to drain."""
+
+    def plan_or_refuse(self, entry: ConfiguredConnector) -> None:
+        """Raise what a connector lacks before anything of it is ended that could not begin again.
+
+        Whatever else is wrong with its configuration its tasks say, as in Kafka Connect.
+        """
+        try:
+            self.planner.plan(self.directory.connector(entry.config), None, entry.config, entry.tasks)
+        except (PluginAdded, PluginGone, PluginNotFound, VersionNotFound):
+            raise
+        except (ConnectError, OSError):
+            return
+
+
+@dataclass(frozen=True)
+class Restart:
+    """What of a connector is to begin anew although nothing about it has changed."""
+
+    instance: bool = False
+    tasks: Collection[int] = ()
+
+
+class Supervisor:
+    """The instance and the tasks of one connector, from when this host has to do with it until it has no more.
+
+    `reconcile` is called on the connector's queue, and what it waits for holds up that queue alone. Reports of tasks,
+    and `end`, may come from any thread at any time.
+
+    What runs belongs to a revision of the store: the instance to that of the configuration, the tasks to that of the
+    task configurations. Where the store has another one, whoever wrote it, what runs is replaced; what was tried for a
+    revision and failed is not tried again until a user asks for it or writes something new.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        equipment: Equipment,
+        generations: Iterator[int],
+        later: Callable[[str, Callable[[], None]], None],
+    ) -> None:
+        """``later`` lets something happen on the connector's queue, once however often it is asked, and reconciles."""
+        self.name = name
+        self._with = equipment
+        self._generations = generations
+        self._later = later
+        self._revision: int | None = None
+        self._tasks_revision: int | None = None
+        self._run: ConnectorRun | None = None
+        self._tasks: dict[int, TaskRun] = {}
+        self._lock = threading.Lock()
+        self._ending = threading.Lock()
+        self._is_over = False
+
+    @property
+    def is_over(self) -> bool:
+        """Return whether it was told to end."""
+        return self._is_over
+
+    def reconcile(self, entry: ConfiguredConnector, restart: Restart) -> None:
+        """Make what runs what the store says: the instance, the tasks it wants, and the tasks there are.
+
+        A restart that lacks its plugins is refused before anything is ended. What is wrong with the instance is raised
+        when everything else has taken place, for its tasks go on without it. Those that somebody else has left run
+        before it starts, which may take long.
+        """
+        if restart.instance or restart.tasks:
+            self._with.plan_or_refuse(entry)
+        if self._revision is None and entry.applied == entry.config and entry.target is not TargetState.STOPPED:
+            self._bring_tasks(entry, ())
+        try:
+            self._bring_instance(entry, restart.instance)
+        finally:
+            self._renew_tasks(entry)
+            present = self._with.configs.snapshot().find(self.name)
+            if present is not None:
+                self._bring_tasks(present, restart.tasks)
+
+    def end(self) -> None:
+        """Stop the tasks, then the instance, and wait until they have ended; nothing begins afterwards."""
+        with self._lock:
+            self._is_over = True
+            run = self._run
+        with self._ending:  # whoever comes second waits for the first
+            self._stop_tasks()
+            if run is not None:
+                run.shut_down()
+
+    def on_event(self, event: TaskEvent) -> None:
+        """Pass what the link heard on to the task it is about."""
+        with self._lock:
+            task = self._tasks.get(event.task)
+        if task is None:
+            return
+        if event.kind == "lost":
+            task.on_lost_link(event.generation)
+        elif event.state is not None:
+            task.on_status(event.generation, State(event.state), event.trace)
+
+    def _bring_instance(self, entry: ConfiguredConnector, is_restart: bool) -> None:
+        """Make the instance anew where it is another's, and bring it to the state that is wanted."""
+        run = self._run
+        if is_restart or entry.revision != self._revision:
+            if run is not None:
+                run.shut_down()
+                if is_restart:
+                    self._with.board.connector(self.name, State.RESTARTING)
+            self._start_instance(entry)
+        elif run is not None and run.target is not entry.target:
+            run.transition(entry.target)
+
+    def _start_instance(self, entry: ConfiguredConnector) -> None:
+        self._revision, self._run = entry.revision, None
+        try:
+            plugin = self._with.directory.connector(entry.config)
+        except ConnectError as error:
+            self._with.board.connector(self.name, State.FAILED, trace_of(error))
+            raise
+        run = ConnectorRun(
+            self.name,
+            entry.config,
+            plugin,
+            lambda: self._new_stage(entry.config),
+            self._with.offsets,
+            self._with.board,
+            self._later,
+        )
+        with self._lock:  # an instance that nobody would end is not begun
+            if self._is_over:
+                raise ConnectError(
+                    f"the host is stopping or leads no more, connector {self.name} is not started",
+                    code="host.stopping",
+                )
+            self._run = run
+        if self._with.planner.worker.topic_creation_enable and plugin.type is PluginType.SOURCE:
+            run.refuse_unless(lambda: topic_groups(entry.config))
+        run.transition(entry.target)
+
+    def _new_stage(self, config: Mapping[str, str]) -> ConnectorStage:
+        """Return an instance of a connector, of the version that there is at this moment."""
+        plugin = self._with.directory.connector(config)
+        seconds = self._with.planner.worker.call_seconds(config)
+        return self._with.pool.take(plugin, self._with.directory.environment(plugin), seconds)
+
+    def _renew_tasks(self, entry: ConfiguredConnector) -> None:
+        """Write to the store what tasks there are to be, where that is something new."""
+        try:
+            if entry.target is TargetState.STOPPED:
+                if entry.tasks and not self._is_over:
+                    self._with.configs.remove_tasks(self.name)
+            elif (configs := self._new_task_configs(entry)) is not None and not self._is_over:
+                self._with.configs.put_tasks(self.name, configs)
+        except NotFoundError as error:  # somebody else has deleted it, which is reconciled next
+            log.debug("%s", error)
+
+    def _new_task_configs(self, entry: ConfiguredConnector) -> list[dict[str, str]] | None:
+        """Ask the connector for task configurations; None where its tasks are to stay as they are.
+
+        A connector that fails to say is FAILED, and what runs goes on as it was; so it does where new tasks would
+        lack a plugin.
+        """
+        run = self._run
+        if run is None or not run.is_running or not run.is_due or entry.target is not TargetState.STARTED:
+            return None
+        try:
+            configs = run.task_configs()
+        except ConnectError as error:
+            run.fail(trace_of(error))
+            return None
+        is_applied = entry.applied == entry.config and all(
+            task.plan.config == entry.config for task in list(self._tasks.values())
+        )
+        if is_applied and list(entry.tasks) == configs:
+            return None
+        return configs if not entry.tasks or self._has_plugins(entry) else None
+
+    def _has_plugins(self, entry: ConfiguredConnector) -> bool:
+        try:
+            self._with.plan_or_refuse(entry)
+        except ConnectError as error:
+            log.warning("connector %r wants other tasks, and those that run go on as they were: %s", self.name, error)
+            return False
+        return True
+
+    def _bring_tasks(self, entry: ConfiguredConnector, again: Collection[int]) -> None:
+        """Let the tasks of the store run, and no others: all anew where they are others, else those asked for."""
+        if entry.tasks_revision != self._tasks_revision:
+            self._stop_tasks(are_followed=bool(entry.tasks))
+            due = list(range(len(entry.tasks)))
+        else:
+            due = [number for number in sorted(again) if number < len(entry.tasks)]
+            self._stop_tasks(due, are_followed=True)
+            for number in due:
+                self._report(number, State.RESTARTING)
+        if self._is_over:
+            return
+        self._tasks_revision = entry.tasks_revision
+        self._with.board.forget_tasks(self.name, len(entry.tasks))
+        for task in list(self._tasks.values()):
+            task.pause(entry.target is TargetState.PAUSED)
+        if due:
+            self._start_tasks(entry, due)
+
+    def _start_tasks(self, entry: ConfiguredConnector, numbers: list[int]) -> None:
+        """Launch tasks; where their plugins cannot be resolved, all of them are FAILED with the reason.
+
+        They are launched without an instance of their connector as well, as in Kafka Connect: it may have failed.
+        """
+        run = self._run
+        try:
+            plugin = self._with.directory.connector(entry.config)
+            version = run.version if run and run.plugin == plugin else plugin.version
+            plans = self._with.planner.plan(plugin, version, entry.config, entry.tasks)
+        except (ConnectError, OSError) as error:
+            for number in numbers:
+                self._report(number, State.FAILED, trace_of(error))
+            return
+        for number in numbers:
+            task = TaskRun(plans[number], self._with.launcher, self._with.link, self._with.board, self._generations)
+            with self._lock:
+                if self._is_over:
+                    return
+                self._tasks[number] = task
+            task.start(entry.target is TargetState.PAUSED)
+
+    def _stop_tasks(self, numbers: Collection[int] | None = None, are_followed: bool = False) -> None:
+        """Let tasks, or all, drain in one span of time, and end by force those that do not (Invariant 8).
+
+        Where others are started right away, ``are_followed``, they leave to those what they share with them.
+        """
+        with self._lock:
+            tasks = [task for number, task in self._tasks.items() if numbers is None or number in numbers]
+        for task in tasks:
+            task.begin_stop(is_followed=are_followed)
+        deadline = time.monotonic() + self._with.graceful_seconds
+        for task in tasks:
+            if not task.await_stop(deadline):
+                log.warning(
+                    "task %s-%d did not end within task.shutdown.graceful.timeout.ms and was cut off",
+                    self.name, task.number,
+                )  # fmt: skip
+        with self._lock:
+            for task in tasks:
+                if self._tasks.get(task.number) is task:
+                    del self._tasks[task.number]
+
+    def _report(self, task: int, state: State, trace: str | None = None) -> None:
+        run = self._run
+        if not self._is_over:
+            self._with.board.task(self.name, task, state, trace, run.version if run else None)
