@@ -28,7 +28,7 @@ def test_a_connector_that_fails_to_start_is_failed_with_a_trace(bench: Bench, de
 
 
 def test_a_connector_that_hangs_holds_up_nobody_else(bench: Bench) -> None:
-    """Its call has a deadline, its neighbour's lane is another."""
+    """Its call has a deadline, its neighbour's queue is another."""
     config = {"name": "c", "connector.class": "FileStreamSource", "topic": "t", "do.start": "hang"}
     hanging = bench.herder.put("c", {**config, "plugin.call.timeout.ms": "1000"})
     bench.put("d")

@@ -221,7 +221,7 @@ def test_why_a_run_was_lost_is_shown_at_once(stand: Stand) -> None:
 
 
 def test_a_task_that_was_told_to_stop_is_not_begun(stand: Stand) -> None:
-    """Its host stops all tasks while a lane is about to launch one; nobody would stop that."""
+    """Its host stops all tasks while a queue is about to launch one; nobody would stop that."""
     spark = FakeSpark()
     spark.cancel = lambda connector, task: None  # type: ignore[method-assign]
     run = TaskRun(stand.run.plan, spark, spark, StatusBoard(stand.statuses, "w:1"), itertools.count(1))

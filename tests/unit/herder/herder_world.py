@@ -1,0 +1,438 @@
+"""A world around a herder in which nothing happens by itself: its queues, plugins, tasks and hosts do as a test says.
+
+One thread runs at a time. A queue works when it is told to, and stops in the midst of a job where a plugin hangs,
+until that is released; so every interleaving can be tried, and tried again.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from queue import Empty, SimpleQueue
+from types import SimpleNamespace
+from typing import Any, cast
+
+from hearth.discovery import Plugin, PluginType
+from hearth.herder.herder import Herder
+from hearth.herder.pipeline import TaskPlan
+from hearth.herder.plugin.stage import StageListener
+from hearth.herder.queue import Queues
+from hearth.herder.seat import TaskEvent
+from hearth.herder.status import StatusBoard
+from hearth.herder.supervisor import Equipment
+from hearth.link.admission import LinkAddress
+from hearth.runtime.launcher import TaskEnd
+from hearth.runtime.link import ENDS
+from hearth.runtime.spec import TaskSpec
+from hearth.storage import (
+    ConfiguredConnector,
+    MemoryConfigStore,
+    MemoryOffsetStore,
+    MemoryStatusStore,
+    RestartRequest,
+    State,
+    TargetState,
+)
+from hearth_api import ConnectError, PluginError
+from tests.unit.herder.catalogue import SOURCE, plugin
+
+WAIT_SECONDS = 20.0
+"""How long a queue may be at work before it counts as waiting for something that does not come."""
+STATES = {TargetState.STARTED: State.RUNNING, TargetState.PAUSED: State.PAUSED, TargetState.STOPPED: State.STOPPED}
+
+
+class SteppedQueues(Queues):
+    """Queues that work when they are told to; the code under test is that of their parent."""
+
+    def __init__(self, calm: Callable[[Hashable], bool]) -> None:
+        """Queues that are ``calm``, where no plugin hangs, work in the thread of the test, which is faster."""
+        super().__init__()
+        self._is_calm = calm
+        self.ready: list[Hashable] = []
+        self.parked: dict[Hashable, threading.Event] = {}
+        self._news: SimpleQueue[str] = SimpleQueue()
+        self._mine = threading.local()
+
+    def _begin(self, queue: Hashable) -> None:
+        self.ready.append(queue)
+
+    def work(self, queue: Hashable) -> None:
+        """Let a queue work until nothing waits in it, or a plugin hangs."""
+        self.ready.remove(queue)
+        if self._is_calm(queue):
+            self._work(queue)
+            return
+        threading.Thread(target=self._at_work, args=[queue], daemon=True).start()
+        self._await(queue)
+
+    def park(self) -> None:
+        """Hang, in the thread of a queue, until it is released; others go on."""
+        gate = self.parked[self._mine.queue] = threading.Event()
+        self._news.put("parked")
+        gate.wait()
+
+    def release(self, queue: Hashable) -> None:
+        """Let what hangs go on, until nothing waits in its queue or a plugin hangs again."""
+        self.parked.pop(queue).set()
+        self._await(queue)
+
+    def _at_work(self, queue: Hashable) -> None:
+        self._mine.queue = queue
+        self._work(queue)
+        self._news.put("done")
+
+    def _await(self, queue: Hashable) -> None:
+        try:
+            self._news.get(timeout=WAIT_SECONDS)
+        except Empty:
+            raise AssertionError(f"{queue} waits for something, and not for its own plugin") from None
+
+
+@dataclass
+class Run:
+    """A run of a task that has not ended."""
+
+    spec: TaskSpec
+    on_end: Callable[[TaskEnd], None]
+    host: Host
+    is_paused: bool
+    is_linked: bool = False
+    is_deaf: bool = False
+
+    @property
+    def key(self) -> tuple[str, int]:
+        """Return connector and number."""
+        return self.spec.connector, self.spec.task
+
+
+class Instance:
+    """An instance of a connector; stands for the process it would live in."""
+
+    def __init__(self, host: Host) -> None:
+        self.host, self.world = host, host.world
+        self.world.serial += 1
+        self.serial = self.world.serial
+        self.version = "1"
+        self.is_alive = True
+        self.is_started = False
+        self.config: Mapping[str, str] = {}
+        self.listener: StageListener | None = None
+        self.world.instances.append(self)
+
+    @property
+    def name(self) -> str:
+        """Return the connector's name, once it is started."""
+        return self.config.get("name", "")
+
+    def start(self, config: Mapping[str, str], listener: StageListener) -> None:
+        """Start, hang or raise, as the configuration says."""
+        self.config, self.listener, self.is_started = config, listener, True
+        others = [each for each in self.world.instances if each.name == self.name and each.is_started]
+        if len(others) > 1:
+            self.world.breaches.append(f"two instances of {self.name}")
+        self._do("start")
+
+    def task_configs(self, maximum: int) -> tuple[list[dict[str, str]], str | None]:
+        """Return as many as the world has tables, each with the text of the configuration."""
+        self._do("ask")
+        return self.wanted_tasks, None
+
+    @property
+    def wanted_tasks(self) -> list[dict[str, str]]:
+        """Return what it has to say at this moment."""
+        tables, text = self.world.tables.get(self.name, 1), self.config["text"]
+        return [{"table": str(table), "text": text} for table in range(tables)]
+
+    def stop(self) -> None:
+        """Stop and stay."""
+        self.is_started, self.listener = False, None
+
+    def end(self) -> None:
+        """Stop and be gone."""
+        self.close()
+
+    def close(self) -> None:
+        """Be gone."""
+        self.stop()
+        self.is_alive = False
+        if self in self.world.instances:
+            self.world.instances.remove(self)
+
+    def _do(self, call: str) -> None:
+        deed = self.config.get(call, "")
+        if deed == "hang":
+            self.host.queues.park()
+            deed = self.world.outcome
+        if deed == "raise" or not self.is_alive:
+            self.world.faults.add(self.name)
+            raise PluginError(f"{call} does not work today")
+
+
+class Host:
+    """One process of a host: its herder, and its ends of the link and of Spark."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.queues = SteppedQueues(lambda name: name in world.calm)
+        self.is_gone = False
+        self._wanted: Mapping[str, str] = {}
+        directory = SimpleNamespace(
+            connector=self._connector, environment=lambda plugin: None, connector_type=lambda config: "source"
+        )
+        planner = SimpleNamespace(
+            plan=_plans, worker=SimpleNamespace(topic_creation_enable=False, call_seconds=lambda config: 60.0)
+        )
+        pool = SimpleNamespace(take=self._take, close=lambda: None)
+        equipment = Equipment(
+            cast(Any, directory), cast(Any, planner), cast(Any, pool), world.configs, MemoryOffsetStore(),
+            StatusBoard(world.statuses, "w:1"), self, self, 0.0,
+        )  # fmt: skip
+        self.herder = Herder(equipment, cast(Any, SimpleNamespace(validate=self._validate)), self.queues)
+        self.reconciler = self.herder.reconciler
+
+    def _connector(self, config: Mapping[str, str]) -> Plugin:
+        self._wanted = config
+        return plugin(SOURCE, PluginType.SOURCE, "Source", "1")
+
+    def _take(self, known: Plugin, environment: object, seconds: float) -> Instance:
+        """Load a class, which may take long."""
+        if self._wanted.get("load") == "hang":
+            self.queues.park()
+        return Instance(self)
+
+    def _validate(self, config: Mapping[str, str]) -> dict[str, Any]:
+        if config.get("validate") == "hang":
+            self.queues.park()
+        return {"error_count": 0}
+
+    def start(self) -> None:
+        """Nothing to warm up."""
+
+    def stop(self) -> None:
+        """Nothing to free."""
+
+    def launch(self, spec: TaskSpec, on_end: Callable[[TaskEnd], None]) -> None:
+        """Begin a run, which is the only one of its task, and of the greatest generation there ever was."""
+        world, key = self.world, (spec.connector, spec.task)
+        if spec.generation <= world.generation:
+            world.breaches.append(f"generation {spec.generation} of {key} after {world.generation}")
+        if world.run(*key) is not None:
+            world.breaches.append(f"two runs of {key}")
+        world.generation = spec.generation
+        world.runs.append(Run(spec, on_end, self, spec.paused))
+
+    def cancel(self, connector: str, task: int) -> None:
+        """End a run by force."""
+        if (run := self.world.run(connector, task)) is not None:
+            self.world.end(run, "cancelled")
+
+    def expect(self, connector: str, task: int, generation: int) -> LinkAddress:
+        """Return an address."""
+        return LinkAddress("127.0.0.1", 1, "token", "certificate")
+
+    def command(self, connector: str, task: int, command: str) -> None:
+        """Let a run hear a command, when it links if it has not; one that is deaf does not stop."""
+        run = self.world.run(connector, task)
+        if run is None:
+            return
+        if command not in ENDS:
+            run.is_paused = command == "pause"
+        elif not run.is_deaf:
+            self.world.end(run)
+
+    def is_linked(self, connector: str, task: int) -> bool:
+        """Return whether a run is linked."""
+        run = self.world.run(connector, task)
+        return run is not None and run.is_linked
+
+    def await_end(self, connector: str, task: int, timeout: float) -> bool:
+        """Return at once: a run that was cut off has ended."""
+        return True
+
+    def forget(self, connector: str, task: int) -> bool:
+        """Return whether a run was linked."""
+        return self.is_linked(connector, task)
+
+
+class World:
+    """Stores, Spark and plugins, and the host that there is at the moment."""
+
+    def __init__(self) -> None:
+        self.configs = MemoryConfigStore()
+        self.statuses = MemoryStatusStore()
+        self.runs: list[Run] = []
+        self.instances: list[Instance] = []
+        self.calm: set[Hashable] = set()
+        """Connectors that never hang."""
+        self.tables: dict[str, int] = {}
+        self.faults: set[str] = set()
+        """Connectors that have a reason to be FAILED."""
+        self.strange: set[str] = set()
+        """Connectors whose tasks somebody else has written, and whose instance need not have been asked since."""
+        self.failed_tasks: set[tuple[str, int, int]] = set()
+        self.breaches: list[str] = []
+        self.futures: list[Future[Any]] = []
+        self.outcome = ""
+        self.serial = self.generation = self.term = 0
+        self.after_generation: dict[tuple[str, int], int] = {}
+        """Tasks somebody asked to restart, with the generation that the next run has to exceed."""
+        self.after_serial: dict[str, int] = {}
+        """Connectors whose configuration was written, with the instance that is not to be the last."""
+        self.host = Host(self)
+
+    # What users, other hosts, plugins and machines do ------------------------------------------------------------
+
+    def lead(self) -> None:
+        """Make the host lead, in a term of its own."""
+        self.term += 1
+        self.host.reconciler.lead(self.term)
+
+    def ask(self, act: Callable[[], Future[Any]]) -> None:
+        """Ask the herder for something; what is refused at once is refused."""
+        try:
+            self.futures.append(act())
+        except ConnectError:
+            return
+
+    def written(self, name: str) -> None:
+        """Note that a configuration is about to be written: an instance of before must not be the last."""
+        self.after_serial[name] = self.serial
+
+    def restarted(self, request: RestartRequest) -> None:
+        """Note which runs must not outlive a restart that is asked for."""
+        if request.include_tasks and not request.only_failed:
+            for run in self.runs:
+                if run.spec.connector == request.connector:
+                    self.after_generation[run.key] = run.spec.generation
+
+    def write(self, act: Callable[[], None]) -> None:
+        """Write to the store as another host would; what it refuses is refused."""
+        try:
+            act()
+        except ConnectError:
+            return
+
+    def restart_host(self, is_killed: bool) -> None:
+        """End the host, in order or by a kill, and with it all that ran; another starts, which does not lead yet."""
+        host = self.host
+        if is_killed:
+            host.reconciler._generations = None  # no thread of it does anything any more
+            for supervisor in host.reconciler._supervisors.values():
+                supervisor._is_over = True
+                if supervisor._run is not None:
+                    supervisor._run._is_over = True
+            for run in list(self.runs):
+                self.runs.remove(run)
+            for instance in list(self.instances):
+                instance.close()
+            host.queues.close()
+        else:
+            host.herder.shut_down()
+            if self.runs or self.instances:
+                self.breaches.append("something runs behind the end of the host")
+        while host.queues.ready or host.queues.parked:
+            self._go_on(host)
+        self.host = Host(self)
+
+    def run(self, connector: str, task: int) -> Run | None:
+        """Return the run of a task."""
+        return next((run for run in self.runs if run.key == (connector, task)), None)
+
+    def end(self, run: Run, error: str | None = None) -> None:
+        """End a run; its host hears of it."""
+        self.runs.remove(run)
+        run.on_end(TaskEnd(*run.key, run.spec.generation, error))
+
+    def report(self, run: Run) -> None:
+        """Let a run link and say how it is."""
+        run.is_linked = True
+        self._say(run, State.PAUSED if run.is_paused else State.RUNNING)
+
+    def fail(self, run: Run) -> None:
+        """Let a run fail by its own doing."""
+        run.is_linked = True
+        self.failed_tasks.add((*run.key, run.spec.generation))
+        self._say(run, State.FAILED, "why")
+        self.end(run)
+
+    def _say(self, run: Run, state: State, trace: str | None = None) -> None:
+        event = TaskEvent(*run.key, run.spec.generation, "status", str(state), trace)
+        run.host.reconciler.on_event(event)
+
+    # What must be true -------------------------------------------------------------------------------------------
+
+    def settle(self) -> None:
+        """Let everything that is under way come to its end, and check that what runs is what the store says."""
+        self.outcome = ""
+        while self.host.queues.ready or self.host.queues.parked:
+            self._go_on(self.host)
+        for run in list(self.runs):
+            if run in self.runs:
+                self.report(run)
+        assert not self.host.queues.ready
+        assert all(future.done() for future in self.futures), "somebody was never answered"
+        for future in self.futures:
+            error = None if future.cancelled() else future.exception()
+            assert error is None or isinstance(error, ConnectError), repr(error)
+        self.futures.clear()
+        entries = self.configs.snapshot().entries if self.host.reconciler.leads else {}
+        assert {run.spec.connector for run in self.runs} <= set(entries)
+        assert {instance.name for instance in self.instances if instance.is_started} <= set(entries)
+        for name, entry in entries.items():
+            self._check_instance(name, entry)
+            self._check_tasks(name, entry)
+
+    def _go_on(self, host: Host) -> None:
+        if host.queues.ready:
+            host.queues.work(host.queues.ready[0])
+        else:
+            host.queues.release(next(iter(host.queues.parked)))
+
+    def _check_instance(self, name: str, entry: ConfiguredConnector) -> None:
+        status = self.statuses.connector(name)
+        assert status is not None
+        mine = [each for each in self.instances if each.is_started and each.name == name]
+        if status.state is State.FAILED:
+            assert name in self.faults, f"{name} is FAILED for no reason: {status.trace}"
+            assert entry.target is not TargetState.STOPPED
+            return
+        assert status.state is STATES[entry.target]
+        assert [each.config for each in mine] == ([entry.config] if status.state is State.RUNNING else [])
+        self.faults.discard(name)
+        if mine:
+            assert mine[0].serial > self.after_serial.get(name, 0), "the configuration was written after it started"
+            assert entry.applied == entry.config
+            if list(entry.tasks) == mine[0].wanted_tasks:
+                self.strange.discard(name)
+            assert list(entry.tasks) == mine[0].wanted_tasks or name in self.strange
+
+    def _check_tasks(self, name: str, entry: ConfiguredConnector) -> None:
+        statuses = {status.task: status.state for status in self.statuses.tasks(name)}
+        status = self.statuses.connector(name)
+        is_asked = status is not None and status.state is State.RUNNING
+        assert sorted(statuses) == list(range(len(entry.tasks)))
+        assert {run.spec.task for run in self.runs if run.spec.connector == name} <= set(statuses)
+        assert entry.target is not TargetState.STOPPED or not entry.tasks
+        for number, config in enumerate(entry.tasks):
+            run = self.run(name, number)
+            if run is None:
+                assert statuses[number] is State.FAILED, f"{name}-{number} does not run"
+                newest = max(generation for (*key, generation) in self.failed_tasks if key == [name, number])
+            else:
+                newest = run.spec.generation
+                assert (run.spec.task_config, run.is_paused) == (config, entry.target is TargetState.PAUSED)
+                assert run.spec.config == entry.config or not is_asked
+                assert run.host is self.host
+                assert statuses[number] is (State.PAUSED if run.is_paused else State.RUNNING)
+            assert newest > self.after_generation.get((name, number), 0), f"{name}-{number} was not restarted"
+
+
+def _plans(
+    connector: Plugin, version: str | None, config: Mapping[str, str], tasks: Sequence[Mapping[str, str]]
+) -> list[TaskPlan]:
+    return [
+        TaskPlan(config["name"], number, connector, version, dict(config), dict(task), {}, (), {})
+        for number, task in enumerate(tasks)
+    ]

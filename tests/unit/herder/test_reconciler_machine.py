@@ -1,0 +1,196 @@
+"""What runs becomes what the store says, whatever happens meanwhile, in whatever order."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from hearth.storage import RestartRequest, TargetState
+from tests.profile import machine_settings
+from tests.unit.herder.herder_world import Run, World
+
+NAMES = st.sampled_from(["a", "b"])
+TEXTS = st.sampled_from(["1", "2"])
+GOOD: dict[str, str] = {}
+BAD = [{call: deed} for call in ("start", "ask") for deed in ("raise", "hang")]
+DEEDS = st.sampled_from([GOOD, GOOD, GOOD, *BAD, {"load": "hang"}, {"validate": "hang"}])
+"""What a connector does when it is called."""
+TARGETS = st.sampled_from([TargetState.STARTED, TargetState.STARTED, TargetState.PAUSED, TargetState.STOPPED])
+TASKS = st.integers(0, 2)
+REQUESTS = st.builds(RestartRequest, NAMES, st.booleans(), st.booleans())
+CONFIG = {"connector.class": "x", "tasks.max": "2"}
+BY_USER = st.booleans()
+"""Whether a user of this host asks for it, or another host has written it to the store."""
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_logged() -> Iterator[None]:
+    """Spare what fails here a hundred thousand times the way through all handlers."""
+    logging.disable(logging.CRITICAL)
+    yield
+    logging.disable(logging.NOTSET)
+
+
+class ReconcilerMachine(RuleBasedStateMachine):
+    """Users, other hosts, plugins, executors and hosts do what they can; queues work now and then."""
+
+    world: World
+
+    @initialize(tables=TASKS, wanted=TARGETS)
+    def begin(self, tables: int, wanted: TargetState) -> None:
+        """Begin with a host that leads, and a connector."""
+        self.world = World()
+        self.world.calm = {"a", "b"}
+        self.world.tables = {"a": tables, "b": 1}
+        self.world.lead()
+        self.world.configs.put_connector("a", {**CONFIG, "name": "a", "text": "1"}, wanted)
+        self.world.settle()
+
+    @invariant()
+    def no_promise_is_broken(self) -> None:
+        """One run of a task and one instance of a connector at a time, and generations that grow."""
+        assert not getattr(self, "world", None) or not self.world.breaches, self.world.breaches
+
+    def teardown(self) -> None:
+        """Everything comes to rest, while this host leads and when it does no more."""
+        if hasattr(self, "world"):
+            if not self.world.host.reconciler.leads:
+                self.world.lead()
+            self.world.settle()
+            self.world.host.reconciler.follow()
+            self.world.settle()
+            self.world.restart_host(is_killed=False)
+            assert not self.world.breaches, self.world.breaches
+
+    # Users and other hosts ---------------------------------------------------------------------------------------
+
+    @rule(name=NAMES, text=TEXTS, deeds=DEEDS, wanted=st.none() | TARGETS, by_user=BY_USER)
+    def put(self, name: str, text: str, deeds: dict[str, str], wanted: Any, by_user: bool) -> None:
+        """A configuration comes; what it brings may fail or hang."""
+        config = {**CONFIG, "name": name, "text": text, **deeds}
+        if "hang" in deeds.values():
+            self.world.calm.discard(name)
+        if by_user:
+            self.world.ask(lambda: self.world.host.herder.put(name, config, wanted))
+            return
+        self.world.written(name)
+        self.world.write(lambda: self.world.configs.put_connector(name, config, wanted))
+
+    @rule(name=NAMES, text=TEXTS)
+    def patch(self, name: str, text: str) -> None:
+        """One key changes."""
+        self.world.ask(lambda: self.world.host.herder.patch(name, {"text": text}))
+
+    @rule(name=NAMES, by_user=BY_USER)
+    def delete(self, name: str, by_user: bool) -> None:
+        """A connector goes."""
+        if by_user:
+            self.world.ask(lambda: self.world.host.herder.delete(name))
+        else:
+            self.world.write(lambda: self.world.configs.remove_connector(name))
+
+    @rule(name=NAMES, wanted=TARGETS, by_user=BY_USER)
+    def want(self, name: str, wanted: TargetState, by_user: bool) -> None:
+        """Pause, resume or stop."""
+        if by_user:
+            self.world.ask(lambda: self.world.host.herder.want(name, wanted))
+        else:
+            self.world.write(lambda: self.world.configs.put_target(name, wanted))
+
+    @rule(request=REQUESTS, by_user=BY_USER)
+    def restart(self, request: RestartRequest, by_user: bool) -> None:
+        """Connector and tasks are to begin anew."""
+        self.world.restarted(request)
+        if by_user:
+            self.world.ask(lambda: self.world.host.herder.restart(request))
+        else:
+            self.world.write(lambda: self.world.configs.put_restart(request))
+
+    @rule(name=NAMES, task=st.none() | TASKS)
+    def restart_one(self, name: str, task: int | None) -> None:
+        """The instance alone, or one task, is to begin anew; which no other host can ask for."""
+        herder = self.world.host.herder
+        self.world.ask(lambda: herder.restart_connector(name) if task is None else herder.restart_task(name, task))
+
+    @rule(name=NAMES, text=TEXTS, count=TASKS)
+    def other_tasks(self, name: str, text: str, count: int) -> None:
+        """Another host, which led just now, writes what tasks there are; the instance here is asked again then."""
+        tasks = [{"table": str(table), "text": text} for table in range(count)]
+        self.world.write(lambda: self.world.configs.put_tasks(name, tasks))
+        self.world.strange.add(name)
+
+    # Plugins and executors ---------------------------------------------------------------------------------------
+
+    @rule(name=NAMES, tables=TASKS)
+    def tables_change(self, name: str, tables: int) -> None:
+        """What a connector copies changes, and it asks to be asked."""
+        self.world.tables[name] = tables
+        for instance in self.world.instances:
+            if instance.name == name and instance.listener is not None:
+                instance.listener.on_task_reconfiguration()
+
+    @rule(name=NAMES)
+    def complain(self, name: str) -> None:
+        """A connector cannot go on."""
+        for instance in self.world.instances:
+            if instance.name == name and instance.listener is not None:
+                self.world.faults.add(name)
+                instance.listener.on_error("the database is gone")
+
+    @rule(data=st.data(), act=st.sampled_from(["report", "fail", "lose", "deafen"]))
+    def something_happens_to_a_run(self, data: st.DataObject, act: str) -> None:
+        """It links, fails, is lost with its executor, or hears no command any more."""
+        if not self.world.runs:
+            return
+        run: Run = data.draw(st.sampled_from(self.world.runs))
+        if act == "report":
+            self.world.report(run)
+        elif act == "fail":
+            self.world.fail(run)
+        elif act == "lose":
+            self.world.end(run, "executor 3 exited")
+        else:
+            run.is_deaf = True
+
+    # Queues and hosts --------------------------------------------------------------------------------------------
+
+    @precondition(lambda self: bool(self.world.host.queues.ready))
+    @rule(data=st.data(), is_one=st.booleans())
+    def work(self, data: st.DataObject, is_one: bool) -> None:
+        """A queue, or each, works until it has nothing to do or its plugin hangs; nobody else's is waited for."""
+        ready = self.world.host.queues.ready
+        for queue in [data.draw(st.sampled_from(ready))] if is_one else list(ready):
+            self.world.host.queues.work(queue)
+
+    @precondition(lambda self: bool(self.world.host.queues.parked))
+    @rule(data=st.data(), outcome=st.sampled_from(["", "raise"]))
+    def release(self, data: st.DataObject, outcome: str) -> None:
+        """A plugin that hung answers after all, or is given up."""
+        self.world.outcome = outcome
+        self.world.host.queues.release(data.draw(st.sampled_from(list(self.world.host.queues.parked))))
+
+    @rule(act=st.sampled_from(["lead", "follow", "stop", "kill"]), leads_then=st.sampled_from([True, True, False]))
+    def host_changes(self, act: str, leads_then: bool) -> None:
+        """This host leads anew, leads no more, or ends and another takes its place."""
+        if act == "follow":
+            self.world.host.reconciler.follow()
+            assert not self.world.runs
+            assert not [each for each in self.world.instances if each.is_started]
+        elif act in ("stop", "kill"):
+            self.world.restart_host(is_killed=act == "kill")
+        if leads_then or act == "lead":
+            self.world.lead()
+
+    @rule()
+    def settle(self) -> None:
+        """Everything comes to rest for a moment."""
+        self.world.settle()
+
+
+TestReconciler = ReconcilerMachine.TestCase
+TestReconciler.settings = machine_settings(steps=25)
