@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+import threading
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from hearth.herder.connector import TransitionFailed
 from hearth.herder.queue import Queues
@@ -20,6 +21,12 @@ from hearth_api import ConfigError, ConflictError, NotFoundError
 from hearth_execution.failure import cut
 
 log = logging.getLogger(__name__)
+
+
+T = TypeVar("T")
+
+PATIENCE_SECONDS = 5.0
+"""How long whoever ends an instance waits for its plugin first: what Java's ``Worker`` gives a connector to stop."""
 
 
 class NotLeading(ConflictError):
@@ -44,12 +51,19 @@ class Herder:
     writes from the store, as it does of those of other hosts. Safe to call from any thread.
     """
 
-    def __init__(self, equipment: Equipment, validator: Validator, queues: Queues | None = None) -> None:
+    def __init__(
+        self,
+        equipment: Equipment,
+        validator: Validator,
+        queues: Queues | None = None,
+        patience: float = PATIENCE_SECONDS,
+    ) -> None:
         self.view = StatusView(equipment.configs, equipment.board.store, equipment.directory)
         self._with = equipment
         self._configs = equipment.configs
         self._validator = validator
         self._queues = queues or Queues()
+        self._patience = patience
         self.reconciler = Reconciler(equipment, self._queues)
 
     def connectors(self) -> list[str]:
@@ -68,11 +82,11 @@ class Herder:
 
     def delete(self, name: str) -> Future[None]:
         """Stop a connector and forget it; its offsets stay."""
-        return self._queues.submit(name, lambda: self._delete(name))
+        return self._end(name, lambda: self._delete(name))
 
     def restart_connector(self, name: str) -> Future[None]:
         """Restart the instance of a connector; its tasks go on unless their configurations change."""
-        return self._queues.submit(name, lambda: self._restart_connector(name))
+        return self._end(name, lambda: self._restart_connector(name))
 
     def restart_task(self, name: str, task: int) -> Future[None]:
         """Restart one task."""
@@ -103,6 +117,22 @@ class Herder:
         self._queues.close()
         self.reconciler.follow()
         self._with.pool.close()
+
+    def _end(self, name: str, job: Callable[[], T]) -> Future[T]:
+        """Do what ends an instance, and end it first where its plugin keeps the queue waiting for too long."""
+        is_busy = self._queues.is_busy(name)
+        future = self._queues.submit(name, job)
+        if is_busy:
+            patience = threading.Timer(self._patience, self._interrupt, [name, future])
+            patience.daemon = True
+            patience.start()
+            future.add_done_callback(lambda _: patience.cancel())
+        return future
+
+    def _interrupt(self, name: str, future: Future[Any]) -> None:
+        if not (future.running() or future.done()):
+            log.warning("connector %r keeps others waiting for %g s, its instance is ended", name, self._patience)
+            self.reconciler.interrupt(name)
 
     def _put(self, name: str, config: Mapping[str, str], target: TargetState | None, replace: bool) -> Created:
         _refuse_unwritable(name, config)

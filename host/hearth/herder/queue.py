@@ -55,6 +55,11 @@ class Queues:
             self._asked.add((queue, what))
         self.post(queue, lambda: self._do_asked(queue, what, job))
 
+    def is_busy(self, queue: Hashable) -> bool:
+        """Return whether a queue has something to do."""
+        with self._lock:
+            return queue in self._waiting
+
     def close(self) -> None:
         """Take no more jobs; what has begun may finish, what waits is cancelled."""
         with self._lock:

@@ -38,6 +38,20 @@ def test_a_connector_that_hangs_holds_up_nobody_else(bench: Bench) -> None:
     assert "did not answer 'connector.start' within 1 s" in bench.connector("c")["connector"]["trace"]
 
 
+def test_whoever_ends_a_connector_that_hangs_does_not_wait_for_its_call(bench: Bench) -> None:
+    """The call itself may take minutes; Java's worker gives up such a connector after five seconds."""
+    bench.herder._patience = 0.5
+    config = {"name": "c", "connector.class": "FileStreamSource", "topic": "t", "do.start": "hang"}
+    hanging = bench.herder.put("c", config)
+    again = bench.herder.restart_connector("c")
+    assert not again.done()
+    with pytest.raises(ConnectError):
+        hanging.result(30)
+    bench.herder.delete("c").result(30)
+    assert again.done()
+    assert bench.herder.connectors() == []
+
+
 @pytest.mark.parametrize("call", ["start", "task.configs"])
 def test_the_worker_bounds_every_call_of_a_connector(tmp_path: Path, call: str) -> None:
     """Whoever deletes a connector that hangs waits no longer than was configured."""
