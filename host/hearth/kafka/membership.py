@@ -119,8 +119,7 @@ class Membership:
             self._give_way(holders)
         with ExitStack() as stack:
             stand_ins = [stack.enter_context(self._stand_in(each)) for each in sorted(holders)]
-            for each in stand_ins:
-                yield from _become_member(each, topics)
+            yield from _become_members(stand_ins, topics)
             join()
             if stand_ins:
                 log.info("%s: members that did not leave are taken out of the group: %s", self, ", ".join(holders))
@@ -156,7 +155,7 @@ class Membership:
         is_member = _member_id(client) and not library().fatal_error(client, None, 0)
         return bool(self._is_classic and is_member) and _within(LEAVE_SECONDS, _leave(client))
 
-    def retire(self, topics: Iterable[str]) -> None:
+    def retire(self, topics: Sequence[str]) -> None:
         """Take out what this run's closed clients have left in the group they subscribed to these topics in."""
         try:
             for instance in self._own:
@@ -211,15 +210,17 @@ def subscribe(client: int, topics: Iterable[str]) -> None:
         check(library().subscribe(client, wanted))
 
 
-def _become_member(client: int, topics: Iterable[str]) -> Iterator[bool]:
-    """Become the member with this client's ``group.instance.id``; yields False until it is.
+def _become_members(clients: Sequence[int], topics: Sequence[str]) -> Iterator[bool]:
+    """Become the members with these clients' ``group.instance.id``, all at once; yields False until they are.
 
-    That takes as long as a rebalance that is under way, which waits for all other members.
+    That takes as long as a rebalance that is under way, which waits for all members, and so for each of these.
     """
-    subscribe(client, topics)
-    while not _member_id(client):
+    for each in clients:
+        subscribe(each, topics)
+    while not all(map(_member_id, clients)):
         yield False
-        _serve(client)
+        for each in clients:
+            _serve(each)
 
 
 def _leave(client: int) -> Iterator[bool]:
@@ -230,8 +231,8 @@ def _leave(client: int) -> Iterator[bool]:
         _serve(client)
 
 
-def _take_out(client: int, topics: Iterable[str]) -> Iterator[bool]:
-    yield from _become_member(client, topics)
+def _take_out(client: int, topics: Sequence[str]) -> Iterator[bool]:
+    yield from _become_members([client], topics)
     yield from _leave(client)
 
 

@@ -107,8 +107,8 @@ def new_run(broker: KafkaBroker) -> Iterator[NewRun]:
     group = f"members-{next(_numbers)}"
     runs: list[Run] = []
 
-    def new(protocol: str, task: int = 0, tasks: int = 2) -> Run:
-        runs.append(Run(broker.bootstrap_servers, group, protocol, Identity("host", task, tasks)))
+    def new(protocol: str, task: int = 0, tasks: int = 2, host: str = "host") -> Run:
+        runs.append(Run(broker.bootstrap_servers, group, protocol, Identity(host, task, tasks)))
         return runs[-1]
 
     yield new
@@ -200,6 +200,18 @@ def test_the_first_task_takes_out_those_that_are_no_more(new_run: NewRun, names:
     runs[1].die()
     successor = new_run(protocol, 0, 1).join(names[0])
     assert until(lambda: len(successor.partitions) == 2, successor)
+
+
+def test_all_that_are_no_more_are_taken_out_at_once(new_run: NewRun, names: list[str]) -> None:
+    """A rebalance that somebody else has begun waits for each of them: one after the other would never be done."""
+    killed = [new_run("classic", number, 3).join(names[0]) for number in range(3)]
+    assert until(lambda: sum(len(run.partitions) for run in killed) == 2, *killed)
+    for run in killed:
+        run.die()
+    other = new_run("classic", 0, 1, host="other").join(names[0])
+    until(lambda: False, other, seconds=1)
+    successor = new_run("classic", 0, 1).join(names[0])
+    assert until(lambda: len(successor.partitions) == len(other.partitions) == 1, successor, other)
 
 
 def test_an_identity_is_known_whatever_numbers_look_like() -> None:
