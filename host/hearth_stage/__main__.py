@@ -1,7 +1,8 @@
-"""Start of a stage process: ``python -I -S PATH/hearth_stage FD SITE... -- BASE...``.
+"""Start of a stage process: ``python -I -S PATH/hearth_stage TAG SITE... -- BASE...``.
 
-``SITE`` directories are the bundle's own packages. ``BASE`` directories hold the host's packages; of them the process
-sees the author API, in front of everything the bundle brings, and the base layer, behind it.
+Its standard input is the connection. ``TAG`` is that of the Python for which the packages were installed. ``SITE``
+directories are the bundle's own packages. ``BASE`` directories hold the host's packages; of them the process sees the
+author API, in front of everything the bundle brings, and the base layer, behind it.
 """
 
 from __future__ import annotations
@@ -68,7 +69,8 @@ def leave_signals_to_runtime() -> None:
 def main(arguments: list[str]) -> None:
     """Set up the import path and serve the connection."""
     split = arguments.index("--")
-    descriptor, sites, base = int(arguments[0]), arguments[1:split], arguments[split + 1 :]
+    tag, sites, base = arguments[0], arguments[1:split], arguments[split + 1 :]
+    check_interpreter(tag)
     sys.path[0:0] = sites
     sys.meta_path.insert(0, HostFinder(API, base))
     sys.meta_path.append(HostFinder(LAYER, base))
@@ -76,13 +78,25 @@ def main(arguments: list[str]) -> None:
     leave_signals_to_runtime()
     from hearth_stage.program import Program
 
-    Program(_connection(descriptor)).run()
+    Program(_connection()).run()
 
 
-def _connection(descriptor: int) -> socket.socket:
-    """Return the connection; it ends with this process, even while processes that a plugin forked live on."""
-    connection = socket.socket(fileno=descriptor)
-    connection.set_inheritable(False)
+def check_interpreter(tag: str) -> None:
+    """End this process when it is another Python than the environment's packages were installed for."""
+    own = sys.implementation.cache_tag or sys.implementation.name
+    if own != tag:
+        sys.exit(f"the environment was made for {tag}, and {sys.executable} is {own}")
+
+
+def _connection() -> socket.socket:
+    """Take over the connection, in whose place plugins find an empty standard input.
+
+    It ends with this process, even while processes that a plugin started or forked live on.
+    """
+    connection = socket.socket(fileno=os.dup(0))
+    empty = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(empty, 0)
+    os.close(empty)
     os.register_at_fork(after_in_child=connection.close)
     return connection
 

@@ -56,7 +56,7 @@ def test_descendants_come_with_their_command_lines() -> None:
     [
         ("/usr/bin/java -cp x Main", "java"),
         ("/v/bin/python -m hearth standalone w.properties", "hearth standalone"),
-        ("/v/bin/python -I -S /x/hearth_stage 12 a/site -- b", "hearth_stage"),
+        ("/v/bin/python -I -S /x/hearth_stage cpython-312 a/site -- b", "hearth_stage"),
         ("/bin/cat", "cat"),
         ("", "ended"),
     ],

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from hearth.isolation.environment import Environment
+from hearth.isolation.environment import python_environment
+from hearth.isolation.interpreter import host
 from hearth.isolation.stage import Stage
 from hearth.runtime.place import LocalPlace, Place, StagePlace
 from hearth.runtime.spec import PluginSpec
@@ -38,7 +38,7 @@ RETRY = {"errors.retry.timeout": "60000", "errors.retry.delay.max.ms": "1"}
 @pytest.fixture(scope="module")
 def stage() -> Iterator[Stage]:
     """Provide one stage process for all tests here: each configures it anew."""
-    started = Stage.start(Environment("samples", sys.executable, (str(SAMPLES),)), "samples")
+    started = Stage.start(python_environment("samples", host(), (str(SAMPLES),)), "samples")
     yield started
     started.close()
 

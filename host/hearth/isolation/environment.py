@@ -4,15 +4,19 @@ An environment is a directory ``KEY/site`` that stands first on a stage's ``sys.
 ``KEY/environment.json``, its fingerprint. KEY is the hash of the lock, the interpreter and the platform.
 Nothing is ever changed in place: an environment is built under another name and moved to its own in one
 step (invariant 5).
+
+What is handed on is an ``Environment``: a command that starts a stage, as data, so that it can name any program.
 """
 
 from __future__ import annotations
 
 import contextlib
+import dataclasses
+import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
@@ -20,6 +24,9 @@ from typing import Protocol
 
 from filelock import FileLock, Timeout
 
+import hearth_api
+import hearth_execution
+import hearth_stage
 from hearth.foundation.atomic import replace_text
 from hearth.foundation.directory import make_directory
 from hearth.isolation import interpreter, lock
@@ -30,6 +37,9 @@ from hearth.isolation.lock import Lock
 
 WAIT_SECONDS = 900
 """How long to wait for another process that builds the same environment."""
+
+_PYTHON, _STAGE, _BASE = "{python}", "{stage}", "{base}"
+_PATH = re.compile(r"\{(\d+)\}")
 
 
 class Installable(Protocol):
@@ -68,17 +78,66 @@ class Installable(Protocol):
 
 @dataclass(frozen=True)
 class Environment:
-    """An interpreter and the directories that stand first on its ``sys.path``."""
+    """How a stage is started: a command, and the directories it names, which travel to other machines.
+
+    The command is that of any program which takes over its standard input as the connection to the runtime. What
+    lies elsewhere on another machine is named by a word in braces: ``{0}`` is the first of ``paths``, ``{1}`` the
+    second, also within a longer word; ``{python}`` is the interpreter of the runtime that starts the stage,
+    ``{stage}`` the program of its Python stage and ``{base}`` the directories of its packages. Everything else, a
+    program's path above all, is the same everywhere or an error.
+    """
 
     key: str
-    python: str
-    paths: tuple[str, ...]
+    command: tuple[str, ...]
+    paths: tuple[str, ...] = ()
+
+    def command_line(self) -> list[str]:
+        """Return the command as this machine runs it."""
+        return [found for word in self.command for found in self._found(word)]
+
+    def _found(self, word: str) -> list[str]:
+        if word == _BASE:
+            return _base()
+        if word in (_PYTHON, _STAGE):
+            return [sys.executable if word == _PYTHON else str(Path(hearth_stage.__file__).parent)]
+        return [_PATH.sub(lambda match: self.paths[int(match[1])], word)]
+
+    @property
+    def is_here(self) -> bool:
+        """Return whether this machine has the directories, be it on a disk that it shares with the host."""
+        return all(Path(path).is_dir() for path in self.paths)
+
+    def copy_to(self, folder: Path) -> None:
+        """Copy the directories, each under its number, to be taken to another machine."""
+        for index, path in enumerate(self.paths):
+            shutil.copytree(path, folder / str(index), symlinks=False)
+
+    def copied(self, folder: Path) -> Environment:
+        """Return the environment as it is where ``folder`` holds what ``copy_to`` copied."""
+        return dataclasses.replace(self, paths=tuple(str(folder / str(index)) for index in range(len(self.paths))))
+
+
+def python_environment(key: str, python: Interpreter, paths: Sequence[str]) -> Environment:
+    """Return the environment of an interpreter with directories that stand first on its ``sys.path``.
+
+    What is made for the host's own interpreter runs on that of whichever runtime starts it, which an executor may
+    have at another path. The stage refuses to run on a Python of another tag than that of the interpreter.
+    """
+    program = _PYTHON if python == interpreter.host() else python.path
+    sites = (f"{{{index}}}" for index in range(len(paths)))
+    return Environment(key, (program, "-I", "-S", _STAGE, python.tag, *sites, "--", _BASE), tuple(paths))
 
 
 def host_environment() -> Environment:
     """Return the host's own environment, for plugins that are installed with it."""
-    paths = tuple(entry for entry in sys.path if entry and Path(entry).is_dir())
-    return Environment("host", sys.executable, paths)
+    return python_environment("host", interpreter.host(), [each for each in sys.path if each and Path(each).is_dir()])
+
+
+def _base() -> list[str]:
+    """Return where this machine has what a Python stage itself consists of, and the base layer."""
+    own = (hearth_api.__file__, hearth_execution.__file__, hearth_stage.__file__)
+    directories = dict.fromkeys(str(Path(each).parent.parent) for each in own)  # mostly one
+    return [*directories, *(entry for entry in sys.path if entry.endswith(("site-packages", "dist-packages")))]
 
 
 class EnvironmentStore:
@@ -98,13 +157,13 @@ class EnvironmentStore:
         if bundle.site is not None:
             # Used where it lies: what pip or its author changes there is seen by the next stage.
             key = key_of("directory", str(bundle.site), census(bundle.site), python=python)
-            return Environment(key, python.path, (str(bundle.site), *base))
+            return python_environment(key, python, (str(bundle.site), *base))
         if bundle.is_site:
             key = key_of("packages", bundle.digest(), python=python)
             site = self._whole(key, bundle.name, lambda folder: _unpack_packages(bundle, folder / SITE, python))
         else:
             key, site = self._installed(bundle, python)
-        return Environment(key, python.path, (str(site), *base))
+        return python_environment(key, python, (str(site), *base))
 
     def _installed(self, bundle: Installable, python: Interpreter) -> tuple[str, Path]:
         """Resolve and install a bundle of wheels; the lock of a known bundle is remembered."""

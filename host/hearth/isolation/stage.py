@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
+import platform
 import signal
 import socket
 import subprocess
@@ -13,12 +15,8 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from io import BufferedIOBase
-from pathlib import Path
 from typing import Any, TypeVar, cast
 
-import hearth_api
-import hearth_execution
-import hearth_stage
 from hearth.foundation.descriptor import FILES_HINT, OUT_OF_FILES
 from hearth.isolation.environment import Environment
 from hearth.isolation.output import ErrorOutput
@@ -32,8 +30,6 @@ END_SECONDS = 5
 STACKS_SECONDS = 2
 FRAME_BYTES = 1 << 30
 """Longest frame that is taken from the stage of a task."""
-
-_PROGRAM = str(Path(hearth_stage.__file__).parent)
 
 _MEMORY = {"ARROW_DEFAULT_MEMORY_POOL": "system", "MALLOC_ARENA_MAX": "2"}
 """Allocators that give memory back: a stage holds one batch at a time, not the largest it ever had."""
@@ -58,17 +54,18 @@ class StageDied(PluginError):
 
 
 class StageNotStarted(PluginError):
-    """The machine does not let the stage process start."""
+    """The machine does not let the stage process start, or lacks the program that the environment names."""
 
     code = "stage.start"
 
     def __init__(self, name: str, error: OSError) -> None:
         is_full = error.errno in OUT_OF_FILES
         place = "" if is_full or error.filename is None else f": {os.fsdecode(error.filename)!r}"
-        super().__init__(
-            f"the stage process of {name} was not started: {error.strerror or error}{place}",
-            hint=FILES_HINT if is_full else None,
-        )
+        hint = FILES_HINT if is_full else None
+        if error.errno == errno.ENOENT:
+            hint = f"its environment names this program, which {platform.node()} has to have at the same path"
+        super().__init__(f"the stage process of {name} was not started: {error.strerror or error}{place}", hint=hint)
+        self.trace = f"{self}\n{hint}" if hint else str(self)
 
 
 class StageBroken(PluginError):
@@ -309,8 +306,7 @@ def _started(environment: Environment, name: str) -> tuple[socket.socket, subpro
             failed.push(ours)
             widen(ours)
             widen(theirs)
-            command = _command(environment, theirs.fileno())
-            process = _starter.submit(_spawn, command, theirs.fileno()).result()
+            process = _starter.submit(_spawn, environment.command_line(), theirs.fileno()).result()
             failed.pop_all()
             return ours, process
     except OSError as error:
@@ -322,12 +318,11 @@ def _write_log(text: str) -> None:
         sys.stderr.write(text)
 
 
-def _spawn(command: list[str], descriptor: int) -> subprocess.Popen[bytes]:
+def _spawn(command: list[str], connection: int) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
         command,
         env={**_environment(), **_MEMORY},
-        pass_fds=[descriptor],
-        stdin=subprocess.DEVNULL,
+        stdin=connection,
         stderr=subprocess.PIPE,
         start_new_session=True,
     )
@@ -336,18 +331,6 @@ def _spawn(command: list[str], descriptor: int) -> subprocess.Popen[bytes]:
 def _environment() -> dict[str, str]:
     """Return this process's environment without what Spark put there for itself, its workers' secret among it."""
     return {key: value for key, value in os.environ.items() if not key.startswith(_SPARKS_OWN)}
-
-
-def _command(environment: Environment, descriptor: int) -> list[str]:
-    own = (hearth_api.__file__, hearth_execution.__file__, hearth_stage.__file__)
-    base = dict.fromkeys(str(Path(each).parent.parent) for each in own)  # mostly one directory
-    sites = list(environment.paths)
-    return [environment.python, "-I", "-S", _PROGRAM, str(descriptor), *sites, "--", *base, *_packages()]
-
-
-def _packages() -> list[str]:
-    """Return the host's package directories, which hold the base layer."""
-    return [entry for entry in sys.path if entry.endswith(("site-packages", "dist-packages"))]
 
 
 __all__ = ["RemoteError", "Stage", "StageBroken", "StageDied", "StageTimeout"]

@@ -90,7 +90,7 @@ def _running(bundle: Bundle, environments: EnvironmentStore) -> Iterator[Check]:
     except EnvironmentRefused as error:
         yield Check("environment", bundle.name, False, str(error), error.hint or "", is_environment=True)
         return
-    yield Check("environment", bundle.name, True, environment.python)
+    yield Check("environment", bundle.name, True, environment.command_line()[0])
     for declaration in bundle.declarations:
         yield from _plugin(environment, declaration)
 

@@ -82,4 +82,4 @@ class TaskSpec:
 
 
 def _environment(members: dict[str, Any]) -> Environment:
-    return Environment(members["key"], members["python"], tuple(members["paths"]))
+    return Environment(members["key"], tuple(members["command"]), tuple(members["paths"]))

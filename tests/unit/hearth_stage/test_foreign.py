@@ -23,17 +23,23 @@ OPTIONS = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "--add-opens=java.base
 SECONDS = 60
 
 
-@pytest.fixture
-def started() -> Iterator[tuple[subprocess.Popen[bytes], socket.socket]]:
-    """Start the stage with one end of a pair of sockets as its standard input; it ends with the other."""
+def java_compiler() -> str:
+    """Return a Java that compiles what it is to run; the test is skipped where there is none."""
     java = find_java().executable
     modules = subprocess.run([java, "--list-modules"], capture_output=True, text=True, check=True).stdout
     if "jdk.compiler" not in modules:
         pytest.skip(f"{java} is a JRE: it compiles no source file")
+    return str(java)
+
+
+@pytest.fixture
+def started() -> Iterator[tuple[subprocess.Popen[bytes], socket.socket]]:
+    """Start the stage with one end of a pair of sockets as its standard input; it ends with the other."""
+    java = java_compiler()
     ours, theirs = socket.socketpair()
     with ours:
         with theirs:
-            command = [str(java), *OPTIONS, "-cp", str(JARS / "*"), str(SOURCE)]
+            command = [java, *OPTIONS, "-cp", str(JARS / "*"), str(SOURCE)]
             process = subprocess.Popen(command, stdin=theirs.fileno())
         try:
             yield process, ours

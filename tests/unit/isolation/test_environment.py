@@ -8,14 +8,16 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from hearth.discovery import Bundle, BundleError
 from hearth.discovery.catalogue import read
-from hearth.isolation.environment import Environment, EnvironmentStore, host_environment
+from hearth.isolation.environment import Environment, EnvironmentStore, host_environment, python_environment
 from hearth.isolation.failure import EnvironmentRefused, InterpreterMissing
+from hearth.isolation.interpreter import host
 from tests.bundles import build
 
 POINT = {"hearth.sink_connectors": {"a.Demo": "demo:Demo"}}
@@ -47,7 +49,7 @@ def _demo(folder: Path, **wheel: str) -> Bundle:
 
 def _greeting_version(environment: Environment) -> str:
     program = f"import sys; sys.path[0:0] = {environment.paths!r}; import greeting; print(greeting.VERSION)"
-    return subprocess.check_output([environment.python, "-I", "-S", "-c", program], text=True).strip()
+    return subprocess.check_output([environment.command_line()[0], "-I", "-S", "-c", program], text=True).strip()
 
 
 def _built(store: EnvironmentStore) -> list[str]:
@@ -58,7 +60,7 @@ def test_environment_holds_the_bundle_and_what_it_needs(store: EnvironmentStore)
     """The packages of a bundle stand in one site directory, and each bundle sees its own version of a library."""
     first = store.ensure(_bundle(build.packed("greeting_source")))
     second = store.ensure(_bundle(build.packed("greeting_transform")))
-    assert first.python == sys.executable
+    assert first.command_line()[0] == sys.executable
     assert [Path(path).name for path in first.paths] == ["site"]
     assert (_greeting_version(first), _greeting_version(second)) == ("1.0", "2.0")
     assert first.key != second.key
@@ -130,7 +132,7 @@ def test_nobody_else_may_write_in_an_environment(layout: str, store: Environment
         packages = build.site(tmp_path / "site", "demo", groups=POINT)
         bundle = _bundle(Path(shutil.make_archive(str(tmp_path / "packed"), "zip", packages)))
     environment = store.ensure(bundle)
-    subprocess.run([environment.python, "-c", "import demo"], cwd=environment.paths[0], check=True)
+    subprocess.run([environment.command_line()[0], "-c", "import demo"], cwd=environment.paths[0], check=True)
     everything = [store._root, *store._root.rglob("*")]
     assert [each for each in everything if each.stat().st_mode & 0o022] == []
     inode = Path(environment.paths[0]).stat().st_ino
@@ -245,5 +247,37 @@ def test_packed_site_directory_is_unpacked(store: EnvironmentStore, tmp_path: Pa
 def test_host_environment_is_what_the_host_runs_on() -> None:
     """Plugins installed with the host see its interpreter and its path."""
     host = host_environment()
-    assert (host.key, host.python) == ("host", sys.executable)
+    assert (host.key, host.command_line()[0]) == ("host", sys.executable)
     assert all(os.path.isdir(path) for path in host.paths)
+
+
+def test_command_names_what_this_machine_has(tmp_path: Path) -> None:
+    """Directories stand where the command has their numbers, also within a word; every other word is kept."""
+    environment = Environment("key", ("/usr/bin/java", "-cp", "{0}/*:{1}/*", "Stage"), ("/one", "/two"))
+    assert environment.command_line() == ["/usr/bin/java", "-cp", "/one/*:/two/*", "Stage"]
+    copied = environment.copied(tmp_path).command_line()
+    assert copied == ["/usr/bin/java", "-cp", f"{tmp_path}/0/*:{tmp_path}/1/*", "Stage"]
+
+
+def test_copied_directories_are_found_by_their_numbers(tmp_path: Path) -> None:
+    """Two directories may have one name; where a disk is shared the first ones are used as they are."""
+    for name in ("first", "second"):
+        (tmp_path / name / "site").mkdir(parents=True)
+        (tmp_path / name / "site" / "name").write_text(name)
+    environment = Environment("key", ("cat",), (str(tmp_path / "first/site"), str(tmp_path / "second/site")))
+    environment.copy_to(tmp_path / "copy")
+    found = environment.copied(tmp_path / "copy")
+    assert [Path(path, "name").read_text() for path in found.paths] == ["first", "second"]
+    assert environment.is_here
+    assert found.is_here
+    shutil.rmtree(tmp_path / "first")
+    assert not environment.is_here
+
+
+def test_hosts_own_python_is_that_of_the_runtime_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Executors may have it at another path, which the user names; any other interpreter is where it is named."""
+    own = python_environment("key", host(), ("/site",))
+    other = python_environment("key", replace(host(), path="/usr/bin/python3.99"), ("/site",))
+    monkeypatch.setattr(sys, "executable", "/opt/executor/python")
+    assert own.command_line()[0] == "/opt/executor/python"
+    assert other.command_line()[0] == "/usr/bin/python3.99"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import select
 import signal
 import subprocess
@@ -11,6 +12,7 @@ import sys
 import textwrap
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +23,13 @@ import hearth.isolation.stage as module
 import hearth_api
 import hearth_execution
 import hearth_stage
-from hearth.isolation.environment import Environment
+from hearth.isolation.environment import Environment, python_environment
+from hearth.isolation.interpreter import host
 from hearth.isolation.stage import RemoteError, Stage, StageBroken, StageDied, StageNotStarted, StageTimeout
 from hearth_api import STRING_SCHEMA, Batch, ConnectError, PluginError
 from hearth_stage.channel import Request
 from hearth_stage.frame import PROTOCOL_VERSION
+from tests.unit.hearth_stage.test_foreign import JARS, OPTIONS, SECONDS, SOURCE, java_compiler
 
 MISBEHAVING = str(Path(__file__).parents[2] / "bundles" / "misbehaving" / "src")
 CONNECTOR = "misbehaving:MisbehavingSourceConnector"
@@ -37,8 +41,12 @@ def started() -> Iterator[Started]:
     """Start stages that are closed after the test."""
     stages: list[Stage] = []
 
-    def start(*paths: str, python: str = sys.executable, limit: float | None = 20, **rest: Any) -> Stage:
-        stage = Stage(Environment("test", python, paths or (MISBEHAVING,)), "test-0", limit=limit, **rest)
+    def start(
+        *paths: str, python: str = sys.executable, tag: str = host().tag, limit: float | None = 20, **rest: Any
+    ) -> Stage:
+        interpreter = replace(host(), path=python, tag=tag)
+        environment = python_environment("test", interpreter, paths or (MISBEHAVING,))
+        stage = Stage(environment, "test-0", limit=limit, **rest)
         stages.append(stage)
         return stage
 
@@ -234,7 +242,7 @@ def test_stage_asks_its_runtime(started: Started) -> None:
             polled.set()
         return {"offsets": [{"next": 7}]}
 
-    stage = Stage.start(Environment("test", sys.executable, (MISBEHAVING,)), "test-0", answer)
+    stage = Stage.start(python_environment("test", host(), (MISBEHAVING,)), "test-0", answer)
     try:
         stage.call("source.start", {"python": CONNECTOR, "config": {"number": "2"}})
         assert asked == [("offsets.read", {"partitions": [{"task": "2"}]})]
@@ -424,8 +432,9 @@ def test_stage_outlives_the_thread_that_started_it(started: Started) -> None:
 def test_stage_dies_with_the_process_that_started_it() -> None:
     """A host or task runtime that is killed leaves no stage behind, even one that hangs."""
     code = (
-        "import sys\nfrom hearth.isolation.environment import Environment\nfrom hearth.isolation.stage import Stage\n"
-        f"stage = Stage.start(Environment('t', sys.executable, ({MISBEHAVING!r},)), 't')\n"
+        "import sys\nfrom hearth.isolation.environment import python_environment\n"
+        "from hearth.isolation.interpreter import host\nfrom hearth.isolation.stage import Stage\n"
+        f"stage = Stage.start(python_environment('t', host(), ({MISBEHAVING!r},)), 't')\n"
         f"stage.call('connector.load', {{'python': {CONNECTOR!r}}})\n"
         "stage.begin('connector.start', {'config': {'misbehave.how': 'hang', 'misbehave.where': 'connector.start'}})\n"
         "print(stage.pid, flush=True)\nsys.stdin.read()\n"
@@ -464,16 +473,56 @@ def test_interpreter_that_is_gone_is_named(started: Started) -> None:
         started(python="/nowhere/python")
 
 
+def test_interpreter_that_an_executor_lacks_is_an_error_that_names_it(tmp_path: Path) -> None:
+    """No other Python takes its place where the environment was unpacked."""
+    built = python_environment("test", replace(host(), path="/usr/bin/python3.99"), (MISBEHAVING,))
+    built.copy_to(tmp_path)
+    with pytest.raises(StageNotStarted, match=r"'/usr/bin/python3\.99'") as caught:
+        Stage(built.copied(tmp_path), "test-0")
+    assert f"which {platform.node()} has to have" in str(caught.value.trace)
+
+
+def test_another_python_in_the_place_of_the_interpreter_is_an_error(started: Started) -> None:
+    """A path such as ``/usr/bin/python3`` is on every machine, and is not the same Python everywhere."""
+    stage = started(tag="cpython-399")
+    with pytest.raises(StageDied) as caught:
+        stage.await_hello()
+    assert f"was made for cpython-399, and {sys.executable} is {host().tag}" in str(caught.value.trace)
+
+
+def test_standard_input_of_a_plugin_is_empty(started: Started, tmp_path: Path) -> None:
+    """The connection was there, of which neither a plugin nor what it starts may read."""
+    code = "return repr([sys.stdin.read(), os.read(0, 1), subprocess.check_output(['cat'])])"
+    assert do(started(bundle(tmp_path, code, "os, subprocess, sys"))) == "['', b'', b'']"
+
+
+def test_environment_may_be_of_another_program_than_python(tmp_path: Path) -> None:
+    """One of a JVM is copied, started where the copy lies and called, all as one of Python is."""
+    command = (java_compiler(), *OPTIONS, "-cp", str(JARS / "*"), "{0}/ForeignStage.java")
+    environment = Environment("foreign", command, (str(SOURCE.parent),))
+    environment.copy_to(tmp_path)
+    stage = Stage(environment.copied(tmp_path), "foreign", limit=SECONDS)
+    try:
+        stage.await_hello(SECONDS)
+        assert stage.call("ping").args == {}
+        with pytest.raises(RemoteError, match='unknown operation "nonsense"'):
+            stage.call("nonsense")
+    finally:
+        stage.close(grace=SECONDS)
+    assert stage.died().args == ("the stage process of foreign exited with 0",)
+
+
 def test_stage_without_file_descriptors_is_refused_with_what_to_do() -> None:
     """Nothing leaks, and once there are some again a stage starts."""
     code = (
-        "import os, resource, sys\nfrom hearth.isolation.environment import Environment\n"
+        "import os, resource, sys\nfrom hearth.isolation.environment import python_environment\n"
+        "from hearth.isolation.interpreter import host\n"
         "from hearth.isolation.stage import Stage, StageNotStarted\nfrom hearth_api import *\n"
-        "Stage.start(Environment('t', sys.executable, ()), 't').close()\n"
+        "Stage.start(python_environment('t', host(), ()), 't').close()\n"
         "resource.setrlimit(resource.RLIMIT_NOFILE, (40, 40))\ntaken = []\n"
         "try:\n    while True: taken.append(os.open(os.devnull, os.O_RDONLY))\nexcept OSError: pass\n"
         "for free in range(12):\n"
-        "    try: Stage.start(Environment('t', sys.executable, ()), 't').close(); print('started'); break\n"
+        "    try: Stage.start(python_environment('t', host(), ()), 't').close(); print('started'); break\n"
         "    except StageNotStarted as error: print(error, '|', error.hint)\n"
         "    os.close(taken.pop())\n"
     )
@@ -501,7 +550,7 @@ def test_stage_of_another_protocol_is_refused(started: Started, tmp_path: Path) 
     code = (
         f"#!{sys.executable}\nimport socket, sys\n"
         'text = b\'{"op":"hello","args":{"protocol":99}}\'\n'
-        "sock = socket.socket(fileno=int(sys.argv[4]))\n"
+        "sock = socket.socket(fileno=0)\n"
         "sock.sendall((4 + len(text)).to_bytes(4, 'little') + len(text).to_bytes(4, 'little') + text)\nsock.recv(1)\n"
     )
     stage = started(python=script(tmp_path, code))
@@ -550,10 +599,11 @@ def test_stage_leads_a_session_and_a_group_of_its_own(started: Started, tmp_path
 
 GROUP_SIGNAL = """
 import sys
-from hearth.isolation.environment import Environment
+from hearth.isolation.environment import python_environment
+from hearth.isolation.interpreter import host
 from hearth.isolation.stage import Stage
-neighbour = Stage.start(Environment("t", sys.executable, ()), "neighbour")
-stage = Stage.start(Environment("t", sys.executable, (sys.argv[1],)), "t")
+neighbour = Stage.start(python_environment("t", host(), ()), "neighbour")
+stage = Stage.start(python_environment("t", host(), (sys.argv[1],)), "t")
 stage.call("describe", {"python": "doer:Plugin"})
 neighbour.call("ping")
 stage.close()

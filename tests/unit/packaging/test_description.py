@@ -35,7 +35,7 @@ def test_plugin_is_asked_in_its_own_environment(environment: Environment, tmp_pa
 
 def test_answer_is_remembered(tmp_path: Path) -> None:
     """A second question starts no process: an interpreter that does not exist is not missed."""
-    nowhere = Environment("key", "/nowhere/python", ())
+    nowhere = Environment("key", ("/nowhere/python",))
     known = DescriptionStore(tmp_path)
     (tmp_path / "key").mkdir()
     (tmp_path / "key" / "source-a-B.json").write_text('{"version": "7", "config": [{"name": "x"}]}')

@@ -20,7 +20,8 @@ def whole() -> TaskSpec:
         plugin("transforms.a", "Route"),
         plugin("predicates.p", "IsLong"),
     )
-    environments = {"bundle": Environment("bundle", "/usr/bin/python3", ("/one", "/two"))}
+    command = ("/usr/bin/java", "-cp", "{0}/*:{1}/*", "Stage")
+    environments = {"bundle": Environment("bundle", command, ("/one", "/two"))}
     return replace(spec, environments=environments, config={"topics": "t"}, worker={"x": "y"}, paused=True)
 
 
