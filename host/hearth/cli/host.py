@@ -21,9 +21,9 @@ from hearth.herder.herder import Herder
 from hearth.herder.pipeline import Planner
 from hearth.herder.plugin.directory import PluginDirectory
 from hearth.herder.plugin.stage import StagePool
-from hearth.herder.seat import TaskLinkServer
 from hearth.herder.status import StatusBoard
 from hearth.herder.supervisor import Equipment
+from hearth.herder.task_link import TaskLinkServer
 from hearth.herder.validation.validator import Validator
 from hearth.isolation.environment import EnvironmentStore
 from hearth.rest.app import Health, ServerInfo, new_app

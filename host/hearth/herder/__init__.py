@@ -4,6 +4,6 @@
 connector what the store says, on that connector's `queue`, as long as this host leads; `supervisor` is one connector
 meanwhile: its instance (`connector`) and its tasks (`task`), each launched on Spark, and launched again when its
 executor is lost. `pipeline` turns a configuration into what a task's run is told. `status` writes and reads what is
-said of all of them; `seat` is the host's end of the links to the runs. The folder `plugin` turns names into plugins,
-environments and processes beside the host, the folder `validation` checks configurations.
+said of all of them; `task_link` is the host's end of the links to the runs. The folder `plugin` turns names into
+plugins, environments and processes beside the host, the folder `validation` checks configurations.
 """

@@ -9,8 +9,8 @@ from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 from hearth.herder.queue import Queues
-from hearth.herder.seat import TaskEvent
 from hearth.herder.supervisor import Equipment, Restart, Supervisor
+from hearth.herder.task_link import TaskEvent
 from hearth.storage import ConfigListener, RestartRequest
 from hearth_api import ConnectError
 

@@ -20,9 +20,9 @@ from hearth.herder.plugin.directory import (
     VersionNotFound,
 )
 from hearth.herder.plugin.stage import ConnectorStage, StagePool, trace_of
-from hearth.herder.seat import TaskEvent
 from hearth.herder.status import StatusBoard
 from hearth.herder.task import CommandLine, TaskRun
+from hearth.herder.task_link import TaskEvent
 from hearth.runtime.launcher import Launcher
 from hearth.storage import ConfigStore, ConfiguredConnector, OffsetStore, State, TargetState
 from hearth_api import ConnectError, NotFoundError

@@ -1,4 +1,4 @@
-"""Admission: what a task is told so that its host lets it in, and the name under which it asks."""
+"""Admission: what a task is told so that its host lets it in, and the id under which it asks."""
 
 from __future__ import annotations
 
@@ -20,6 +20,6 @@ class LinkAddress:
     certificate: str
 
 
-def seat_name(connector: str, task: int) -> str:
-    """Return the name of a task's seat, which is short however long the connector's name is."""
+def task_id(connector: str, task: int) -> str:
+    """Return the name under which a task is registered, short however long the connector's name is."""
     return hashlib.sha256(json.dumps([connector, task]).encode()).hexdigest()

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from hearth.link import heartbeat
-from hearth.link.admission import ADMISSION_SECONDS, LinkAddress, seat_name
+from hearth.link.admission import ADMISSION_SECONDS, LinkAddress, task_id
 from hearth.link.encryption import EncryptedSocket, client_context
 from hearth.link.heartbeat import keep_alive, watch
 from hearth_api import ConnectError
@@ -67,7 +67,7 @@ class TaskLink:
         except OSError as error:
             raise HostUnreachable(address, error) from error
         self._channel = Channel(connection, self._on_request, self._on_lost, name="host-link").start()
-        hello = {"seat": seat_name(connector, task), "token": address.token}
+        hello = {"task": task_id(connector, task), "token": address.token}
         reply = self._call("hello", hello, ADMISSION_SECONDS)
         keep_alive(self._channel)
         if (command := reply.args.get("command")) is not None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import hearth
 import hearth_stage
-from hearth.herder import seat
+from hearth.herder import task_link
 from hearth.herder.plugin.stage import FRAME_BYTES
 from hearth.isolation import output, stage
 from hearth.runtime.link import ENDS
@@ -106,4 +106,4 @@ def test_numbers_on_the_page_are_those_of_the_programs() -> None:
     assert f"`message` {failure.MESSAGE_CHARACTERS:,} characters" in prose("3. Messages")
     assert f"`trace` {failure.TRACE_CHARACTERS:,}" in prose("3. Messages")
     assert f"no longer than {program.END_SECONDS} seconds" in prose("9. Life cycles")
-    assert f"longer than {seat.GREETING_BYTES >> 10} KiB" in prose("11. The task link")
+    assert f"longer than {task_link.GREETING_BYTES >> 10} KiB" in prose("11. The task link")

@@ -13,9 +13,9 @@ from hearth.discovery import Plugin
 from hearth.herder.herder import Herder
 from hearth.herder.pipeline import Planner
 from hearth.herder.plugin.stage import StagePool
-from hearth.herder.seat import TaskEvent
 from hearth.herder.status import StatusBoard
 from hearth.herder.supervisor import Equipment, Supervisor
+from hearth.herder.task_link import TaskEvent
 from hearth.herder.validation.validator import Validator
 from hearth.link.admission import LinkAddress
 from hearth.runtime.launcher import TaskEnd

@@ -19,9 +19,9 @@ from hearth.herder.herder import Herder
 from hearth.herder.pipeline import TaskPlan
 from hearth.herder.plugin.stage import StageListener
 from hearth.herder.queue import Queues
-from hearth.herder.seat import TaskEvent
 from hearth.herder.status import StatusBoard
 from hearth.herder.supervisor import Equipment
+from hearth.herder.task_link import TaskEvent
 from hearth.link.admission import LinkAddress
 from hearth.runtime.launcher import TaskEnd
 from hearth.runtime.link import ENDS

@@ -200,7 +200,7 @@ def test_a_task_that_is_cut_off_has_ended_only_when_its_link_has(stand: Stand) -
 
 
 def test_a_run_that_fell_silent_is_cancelled_and_waited_for(stand: Stand) -> None:
-    """It is out of reach and may be running until it has noticed, so it keeps its seat until then."""
+    """It is out of reach and may be running until it has noticed, so it keeps its registration until then."""
     stand.report(State.RUNNING)
     stand.spark.lose_link(stand.spark.specs[0])
     stand.spark.is_silent = True

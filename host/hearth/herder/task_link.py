@@ -1,6 +1,6 @@
-"""Seats: a host keeps one for the one current run of each task, and here the runs' links arrive.
+"""The host's end of the task links: a registration for the one current run of each task, and here the links arrive.
 
-This is the host's end of what ``hearth.runtime.link`` describes.
+The task's end is ``hearth.runtime.link``.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 
 from hearth.foundation.certificate import Identity
 from hearth.link import admission, heartbeat
-from hearth.link.admission import LinkAddress, seat_name
+from hearth.link.admission import LinkAddress, task_id
 from hearth.link.encryption import EncryptedSocket, server_context
 from hearth.link.heartbeat import keep_alive, watch
 from hearth.storage.interface import OffsetStore
@@ -51,8 +51,8 @@ class TaskEvent:
 
 
 @dataclass
-class _Seat:
-    """The place a host keeps for the one current run of a task."""
+class _Registration:
+    """That a host expects the one current run of a task, and whether that run is linked."""
 
     connector: str
     task: int
@@ -66,11 +66,11 @@ class _Seat:
 
     @property
     def channel(self) -> Channel | None:
-        """Return the link to the run that holds the seat."""
+        """Return the link to the run that holds the registration."""
         return None if self.holder is None else self.holder.channel
 
     def clear(self) -> bool:
-        """End the link of the run that holds the seat; returns whether there was one.
+        """End the link of the run that holds the registration; returns whether there was one.
 
         Offsets that are being stored are stored when this returns, so they are never stored after a successor's.
         """
@@ -109,7 +109,7 @@ class TaskLinkServer:
         self._host, self._listen, self._port = host, listen or host, port
         self._identity = identity
         self._context = server_context(identity)
-        self._seats: dict[str, _Seat] = {}
+        self._registrations: dict[str, _Registration] = {}
         self._strangers: list[_Visitor] = []
         self._is_crowded = False
         self._lock = threading.Lock()
@@ -137,23 +137,23 @@ class TaskLinkServer:
         return self._host, int(self._listener.getsockname()[1])
 
     def expect(self, connector: str, task: int, generation: int) -> LinkAddress:
-        """Keep a seat for this generation; an older one's link is closed and not admitted again."""
-        seat = _Seat(connector, task, generation, secrets.token_hex(16))
+        """Register this generation; an older one's link is closed and not admitted again."""
+        registration = _Registration(connector, task, generation, secrets.token_hex(16))
         with self._lock:
-            before = self._seats.get(seat_name(connector, task))
-            self._seats[seat_name(connector, task)] = seat
+            before = self._registrations.get(task_id(connector, task))
+            self._registrations[task_id(connector, task)] = registration
         if before is not None:
             before.clear()
-        return LinkAddress(*self.address, seat.token, self._identity.certificate)
+        return LinkAddress(*self.address, registration.token, self._identity.certificate)
 
     def command(self, connector: str, task: int, command: str) -> None:
         """Send ``pause``, ``resume``, ``stop`` or ``replace``; a task that is not linked yet gets it when it links."""
         with self._lock:
-            seat = self._seats.get(seat_name(connector, task))
-            if seat is None:
+            registration = self._registrations.get(task_id(connector, task))
+            if registration is None:
                 return
-            seat.command = command
-            channel = seat.channel
+            registration.command = command
+            channel = registration.channel
         if channel is not None:
             with contextlib.suppress(ChannelClosed):
                 channel.notify(command)
@@ -161,8 +161,8 @@ class TaskLinkServer:
     def is_linked(self, connector: str, task: int) -> bool:
         """Return whether a run of a task is linked now."""
         with self._lock:
-            seat = self._seats.get(seat_name(connector, task))
-            return seat is not None and seat.holder is not None
+            registration = self._registrations.get(task_id(connector, task))
+            return registration is not None and registration.holder is not None
 
     def await_end(self, connector: str, task: int, timeout: float) -> bool:
         """Wait until the run that was linked has ended for certain; returns whether it has.
@@ -171,19 +171,19 @@ class TaskLinkServer:
         """
         deadline = time.monotonic() + timeout
         with self._left:
-            seat = self._seats.get(seat_name(connector, task))
-            if seat is None:
+            registration = self._registrations.get(task_id(connector, task))
+            if registration is None:
                 return True
-            if not self._left.wait_for(lambda: seat.holder is None, timeout):
+            if not self._left.wait_for(lambda: registration.holder is None, timeout):
                 return False
-        self._closed.wait(max(0.0, min(seat.ended_by, deadline) - time.monotonic()))
-        return time.monotonic() >= seat.ended_by
+        self._closed.wait(max(0.0, min(registration.ended_by, deadline) - time.monotonic()))
+        return time.monotonic() >= registration.ended_by
 
     def forget(self, connector: str, task: int) -> bool:
-        """Give up the seat of a task that will not come back; returns whether a run was linked."""
+        """Drop the registration of a task that will not come back; returns whether a run was linked."""
         with self._lock:
-            seat = self._seats.pop(seat_name(connector, task), None)
-        return seat is not None and seat.clear()
+            registration = self._registrations.pop(task_id(connector, task), None)
+        return registration is not None and registration.clear()
 
     def close(self) -> None:
         """Stop listening and close every link; tasks that run stop themselves."""
@@ -193,12 +193,12 @@ class TaskLinkServer:
                 self._listener.shutdown(socket.SHUT_RDWR)
             self._listener.close()
         with self._lock:
-            seats, self._seats = list(self._seats.values()), {}
+            registrations, self._registrations = list(self._registrations.values()), {}
             strangers, self._strangers = self._strangers, []
         for stranger in strangers:
             stranger.turn_away()
-        for seat in seats:
-            seat.clear()
+        for registration in registrations:
+            registration.clear()
 
     def _accept(self) -> None:
         """Take in visitors until closed, whatever this machine runs out of meanwhile."""
@@ -239,52 +239,56 @@ class TaskLinkServer:
         with self._lock, contextlib.suppress(ValueError):
             self._strangers.remove(visitor)
 
-    def admit(self, visitor: _Visitor, args: dict[str, Any]) -> _Seat | None:
-        """Give a visitor the seat its token belongs to; a former holder of the seat is dropped."""
+    def admit(self, visitor: _Visitor, args: dict[str, Any]) -> _Registration | None:
+        """Give a visitor the registration its token belongs to; its former holder is dropped."""
         token = str(args.get("token")).encode()
         with self._lock:
-            seat = self._seats.get(str(args.get("seat")))
-            if seat is None or not hmac.compare_digest(seat.token.encode(), token):
+            registration = self._registrations.get(str(args.get("task")))
+            if registration is None or not hmac.compare_digest(registration.token.encode(), token):
                 return None
-            before, seat.holder = seat.holder, visitor
+            before, registration.holder = registration.holder, visitor
         if before is not None:
             before.turn_away()
-        return seat
+        return registration
 
-    def leave(self, visitor: _Visitor, seat: _Seat, has_ended: bool) -> None:
-        """Note that a link ended, by its task's end or not; only the seat's present holder is missed."""
+    def leave(self, visitor: _Visitor, registration: _Registration, has_ended: bool) -> None:
+        """Note that a link ended, by its task's end or not; only the registration's present holder is missed."""
         with self._left:
-            if seat.holder is not visitor:
+            if registration.holder is not visitor:
                 return
-            seat.holder = None
+            registration.holder = None
             # Who is not heard hears nothing either, and ends itself.
             left = 0.0 if has_ended else heartbeat.HEARTBEAT_SECONDS + heartbeat.LAST_RESORT_SECONDS
-            seat.ended_by = time.monotonic() + left
+            registration.ended_by = time.monotonic() + left
             self._left.notify_all()
-        self._on_event(TaskEvent(seat.connector, seat.task, seat.generation, "lost"))
+        self._on_event(TaskEvent(registration.connector, registration.task, registration.generation, "lost"))
 
-    def serve(self, seat: _Seat, request: Request) -> Reply | None:
+    def serve(self, registration: _Registration, request: Request) -> Reply | None:
         """Answer a task."""
         if request.op == "alive":
             return None
         if request.op == "status":
             state, trace = request.args["state"], request.args.get("trace")
-            self._on_event(TaskEvent(seat.connector, seat.task, seat.generation, "status", state, trace))
+            self._on_event(
+                TaskEvent(registration.connector, registration.task, registration.generation, "status", state, trace)
+            )
             return None
         if request.op == "offsets.read":
-            return Reply({"offsets": self._offsets.get(seat.connector, request.args["partitions"])})
+            return Reply({"offsets": self._offsets.get(registration.connector, request.args["partitions"])})
         if request.op == "offsets.write":
-            with seat.writing:
-                self._write(seat, request.args["offsets"])
+            with registration.writing:
+                self._write(registration, request.args["offsets"])
             return None
         raise LookupError(f"a task has no operation {request.op!r}")
 
-    def _write(self, seat: _Seat, offsets: list[Any]) -> None:
+    def _write(self, registration: _Registration, offsets: list[Any]) -> None:
         with self._lock:
-            is_current = self._seats.get(seat_name(seat.connector, seat.task)) is seat
+            is_current = self._registrations.get(task_id(registration.connector, registration.task)) is registration
         if not is_current:
-            raise ConnectError(f"generation {seat.generation} of {seat.connector}-{seat.task} is over")
-        self._offsets.put(seat.connector, [tuple(pair) for pair in offsets])
+            raise ConnectError(
+                f"generation {registration.generation} of {registration.connector}-{registration.task} is over"
+            )
+        self._offsets.put(registration.connector, [tuple(pair) for pair in offsets])
 
 
 class _Visitor:
@@ -293,7 +297,7 @@ class _Visitor:
     def __init__(self, server: TaskLinkServer, connection: EncryptedSocket) -> None:
         self._server = server
         self._connection = connection
-        self._seat: _Seat | None = None
+        self._registration: _Registration | None = None
         self.channel = Channel(connection, self._on_request, self._on_close, "task-link", GREETING_BYTES)
 
     def start(self) -> None:
@@ -308,25 +312,25 @@ class _Visitor:
 
     def _on_request(self, request: Request) -> None:
         with contextlib.suppress(ChannelClosed):  # whoever asked has gone, or was put out meanwhile
-            if (seat := self._seat) is not None:
-                request.answer(lambda each: self._server.serve(seat, each))
+            if (registration := self._registration) is not None:
+                request.answer(lambda each: self._server.serve(registration, each))
             else:
                 self._welcome(request)
 
     def _welcome(self, request: Request) -> None:
         self._server.cross_off(self)
-        self._seat = self._server.admit(self, request.args) if request.op == "hello" else None
-        if self._seat is None:
+        self._registration = self._server.admit(self, request.args) if request.op == "hello" else None
+        if self._registration is None:
             request.fail(ConnectError("this host does not expect that task"))
             self.turn_away()
             return
         self.channel.limit = MAX_FRAME
         self._connection.deadline = None
         self._connection.settimeout(heartbeat.SILENCE_SECONDS)
-        request.reply({"command": self._seat.command})
+        request.reply({"command": self._registration.command})
         keep_alive(self.channel)
 
     def _on_close(self) -> None:
         self._server.cross_off(self)
-        if self._seat is not None:
-            self._server.leave(self, self._seat, self._connection.has_ended)
+        if self._registration is not None:
+            self._server.leave(self, self._registration, self._connection.has_ended)
