@@ -76,7 +76,7 @@ def _finish(done: Future[None], reply: Future[Reply]) -> None:
 
 
 class StageSinkContext(SinkTaskContext):
-    """What a sink task sees of its runtime; wishes travel as notices ahead of the next answer."""
+    """What a sink task sees of its runtime; requests travel as notices ahead of the next answer."""
 
     def __init__(self, channel: Channel, config: dict[str, str], reporter: ErrantRecordReporter | None) -> None:
         self._channel = channel
@@ -91,11 +91,11 @@ class StageSinkContext(SinkTaskContext):
     def offset(self, partition: TopicPartition | Mapping[TopicPartition, int], offset: int | None = None) -> None:
         """Read on from these offsets, before the next put."""
         wanted = partition if isinstance(partition, Mapping) else {partition: offset}
-        self._wish(rewind=[[*key, value] for key, value in wanted.items()])
+        self._request(rewind=[[*key, value] for key, value in wanted.items()])
 
     def timeout(self, timeout_ms: int) -> None:
         """Wait at most this long (milliseconds) before the next put."""
-        self._wish(timeout=timeout_ms)
+        self._request(timeout=timeout_ms)
 
     def assignment(self) -> set[TopicPartition]:
         """Return the partitions the task has open."""
@@ -103,22 +103,22 @@ class StageSinkContext(SinkTaskContext):
 
     def pause(self, *partitions: TopicPartition) -> None:
         """Read nothing from these partitions until they are resumed."""
-        self._wish(pause=[list(each) for each in partitions])
+        self._request(pause=[list(each) for each in partitions])
 
     def resume(self, *partitions: TopicPartition) -> None:
         """Read these partitions again."""
-        self._wish(resume=[list(each) for each in partitions])
+        self._request(resume=[list(each) for each in partitions])
 
     def request_commit(self) -> None:
         """Commit as soon as the current put is done."""
-        self._wish(commit=True)
+        self._request(commit=True)
 
     def errant_record_reporter(self) -> ErrantRecordReporter | None:
         """Return the reporter of bad records; ``None`` unless a dead letter topic or error log is set."""
         return self._reporter
 
-    def _wish(self, **wishes: Any) -> None:
-        self._channel.notify("sink.context", wishes)
+    def _request(self, **requests: Any) -> None:
+        self._channel.notify("sink.context", requests)
 
 
 class StageSink:

@@ -1,4 +1,4 @@
-"""What a sink loop holds between the consumer and the task: records read and converted, and the task's wishes."""
+"""What a sink loop holds between the consumer and the task: records read and converted, and context requests."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Delivery:
 
 
 @dataclass
-class Wishes:
+class ContextRequests:
     """What the task asked of its context since it was last looked at."""
 
     timeout: float | None = None

@@ -16,7 +16,7 @@ from hearth.kafka.consumer import MOST_MESSAGES, Consumer
 from hearth.kafka.fetched import Incoming
 from hearth.kafka.library import KafkaError
 from hearth.runtime.consumption import ConsumedPositions
-from hearth.runtime.delivery import Consumed, Delivery, Offsets, Wishes, as_consumed, bounds
+from hearth.runtime.delivery import Consumed, ContextRequests, Delivery, Offsets, as_consumed, bounds
 from hearth.runtime.link import ENDS, TaskLink
 from hearth.runtime.pipeline import Pipeline, step_of
 from hearth.runtime.setting import TaskSettings
@@ -61,7 +61,8 @@ class SinkLoop:
 
     One put is on its way while the next records are read and converted. What was read, what is being put, what is put
     and what is committed stands in ``ConsumedPositions`` and nowhere else. Rebalances are served inside the consumer's
-    poll, on the same thread; commands, the task's wishes and its reports arrive on other threads, through ``inbox``.
+    poll, on the same thread; commands, the task's context requests and its reports arrive on other threads, through
+    ``inbox``.
     """
 
     def __init__(
@@ -84,7 +85,7 @@ class SinkLoop:
         self._columns: set[str] | None = None
         self._paused_by_task: set[TopicPartition] = set()
         self._putting: Future[Reply] | None = None
-        self._wishes = Wishes()
+        self._requests = ContextRequests()
         self._next_commit = clock() + settings.flush_interval
         self._commit_at = 0.0
         self._retry_at = 0.0
@@ -159,9 +160,9 @@ class SinkLoop:
         waits = [IDLE_SECONDS, self._next_commit - self._clock()]
         if self._positions.is_refused:
             waits.append(self._retry_at - self._clock())
-        elif self._wishes.timeout is not None:
-            waits.append(self._wishes.timeout)
-            self._wishes.timeout = None
+        elif self._requests.timeout is not None:
+            waits.append(self._requests.timeout)
+            self._requests.timeout = None
         return max(0.0, min(waits))
 
     def _convert(self, incoming: list[Incoming]) -> Delivery:
@@ -252,8 +253,8 @@ class SinkLoop:
     def _retry_later(self, error: Exception) -> None:
         self._serve_inbox()
         log.warning("%s: put is tried again: %s", self._spec.name, error)
-        wait = self._retry_seconds if self._wishes.timeout is None else self._wishes.timeout
-        self._wishes.timeout = None
+        wait = self._retry_seconds if self._requests.timeout is None else self._requests.timeout
+        self._requests.timeout = None
         self._retry_seconds = min(self._retry_seconds * 2, MOST_RETRY_SECONDS)
         self._retry_at = self._clock() + wait
 
@@ -273,9 +274,9 @@ class SinkLoop:
                 log.warning("%s: a commit of offsets was not answered, they are committed again", self._spec.name)
                 self._positions.give_up_commit()
             return
-        if not self._wishes.commit and self._clock() < self._next_commit:
+        if not self._requests.commit and self._clock() < self._next_commit:
             return
-        self._wishes.commit = False
+        self._requests.commit = False
         self._next_commit = self._clock() + self._settings.flush_interval
         self._settle_put()
         try:
@@ -319,9 +320,9 @@ class SinkLoop:
 
     def _rewind_when_asked(self) -> None:
         """Read where the task wants; what was read ahead of partitions it does not want now is read again later."""
-        if self._wishes.rewind:
+        if self._requests.rewind:
             self._settle_put()
-            wanted, self._wishes.rewind = self._wishes.rewind, {}
+            wanted, self._requests.rewind = self._requests.rewind, {}
             self._seek(self._positions.rewind(wanted))
         self._seek(self._positions.withdraw(self._paused_by_task))
 
@@ -337,7 +338,7 @@ class SinkLoop:
         self._positions.assign(partitions, committed)
         self._call("sink.open", {"partitions": [list(each) for each in partitions]})
         self._serve_inbox()
-        wanted, self._wishes.rewind = self._wishes.rewind, {}
+        wanted, self._requests.rewind = self._requests.rewind, {}
         return committed | self._positions.rewind(wanted)
 
     def on_assigned(self) -> None:
@@ -474,23 +475,23 @@ class SinkLoop:
         elif command == "pause" and not self._is_paused:
             self._is_paused = True
             self._pause_and_resume()
-            self._wishes.commit = True
+            self._requests.commit = True
             self._link.status("PAUSED")
         elif command == "resume" and self._is_paused:
             self._is_paused = False
             self._pause_and_resume()
             self._link.status("RUNNING")
 
-    def _grant(self, wishes: Mapping[str, Any]) -> None:
+    def _grant(self, requests: Mapping[str, Any]) -> None:
         """Note what the task asked of its context."""
-        for topic, partition, offset in wishes.get("rewind", ()):
-            self._wishes.rewind[TopicPartition(topic, partition)] = offset
-        if "timeout" in wishes:
-            self._wishes.timeout = wishes["timeout"] / 1000
-        self._wishes.commit = self._wishes.commit or bool(wishes.get("commit"))
-        if "pause" in wishes or "resume" in wishes:
-            self._paused_by_task |= {TopicPartition(*each) for each in wishes.get("pause", ())}
-            self._paused_by_task -= {TopicPartition(*each) for each in wishes.get("resume", ())}
+        for topic, partition, offset in requests.get("rewind", ()):
+            self._requests.rewind[TopicPartition(topic, partition)] = offset
+        if "timeout" in requests:
+            self._requests.timeout = requests["timeout"] / 1000
+        self._requests.commit = self._requests.commit or bool(requests.get("commit"))
+        if "pause" in requests or "resume" in requests:
+            self._paused_by_task |= {TopicPartition(*each) for each in requests.get("pause", ())}
+            self._paused_by_task -= {TopicPartition(*each) for each in requests.get("resume", ())}
             self._pause_and_resume()
 
     def _pause_and_resume(self) -> None:

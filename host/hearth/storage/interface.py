@@ -113,7 +113,7 @@ class StatusStore(Store, ABC):
 
 @dataclass(frozen=True)
 class RestartRequest:
-    """A user's wish to restart a connector, its tasks, or only what failed of them."""
+    """A user's request to restart a connector, its tasks, or only what failed of them."""
 
     connector: str
     only_failed: bool = False

@@ -224,7 +224,7 @@ def test_assignment_is_known_while_partitions_open_and_close() -> None:
     ]
 
 
-def test_wishes_go_to_the_runtime() -> None:
+def test_context_requests_go_to_the_runtime() -> None:
     """What a task asks of its context travels as it was asked."""
     sink, wire, _ = started()
     context = sink._parts()[1]

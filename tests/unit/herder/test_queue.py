@@ -30,7 +30,7 @@ def test_a_queue_that_is_held_up_holds_up_no_other() -> None:
 
 
 def test_an_error_reaches_who_waits_and_the_queue_goes_on() -> None:
-    """One failed wish is not the end of a connector."""
+    """One failed change is not the end of a connector."""
     queues = Queues()
 
     def fail() -> None:

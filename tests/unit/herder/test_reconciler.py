@@ -383,7 +383,7 @@ class TestFailures:
             world.settle()
             assert state(world) is State.RUNNING
 
-    def test_the_wish_of_an_instance_is_not_lost_behind_that_of_the_one_before(self, world: World) -> None:
+    def test_the_request_of_an_instance_is_not_lost_behind_that_of_the_one_before(self, world: World) -> None:
         """Both ask to be asked; the first is gone when its turn comes, the second is asked again."""
         put(world)
         first = instance(world).listener

@@ -464,11 +464,11 @@ class World:
         self.share = set(wanted)
         self.consumer.moves.append((self.share, lost, cooperative))
 
-    def wish(self, **wishes: Any) -> None:
+    def request(self, **requests: Any) -> None:
         """Have the task ask something of its context."""
-        for topic, number, offset in wishes.get("rewind", ()):
+        for topic, number, offset in requests.get("rewind", ()):
             self._skip(TopicPartition(topic, number), offset)
-        self.loop.answer(cast_any(FakeRequest("sink.context", wishes)))
+        self.loop.answer(cast_any(FakeRequest("sink.context", requests)))
 
     def report(self, place: Place) -> FakeRequest:
         """Have the task report a record it was given, however long ago."""
@@ -517,7 +517,7 @@ class World:
         return list(range(start, self.ends[partition]))
 
     def is_settled(self, place: Place) -> bool:
-        """Return whether a record is put, filtered, dead-lettered for certain, or passed over by its task's wish."""
+        """Return whether a record is put, filtered, dead-lettered for certain, or passed over as its task asked."""
         if place in self.unsafe:
             return False
         is_filtered = self.is_dropped(place[1]) and not self.is_broken(place[1])

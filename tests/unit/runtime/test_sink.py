@@ -77,8 +77,8 @@ def test_whoever_resumes_while_a_put_is_refused_does_not_let_records_slip_by(wor
         steps(world, 2)
         world.loop.inbox.put("resume")
     else:
-        world.wish(pause=[list(HERE)])
-        world.wish(resume=[list(HERE)])
+        world.request(pause=[list(HERE)])
+        world.request(resume=[list(HERE)])
     steps(world, 2)
     assert HERE in world.consumer.paused
     steps(world, 60)
@@ -158,11 +158,11 @@ def test_a_report_that_comes_with_a_flush_is_waited_for(world: World) -> None:
     """A sink that buffers finds its bad records when it flushes: that commit does not pass them."""
     steps(world, 3)
     world.stage.flushes.append(Turn(meanwhile=partial(world.report, (HERE, 0))))
-    world.wish(commit=True)
+    world.request(commit=True)
     steps(world, 2)
     assert world.group.get(HERE, 0) == 0
     world.confirm_letters()
-    world.wish(commit=True)
+    world.request(commit=True)
     steps(world, 2)
     assert world.group[HERE] > 0
 
@@ -192,9 +192,9 @@ def test_no_more_records_come_while_the_dead_letters_producer_is_full(world: Wor
     assert len(offsets(world)) > before
 
 
-def test_an_offset_wished_for_in_open_counts_from_the_first_record_on(world: World) -> None:
+def test_an_offset_requested_in_open_counts_from_the_first_record_on(world: World) -> None:
     """A sink that keeps its own offsets is not given what it has already."""
-    world.stage.opens.append(Turn(meanwhile=lambda: world.wish(rewind=[[*HERE, 4]])))
+    world.stage.opens.append(Turn(meanwhile=lambda: world.request(rewind=[[*HERE, 4]])))
     steps(world, 4)
     assert offsets(world)[0][0] == 4
 
@@ -206,7 +206,7 @@ def test_a_flush_that_fails_before_the_first_commit_goes_back_to_where_reading_b
     world.group[HERE] = 6
     world.stage.flushes.append(Turn("fail"))
     steps(world, 2)
-    world.wish(commit=True)
+    world.request(commit=True)
     steps(world, 4)
     assert min(min(put) for put in offsets(world)) == 6
     assert offsets(world).count([6, 7, 8]) == 2
@@ -240,7 +240,7 @@ def test_a_commit_that_is_not_confirmed_is_committed_again(world: World, fate: s
     """It counts when the broker says so; a clean stop leaves nothing to be repeated."""
     world.commit_fates.append(fate)
     steps(world, 6)
-    world.wish(commit=True)
+    world.request(commit=True)
     steps(world, 3)
     stop(world)
     assert world.group[HERE] == 8
@@ -259,7 +259,7 @@ def test_what_was_put_before_an_outage_is_committed_during_it(world: World) -> N
     """A kill in a long outage repeats what was refused, and nothing that was taken before."""
     refusing(world, 1000)
     steps(world, 3)
-    world.wish(commit=True)
+    world.request(commit=True)
     steps(world, 3)
     assert world.group[HERE] == 2
     assert (HERE, 2) not in world.taken
@@ -269,7 +269,7 @@ def test_a_flush_that_hangs_fails_the_task_after_one_deadline(world: World) -> N
     """It is no failed flush to be tried again: the next call would hang as well."""
     steps(world, 2)
     world.stage.flushes.append(Turn("hang"))
-    world.wish(commit=True)
+    world.request(commit=True)
     before = world.now
     with pytest.raises(ConnectError, match=r"sink\.pre_commit hangs"):
         steps(world, 2)
@@ -300,7 +300,7 @@ def test_records_refused_and_then_sought_elsewhere_are_not_put_again(world: Worl
     """A task that asks to read elsewhere gets what stands there, and nothing of before."""
     refusing(world, 1)
     steps(world, 3)
-    world.wish(rewind=[[*HERE, 6]])
+    world.request(rewind=[[*HERE, 6]])
     steps(world, 4)
     assert offsets(world)[-1] == [6, 7]
 

@@ -114,9 +114,9 @@ class SinkMachine(RuleBasedStateMachine):
         self.world.consumer.land()
 
     @rule(data=st.data())
-    def wish(self, data: st.DataObject) -> None:
+    def request(self, data: st.DataObject) -> None:
         """The task asks something of its context."""
-        self._wish(data)()
+        self._request(data)()
 
     @precondition(lambda self: self.world.stage.kept)
     @rule(data=st.data(), is_confirmed=st.booleans())
@@ -162,12 +162,12 @@ class SinkMachine(RuleBasedStateMachine):
             return  # what hung or died on the way out is told to the host
 
     def _meanwhile(self, data: st.DataObject) -> Callable[[], None]:
-        kind = data.draw(st.sampled_from(["nothing", "nothing", "command", "wish", "report", "rebalance"]))
+        kind = data.draw(st.sampled_from(["nothing", "nothing", "command", "request", "report", "rebalance"]))
         if kind == "command":
             command = data.draw(COMMANDS)
             return lambda: self.world.loop.inbox.put(command)
-        if kind == "wish":
-            return self._wish(data)
+        if kind == "request":
+            return self._request(data)
         if kind == "report":
             number = data.draw(st.integers(0, 50))
             return lambda: self._report_one(number)
@@ -181,18 +181,18 @@ class SinkMachine(RuleBasedStateMachine):
         if kept:
             self.world.report(kept[-1 - number % len(kept)])
 
-    def _wish(self, data: st.DataObject) -> Callable[[], None]:
+    def _request(self, data: st.DataObject) -> Callable[[], None]:
         kind = data.draw(st.sampled_from(["timeout", "rewind", "pause", "resume", "commit"]))
         topic, number = data.draw(st.sampled_from(PARTITIONS))
         if kind == "timeout":
             milliseconds = data.draw(st.integers(1, 5000))
-            return lambda: self.world.wish(timeout=milliseconds)
+            return lambda: self.world.request(timeout=milliseconds)
         if kind == "rewind":
             offset = data.draw(st.integers(0, 6))
-            return lambda: self.world.wish(rewind=[[topic, number, offset]])
+            return lambda: self.world.request(rewind=[[topic, number, offset]])
         if kind == "commit":
-            return lambda: self.world.wish(commit=True)
-        return lambda: self.world.wish(**{kind: [[topic, number]]})
+            return lambda: self.world.request(commit=True)
+        return lambda: self.world.request(**{kind: [[topic, number]]})
 
 
 TestSinkMachine = pytest.mark.timeout(900)(SinkMachine.TestCase)

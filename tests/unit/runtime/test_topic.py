@@ -110,7 +110,7 @@ class Admin(TopicAdmin):
         return self.asked[-1][1]
 
     def make(self, topic: str, partitions: int, replication: int, config: Any = None) -> Future[Any]:
-        """Take a wish."""
+        """Take a request."""
         self.asked.append(("make", Future()))
         return self.asked[-1][1]
 
