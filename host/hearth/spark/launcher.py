@@ -16,9 +16,9 @@ from hearth.runtime.spec import TaskSpec
 from hearth.spark.address import LOOPBACK, listening_address, own_address, silence_of
 from hearth.spark.admission import AUTHENTICATE, ENCRYPT, FALL_BACK, SECRET, is_on
 from hearth.spark.driver import Driver, executors_python, is_local, reason_of
+from hearth.spark.prewarm import keep_warm, prewarm
 from hearth.spark.shipment import ship
 from hearth.spark.slot import SlotWatch
-from hearth.spark.warmth import keep_warm, warm_up
 from hearth_api import ConnectError
 
 log = logging.getLogger(__name__)
@@ -149,7 +149,7 @@ class SparkLauncher:
     def rehearse(self) -> None:
         """Run an empty task, so that all a task needs has been loaded once."""
         assert self._driver is not None, "Spark has to be ready"
-        warm_up(self._driver.context, 1)
+        prewarm(self._driver.context, 1)
 
     def stop(self, grace: float = 5) -> None:
         """Stop Spark and its JVM, which has ``grace`` seconds to end; every task's process ends with it."""

@@ -1,4 +1,4 @@
-"""Executors are warmed up as they come, whatever goes wrong at first."""
+"""Executors are prewarmed as they come, whatever goes wrong at first."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from hearth.spark import warmth
+from hearth.spark import prewarm
 
 
 def test_a_first_look_that_fails_is_not_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -25,8 +25,8 @@ def test_a_first_look_that_fails_is_not_the_last(monkeypatch: pytest.MonkeyPatch
             raise RuntimeError("stopped")
         return looks[-1]
 
-    monkeypatch.setattr(warmth, "LOOK_SECONDS", 0)
-    monkeypatch.setattr(warmth, "_executors", executors)
-    monkeypatch.setattr(warmth, "warm_up", lambda _context, count: warmed.append(count))
-    warmth.keep_warm(context)
+    monkeypatch.setattr(prewarm, "LOOK_SECONDS", 0)
+    monkeypatch.setattr(prewarm, "_executors", executors)
+    monkeypatch.setattr(prewarm, "prewarm", lambda _context, count: warmed.append(count))
+    prewarm.keep_warm(context)
     assert warmed == [2]

@@ -1,4 +1,4 @@
-"""Warm Python in every executor of a cluster, before a task comes to it.
+"""Prewarm Python in every executor of a cluster, before a task comes to it.
 
 An executor starts its Python daemon for the first task it runs, which takes most of a second. A task whose executor
 was lost comes to another one, perhaps to one that never ran any, and its records wait.
@@ -18,24 +18,24 @@ LOOK_SECONDS = 1.0
 
 
 def keep_warm(context: Any) -> None:
-    """Warm executors up as they come, until the context is stopped."""
+    """Prewarm executors as they come, until the context is stopped."""
     warm: frozenset[str] = frozenset()
     while True:
         try:
             executors = _executors(context)
             if executors - warm:
-                warm_up(context, len(executors))
+                prewarm(context, len(executors))
             warm = executors
         except Exception as error:  # whatever it is, the first task meets it as well and tells the user
             if context._jsc is None or context._jsc.sc().isStopped():
                 return
-            log.debug("executors were not warmed up: %s", error)
+            log.debug("executors were not prewarmed: %s", error)
         time.sleep(LOOK_SECONDS)
 
 
-def warm_up(context: Any, executors: int) -> None:
+def prewarm(context: Any, executors: int) -> None:
     """Run a partition in each executor: Spark offers every one its first before any gets a second."""
-    context.setJobGroup("hearth-warm-up", f"Python of {executors} executors", True)
+    context.setJobGroup("hearth-prewarm", f"Python of {executors} executors", True)
     context.parallelize(range(executors), executors).mapPartitions(nothing).collect()
 
 
