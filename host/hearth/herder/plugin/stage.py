@@ -74,7 +74,7 @@ class PluginStage:
         """Return whether the process can still be called."""
         return not self._is_closed and self._stage.is_alive
 
-    def examine(self, plugin: Plugin, config: Mapping[str, Any], prefix: str, seconds: float) -> Said:
+    def validate_plugin(self, plugin: Plugin, config: Mapping[str, Any], prefix: str, seconds: float) -> Said:
         """Let any plugin of the environment check the settings whose names begin with a prefix."""
         args = {"python": plugin.python, "type": plugin.type.value, "config": dict(config), "prefix": prefix}
         reply = self._call("validate", args, seconds)

@@ -19,7 +19,7 @@ class Describer:
 
     A plugin that is installed with the host is asked here. One from plugin.path is not (Invariant 6): its
     definition was packed with its bundle, or it is asked once in a process of its own environment; then its
-    keys are known by type and default, while its own checks take place in such a process (`examination`).
+    keys are known by type and default, while its own checks take place in such a process (`plugin_validator`).
     """
 
     def __init__(self, directory: PluginDirectory) -> None:

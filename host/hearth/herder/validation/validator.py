@@ -12,11 +12,11 @@ from hearth.config.topic import PREFIX as TOPIC_CREATION
 from hearth.discovery import Plugin, PluginType
 from hearth.herder.plugin.directory import CONNECTOR_TYPES, PluginDirectory, VersionNotFound
 from hearth.herder.plugin.stage import ConnectorStage, StagePool, answer_seconds
+from hearth.herder.validation.alias_key import AliasKeys
 from hearth.herder.validation.definition import DefinitionMaker
 from hearth.herder.validation.description import Describer
-from hearth.herder.validation.enrichment import Enrichment
-from hearth.herder.validation.examination import Examination
 from hearth.herder.validation.override import OverridePolicy
+from hearth.herder.validation.plugin_validator import PluginValidator
 from hearth.herder.validation.result import Section, connector_section, merge, prefixed_section
 from hearth_api import (
     ConfigDef,
@@ -67,13 +67,13 @@ class Validator:
             plugin = self._directory.connector(config)
         except VersionNotFound as error:
             return merge(class_name, [self._without_version(config, str(error))])
-        examination = Examination(self._directory, self._describer, self._pool, self._worker, config)
+        plugins = PluginValidator(self._directory, self._describer, self._pool, self._worker, config)
         said = self._said(plugin, config)  # first: other plugins of its bundle are then asked in the same process
         definition = self._maker.definition(plugin.type, config)
-        told = Enrichment(self._directory, self._maker, examination, config).add_to(definition)
+        told = AliasKeys(self._directory, self._maker, plugins, config).add_to(definition)
         values = _framework_values(plugin, definition, config, told)
         self._maker.check_versions(config, values)
-        converters = self._converters(config, values, examination)  # may find fault with the keys that name them
+        converters = self._converters(config, values, plugins)  # may find fault with the keys that name them
         connector = connector_section(definition, values, *said)
         return merge(class_name, [connector, *self._overrides(plugin, config), *converters])
 
@@ -143,7 +143,7 @@ class Validator:
         ]
 
     def _converters(
-        self, config: Config, values: Mapping[str, ConfigValue], examination: Examination
+        self, config: Config, values: Mapping[str, ConfigValue], plugins: PluginValidator
     ) -> list[Section]:
         """Return the sections of the converters the connector has of its own, those with errors left out."""
         sections = []
@@ -153,12 +153,12 @@ class Validator:
             settings = {"converter.type": use, **_below(config, f"{role}.")}
             try:
                 plugin = self._directory.plugin(values[role].value, config.get(f"{role}.plugin.version"))
-                examined = examination.of(plugin, settings)
+                validated = plugins.validate(plugin, settings)
             except ConnectError as error:
                 message = f"Failed to load ConfigDef from {role.replace('.', ' ')}: {error}"
                 values[role].add_error_message(message)
                 continue
-            sections.append(prefixed_section(f"{role}.", examined.definition, examined.validate(settings)))
+            sections.append(prefixed_section(f"{role}.", validated.definition, validated.validate(settings)))
         return sections
 
 

@@ -23,18 +23,18 @@ LEAST_SECONDS = 1.0
 
 
 @dataclass(frozen=True)
-class Examined:
+class ValidatedPlugin:
     """The keys of a plugin, and where its own checks cannot take place here, what they had to say."""
 
     definition: ConfigDef
     told: Mapping[str, ConfigValue] = field(default_factory=dict)
 
     def validate(self, config: Mapping[str, Any]) -> list[ConfigValue]:
-        """Return what is wrong with the settings that were examined, given under the plugin's own names."""
+        """Return what is wrong with the settings that were validated, given under the plugin's own names."""
         return list(self.told.values()) or self.definition.validate(config)
 
 
-class Examination:
+class PluginValidator:
     """Asks plugins during one validation.
 
     A plugin that is installed with the host is checked here, by its definition. One from plugin.path is not
@@ -57,10 +57,10 @@ class Examination:
         self._limit = answer_seconds(worker, config)
         self._until = time.monotonic() + ANSWER_SECONDS
 
-    def of(self, plugin: Plugin, config: Mapping[str, Any], prefix: str = "") -> Examined:
-        """Examine the settings whose names begin with a prefix; ConnectError when the plugin does not answer."""
+    def validate(self, plugin: Plugin, config: Mapping[str, Any], prefix: str = "") -> ValidatedPlugin:
+        """Validate the settings whose names begin with a prefix; ConnectError when the plugin does not answer."""
         if plugin.bundle is None:
-            return Examined(self._describer.definition(plugin))
+            return ValidatedPlugin(self._describer.definition(plugin))
         own = {name: value for name, value in config.items() if name.startswith(prefix)}
         try:
             keys, values = self._ask(plugin, own, prefix)
@@ -68,7 +68,7 @@ class Examination:
             log.warning("%s does not check its settings: %s", plugin.class_name, trace_of(error))
             raise
         definition = definition_from_json(keys)
-        return Examined(definition, _told(prefix, definition, values))
+        return ValidatedPlugin(definition, _told(prefix, definition, values))
 
     def _ask(self, plugin: Plugin, config: Mapping[str, Any], prefix: str) -> tuple[list[Any], list[Any]]:
         try:
@@ -77,7 +77,7 @@ class Examination:
         except OSError as error:
             raise PluginError(f"{plugin.class_name} cannot be loaded: {error}") from error
         seconds = min(self._limit, max(LEAST_SECONDS, round(self._until - time.monotonic(), 1)))
-        keys, values = self._pool.ask(stage, lambda each: each.examine(plugin, config, prefix, seconds))
+        keys, values = self._pool.ask(stage, lambda each: each.validate_plugin(plugin, config, prefix, seconds))
         if keys is None or values is None:
             raise PluginError(f"{plugin.class_name}.config() must return a ConfigDef that is not null.")
         return keys, values

@@ -10,7 +10,7 @@ from hearth.config.connector import PREDICATES, TRANSFORMS
 from hearth.discovery import PluginType
 from hearth.herder.plugin.directory import PluginDirectory
 from hearth.herder.validation.definition import INTERFACES, DefinitionMaker
-from hearth.herder.validation.examination import Examination, Examined
+from hearth.herder.validation.plugin_validator import PluginValidator, ValidatedPlugin
 from hearth_api import (
     ConfigDef,
     ConfigError,
@@ -45,19 +45,19 @@ KINDS = (
 )
 
 
-class Enrichment:
+class AliasKeys:
     """Adds keys for every alias one configuration lists: its class, its version and what that class has."""
 
     def __init__(
         self,
         directory: PluginDirectory,
         maker: DefinitionMaker,
-        examination: Examination,
+        plugins: PluginValidator,
         config: Mapping[str, str | None],
     ) -> None:
         self._directory = directory
         self._maker = maker
-        self._examination = examination
+        self._plugins = plugins
         self._config = config
 
     def add_to(self, definition: ConfigDef) -> dict[str, ConfigValue]:
@@ -72,7 +72,7 @@ class Enrichment:
     def _add_alias(self, definition: ConfigDef, kind: Kind, alias: str) -> dict[str, ConfigValue]:
         prefix, group = f"{kind.listed_in}.{alias}.", f"{kind.group}: {alias}"
         class_name = self._maker.resolved(self._config.get(prefix + "type"))
-        examined = self._examined(kind, prefix, class_name)
+        validated = self._validated(kind, prefix, class_name)
         word = kind.interface.lower()
         definition.add(
             ConfigKey(
@@ -84,7 +84,7 @@ class Enrichment:
                 order_in_group=0,
                 width=Width.LONG,
                 display_name=f"{kind.interface} type for {alias}",
-                **self._maker.class_parts(kind.type, lambda: _check(prefix, self._config, examined)),
+                **self._maker.class_parts(kind.type, lambda: _check(prefix, self._config, validated)),
             )
         )
         definition.add(
@@ -100,22 +100,22 @@ class Enrichment:
                 **self._version_parts(class_name, kind.type),
             )
         )
-        if not isinstance(examined, Examined):
+        if not isinstance(validated, ValidatedPlugin):
             return {}
         keys = _shared_keys(kind)
-        mine = [key for key in examined.definition.keys.values() if key.name not in keys.keys]
+        mine = [key for key in validated.definition.keys.values() if key.name not in keys.keys]
         for key in mine:
             keys.add(key)
         definition.embed(prefix, group, 2, keys)
         names = [prefix + key.name for key in mine]
-        return {name: examined.told[name] for name in names if name in examined.told}
+        return {name: validated.told[name] for name in names if name in validated.told}
 
     def _version_parts(self, class_name: str | None, type_: PluginType) -> dict[str, Any]:
         parts = self._maker.version_parts(class_name, type_)
         # Kafka Connect shows this key in any case, unlike those of the converters.
         return {**parts, "recommender": parts["recommender"].shown()}
 
-    def _examined(self, kind: Kind, prefix: str, class_name: str | None) -> Examined | ConfigError | None:
+    def _validated(self, kind: Kind, prefix: str, class_name: str | None) -> ValidatedPlugin | ConfigError | None:
         """Return what a class says of its settings, or why it does not; None for a class that is not there."""
         try:
             version = self._config.get(prefix + "plugin.version")
@@ -123,7 +123,7 @@ class Enrichment:
         except (ConfigError, NotFoundError):
             return None  # the check of the class or version key says why
         try:
-            return self._examination.of(plugin, self._config, prefix)
+            return self._plugins.validate(plugin, self._config, prefix)
         except ConnectError as error:
             reason = f"Error getting config definition from {kind.interface}: {error}"
             return ConfigError(prefix + "type", f"class {class_name}", reason)
@@ -142,12 +142,12 @@ _PREDICATE_DOC = "The alias of a predicate: only records it accepts are transfor
 _NEGATE_DOC = "Whether only records the predicate does not accept are transformed."
 
 
-def _check(prefix: str, config: Mapping[str, str | None], examined: Examined | ConfigError | None) -> None:
+def _check(prefix: str, config: Mapping[str, str | None], validated: ValidatedPlugin | ConfigError | None) -> None:
     """Object, at the key of a class, to a negation of nothing, and to a class that does not say what keys it has."""
     if prefix + "negate" in config and prefix + "predicate" not in config:
         raise ConfigError(
             f"Config '{prefix}negate' was provided but there is no config '{prefix}predicate' "
             "defining a predicate to be negated."
         )
-    if isinstance(examined, ConfigError):
-        raise examined
+    if isinstance(validated, ConfigError):
+        raise validated

@@ -17,7 +17,7 @@ from hearth.discovery import Bundle, Catalogue, PluginType
 from hearth.discovery.catalogue import read
 from hearth.herder.plugin.directory import PluginDirectory
 from hearth.herder.plugin.stage import StagePool
-from hearth.herder.validation import examination
+from hearth.herder.validation import plugin_validator
 from hearth.herder.validation.result import complaint
 from hearth.herder.validation.validator import Validator
 from hearth.isolation.environment import EnvironmentStore
@@ -179,7 +179,7 @@ def test_a_plugin_that_fails_is_an_error_of_the_key_that_names_it(validator: Val
 
 def test_plugins_that_hang_share_the_time_of_one(validator: Validator, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever waits for the validation waits no longer for many, and hears of each."""
-    monkeypatch.setattr(examination, "ANSWER_SECONDS", 2.0)
+    monkeypatch.setattr(plugin_validator, "ANSWER_SECONDS", 2.0)
     more = {f"transforms.{alias}.{key}": value for alias in "ab" for key, value in HANGING.items()}
     found = complaints(validator.validate({**MINIMAL, "transforms": "a,b", **more}))
     assert list(found) == ["transforms.a.type", "transforms.b.type"]
