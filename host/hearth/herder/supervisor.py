@@ -21,7 +21,7 @@ from hearth.herder.plugin.directory import (
 )
 from hearth.herder.plugin.stage import ConnectorStage, StagePool, trace_of
 from hearth.herder.status import StatusBoard
-from hearth.herder.task import CommandLine, TaskRun
+from hearth.herder.task import CommandLine, SupervisedTask
 from hearth.herder.task_link import TaskEvent
 from hearth.runtime.launcher import Launcher
 from hearth.storage import ConfigStore, ConfiguredConnector, OffsetStore, State, TargetState
@@ -92,7 +92,7 @@ class Supervisor:
         self._revision: int | None = None
         self._tasks_revision: int | None = None
         self._run: ConnectorRun | None = None
-        self._tasks: dict[int, TaskRun] = {}
+        self._tasks: dict[int, SupervisedTask] = {}
         self._lock = threading.Lock()
         self._ending = threading.Lock()
         self._is_over = False
@@ -268,7 +268,9 @@ class Supervisor:
                 self._report(number, State.FAILED, trace_of(error))
             return
         for number in numbers:
-            task = TaskRun(plans[number], self._with.launcher, self._with.link, self._with.board, self._generations)
+            task = SupervisedTask(
+                plans[number], self._with.launcher, self._with.link, self._with.board, self._generations
+            )
             with self._lock:
                 if self._is_over:
                     return

@@ -44,7 +44,7 @@ class CommandLine(Protocol):
         """Admit no generation any more; returns whether a run was linked."""
 
 
-class TaskRun:
+class SupervisedTask:
     """A task from its first launch until it is stopped.
 
     A run that ends although nobody stopped it and nothing failed was lost with its executor: the task is

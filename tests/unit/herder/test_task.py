@@ -10,7 +10,7 @@ import pytest
 
 from hearth.herder.pipeline import TaskPlan
 from hearth.herder.status import StatusBoard
-from hearth.herder.task import LOSSES, TaskRun
+from hearth.herder.task import LOSSES, SupervisedTask
 from hearth.link.heartbeat import FENCED_SECONDS
 from hearth.storage import State
 from tests.unit.herder.catalogue import SOURCE, directory
@@ -28,7 +28,7 @@ class Stand:
         plugin = directory(root).catalogue.find(SOURCE)
         plan = TaskPlan("c", 0, plugin, "1", {}, {}, {}, (), {})
         board = StatusBoard(self.statuses, "w:1")
-        self.run = TaskRun(plan, self.spark, self.spark, board, itertools.count(), lambda: self.now)
+        self.run = SupervisedTask(plan, self.spark, self.spark, board, itertools.count(), lambda: self.now)
         self.run.start(paused=False)
 
     def state(self) -> State:
@@ -224,7 +224,7 @@ def test_a_task_that_was_told_to_stop_is_not_begun(stand: Stand) -> None:
     """Its host stops all tasks while a queue is about to launch one; nobody would stop that."""
     spark = FakeSpark()
     spark.cancel = lambda connector, task: None  # type: ignore[method-assign]
-    run = TaskRun(stand.run.plan, spark, spark, StatusBoard(stand.statuses, "w:1"), itertools.count(1))
+    run = SupervisedTask(stand.run.plan, spark, spark, StatusBoard(stand.statuses, "w:1"), itertools.count(1))
     run.begin_stop()
     run.start(paused=False)
     assert spark.specs == []
