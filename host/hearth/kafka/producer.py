@@ -86,7 +86,7 @@ class Outgoing:
 
 
 @dataclass(frozen=True)
-class Delivery:
+class DeliveryReport:
     """What became of rows: numpy arrays of sequence number, error (0 = written), partition and offset.
 
     ``timestamp`` holds the milliseconds the rows are stored with, where the producer was asked for them.
@@ -103,11 +103,11 @@ class Producer:
     """One librdkafka producer; used by one thread.
 
     Order holds per partition when ``max.in.flight`` is 1 or idempotence is on. The memory of a sent row is not
-    copied: the caller keeps its columns until the row's ``Delivery``.
+    copied: the caller keeps its columns until the row's ``DeliveryReport``.
     """
 
     wants_timestamps = False
-    """Whether a ``Delivery`` tells timestamps, which costs a call for each row."""
+    """Whether a ``DeliveryReport`` tells timestamps, which costs a call for each row."""
 
     def __init__(self, config: dict[str, str]) -> None:
         config = dict(config)
@@ -144,7 +144,7 @@ class Producer:
         fits = self._messages + len(outgoing.value) <= self._most_messages
         return fits and self._bytes + outgoing.size <= self._most_bytes
 
-    def send(self, outgoing: Outgoing, sequence: Any) -> Delivery | None:
+    def send(self, outgoing: Outgoing, sequence: Any) -> DeliveryReport | None:
         """Hand all rows over; ``sequence`` is a numpy array of their numbers. Does not wait.
 
         Returns the rows that librdkafka refuses for good (too large, no such partition); they are not on their way.
@@ -162,29 +162,29 @@ class Producer:
             return None
         self._messages -= len(refused)
         nowhere = np.full(len(refused), PARTITION_ANY)
-        return Delivery(sequence[refused], errors[refused], nowhere, nowhere)
+        return DeliveryReport(sequence[refused], errors[refused], nowhere, nowhere)
 
-    def poll(self, wait_ms: int) -> list[Delivery]:
+    def poll(self, wait_ms: int) -> list[DeliveryReport]:
         """Collect what was delivered, waiting up to ``wait_ms`` for the first of it.
 
         Raises ``KafkaError``, from then on always, when the producer cannot go on: fenced, out of step with its
         broker, or refused by it. What librdkafka reports after that says nothing of what is written.
         """
-        deliveries: list[Delivery] = []
+        reports: list[DeliveryReport] = []
         while self._failure is None and (event := self._library.queue_poll(self._queue, wait_ms)):
             try:
                 kind = self._library.event_type(event)
                 if kind == EVENT_DELIVERY:
-                    deliveries.append(self._delivery(event))
+                    reports.append(self._report(event))
                     self._has_worked = True
                 elif kind == EVENT_ERROR:
                     self._failure = self._lasting_error(event)
             finally:
                 self._library.event_destroy(event)
             wait_ms = 0
-        if self._failure is not None and not deliveries:
+        if self._failure is not None and not reports:
             raise self._failure
-        return deliveries
+        return reports
 
     def close(self) -> None:
         """Forget what is still on its way and free the client."""
@@ -293,7 +293,7 @@ class Producer:
             topic = self._topics[name] = self._library.topic_new(self._client, name.encode(), None)
         return topic
 
-    def _delivery(self, event: int) -> Delivery:
+    def _report(self, event: int) -> DeliveryReport:
         count = self._library.event_message_count(event)
         pointers = np.empty(count, np.int64)
         self._library.event_message_array(event, pointers.ctypes.data, count)
@@ -303,7 +303,7 @@ class Producer:
         if self._messages == 0:
             self._bytes = 0
         timestamps = self._timestamps(pointers) if self.wants_timestamps else None
-        return Delivery(rows["opaque"], self._errors(rows), rows["partition"], rows["offset"], timestamps)
+        return DeliveryReport(rows["opaque"], self._errors(rows), rows["partition"], rows["offset"], timestamps)
 
     def _errors(self, rows: Any) -> Any:
         """Return the errors of rows; one that was too large together with others is refused for their sake."""

@@ -20,7 +20,7 @@ from hearth.kafka.library import (
     ERR_QUEUE_FULL,
     KafkaError,
 )
-from hearth.kafka.producer import Delivery, Outgoing, Producer
+from hearth.kafka.producer import DeliveryReport, Outgoing, Producer
 from hearth.runtime.pipeline import Prepared
 from hearth.runtime.position import SubmittedPositions
 from hearth_api import Batch, ConnectError
@@ -143,37 +143,37 @@ class Outbox:
 
     # What became of records ------------------------------------------------------------------------------------
 
-    def _settle(self, deliveries: list[Delivery]) -> None:
-        for delivery in deliveries:
-            self._acknowledge(delivery)
-        for delivery in deliveries:
-            if delivery.error.any():
-                self._judge(delivery)
+    def _settle(self, reports: list[DeliveryReport]) -> None:
+        for report in reports:
+            self._acknowledge(report)
+        for report in reports:
+            if report.error.any():
+                self._judge(report)
 
-    def _acknowledge(self, delivery: Delivery) -> None:
-        done = delivery.error == 0
+    def _acknowledge(self, report: DeliveryReport) -> None:
+        done = report.error == 0
         if self._tell is not None:
-            self._tell_written(delivery)
-        self.positions.acknowledge(delivery.sequence[done])
+            self._tell_written(report)
+        self.positions.acknowledge(report.sequence[done])
 
-    def _judge(self, delivery: Delivery) -> None:
+    def _judge(self, report: DeliveryReport) -> None:
         """Decide about records that were not written (KIP-779)."""
-        again = np.isin(delivery.error, _AGAIN)
+        again = np.isin(report.error, _AGAIN)
         if again.any():
-            self._refused.append(delivery.sequence[again])
-        refused = (delivery.error != 0) & ~again
-        for number in np.unique(delivery.error[refused]).tolist():
+            self._refused.append(report.sequence[again])
+        refused = (report.error != 0) & ~again
+        for number in np.unique(report.error[refused]).tolist():
             error = KafkaError(number)
             if number in _OVER or not self._is_tolerant:
                 raise ConnectError("Unrecoverable exception from producer send callback") from error
-            rows = delivery.sequence[delivery.error == number]
+            rows = report.sequence[report.error == number]
             log.error("%s: %d records skipped, the broker did not take them: %s", self._task, len(rows), error)
             self._tell_undelivered([each for each in rows.tolist() if self._untold.pop(each, None) is not None])
             self.positions.give_up(rows)
 
-    def _tell_written(self, delivery: Delivery) -> None:
+    def _tell_written(self, report: DeliveryReport) -> None:
         assert self._tell is not None
-        columns = (delivery.sequence, delivery.error, delivery.partition, delivery.offset, delivery.timestamp)
+        columns = (report.sequence, report.error, report.partition, report.offset, report.timestamp)
         rows = zip(*(column.tolist() for column in columns if column is not None))
         records = []
         for number, error, *place in rows:

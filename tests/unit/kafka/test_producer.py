@@ -16,7 +16,7 @@ import pytest
 from hearth.broker import KafkaBroker
 from hearth.kafka import library as library_module
 from hearth.kafka.library import ERR_INVALID_DIFFERENT_RECORD, KafkaError, is_refusal
-from hearth.kafka.producer import Delivery, Outgoing, Producer
+from hearth.kafka.producer import DeliveryReport, Outgoing, Producer
 from hearth_api import ConfigError
 from tests.unit.kafka.conftest import WAIT, Message
 
@@ -51,15 +51,15 @@ def numbers(count: int, first: int = 0) -> Any:
     return np.arange(first, first + count)
 
 
-def send(producer: Producer, outgoing: Outgoing, sequence: Any) -> Delivery | None:
+def send(producer: Producer, outgoing: Outgoing, sequence: Any) -> DeliveryReport | None:
     """Send rows and keep their columns, as everybody who sends must."""
     producer.kept = [*getattr(producer, "kept", []), outgoing]  # type: ignore[attr-defined]
     return producer.send(outgoing, sequence)
 
 
-def finish(producer: Producer) -> list[Delivery]:
+def finish(producer: Producer) -> list[DeliveryReport]:
     """Wait until nothing is on its way."""
-    deliveries: list[Delivery] = []
+    deliveries: list[DeliveryReport] = []
     deadline = time.monotonic() + WAIT
     while producer.in_flight:
         assert time.monotonic() < deadline, f"{producer.in_flight} rows were not acknowledged"
@@ -67,7 +67,7 @@ def finish(producer: Producer) -> list[Delivery]:
     return deliveries
 
 
-def outcome(deliveries: list[Delivery]) -> dict[int, tuple[int, int, int]]:
+def outcome(deliveries: list[DeliveryReport]) -> dict[int, tuple[int, int, int]]:
     """Return error, partition and offset by sequence number."""
     return {
         number: (error, partition, offset)

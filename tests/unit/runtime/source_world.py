@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from hearth.isolation.stage import StageDied, StageTimeout
 from hearth.kafka.library import KafkaError
-from hearth.kafka.producer import Delivery, Outgoing
+from hearth.kafka.producer import DeliveryReport, Outgoing
 from hearth.runtime.link import HostLost
 from hearth.runtime.pipeline import Prepared
 from hearth.runtime.setting import TaskSettings
@@ -137,7 +137,7 @@ class WorldProducer:
     def __init__(self, world: World) -> None:
         self._world = world
         self.lines: dict[tuple[str, int], deque[_Sent]] = {}
-        self.reports: list[Delivery] = []
+        self.reports: list[DeliveryReport] = []
         self.failure: KafkaError | None = None
         self.is_closed = False
         self.is_forbidden = False
@@ -153,7 +153,7 @@ class WorldProducer:
         """Return whether the rows fit."""
         return self.in_flight == 0 or self.in_flight + len(outgoing.value) <= ROOM
 
-    def send(self, outgoing: Outgoing, sequence: Any) -> Delivery | None:
+    def send(self, outgoing: Outgoing, sequence: Any) -> DeliveryReport | None:
         """Take rows."""
         demand(not self.is_closed, "sent after the end")
         demand(not self.is_forbidden, "sent although the host is lost")
@@ -181,7 +181,7 @@ class WorldProducer:
             return QUEUE_FULL
         return 0
 
-    def poll(self, wait_ms: int) -> list[Delivery]:
+    def poll(self, wait_ms: int) -> list[DeliveryReport]:
         """Return what was answered."""
         demand(not self.is_closed, "polled after the end")
         if wait_ms and not self.reports:
@@ -249,9 +249,9 @@ class WorldProducer:
         return max(offset for offset, record in enumerate(log) if record[:2] == sent.record[:2])
 
 
-def _delivery(rows: list[tuple[int, int, int, int]]) -> Delivery:
+def _delivery(rows: list[tuple[int, int, int, int]]) -> DeliveryReport:
     sequence, error, partition, offset = (np.array(column, np.int64) for column in zip(*rows))
-    return Delivery(sequence, error, partition, offset, sequence + 1000)
+    return DeliveryReport(sequence, error, partition, offset, sequence + 1000)
 
 
 class WorldPipeline:
