@@ -18,7 +18,7 @@ from hearth.foundation.directory import cache_directory
 from hearth.foundation.terminal import printable
 from hearth.herder.cluster import ClusterLookup
 from hearth.herder.herder import Herder
-from hearth.herder.pipeline import Planner
+from hearth.herder.plan import Planner
 from hearth.herder.plugin.directory import PluginDirectory
 from hearth.herder.plugin.stage import StagePool
 from hearth.herder.status import StatusBoard

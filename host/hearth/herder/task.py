@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Protocol
 
-from hearth.herder.pipeline import TaskPlan
+from hearth.herder.plan import TaskPlan
 from hearth.herder.status import StatusBoard
 from hearth.link.admission import LinkAddress
 from hearth.link.heartbeat import FENCED_SECONDS

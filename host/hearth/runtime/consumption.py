@@ -16,7 +16,7 @@ from hearth_api import TopicPartition
 
 
 @dataclass
-class _Place:
+class _Position:
     """One assigned partition; both offsets are unknown until something was read or a commit was found."""
 
     put: int | None
@@ -35,7 +35,7 @@ class ConsumedPositions:
     ones and none of a partition that is not assigned, and ``committable`` stays behind what was not accepted.
     """
 
-    _places: dict[TopicPartition, _Place] = field(default_factory=dict)
+    _positions: dict[TopicPartition, _Position] = field(default_factory=dict)
     _ahead: deque[Delivery] = field(default_factory=deque)
     _putting: Delivery | None = None
     _refused: Delivery | None = None
@@ -45,7 +45,7 @@ class ConsumedPositions:
     @property
     def assigned(self) -> set[TopicPartition]:
         """Return the partitions that are assigned."""
-        return set(self._places)
+        return set(self._positions)
 
     # Partitions come and go -----------------------------------------------------------------------------------
 
@@ -53,28 +53,30 @@ class ConsumedPositions:
         """Begin anew with these partitions, at their committed offsets where they have some."""
         for partition in partitions:
             self._forget({partition})
-            self._places[partition] = _Place(committed.get(partition), committed.get(partition))
+            self._positions[partition] = _Position(committed.get(partition), committed.get(partition))
 
     def revoke(self, partitions: Collection[TopicPartition]) -> None:
         """Forget all of these partitions: whoever has them next reads from their committed offsets."""
         self._forget(set(partitions))
         for partition in partitions:
-            self._places.pop(partition, None)
+            self._positions.pop(partition, None)
 
     def rewind(self, offsets: Mapping[TopicPartition, int]) -> Offsets:
         """Go on elsewhere in the assigned ones of these partitions, as the task or its runtime wants; returns where.
 
         What was read and not accepted is dropped with it: it is read again, or not wanted.
         """
-        wanted = {partition: offset for partition, offset in offsets.items() if partition in self._places}
+        wanted = {partition: offset for partition, offset in offsets.items() if partition in self._positions}
         self._forget(set(wanted))
         for partition, offset in wanted.items():
-            self._places[partition] = _Place(offset, offset)
+            self._positions[partition] = _Position(offset, offset)
         return wanted
 
     def go_back(self) -> Offsets:
         """Return to the last confirmed commits, for a flush that failed; returns where to read on."""
-        return self.rewind({each: place.kept for each, place in self._places.items() if place.kept is not None})
+        return self.rewind(
+            {each: position.kept for each, position in self._positions.items() if position.kept is not None}
+        )
 
     def withdraw(self, partitions: Collection[TopicPartition]) -> Offsets:
         """Take back what was read ahead of these partitions and not handed over; returns where to read on."""
@@ -88,12 +90,12 @@ class ConsumedPositions:
 
     def read(self, delivery: Delivery) -> None:
         """Take in what was read; rows of partitions that are not assigned (any more) are dropped."""
-        strange = delivery.starts.keys() - self._places.keys()
+        strange = delivery.starts.keys() - self._positions.keys()
         delivery = delivery.without(strange) if strange else delivery
         for partition, start in delivery.starts.items():
-            place = self._places[partition]
-            if place.put is None:
-                place.put = place.kept = start
+            position = self._positions[partition]
+            if position.put is None:
+                position.put = position.kept = start
         if delivery.offsets:
             self._ahead.append(delivery)
 
@@ -121,7 +123,7 @@ class ConsumedPositions:
         taken, self._putting = self._putting, None
         assert taken is not None
         for partition, offset in taken.offsets.items():
-            self._places[partition].put = offset
+            self._positions[partition].put = offset
 
     def refuse(self) -> None:
         """Note that the task wants what it was handed over again, before anything newer."""
@@ -132,13 +134,13 @@ class ConsumedPositions:
 
     def hold_back(self, partition: TopicPartition, offset: int) -> None:
         """Let no commit pass a record that turned out to be neither taken nor tolerated, however long ago its put."""
-        place = self._places.get(partition)
-        if place is not None and place.put is not None:
-            place.put = min(place.put, offset)
+        position = self._positions.get(partition)
+        if position is not None and position.put is not None:
+            position.put = min(position.put, offset)
 
     def done(self, partitions: Collection[TopicPartition]) -> Offsets:
         """Return how far each of these partitions is put."""
-        found = ((each, self._places[each].put) for each in partitions if each in self._places)
+        found = ((each, self._positions[each].put) for each in partitions if each in self._positions)
         return {partition: offset for partition, offset in found if offset is not None}
 
     def committable(self, agreed: Mapping[TopicPartition, int]) -> Offsets:
@@ -146,10 +148,10 @@ class ConsumedPositions:
         return {
             partition: offset
             for partition, offset in agreed.items()
-            if (place := self._places.get(partition)) is not None
-            and place.put is not None
-            and offset <= place.put
-            and offset != place.kept
+            if (position := self._positions.get(partition)) is not None
+            and position.put is not None
+            and offset <= position.put
+            and offset != position.kept
         }
 
     def send(self, offsets: Mapping[TopicPartition, int]) -> int:
@@ -170,7 +172,7 @@ class ConsumedPositions:
             return
         for partition, offset in self._sent.items():
             if partition not in refused:
-                self._places[partition].kept = offset
+                self._positions[partition].kept = offset
         self._sent = {}
 
     def give_up_commit(self) -> None:

@@ -123,7 +123,7 @@ class DeadLetterReporter:
         if error is None:
             letter.done.set_result(None)
             return
-        where = f"{letter.record.place}@{letter.record.offset}"
+        where = f"{letter.record.partition}@{letter.record.offset}"
         refused = DeadLetterRefused(
             f"the dead letter of {where} was not taken by topic {self._topic!r}: {error}",
             hint="its record is not committed; mend the topic (its access, max.message.bytes), then restart the task",

@@ -83,7 +83,7 @@ class Consumed:
         return cls(incoming, 0)
 
     @property
-    def place(self) -> TopicPartition:
+    def partition(self) -> TopicPartition:
         """Return the partition the record was read from."""
         return TopicPartition(self.incoming.topic, int(self.incoming.partition[self.row]))
 
@@ -95,10 +95,10 @@ class Consumed:
     def text(self) -> str:
         """Describe the record as Kafka Connect's error log does."""
         part, row = self.incoming, self.row
-        place = f"topic='{part.topic}', partition={part.partition[row]}, offset={part.offset[row]}"
+        origin = f"topic='{part.topic}', partition={part.partition[row]}, offset={part.offset[row]}"
         kind = TIMESTAMP_TYPES[part.timestamp_type].value
         stamp = f", timestamp={part.timestamp[row]}, timestampType={kind}" if part.timestamp_type else ""
-        return f"consumed record is {{{place}{stamp}}}"
+        return f"consumed record is {{{origin}{stamp}}}"
 
 
 def as_consumed(incoming: Incoming) -> Batch:
@@ -125,10 +125,10 @@ def as_consumed(incoming: Incoming) -> Batch:
 def bounds(incoming: Incoming) -> tuple[Offsets, Offsets]:
     """Return the first offset of each partition, and the one after its last."""
     starts, ends = {}, {}
-    for partition in np.unique(incoming.partition).tolist():
-        offsets = incoming.offset[incoming.partition == partition]
-        place = TopicPartition(incoming.topic, partition)
-        starts[place], ends[place] = int(offsets.min()), int(offsets.max()) + 1
+    for number in np.unique(incoming.partition).tolist():
+        offsets = incoming.offset[incoming.partition == number]
+        partition = TopicPartition(incoming.topic, number)
+        starts[partition], ends[partition] = int(offsets.min()), int(offsets.max()) + 1
     return starts, ends
 
 

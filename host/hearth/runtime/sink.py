@@ -511,7 +511,7 @@ class SinkLoop:
         try:
             reports = self._tolerance.report(failure, record)
         except ConnectError as exceeded:
-            self.inbox.put(_Errant(record.place, record.offset, exceeded))
+            self.inbox.put(_Errant(record.partition, record.offset, exceeded))
             request.fail(exceeded)
             return
         when_all(reports, request)

@@ -11,7 +11,7 @@ from typing import Any
 from hearth.config import WorkerConfig
 from hearth.discovery import Plugin
 from hearth.herder.herder import Herder
-from hearth.herder.pipeline import Planner
+from hearth.herder.plan import Planner
 from hearth.herder.plugin.stage import StagePool
 from hearth.herder.status import StatusBoard
 from hearth.herder.supervisor import Equipment, Supervisor

@@ -16,7 +16,7 @@ from typing import Any, cast
 
 from hearth.discovery import Plugin, PluginType
 from hearth.herder.herder import Herder
-from hearth.herder.pipeline import TaskPlan
+from hearth.herder.plan import TaskPlan
 from hearth.herder.plugin.stage import StageListener
 from hearth.herder.queue import Queues
 from hearth.herder.status import StatusBoard

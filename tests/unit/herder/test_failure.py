@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hearth.herder.pipeline import Planner
+from hearth.herder.plan import Planner
 from hearth.herder.supervisor import Restart
 from hearth.storage import RestartRequest, State, TargetState
 from hearth_api import ConnectError

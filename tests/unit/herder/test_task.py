@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hearth.herder.pipeline import TaskPlan
+from hearth.herder.plan import TaskPlan
 from hearth.herder.status import StatusBoard
 from hearth.herder.task import LOSSES, SupervisedTask
 from hearth.link.heartbeat import FENCED_SECONDS

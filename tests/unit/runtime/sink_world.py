@@ -371,8 +371,8 @@ class FakeReporter:
     def report(self, failure: Failure, record: Consumed) -> Future[None]:
         """Take a letter."""
         done: Future[None] = Future()
-        self._world.letters.append(((record.place, record.offset), done))
-        self._world.unsafe.add((record.place, record.offset))
+        self._world.letters.append(((record.partition, record.offset), done))
+        self._world.unsafe.add((record.partition, record.offset))
         return done
 
     def close(self) -> None:

@@ -78,7 +78,10 @@ def test_record_comes_back_from_a_stage_as_it_was_consumed(kind: int) -> None:
     sent = replace(incoming((0, 5), (1, 6), kind=kind), headers={1: [("h", b"1"), ("h", None)]})
     rows = as_consumed(sent)
     back = [Consumed.of(Batch.from_arrow(rows.slice(row, 1).to_arrow())) for row in (0, 1)]
-    assert [(each.place, each.offset) for each in back] == [(TopicPartition("t", 0), 5), (TopicPartition("t", 1), 6)]
+    assert [(each.partition, each.offset) for each in back] == [
+        (TopicPartition("t", 0), 5),
+        (TopicPartition("t", 1), 6),
+    ]
     assert [each.incoming.value.to_pylist() for each in back] == [[b"0/5"], [b"1/6"]]
     assert [each.incoming.headers for each in back] == [{}, {0: [("h", b"1"), ("h", None)]}]
     assert [each.text() for each in back] == [Consumed(sent, row).text() for row in (0, 1)]

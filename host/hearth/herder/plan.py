@@ -72,10 +72,10 @@ class Planner:
     ) -> list[TaskPlan]:
         """Return the plans of all tasks of a connector, and log what its clients cannot honour."""
         self._check_clients(connector, config)
-        pipeline = _Pipeline(self.directory, self.worker, config)
-        pipeline.add_task(connector, version)
-        pipeline.add_converters()
-        pipeline.add_transforms()
+        specs = _PluginSpecs(self.directory, self.worker, config)
+        specs.add_task(connector, version)
+        specs.add_converters()
+        specs.add_transforms()
         return [
             TaskPlan(
                 config["name"],
@@ -85,8 +85,8 @@ class Planner:
                 config,
                 task_config,
                 self.worker.originals,
-                tuple(pipeline.plugins),
-                pipeline.environments,
+                tuple(specs.plugins),
+                specs.environments,
                 self.worker.identity,
                 len(tasks),
             )
@@ -101,7 +101,7 @@ class Planner:
             log.warning("connector %r: %s", config["name"], warning)
 
 
-class _Pipeline:
+class _PluginSpecs:
     """The plugins of one connector's tasks while they are put together."""
 
     def __init__(self, directory: PluginDirectory, worker: WorkerConfig, config: Mapping[str, str]) -> None:
