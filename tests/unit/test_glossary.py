@@ -1,0 +1,98 @@
+"""The README's glossary and the code have the same words, and each word has one meaning."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+HOST = ROOT / "host"
+FILES = sorted(HOST.rglob("*.py"))
+RETIRED = {
+    "crew": "supervisor",
+    "enrichment": "alias key",
+    "examination": "plugin validator",
+    "lane": "queue",
+    "seat": "registration",
+    "warmth": "prewarm",
+    "wish": "context request",
+}
+"""Words of our own that gave way to the field's, which say the same."""
+
+
+def rows() -> Iterator[tuple[list[str], str, list[str]]]:
+    """Yield the glossary's rows: words, what they mean, and the modules and classes they are in the code."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    section = readme[readme.index("\n## Glossary\n") :].split("\n## ")[1]
+    for words, meaning, code in re.findall(r"^\| (?!word |---)([^|]+) \| ([^|]+) \|([^|]*)\|$", section, re.MULTILINE):
+        yield words.split(", "), meaning, re.findall(r"`([\w./]+)`", code)
+
+
+WORDS = [word for words, _, _ in rows() for word in words]
+NAMES = [name for _, _, names in rows() for name in names]
+
+
+def classes(path: Path) -> list[str]:
+    """Return the names of a file's classes."""
+    return [node.name for node in ast.parse(path.read_text("utf-8")).body if isinstance(node, ast.ClassDef)]
+
+
+CLASSES = Counter(name for path in FILES for name in classes(path))
+
+
+def identifiers(path: Path) -> Iterator[str]:
+    """Yield everything that a file names or is named by; attributes and arguments of calls are names, too."""
+    yield path.stem
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        for attribute in ("name", "id", "attr", "arg", "asname", "module"):
+            if isinstance(name := getattr(node, attribute, None), str):
+                yield name
+
+
+def words_of(identifier: str) -> set[str]:
+    """Return the words of an identifier in lower case, those in the plural also in the singular."""
+    words = {word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", identifier)}
+    return words | {word.removesuffix(ending) for word in words for ending in ("s", "es")}
+
+
+def test_each_word_is_told_once() -> None:
+    """A word that is told twice means two things."""
+    assert len(WORDS) > 30
+    assert {word: count for word, count in Counter(WORDS).items() if count > 1} == {}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_a_word_names_is_there(name: str) -> None:
+    """What is told as a path is a module or a package; a class can be imported from where it is told."""
+    if "/" in name:
+        assert (ROOT / name).exists()
+        return
+    module, _, class_name = name.rpartition(".")
+    assert isinstance(getattr(importlib.import_module(module), class_name), type)
+
+
+def test_no_other_class_has_the_name_of_a_word() -> None:
+    """A reader who looks for the class of a word finds that one and no other."""
+    named = {name.rpartition(".")[2] for name in NAMES if "/" not in name}
+    assert {name for name in named if CLASSES[name] > 1} == set()
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(HOST)))
+def test_retired_words_name_nothing(path: Path) -> None:
+    """What has the field's word in one file and a word of our own in another looks like two things."""
+    found = {name: words_of(name) & RETIRED.keys() for name in identifiers(path)}
+    assert {name: RETIRED[word] for name, words in found.items() for word in words} == {}
+
+
+def test_a_retired_word_is_found_however_it_is_written() -> None:
+    """In the plural, and within a name of either kind."""
+    assert "wish" in words_of("_wishes")
+    assert "seat" in words_of("seat_name")
+    assert "lane" in words_of("QuickLanes")
+    assert not words_of("planes") & RETIRED.keys()
