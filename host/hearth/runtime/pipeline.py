@@ -26,7 +26,7 @@ _NO_TIMESTAMP = -1
 
 
 @dataclass(frozen=True)
-class _Link:
+class _Hop:
     """Steps that run in one place without leaving it, or one step whose predicate lives elsewhere."""
 
     place: Place
@@ -73,18 +73,18 @@ class Pipeline:
 
     places: dict[str | None, Place]
     spec: TaskSpec
-    links: list[_Link] = field(default_factory=list)
+    hops: list[_Hop] = field(default_factory=list)
 
     @classmethod
     def build(cls, spec: TaskSpec, places: dict[str | None, Place], transformations: list[PluginSpec]) -> Pipeline:
         """Return the pipeline for these transformations, in order."""
         pipeline = cls(places, spec)
-        pipeline.links = pipeline._chain(transformations)
+        pipeline.hops = pipeline._chain(transformations)
         return pipeline
 
     def transform(self, batch: Batch) -> Outcome:
         """Run a batch, its rows numbered, through the chain."""
-        return chain(batch, [link.apply for link in self.links])
+        return chain(batch, [hop.apply for hop in self.hops])
 
     # Towards Kafka --------------------------------------------------------------------------------------------
 
@@ -169,23 +169,23 @@ class Pipeline:
     def _place(self, role: str) -> Place:
         return self.places[self.spec.plugin(role).environment]
 
-    def _chain(self, transformations: list[PluginSpec]) -> list[_Link]:
-        links: list[_Link] = []
+    def _chain(self, transformations: list[PluginSpec]) -> list[_Hop]:
+        hops: list[_Hop] = []
         for home, group in groupby(transformations, self._home):
             if home is _APART:
-                links += [self._guarded(plugin) for plugin in group]
+                hops += [self._guarded(plugin) for plugin in group]
             else:
-                links.append(_Link(self.places[home], [step_of(plugin) for plugin in group]))
-        return links
+                hops.append(_Hop(self.places[home], [step_of(plugin) for plugin in group]))
+        return hops
 
     def _home(self, plugin: PluginSpec) -> Any:
         return plugin.environment if predicate_is_near(self.spec, plugin) else _APART
 
-    def _guarded(self, plugin: PluginSpec) -> _Link:
+    def _guarded(self, plugin: PluginSpec) -> _Hop:
         assert plugin.predicate is not None
         test = partial(self._place(plugin.predicate).test, plugin.predicate)
         guard = Guard(test, plugin.negate, plugin.class_name)
-        return _Link(self.places[plugin.environment], [Step(plugin.role)], guard)
+        return _Hop(self.places[plugin.environment], [Step(plugin.role)], guard)
 
 
 _APART = object()

@@ -109,7 +109,7 @@ class SinkLoop:
         self._columns = self._wanted_columns(answer["columns"])
         # Transformations may look at any column, so only a task right behind the converters does without some.
         self._consumer.wants_timestamps = (
-            self._columns is None or "timestamp" in self._columns or bool(pipeline.links or self._settings.reporters)
+            self._columns is None or "timestamp" in self._columns or bool(pipeline.hops or self._settings.reporters)
         )
         default = MOST_MESSAGES if answer["is_batch"] else JAVA_MAX_POLL_RECORDS
         self._most = int(self._asked_most) if self._asked_most else default

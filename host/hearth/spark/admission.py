@@ -41,13 +41,13 @@ def seek_admission(jvm: Any, master: str) -> None:
     The JVM's settings count, which are the worker's and those of Spark's own files.
     """
     settings = {pair._1(): pair._2() for pair in jvm.org.apache.spark.SparkConf().getAll()}
-    place = first_answering(master)
-    if place is None or is_on(settings, "spark.ssl.rpc.enabled"):
+    endpoint = first_answering(master)
+    if endpoint is None or is_on(settings, "spark.ssl.rpc.enabled"):
         return
     if not is_on(settings, AUTHENTICATE):
-        reason = _without_secret(_refusal(jvm, settings, place))
+        reason = _without_secret(_refusal(jvm, settings, endpoint))
     elif SECRET in settings:
-        reason = _with_secret(_refusal(jvm, settings, place, settings[SECRET]), settings)
+        reason = _with_secret(_refusal(jvm, settings, endpoint, settings[SECRET]), settings)
     else:
         reason = f"{AUTHENTICATE}=true, and {SECRET} is missing: it has to be the cluster's"
     if reason is not None and first_answering(master) is not None:  # a master that is just ending refuses as well
@@ -70,7 +70,9 @@ def _with_secret(refusal: str | None, settings: Mapping[str, str]) -> str | None
     return f"the cluster has another secret; {SECRET} has to be the cluster's"
 
 
-def _refusal(jvm: Any, settings: Mapping[str, str], place: tuple[str, int], secret: str | None = None) -> str | None:
+def _refusal(
+    jvm: Any, settings: Mapping[str, str], endpoint: tuple[str, int], secret: str | None = None
+) -> str | None:
     """Return what a server says when it is greeted as Spark does, with a secret or without; None when it accepts."""
     from py4j.protocol import Py4JJavaError
 
@@ -84,7 +86,7 @@ def _refusal(jvm: Any, settings: Mapping[str, str], place: tuple[str, int], secr
         greetings.add(network.crypto.AuthClientBootstrap(conf, _USER, keys))
     factory = context.createClientFactory(greetings)
     try:
-        client = factory.createUnmanagedClient(*place)
+        client = factory.createUnmanagedClient(*endpoint)
         if secret is None:
             client.sendRpcSync(jvm.java.nio.ByteBuffer.wrap(b"hello"), _ANSWER_SECONDS * 1000)
     except Py4JJavaError as error:

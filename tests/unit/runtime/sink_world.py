@@ -334,7 +334,7 @@ class FakeStage:
 class FakePipeline:
     """Reads values as text; some records are filtered, and some cannot be read."""
 
-    links: tuple[Any, ...] = ()
+    hops: tuple[Any, ...] = ()
 
     def __init__(self, world: World) -> None:
         self._world = world

@@ -205,12 +205,12 @@ def test_chain_keeps_its_order_across_places() -> None:
     assert sent(prepared) == [(0, "to-A", None, b"A"), (1, "to-B", None, b"B")]
 
 
-def test_neighbours_of_one_place_share_a_link() -> None:
+def test_neighbours_of_one_place_share_a_hop() -> None:
     """A batch goes to another process once for all steps that follow each other there."""
     near = [plugin(f"transforms.{name}", "UpperBatch") for name in "ab"]
     far = [plugin(f"transforms.{name}", "Upper", "other") for name in "cd"]
-    links = pipeline("source", *near, *far, ROUTE).links
-    assert [[step.role for step in link.steps] for link in links] == [
+    hops = pipeline("source", *near, *far, ROUTE).hops
+    assert [[step.role for step in hop.steps] for hop in hops] == [
         ["transforms.a", "transforms.b"],
         ["transforms.c", "transforms.d"],
         ["transforms.route"],

@@ -12,7 +12,7 @@ from hearth.spark.address import (
     EVERY_ADDRESS,
     first_answering,
     listening_address,
-    master_places,
+    master_endpoints,
     own_address,
     silence_of,
 )
@@ -27,7 +27,7 @@ def _no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("master", "places"),
+    ("master", "endpoints"),
     [
         ("spark://one:7077", [("one", 7077)]),
         ("spark://one:7077,two:7078", [("one", 7077), ("two", 7078)]),
@@ -39,9 +39,9 @@ def _no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
         ("spark://nonsense", []),
     ],
 )
-def test_places_of_a_master_are_read_from_its_url(master: str, places: list[tuple[str, int]]) -> None:
+def test_endpoints_of_a_master_are_read_from_its_url(master: str, endpoints: list[tuple[str, int]]) -> None:
     """Only those that the URL names are known."""
-    assert master_places(master) == places
+    assert master_endpoints(master) == endpoints
 
 
 def test_address_is_the_one_from_which_the_master_is_spoken_to() -> None:
@@ -63,7 +63,7 @@ def test_what_spark_is_told_of_its_address_comes_first() -> None:
 
 def test_machine_without_a_network_has_its_loopback(monkeypatch: pytest.MonkeyPatch) -> None:
     """There is nothing else to try."""
-    monkeypatch.setattr(module, "_way_to", lambda place: None)
+    monkeypatch.setattr(module, "_way_to", lambda endpoint: None)
     assert own_address("spark://one:7077", {}) == "127.0.0.1"
 
 
