@@ -1,115 +1,21 @@
-"""The link between tasks and their host, over real connections."""
+"""A task's end of the link to its host, over real connections."""
 
 from __future__ import annotations
 
 import contextlib
-import json
-import logging
-import os
-import queue
-import resource
 import socket
 import threading
-import time
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from hearth.foundation.certificate import make_identity
-from hearth.herder import task_link
-from hearth.herder.task_link import LinkFailed, TaskEvent, TaskLinkServer
-from hearth.link import admission, heartbeat
-from hearth.link.admission import LinkAddress
-from hearth.link.encryption import EncryptedSocket, client_context, server_context
-from hearth.runtime.link import HostLost, HostUnreachable, TaskLink
-from hearth.storage.memory import MemoryOffsetStore
+from hearth.link.encryption import EncryptedSocket, server_context
+from hearth.runtime.link import HostUnreachable
 from hearth_api import ConnectError
 from hearth_stage.channel import ChannelClosed
-from hearth_stage.frame import read_frame, write_frame
-
-WAIT = 5
-
-
-class Host:
-    """A host that notes what it hears."""
-
-    def __init__(self) -> None:
-        self.events: queue.Queue[TaskEvent] = queue.Queue()
-        self.offsets = MemoryOffsetStore()
-        self.server = TaskLinkServer(self.events.put, self.offsets, make_identity())
-        self.server.start()
-
-    def next_event(self) -> TaskEvent:
-        """Return the next event, waiting for it."""
-        return self.events.get(timeout=WAIT)
-
-
-class Guest:
-    """A task that notes what it is told."""
-
-    def __init__(self) -> None:
-        self.commands: queue.Queue[str] = queue.Queue()
-        self.lost = threading.Event()
-        self.link = TaskLink(self.commands.put, self.lost.set)
-
-    def join(self, address: LinkAddress, connector: str = "c", task: int = 0) -> Guest:
-        """Connect to a host."""
-        self.link.connect(address, connector, task)
-        return self
-
-
-@pytest.fixture
-def host() -> Iterator[Host]:
-    """Provide a host that listens."""
-    opened = Host()
-    yield opened
-    opened.server.close()
-
-
-@pytest.fixture
-def guests() -> Iterator[list[Guest]]:
-    """Provide some tasks that are not linked yet."""
-    opened = [Guest() for _ in range(3)]
-    yield opened
-    for guest in opened:
-        guest.link.close()
-
-
-def test_status_reaches_the_host(host: Host, guests: list[Guest]) -> None:
-    """A state comes with the task it belongs to, the generation of its run, and a trace if it has one."""
-    guest = guests[0].join(host.server.expect("c", 0, 7))
-    guest.link.status("RUNNING")
-    guest.link.status("FAILED", "the trace")
-    assert host.next_event() == TaskEvent("c", 0, 7, "status", "RUNNING", None)
-    assert host.next_event() == TaskEvent("c", 0, 7, "status", "FAILED", "the trace")
-
-
-def test_commands_reach_the_task_they_are_for(host: Host, guests: list[Guest]) -> None:
-    """Pause, resume and stop go to one task and not to its neighbour."""
-    first, second = guests[0].join(host.server.expect("c", 0, 1)), guests[1]
-    second.join(host.server.expect("c", 1, 1), task=1)
-    host.server.command("c", 0, "pause")
-    host.server.command("c", 1, "stop")
-    assert first.commands.get(timeout=WAIT) == "pause"
-    assert second.commands.get(timeout=WAIT) == "stop"
-    assert first.commands.empty()
-
-
-def test_command_waits_for_a_task_that_is_not_there_yet(host: Host, guests: list[Guest]) -> None:
-    """A task that links late hears the last command first of all."""
-    address = host.server.expect("c", 0, 1)
-    host.server.command("c", 0, "pause")
-    host.server.command("c", 0, "stop")
-    assert guests[0].join(address).commands.get(timeout=WAIT) == "stop"
-    assert guests[0].commands.empty()
-
-
-def test_command_for_an_unknown_task_does_nothing(host: Host) -> None:
-    """A task that is gone needs no telling."""
-    host.server.command("nobody", 0, "stop")
-    host.server.forget("nobody", 0)
+from tests.unit.link.link_world import WAIT, Guest, Host, Wire
 
 
 def test_offsets_are_read_and_written_through_the_link(host: Host, guests: list[Guest]) -> None:
@@ -132,100 +38,6 @@ def test_failing_store_is_an_error_of_the_write(host: Host, guests: list[Guest],
         guest.link.write_offsets([({"file": "a"}, {"position": 3})], WAIT)
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"token": "0" * 32},
-        {"token": "Schlüssel"},
-        {"token": ""},
-    ],
-)
-def test_task_without_the_right_token_is_not_admitted(host: Host, guests: list[Guest], change: Any) -> None:
-    """The token of its generation is what admits a task; anything else is turned away without an event."""
-    address = replace(host.server.expect("c", 0, 1), **change)
-    with pytest.raises(ConnectError, match="does not expect that task"):
-        guests[0].join(address)
-    assert guests[0].lost.wait(WAIT)
-    assert host.events.empty()
-
-
-def test_task_of_another_name_is_not_admitted(host: Host, guests: list[Guest]) -> None:
-    """A token opens the registration it was made for and no other."""
-    address = host.server.expect("c", 0, 1)
-    host.server.expect("d", 0, 1)
-    with pytest.raises(ConnectError):
-        guests[0].join(address, "d")
-    with pytest.raises(ConnectError):
-        guests[1].join(address, "c", 4)
-
-
-def test_next_generation_puts_the_one_before_out(host: Host, guests: list[Guest]) -> None:
-    """An older run loses its link at once, is not admitted again, and can store nothing any more."""
-    old = host.server.expect("c", 0, 1)
-    guests[0].join(old)
-    new = host.server.expect("c", 0, 2)
-    assert guests[0].lost.wait(WAIT)
-    with pytest.raises(ConnectError):
-        guests[1].join(old)
-    with pytest.raises(ConnectError):
-        guests[0].link.write_offsets([({"file": "a"}, {"position": 1})], WAIT)
-    guests[2].join(new).link.status("RUNNING")
-    events = [host.next_event(), host.next_event()]
-    assert TaskEvent("c", 0, 2, "status", "RUNNING", None) in events
-    assert TaskEvent("c", 0, 1, "lost") in events
-
-
-def test_offsets_of_a_generation_that_is_over_are_refused(host: Host, guests: list[Guest]) -> None:
-    """Between the end of a registration and the end of its link nothing may be stored."""
-    guest = guests[0].join(host.server.expect("c", 0, 1))
-    registration = host.server._registrations.pop(admission.task_id("c", 0))
-    with pytest.raises(ConnectError, match="generation 1 of c-0 is over"):
-        guest.link.write_offsets([({"file": "a"}, {"position": 1})], WAIT)
-    assert registration.channel is not None
-    assert host.offsets.get("c", [{"file": "a"}]) == [None]
-
-
-def test_offsets_that_are_being_stored_are_stored_before_a_successor_is_expected(
-    host: Host, guests: list[Guest], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What an older run stores must never come after what the newer one has (invariant 2)."""
-    guest = guests[0].join(host.server.expect("c", 0, 1))
-    order: list[str] = []
-    entered = threading.Event()
-
-    def put(*_: Any) -> None:
-        entered.set()
-        time.sleep(0.2)  # a slow disk
-        order.append("stored")
-
-    monkeypatch.setattr(host.offsets, "put", put)
-    with contextlib.suppress(ConnectError):
-        guest.link.write_offsets([({"file": "a"}, {"position": 1})], 0)
-    assert entered.wait(WAIT)
-    host.server.expect("c", 0, 2)
-    order.append("expected")
-    assert order == ["stored", "expected"]
-
-
-def test_task_that_links_twice_keeps_the_new_link(host: Host, guests: list[Guest]) -> None:
-    """A run that Spark moved to another executor takes the link over; its former self is dropped, not missed."""
-    address = host.server.expect("c", 0, 1)
-    guests[0].join(address)
-    guests[1].join(address).link.status("RUNNING")
-    assert guests[0].lost.wait(WAIT)
-    assert host.next_event().kind == "status"
-    guests[1].link.close()
-    assert host.next_event() == TaskEvent("c", 0, 1, "lost")
-    assert host.events.empty()
-
-
-def test_host_hears_that_a_task_is_lost(host: Host, guests: list[Guest]) -> None:
-    """A link that breaks without a last word is an event of its own."""
-    guest = guests[0].join(host.server.expect("c", 0, 1))
-    guest.link.close()
-    assert host.next_event() == TaskEvent("c", 0, 1, "lost")
-
-
 def test_task_hears_that_its_host_is_lost(host: Host, guests: list[Guest]) -> None:
     """A task whose host is gone must stop itself, so it is told."""
     guest = guests[0].join(host.server.expect("c", 0, 1))
@@ -235,103 +47,12 @@ def test_task_hears_that_its_host_is_lost(host: Host, guests: list[Guest]) -> No
         guest.link.status("RUNNING")
 
 
-def test_forgotten_task_is_put_out(host: Host, guests: list[Guest]) -> None:
-    """A host that gives up a registration ends its link and admits nobody to it."""
-    address = host.server.expect("c", 0, 1)
-    guests[0].join(address)
-    host.server.forget("c", 0)
-    assert guests[0].lost.wait(WAIT)
-    with pytest.raises(ConnectError):
-        guests[1].join(address)
-
-
 def test_host_that_is_gone_is_an_error_of_connecting(host: Host, guests: list[Guest]) -> None:
     """A task that starts after its host ended does not run."""
     address = host.server.expect("c", 0, 1)
     host.server.close()
     with pytest.raises(HostUnreachable, match=f"127.0.0.1:{address.port}: .*set spark.driver.host to"):
         guests[0].join(address)
-
-
-def stranger(host: Host) -> socket.socket:
-    """Connect without being a task."""
-    connection = socket.create_connection(host.server.address, timeout=WAIT)
-    connection.settimeout(WAIT)
-    return connection
-
-
-def encrypted(host: Host) -> socket.socket:
-    """Connect without being a task, by somebody who speaks the language."""
-    connection = EncryptedSocket(stranger(host), client_context(host.server._identity.certificate), is_server=False)
-    connection.greet()
-    return connection
-
-
-def is_put_out(connection: socket.socket) -> bool:
-    """Wait until the host ends a connection; what it says of the encryption before does not count."""
-    try:
-        while socket.socket.recv(connection, 100):
-            pass
-    except ConnectionResetError:
-        pass
-    return True
-
-
-@pytest.mark.parametrize(
-    "hello",
-    [
-        {"op": "status", "args": {"state": "RUNNING"}},
-        {"op": "hello", "args": {}},
-        {"op": "hello", "args": {"task": admission.task_id("c", 0), "token": "x"}},
-        {"op": "hello", "args": {"task": ["c"], "token": None}},
-        {"op": "hello", "args": [1, 2]},
-        {"op": 7, "args": {}},
-        {"op": "hello", "args": {"task": "c" * 5000}},
-    ],
-    ids=lambda hello: json.dumps(hello)[:60],
-)
-def test_stranger_is_turned_away(host: Host, hello: dict[str, Any]) -> None:
-    """Whoever does not say the right word first is disconnected, and nobody else notices."""
-    host.server.expect("c", 0, 1)
-    with encrypted(host) as connection:
-        write_frame(connection, {"id": 1, **hello})
-        with contextlib.suppress(OSError):
-            answer = read_frame(connection)
-            assert answer is None or "error" in answer.header
-            assert is_put_out(connection)
-    assert host.events.empty()
-
-
-def test_stranger_that_speaks_another_language_is_turned_away(host: Host) -> None:
-    """A port scanner or a browser does no harm."""
-    with stranger(host) as connection:
-        connection.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
-        assert is_put_out(connection)
-
-
-def test_stranger_cannot_make_the_host_allocate(host: Host) -> None:
-    """Before it is admitted nobody may send more than a greeting takes."""
-    with encrypted(host) as connection:
-        connection.sendall((1 << 30).to_bytes(4, "little") + (10).to_bytes(4, "little"))
-        assert is_put_out(connection)
-
-
-def test_stranger_that_says_nothing_is_not_kept(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Connections that do not introduce themselves in time are closed."""
-    monkeypatch.setattr(admission, "ADMISSION_SECONDS", 0.1)
-    with stranger(host) as connection:
-        assert is_put_out(connection)
-
-
-def test_unknown_request_of_a_task_is_refused(host: Host, guests: list[Guest]) -> None:
-    """A host says what it does not understand; the link stays."""
-    guest = guests[0].join(host.server.expect("c", 0, 1))
-    with pytest.raises(ConnectError, match="no operation 'dance'"):
-        guest.link._call("dance", {})
-    guest.link.status("RUNNING")
-
-
-# Who is who -------------------------------------------------------------------------------------------------------
 
 
 class Impostor:
@@ -368,54 +89,6 @@ def test_task_tells_its_token_to_nobody_but_its_host(host: Host, guests: list[Gu
     assert impostor.heard == b""
 
 
-class Wire:
-    """A network between tasks and their host that can be listened to, and that can stop carrying anything."""
-
-    def __init__(self, target: tuple[str, int]) -> None:
-        self.carried = b""
-        self._target = target
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.port = self._listener.getsockname()[1]
-        self._sockets = [self._listener]
-        self._carries = True
-        threading.Thread(target=self._accept, daemon=True).start()
-
-    def cut(self) -> None:
-        """Drop everything from now on, without a word to either side."""
-        self._carries = False
-
-    def close(self) -> None:
-        """Let go of all connections."""
-        for each in self._sockets:
-            with contextlib.suppress(OSError):
-                each.shutdown(socket.SHUT_RDWR)
-            each.close()
-
-    def _accept(self) -> None:
-        with contextlib.suppress(OSError):
-            while True:
-                near, _ = self._listener.accept()
-                far = socket.create_connection(self._target)
-                self._sockets += [near, far]
-                for one, other in ((near, far), (far, near)):
-                    threading.Thread(target=self._carry, args=(one, other), daemon=True).start()
-
-    def _carry(self, one: socket.socket, other: socket.socket) -> None:
-        with contextlib.suppress(OSError):
-            while data := one.recv(1 << 16):
-                if self._carries:
-                    self.carried += data
-                    other.sendall(data)
-
-
-@pytest.fixture
-def wire(host: Host) -> Iterator[Wire]:
-    """Provide a network before the host."""
-    opened = Wire(host.server.address)
-    yield opened
-    opened.close()
-
-
 def test_nothing_that_crosses_the_network_can_be_read(host: Host, guests: list[Guest], wire: Wire) -> None:
     """Neither token nor state nor offset is on the wire in clear."""
     address = replace(host.server.expect("customers", 0, 1), port=wire.port)
@@ -425,145 +98,3 @@ def test_nothing_that_crosses_the_network_can_be_read(host: Host, guests: list[G
     assert len(wire.carried) > 500
     for word in (address.token, "customers", "hello", "status", "password", "secret.txt"):
         assert word.encode() not in wire.carried
-
-
-# Signs of life ----------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def short(monkeypatch: pytest.MonkeyPatch) -> float:
-    """Let both sides be lost after so many seconds of silence."""
-    monkeypatch.setattr(heartbeat, "HEARTBEAT_SECONDS", 0.1)
-    monkeypatch.setattr(heartbeat, "SILENCE_SECONDS", 1.0)
-    monkeypatch.setattr(heartbeat, "LAST_RESORT_SECONDS", 0.2)
-    return 1.0
-
-
-def test_both_sides_notice_a_network_that_drops_everything(
-    host: Host, guests: list[Guest], wire: Wire, short: float
-) -> None:
-    """Nobody is told of it: neither side gets an answer, a reset or an end."""
-    guest = guests[0].join(replace(host.server.expect("c", 0, 1), port=wire.port))
-    wire.cut()
-    assert guest.lost.wait(WAIT)
-    assert host.next_event() == TaskEvent("c", 0, 1, "lost")
-    with pytest.raises(HostLost, match="the link to the host is gone"):
-        guest.link.write_offsets([({"file": "a"}, {"position": 3})], WAIT)
-
-
-def test_link_on_which_nothing_happens_stays(host: Host, guests: list[Guest], short: float) -> None:
-    """Heartbeats are enough, also while the host's store keeps the link's own thread waiting."""
-    guest = guests[0].join(host.server.expect("c", 0, 1))
-    assert not guest.lost.wait(2 * short)
-    guest.link.status("RUNNING")
-    assert host.next_event().kind == "status"
-
-
-def test_slow_store_is_not_a_lost_host(
-    host: Host, guests: list[Guest], short: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A disk that hangs holds up the thread that serves the link, not the host's heartbeat."""
-    guest = guests[0].join(host.server.expect("c", 0, 1))
-    go_on = threading.Event()
-    monkeypatch.setattr(host.offsets, "put", lambda *_: go_on.wait(WAIT))
-    with pytest.raises(ConnectError, match="no answer to"):
-        guest.link.write_offsets([({"file": "a"}, {"position": 3})], 2 * short)
-    assert not guest.lost.is_set()
-    go_on.set()
-    guest.link.status("RUNNING")
-
-
-def test_run_that_fell_silent_counts_as_ended_when_it_must_have_noticed(
-    host: Host, guests: list[Guest], wire: Wire, short: float
-) -> None:
-    """Its successor must not run beside it, and nobody else can say that it is over."""
-    guests[0].join(replace(host.server.expect("c", 0, 1), port=wire.port))
-    assert not host.server.await_end("c", 0, 0.1)
-    wire.cut()
-    assert host.next_event().kind == "lost"
-    noticed = time.monotonic()
-    assert host.server.await_end("c", 0, WAIT)
-    assert time.monotonic() - noticed >= 0.2
-    assert guests[0].lost.is_set()
-
-
-def test_run_that_ended_its_link_has_ended(host: Host, guests: list[Guest]) -> None:
-    """A task closes its link last of all, and so does the kernel for a process that died."""
-    guest = guests[0].join(host.server.expect("c", 0, 1))
-    assert host.server.is_linked("c", 0)
-    guest.link.close()
-    began = time.monotonic()
-    assert host.server.await_end("c", 0, WAIT)
-    assert time.monotonic() - began < heartbeat.HEARTBEAT_SECONDS
-    assert not host.server.is_linked("c", 0)
-    assert host.server.await_end("nobody", 0, WAIT)
-
-
-# Where the host is, and who knocks --------------------------------------------------------------------------------
-
-
-def test_address_that_tasks_are_told_may_be_another_than_the_one_listened_on() -> None:
-    """Behind a translated address a host listens on what it has; the port may be fixed."""
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port = probe.getsockname()[1]
-    server = TaskLinkServer(lambda event: None, MemoryOffsetStore(), make_identity(), "host.example", "0.0.0.0", port)
-    assert server.start() == ("host.example", port)
-    address = server.expect("c", 0, 1)
-    assert (address.host, address.port) == ("host.example", port)
-    guest = Guest().join(replace(address, host="127.0.0.1"))
-    guest.link.status("RUNNING")
-    with pytest.raises(LinkFailed, match=f"port {port}") as failure:
-        TaskLinkServer(lambda event: None, MemoryOffsetStore(), make_identity(), "127.0.0.1", port=port).start()
-    assert "task.link.port" in str(failure.value.hint)
-    server.close()
-
-
-def test_connector_with_a_long_name_is_admitted(host: Host, guests: list[Guest]) -> None:
-    """However long a name is, what introduces the task is short."""
-    name = "ü" * 20_000
-    guests[0].join(host.server.expect(name, 0, 1), name).link.status("RUNNING")
-    assert host.next_event().connector == name
-
-
-def test_strangers_are_limited_and_tasks_get_in_all_the_same(
-    host: Host, guests: list[Guest], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    """Whoever has said nothing for longest goes first."""
-    monkeypatch.setattr(task_link, "MOST_STRANGERS", 5)
-    address = host.server.expect("c", 0, 1)
-    crowd = [stranger(host) for _ in range(12)]
-    guests[0].join(address).link.status("RUNNING")
-    assert all(is_put_out(each) for each in crowd[:7])
-    assert len(host.server._strangers) <= 5
-    assert "do not introduce themselves" in caplog.text
-    for each in crowd:
-        each.close()
-
-
-def test_host_that_ran_out_of_descriptors_takes_tasks_in_again(
-    host: Host, guests: list[Guest], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    """It says so, waits, and goes on."""
-    monkeypatch.setattr(task_link, "_PAUSE_SECONDS", 0.05)
-    address = host.server.expect("c", 0, 1)
-    before = resource.getrlimit(resource.RLIMIT_NOFILE)
-    waiting = socket.socket()
-    taken = []
-    try:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (max(map(int, os.listdir("/proc/self/fd"))) + 10, before[1]))
-        with contextlib.suppress(OSError):
-            while True:
-                taken.append(os.open("/dev/null", os.O_RDONLY))
-        with caplog.at_level(logging.ERROR):
-            waiting.connect(("127.0.0.1", address.port))
-            deadline = time.monotonic() + WAIT
-            while "cannot link at the moment" not in caplog.text and time.monotonic() < deadline:
-                threading.Event().wait(0.01)
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, before)
-        for each in taken:
-            os.close(each)
-        waiting.close()
-    assert "tasks cannot link at the moment: [Errno 24] Too many open files" in caplog.text
-    guests[0].join(address).link.status("RUNNING")
-    assert host.next_event().state == "RUNNING"

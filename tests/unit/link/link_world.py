@@ -1,0 +1,84 @@
+"""A host and tasks that note what they hear, and a network between them that can be listened to and cut."""
+
+from __future__ import annotations
+
+import contextlib
+import queue
+import socket
+import threading
+
+from hearth.foundation.certificate import make_identity
+from hearth.herder.seat import TaskEvent, TaskLinkServer
+from hearth.link.admission import LinkAddress
+from hearth.runtime.link import TaskLink
+from hearth.storage.memory import MemoryOffsetStore
+
+WAIT = 5
+
+
+class Host:
+    """A host that notes what it hears."""
+
+    def __init__(self) -> None:
+        self.events: queue.Queue[TaskEvent] = queue.Queue()
+        self.offsets = MemoryOffsetStore()
+        self.server = TaskLinkServer(self.events.put, self.offsets, make_identity())
+        self.server.start()
+
+    def next_event(self) -> TaskEvent:
+        """Return the next event, waiting for it."""
+        return self.events.get(timeout=WAIT)
+
+
+class Guest:
+    """A task that notes what it is told."""
+
+    def __init__(self) -> None:
+        self.commands: queue.Queue[str] = queue.Queue()
+        self.lost = threading.Event()
+        self.link = TaskLink(self.commands.put, self.lost.set)
+
+    def join(self, address: LinkAddress, connector: str = "c", task: int = 0) -> Guest:
+        """Connect to a host."""
+        self.link.connect(address, connector, task)
+        return self
+
+
+class Wire:
+    """A network between tasks and their host that can be listened to, and that can stop carrying anything."""
+
+    def __init__(self, target: tuple[str, int]) -> None:
+        self.carried = b""
+        self._target = target
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self._listener.getsockname()[1]
+        self._sockets = [self._listener]
+        self._carries = True
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def cut(self) -> None:
+        """Drop everything from now on, without a word to either side."""
+        self._carries = False
+
+    def close(self) -> None:
+        """Let go of all connections."""
+        for each in self._sockets:
+            with contextlib.suppress(OSError):
+                each.shutdown(socket.SHUT_RDWR)
+            each.close()
+
+    def _accept(self) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                near, _ = self._listener.accept()
+                far = socket.create_connection(self._target)
+                self._sockets += [near, far]
+                for one, other in ((near, far), (far, near)):
+                    threading.Thread(target=self._carry, args=(one, other), daemon=True).start()
+
+    def _carry(self, one: socket.socket, other: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            while data := one.recv(1 << 16):
+                if self._carries:
+                    self.carried += data
+                    other.sendall(data)
