@@ -12,10 +12,12 @@ import confluent_kafka
 import pytest
 
 from hearth.broker import KafkaBroker
+from hearth.kafka.consumer import Consumer
 from tests.peer.topic import Topics
+from tests.unit.kafka.member import WAIT, Join, Member
 
-WAIT = 30.0
 _numbers = itertools.count()
+_groups = itertools.count()
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,40 @@ def new_topic(topics: Topics) -> Callable[..., str]:
         return name
 
     return make
+
+
+@pytest.fixture
+def join(broker: KafkaBroker) -> Iterator[Join]:
+    """Let members join groups; they leave after the test."""
+    members: list[Member] = []
+
+    def new(*topics: str, group: str, raises: str | None = None, **config: str) -> Member:
+        member = Member(raises=raises)
+        settings = {
+            "bootstrap.servers": broker.bootstrap_servers,
+            "group.id": group,
+            "enable.auto.commit": "false",
+            "auto.offset.reset": "earliest",
+            "fetch.wait.max.ms": "20",
+            "heartbeat.interval.ms": "100",  # members hear of a rebalance with a heartbeat
+            **{key.replace("_", "."): value for key, value in config.items()},
+        }
+        member.consumer = Consumer(settings)
+        member.consumer.listen(member)
+        member.consumer.subscribe(topics)
+        members.append(member)
+        return member
+
+    yield new
+    for member in members:
+        member.raises = None
+        member.consumer.close()
+
+
+@pytest.fixture
+def group() -> str:
+    """Name a group of its own."""
+    return f"group-{next(_groups)}"
 
 
 @pytest.fixture

@@ -2,188 +2,16 @@
 
 from __future__ import annotations
 
-import itertools
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 
-from hearth.broker import KafkaBroker
-from hearth.kafka import library as library_module
-from hearth.kafka.consumer import Consumer
-from hearth.kafka.fetched import Incoming
 from hearth.kafka.library import ERR_REVOKE_PARTITIONS, KafkaError, library
 from hearth.kafka.partition import partition_list
 from hearth_api import TopicPartition
-from tests.peer.topic import Record, Topics
-from tests.unit.kafka.conftest import WAIT
-
-NewTopic = Callable[..., str]
-_groups = itertools.count()
-
-
-@dataclass
-class Member:
-    """A consumer that notes what it is given and what is taken from it."""
-
-    consumer: Consumer = field(init=False)
-    assigned: set[TopicPartition] = field(default_factory=set)
-    history: list[tuple[str, list[TopicPartition]]] = field(default_factory=list)
-    rows: list[tuple[str, int, int, bytes | None, bytes | None]] = field(default_factory=list)
-    raises: str | None = None
-    begin: dict[TopicPartition, int] = field(default_factory=dict)
-    commits_at_the_end: int | None = None
-
-    def on_assign(self, partitions: list[TopicPartition]) -> dict[TopicPartition, int]:
-        """Note an assignment, and go on where the group was, or where the test wants."""
-        self._note("assign", partitions)
-        self.assigned |= set(partitions)
-        return self.consumer.committed(partitions) | self.begin
-
-    def on_assigned(self) -> None:
-        """Need nothing."""
-
-    def on_revoke(self, partitions: list[TopicPartition], lost: bool) -> None:
-        """Note a revocation."""
-        self._note("lose" if lost else "revoke", partitions)
-        self.assigned -= set(partitions)
-        if self.commits_at_the_end is not None:
-            assert self.commit(dict.fromkeys(partitions, self.commits_at_the_end)) == {}
-
-    def _note(self, what: str, partitions: list[TopicPartition]) -> None:
-        self.history.append((what, sorted(partitions)))
-        if what == self.raises:
-            raise RuntimeError(f"raised in {what}")
-
-    def poll(self, wait_ms: int = 100, most: int = 10_000) -> list[Incoming]:
-        """Poll once and note the rows."""
-        parts = self.consumer.poll(wait_ms, most)
-        for part in parts:
-            columns = (part.partition.tolist(), part.offset.tolist(), part.key.to_pylist(), part.value.to_pylist())
-            self.rows += [(part.topic, *row) for row in zip(*columns, strict=True)]
-        return parts
-
-    def commit(self, offsets: dict[TopicPartition, int], number: int = 1) -> dict[TopicPartition, KafkaError]:
-        """Commit, wait for the answer, and return what was refused."""
-        self.consumer.commit(offsets, number)
-        (answer,) = self.consumer.commit_answers(30_000)
-        assert answer.number == number
-        return answer.refused
-
-    @property
-    def values(self) -> list[bytes | None]:
-        """Return the values that came."""
-        return [value for *_, value in self.rows]
-
-
-Join = Callable[..., Member]
-
-
-@pytest.fixture
-def join(broker: KafkaBroker) -> Iterator[Join]:
-    """Let members join groups; they leave after the test."""
-    members: list[Member] = []
-
-    def new(*topics: str, group: str, raises: str | None = None, **config: str) -> Member:
-        member = Member(raises=raises)
-        settings = {
-            "bootstrap.servers": broker.bootstrap_servers,
-            "group.id": group,
-            "enable.auto.commit": "false",
-            "auto.offset.reset": "earliest",
-            "fetch.wait.max.ms": "20",
-            "heartbeat.interval.ms": "100",  # members hear of a rebalance with a heartbeat
-            **{key.replace("_", "."): value for key, value in config.items()},
-        }
-        member.consumer = Consumer(settings)
-        member.consumer.listen(member)
-        member.consumer.subscribe(topics)
-        members.append(member)
-        return member
-
-    yield new
-    for member in members:
-        member.raises = None
-        member.consumer.close()
-
-
-@pytest.fixture
-def group() -> str:
-    """Name a group of its own."""
-    return f"group-{next(_groups)}"
-
-
-def poll_until(is_done: Callable[[], bool], *members: Member) -> None:
-    """Let all members poll until something holds."""
-    deadline = time.monotonic() + WAIT
-    while not is_done():
-        assert time.monotonic() < deadline, [member.history for member in members]
-        for member in members:
-            member.poll(20)
-
-
-def filled(topics: Topics, name: str, *values: bytes | None, partition: int = 0) -> str:
-    """Write values to a partition."""
-    topics.produce(name, [Record(None, value, partition=partition) for value in values])
-    return name
-
-
-def test_structure_of_fetched_messages_is_known() -> None:
-    """A newer librdkafka works, slower: compare its rd_kafka_msg_t with FETCHED, then add the version."""
-    assert library().message_type is library_module.FETCHED
-
-
-@pytest.mark.parametrize("versions", [library_module._KNOWN_FETCHED, ()], ids=["known", "unknown"])
-@pytest.mark.parametrize(("time_type", "kind"), [("CreateTime", 1), ("LogAppendTime", 2)])
-def test_rows_come_as_they_were_written(
-    topics: Topics,
-    new_topic: NewTopic,
-    join: Join,
-    group: str,
-    monkeypatch: pytest.MonkeyPatch,
-    versions: tuple[int, ...],
-    time_type: str,
-    kind: int,
-) -> None:
-    """Keys, values, headers, times and offsets are those of the topic, in any librdkafka; null is not empty."""
-    monkeypatch.setattr(library_module, "_KNOWN_FETCHED", versions)
-    topic = new_topic(**{"message.timestamp.type": time_type})
-    started = int(time.time() * 1000)
-    headers: tuple[tuple[str, bytes | None], ...] = (("b", b"1"), ("a", None), ("b", b""), ("größe", b"\xff"))
-    topics.produce(
-        topic,
-        [
-            Record(b"k", b"v", headers, 0, 1000),
-            Record(None, None, (), 0, 2000),
-            Record(b"", b"", (("only", b"x"),), 0, 3000),
-        ],
-    )
-    member = join(topic, group=group)
-    parts: list[Incoming] = []
-    deadline = time.monotonic() + WAIT
-    while len(member.rows) < 3 and time.monotonic() < deadline:
-        parts += member.poll()
-    assert member.rows == [(topic, 0, 0, b"k", b"v"), (topic, 0, 1, None, None), (topic, 0, 2, b"", b"")]
-    stamps = [stamp for part in parts for stamp in part.timestamp.tolist()]
-    assert stamps == [1000, 2000, 3000] if kind == 1 else all(started <= stamp <= started + 60_000 for stamp in stamps)
-    assert {part.timestamp_type for part in parts} == {kind}
-    found = {int(part.offset[row]): own for part in parts for row, own in part.headers.items()}
-    assert found == {0: list(headers), 2: [("only", b"x")]}
-
-
-def test_timestamps_cost_nothing_where_nobody_wants_them(
-    topics: Topics, new_topic: NewTopic, join: Join, group: str
-) -> None:
-    """Rows then have no timestamps at all, and say so."""
-    member = join(filled(topics, new_topic(), b"a"), group=group)
-    member.consumer.wants_timestamps = False
-    parts: list[Incoming] = []
-    deadline = time.monotonic() + WAIT
-    while not parts and time.monotonic() < deadline:
-        parts += member.poll()
-    assert (parts[0].timestamp, parts[0].timestamp_type) == (None, 0)
+from tests.peer.topic import Topics
+from tests.unit.kafka.member import WAIT, Join, Member, NewTopic, filled, poll_until
 
 
 def test_ten_thousand_rows_keep_their_order(topics: Topics, new_topic: NewTopic, join: Join, group: str) -> None:
@@ -204,21 +32,6 @@ def test_poll_returns_no_more_than_asked(topics: Topics, new_topic: NewTopic, jo
         member.poll(most=7)
         assert len(member.rows) - before <= 7
     assert len(member.rows) == 50
-
-
-def test_rows_of_several_topics_and_partitions_stay_apart(
-    topics: Topics, new_topic: NewTopic, join: Join, group: str
-) -> None:
-    """Each part is of one topic; within a partition the order is the topic's."""
-    first, second = new_topic(2), new_topic()
-    filled(topics, first, b"a0", b"a1")
-    filled(topics, first, b"b0", b"b1", partition=1)
-    filled(topics, second, b"c0")
-    member = join(first, second, group=group)
-    poll_until(lambda: len(member.rows) >= 5, member)
-    for topic, partition, values in [(first, 0, [b"a0", b"a1"]), (first, 1, [b"b0", b"b1"]), (second, 0, [b"c0"])]:
-        assert [row[4] for row in member.rows if row[:2] == (topic, partition)] == values
-    assert member.assigned == {TopicPartition(first, 0), TopicPartition(first, 1), TopicPartition(second, 0)}
 
 
 def test_regular_expression_subscribes_to_whole_names(
@@ -277,19 +90,6 @@ def test_seek_right_after_an_assignment_is_waited_for(
     member.on_assigned = lambda: member.consumer.seek({TopicPartition(topic, 0): 8})  # type: ignore[method-assign]
     poll_until(lambda: b"9" in member.values, member)
     assert member.values == [b"8", b"9"]
-
-
-def test_kinds_of_timestamps_are_told_apart(topics: Topics, new_topic: NewTopic, join: Join, group: str) -> None:
-    """A topic whose ``message.timestamp.type`` was changed holds both; every row keeps its own."""
-    topic = filled(topics, new_topic(), b"created")
-    topics.configure(topic, {"message.timestamp.type": "LogAppendTime"})
-    filled(topics, topic, b"appended")
-    member = join(topic, group=group)
-    found: list[Incoming] = []
-    deadline = time.monotonic() + WAIT
-    while sum(len(part.offset) for part in found) < 2 and time.monotonic() < deadline:
-        found += member.poll()
-    assert [(part.value.to_pylist(), part.timestamp_type) for part in found] == [([b"created"], 1), ([b"appended"], 2)]
 
 
 def test_seek_reads_again(topics: Topics, new_topic: NewTopic, join: Join, group: str) -> None:

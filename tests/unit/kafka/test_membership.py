@@ -17,7 +17,7 @@ from hearth.kafka.membership import Identity
 from hearth_api import TopicPartition
 from tests.peer.topic import Record, Topics
 from tests.reservation import reserve_port
-from tests.unit.kafka.conftest import WAIT
+from tests.unit.kafka.member import WAIT
 
 LONG_SESSION = "120000"
 """Whoever waits for the end of such a session is noticed: it is far longer than a test waits."""

@@ -18,7 +18,8 @@ from hearth.kafka import library as library_module
 from hearth.kafka.library import ERR_INVALID_DIFFERENT_RECORD, KafkaError, is_refusal
 from hearth.kafka.producer import DeliveryReport, Outgoing, Producer
 from hearth_api import ConfigError
-from tests.unit.kafka.conftest import WAIT, Message
+from tests.unit.kafka.conftest import Message
+from tests.unit.kafka.member import WAIT
 
 NewTopic = Callable[..., str]
 Read = Callable[..., list[Message]]

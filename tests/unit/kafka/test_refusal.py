@@ -19,7 +19,7 @@ from hearth.kafka.producer import Outgoing, Producer
 from hearth.runtime.topic import TopicCreation
 from hearth_api import ConnectError
 from tests.reservation import reserve_port
-from tests.unit.kafka.conftest import WAIT
+from tests.unit.kafka.member import WAIT
 
 _JAAS = "org.apache.kafka.common.security.plain.PlainLoginModule required user_hearth='right';"
 ROWS = Outgoing("t", pa.array([b"a"], pa.binary()))
