@@ -1,4 +1,4 @@
-"""Java's regular expressions match, refuse and replace here what they do in Java."""
+"""Java's regular expressions match and refuse here what they do in Java."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hearth_api.pattern import PatternError, compile_pattern, compile_replacement
+from hearth_api.pattern import PatternError, compile_pattern
 
 GOLDEN: dict[str, Any] = json.loads((Path(__file__).parent / "golden" / "pattern.json").read_text("ascii"))
 # Python learned these forms in 3.11.
@@ -31,20 +31,6 @@ def test_expression_matches_or_is_refused_as_in_java(case: dict[str, Any]) -> No
     pattern = compile_pattern(text)
     assert [subject for subject in GOLDEN["subjects"] if pattern.fullmatch(subject)] == case["matches"]
     assert [subject for subject in GOLDEN["subjects"] if pattern.search(subject)] == case["finds"]
-
-
-@pytest.mark.parametrize("case", GOLDEN["replacements"], ids=lambda case: ascii(case["replacement"]))
-def test_replacement_gives_what_java_gives(case: dict[str, Any]) -> None:
-    """First and all matches become Java's text; a wrong replacement is refused with Java's message."""
-    pattern = compile_pattern(case["pattern"])
-    if "error" in case:
-        with pytest.raises(PatternError) as caught:
-            compile_replacement(case["replacement"], pattern)
-        assert str(caught.value) == case["error"]
-        return
-    replacement = compile_replacement(case["replacement"], pattern)
-    assert pattern.sub(replacement, case["text"], count=1) == case["first"]
-    assert pattern.sub(replacement, case["text"]) == case["all"]
 
 
 @pytest.mark.parametrize("text", ["(?<=a*)b", r"(?U)\w", r"\p{IsGreek}", r"\X"])
