@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from hearth.config import StandaloneConfig
@@ -94,15 +92,3 @@ def test_unknown_keys_are_found_in_their_order() -> None:
 def test_printing_a_configuration_hides_passwords() -> None:
     """Configurations end up in logs."""
     assert "secret" not in repr(StandaloneConfig({**MINIMAL, "ssl.key.password": "secret"}).parsed)
-
-
-def test_a_host_is_known_by_its_offset_file(tmp_path: Path) -> None:
-    """However it is written: the tasks of a host that was started again are the same members of their groups."""
-    (tmp_path / "link").symlink_to(tmp_path)
-    names = ("offsets", "link/offsets", "other")
-    first, again, other = (_identity(tmp_path / name) for name in names)
-    assert first == again != other
-
-
-def _identity(offsets: Path) -> str:
-    return StandaloneConfig({**MINIMAL, "offset.storage.file.filename": str(offsets)}).identity

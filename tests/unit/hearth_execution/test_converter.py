@@ -1,0 +1,194 @@
+"""Converters on columns and headers; what is the same in a stage process is in ``tests/contract/test_place.py``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from hearth_api import (
+    OPTIONAL_STRING_SCHEMA,
+    STRING_SCHEMA,
+    Batch,
+    BatchConverter,
+    ColumnRun,
+    Converter,
+    Header,
+    HeaderConverter,
+    Headers,
+    RetriableError,
+    Schema,
+    SchemaAndValue,
+    SchemaBuilder,
+    column_to_headers,
+    headers_to_column,
+)
+from hearth_execution.converter import Converters
+from hearth_execution.order import number_rows
+from hearth_execution.plugins import Plugins
+from hearth_execution.raw_header import RawHeaders
+from hearth_execution.retry import Retry
+
+asked: list[Any] = []
+"""What the converters below were given, in the order they were given it."""
+
+
+class Text(Converter):
+    """Writes text, and reads it with a schema that is made anew for each value: the same, and another object."""
+
+    def configure(self, configs: Mapping[str, Any], is_key: bool) -> None:
+        """Need nothing."""
+
+    def from_connect_data(
+        self, topic: str, schema: Schema | None, value: Any, headers: Headers | None = None
+    ) -> bytes | None:
+        """Return the text as bytes; fail for a bad one."""
+        asked.append((topic, schema, value))
+        if value == "bad":
+            raise ValueError("bad")
+        return None if value is None else str(value).encode()
+
+    def to_connect_data(self, topic: str, data: bytes | None, headers: Headers | None = None) -> SchemaAndValue:
+        """Return the text; one in capitals has a schema of another name."""
+        text = None if data is None else data.decode()
+        builder = SchemaBuilder.string().optional()
+        return SchemaAndValue((builder.name("Loud") if (text or "").isupper() else builder).build(), text)
+
+
+class Columns(BatchConverter, Text):
+    """Does so column by column, in a wider type than is asked for."""
+
+    def from_connect_batch(self, topic: str, schema: Schema | None, column: Any) -> Any:
+        """Return the texts as bytes; fail where one is bad."""
+        texts = column.to_pylist()
+        asked.append(texts)
+        if "bad" in texts:
+            raise ValueError("bad")
+        return pa.array([None if each is None else each.encode() for each in texts], pa.large_binary())
+
+    def to_connect_batch(self, topic: str, data: Any) -> list[ColumnRun]:
+        """Return one run; fail where a value is bad."""
+        cells = data.to_pylist()
+        asked.append(cells)
+        if b"bad" in cells:
+            raise ValueError("bad")
+        return [ColumnRun(OPTIONAL_STRING_SCHEMA, data.cast(pa.string()))]
+
+
+class Faltering(HeaderConverter):
+    """Goes well at the second attempt."""
+
+    def configure(self, configs: Mapping[str, Any]) -> None:
+        """Have made no attempt."""
+        self._attempts = 0
+
+    def _falter(self) -> None:
+        self._attempts += 1
+        if self._attempts % 2:
+            raise RetriableError("not yet")
+
+    def from_connect_header(self, topic: str, header_key: str, schema: Schema | None, value: Any) -> bytes | None:
+        """Return the text as bytes."""
+        self._falter()
+        return str(value).encode()
+
+    def to_connect_header(self, topic: str, header_key: str, data: bytes | None) -> SchemaAndValue:
+        """Return the bytes as text."""
+        self._falter()
+        return SchemaAndValue(STRING_SCHEMA, (data or b"").decode())
+
+
+@pytest.fixture(autouse=True)
+def _forget() -> None:
+    asked.clear()
+
+
+def converters(name: str, role: str = "value.converter", retry: Retry | None = None) -> Converters:
+    """Return one of the converters above, in a role."""
+    plugins = Plugins("source", retry)
+    plugins.load(role, f"sample.{name}", f"{__name__}:{name}", {})
+    return Converters(plugins)
+
+
+def serialize(name: str, values: list[str | None], schema: Schema | None = OPTIONAL_STRING_SCHEMA) -> Any:
+    """Have a column written whose rows have numbers from ten on."""
+    rows = np.arange(10, 10 + len(values))
+    return converters(name).serialize("value.converter", "t", schema, pa.array(values, pa.string()), rows, {})
+
+
+def deserialize(name: str, cells: list[bytes | None]) -> Any:
+    """Have bytes read whose rows have numbers from ten on."""
+    rows = np.arange(10, 10 + len(cells))
+    return converters(name).deserialize("value.converter", "t", pa.array(cells, pa.binary()), rows, {})
+
+
+def test_record_form_is_asked_value_by_value_and_batch_form_once() -> None:
+    """Where a converter has a batch form, no value of a batch without failures costs a call."""
+    serialize("Text", ["a", None])
+    assert asked == [("t", OPTIONAL_STRING_SCHEMA, "a"), ("t", OPTIONAL_STRING_SCHEMA, None)]
+    asked.clear()
+    serialize("Columns", ["a", None])
+    deserialize("Columns", [b"a", None])
+    assert asked == [["a", None], [b"a", None]]
+
+
+def test_bytes_of_a_batch_form_have_the_type_that_is_sent() -> None:
+    """Whoever sends them reads Arrow's ``binary`` by its offsets."""
+    data, failures = serialize("Columns", ["a", None, ""])
+    assert (data.type, data.to_pylist(), failures) == (pa.binary(), [b"a", None, b""], [])
+
+
+@pytest.mark.parametrize("name", ["Text", "Columns"])
+def test_empty_column_becomes_an_empty_column(name: str) -> None:
+    """What filters dropped leaves nothing to convert, and no failure."""
+    data, failures = serialize(name, [])
+    assert (data.type, len(data), failures) == (pa.binary(), 0, [])
+    runs, failures = deserialize(name, [])
+    assert (sum(len(run.column) for run in runs), failures) == (0, [])
+
+
+def test_failing_column_is_asked_in_halves_until_the_bad_value_stands_alone() -> None:
+    """The values beside it are converted, in their order, and the failure is of its row."""
+    data, failures = serialize("Columns", ["a", "b", "bad", "c"])
+    assert data.to_pylist() == [b"a", b"b", None, b"c"]
+    assert [(each.row, each.stage, each.class_name) for each in failures] == [
+        (12, "VALUE_CONVERTER", "sample.Columns")
+    ]
+    assert asked == [["a", "b", "bad", "c"], ["a", "b"], ["bad", "c"], ["bad"], ["c"]]
+
+
+def test_bad_bytes_are_a_null_of_their_row() -> None:
+    """Keys and values still lie side by side, so that the pipeline can take the row out of both."""
+    runs, failures = deserialize("Columns", [b"a", b"bad", b"b"])
+    assert [cell for run in runs for cell in run.column.to_pylist()] == ["a", None, "b"]
+    assert [each.row for each in failures] == [11]
+
+
+def test_runs_follow_equal_schemas_and_not_the_same_object() -> None:
+    """A converter may make a schema for each value; a run for each would be a batch for each record."""
+    runs, failures = deserialize("Text", [b"a", None, b"B", b"C", b"d"])
+    assert [(run.schema.name, run.column.to_pylist()) for run in runs] == [
+        (None, ["a", None]),
+        ("Loud", ["B", "C"]),
+        (None, ["d"]),
+    ]
+    assert failures == []
+
+
+def test_header_that_falters_is_tried_again_where_retries_are_asked_for() -> None:
+    """Each header by itself, in both directions; without retries its row fails."""
+    headers = Headers([Header("one", STRING_SCHEMA, "1"), Header("two", STRING_SCHEMA, "2")])
+    columns = [pa.array(["v"]), headers_to_column([headers])]
+    data = pa.RecordBatch.from_arrays(columns, names=["value", "headers"])
+    batch = number_rows(Batch("t", None, STRING_SCHEMA, data))
+    raw: RawHeaders = [("one", b"1"), ("two", b"2")]
+    patient = Retry.of({"errors.retry.timeout": "60000", "errors.retry.delay.max.ms": "1"})
+    lasting = converters("Faltering", "header.converter", patient)
+    assert lasting.write_headers("t", batch) == ([raw], [])
+    column, failures = lasting.read_headers("t", {1: raw}, 2)
+    assert (column_to_headers(column), failures) == ([None, headers], [])
+    rows, (failure,) = converters("Faltering", "header.converter").write_headers("t", batch)
+    assert (rows, failure.row, failure.stage) == ([[]], 0, "HEADER_CONVERTER")
