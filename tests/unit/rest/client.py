@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
 import socket
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,9 +48,7 @@ class Client:
         self.health = health
         self._port = port
 
-    def call(
-        self, method: str, path: str, body: Any = None, content_type: str | None = "application/json"
-    ) -> Answer:
+    def call(self, method: str, path: str, body: Any = None, content_type: str | None = "application/json") -> Answer:
         """Send one request; without a content type it says nothing of its body."""
         connection = http.client.HTTPConnection("127.0.0.1", self._port, timeout=30)
         data = body if isinstance(body, (str, bytes)) or body is None else json.dumps(body)
@@ -88,3 +89,10 @@ def serve(root: Path, worker: dict[str, str] | None = None, seconds: float = 30)
 def error(status: int, message: str) -> tuple[int, str]:
     """Return an error answer in Kafka's form."""
     return status, json.dumps({"error_code": status, "message": message}, separators=(",", ":"))
+
+
+def run_apart(code: str) -> subprocess.CompletedProcess[str]:
+    """Run a server and its client in a process of their own, whose limits are no other test's."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[3]), *sys.path])}
+    command = [sys.executable, "-c", code]
+    return subprocess.run(command, capture_output=True, text=True, env=environment, timeout=110, check=False)

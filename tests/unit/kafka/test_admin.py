@@ -1,0 +1,82 @@
+"""Topics are asked about and made at a real broker, and its answers are told apart."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+from confluent_kafka import KafkaError, KafkaException
+
+from hearth.broker import KafkaBroker
+from hearth.kafka.admin import CREATE_SECONDS, LOOK_SECONDS, TopicAdmin, code_of, is_there
+from tests.reservation import reserve_port
+
+_names = (f"admin-{number}" for number in itertools.count())
+
+
+@pytest.fixture
+def admin(broker: KafkaBroker) -> TopicAdmin:
+    """Provide an administrator of the session's broker."""
+    return TopicAdmin({"bootstrap.servers": broker.bootstrap_servers})
+
+
+def test_topic_is_there_once_it_was_made(admin: TopicAdmin) -> None:
+    """With the partitions and the replication it was made with."""
+    topic = next(_names)
+    assert not admin.exists(topic)
+    admin.make(topic, 3, 1, {"cleanup.policy": "compact"}).result(CREATE_SECONDS)
+    assert admin.exists(topic)
+    partitions = admin.look(topic).result(LOOK_SECONDS).partitions
+    assert [(each.id, len(each.replicas)) for each in partitions] == [(0, 1), (1, 1), (2, 1)]
+
+
+def test_topic_that_is_there_is_fine_as_it_is(admin: TopicAdmin) -> None:
+    """Two tasks may create the same one at the same time; who makes one outright hears that it is there."""
+    topic = next(_names)
+    admin.create(topic, 2, 1)
+    admin.create(topic, 5, 1)
+    assert len(admin.look(topic).result(LOOK_SECONDS).partitions) == 2
+    with pytest.raises(KafkaException) as caught:
+        admin.make(topic, 2, 1).result(CREATE_SECONDS)
+    assert code_of(caught.value) == "TOPIC_ALREADY_EXISTS"
+
+
+def test_broker_chooses_what_is_left_to_it(admin: TopicAdmin) -> None:
+    """-1 is the broker's own default, as in Kafka Connect."""
+    topic = next(_names)
+    admin.create(topic, -1, -1)
+    assert admin.exists(topic)
+
+
+@pytest.mark.parametrize(
+    ("replication", "config", "code"),
+    [(9, {}, "INVALID_REPLICATION_FACTOR"), (1, {"cleanup.policy": "perhaps"}, "INVALID_CONFIG")],
+)
+def test_what_the_broker_refuses_is_raised(
+    admin: TopicAdmin, replication: int, config: dict[str, str], code: str
+) -> None:
+    """Nothing was made then."""
+    topic = next(_names)
+    with pytest.raises(KafkaException) as caught:
+        admin.create(topic, 1, replication, config)
+    assert code_of(caught.value) == code
+    assert not admin.exists(topic)
+
+
+def test_broker_that_is_away_refuses_nothing() -> None:
+    """It may come back, which no wrong password does."""
+    admin = TopicAdmin({"bootstrap.servers": f"127.0.0.1:{reserve_port()}", "log_level": "0"})
+    admin.look("t")
+    assert admin._client.poll(LOOK_SECONDS), "no error of a connection was told"
+    admin.check()
+
+
+def test_only_answers_about_the_topic_say_whether_it_is_there() -> None:
+    """Anything else is raised: a topic taken for missing would be made."""
+    assert is_there(None)
+    assert is_there(KafkaException(KafkaError(KafkaError.TOPIC_ALREADY_EXISTS)))
+    assert not is_there(KafkaException(KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART)))
+    for error in (KafkaException(KafkaError(KafkaError._TIMED_OUT)), TimeoutError("away")):
+        with pytest.raises(type(error)) as caught:
+            is_there(error)
+        assert caught.value is error

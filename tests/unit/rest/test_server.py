@@ -1,0 +1,107 @@
+"""The server waits as long as it should, and tells what troubles it once in a while."""
+
+from __future__ import annotations
+
+import errno
+import threading
+from typing import Any
+
+import pytest
+
+from hearth.rest import server
+from hearth.rest.server import Complaints
+from tests.unit.rest.client import Client, run_apart
+
+STARVED = """
+import http.client, logging, os, resource, sys, tempfile, threading, time
+from pathlib import Path
+from tests.unit.rest.client import serve
+
+told = threading.Event()
+logging.basicConfig(stream=sys.stderr)
+logging.getLogger("hearth.rest.server").addFilter(lambda record: told.set() or True)
+
+def ask():
+    waiting.request("GET", "/connectors")
+    answers.append(waiting.getresponse().read())
+
+for client in serve(Path(tempfile.mkdtemp())):
+    # to its end, so that the server has no descriptor left to close while the client below asks for one
+    assert client.raw(b"GET /connectors HTTP/1.1\\r\\nHost: any\\r\\nConnection: close\\r\\n\\r\\n").endswith(b"[]")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (100, 100))
+    waiting = http.client.HTTPConnection("127.0.0.1", client._port, timeout=60)
+    taken = []
+    try:
+        while True:
+            taken.append(os.open(os.devnull, os.O_RDONLY))
+    except OSError:
+        os.close(taken.pop())  # for the client
+    answers = []
+    asking = threading.Thread(target=ask)
+    asking.start()
+    assert told.wait(30)
+    time.sleep(2)  # the time in which the log grew by megabytes
+    assert not answers
+    for each in taken:
+        os.close(each)
+    asking.join(30)
+    print(answers, client.call("GET", "/connectors").text)
+"""
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"GET /connectors HT",
+        b"GET /connectors HTTP/1.1\r\nHost: x\r\nX: a",
+        b"POST /connectors HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{",
+    ],
+)
+def test_half_a_request_is_not_waited_for_for_ever(
+    client: Client, monkeypatch: pytest.MonkeyPatch, data: bytes
+) -> None:
+    """Connections are few."""
+    monkeypatch.setattr(server, "RECEIVE_SECONDS", 0.3)
+    assert client.raw(data) == b""
+
+
+def test_a_whole_request_may_take_longer_than_it_may_take_to_arrive(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The limit is for who sends, not for who works."""
+    monkeypatch.setattr(server, "RECEIVE_SECONDS", 0.3)
+    free = threading.Event()
+    held = client.bench.herder._queues.submit("x", lambda: free.wait(20))
+    threading.Timer(1.0, free.set).start()
+    assert client.create("x").status == 201
+    assert held.result(20)
+
+
+def test_that_there_are_no_descriptors_is_told_and_recovered_from() -> None:
+    """The client that waited is answered as soon as there are some again; the log has one line of it."""
+    result = run_apart(STARVED)
+    assert result.stdout == "[b'[]'] []\n", result.stderr[-3000:]
+    assert result.stderr.count("the REST API takes no connections for now: Too many open files") == 1
+    assert "ulimit -n" in result.stderr
+    assert len(result.stderr) < 2000
+
+
+def test_trouble_that_lasts_is_told_again_now_and_then(caplog: pytest.LogCaptureFixture) -> None:
+    """Once a minute, and other troubles as the loop tells them."""
+    now = [0.0]
+    complaints, others = Complaints(lambda: now[0]), []
+
+    class Loop:
+        def default_exception_handler(self, context: dict[str, Any]) -> None:
+            others.append(context)
+
+    full = {"message": "m", "exception": OSError(errno.EMFILE, "Too many open files")}
+    for _ in range(2048):
+        complaints(Loop(), full)  # type: ignore[arg-type]
+    assert len(caplog.records) == 1
+    now[0] = 61.0
+    complaints(Loop(), full)  # type: ignore[arg-type]
+    assert len(caplog.records) == 2
+    complaints(Loop(), {"message": "else"})  # type: ignore[arg-type]
+    assert others == [{"message": "else"}]
