@@ -294,22 +294,3 @@ class TestConfigStore:
             ("change", "c"),
             ("change", "c"),
         ]
-
-
-@pytest.mark.parametrize(
-    ("only_failed", "include_tasks", "state", "connector", "task"),
-    [
-        (False, False, State.RUNNING, True, False),
-        (False, True, State.RUNNING, True, True),
-        (True, False, State.RUNNING, False, False),
-        (True, True, State.RUNNING, False, False),
-        (True, True, State.FAILED, True, True),
-        (True, False, State.FAILED, True, False),
-    ],
-)
-def test_a_restart_takes_what_it_asks_for(
-    only_failed: bool, include_tasks: bool, state: State, connector: bool, task: bool
-) -> None:
-    """KIP-745: onlyFailed narrows down, includeTasks widens."""
-    request = RestartRequest("c", only_failed, include_tasks)
-    assert (request.wants_connector(state), request.wants_task(state)) == (connector, task)

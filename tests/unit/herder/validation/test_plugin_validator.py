@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import threading
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -22,7 +21,6 @@ from hearth.herder.validation.result import complaint
 from hearth.herder.validation.validator import Validator
 from hearth.isolation.environment import EnvironmentStore
 from tests.bundles import build
-from tests.peer.rest import eventually
 from tests.unit.herder import catalogue as known
 from tests.unit.herder import stand_in
 from tests.unit.herder.catalogue import CLASSES, CONNECT, GOLDEN, SOURCE, WORKER
@@ -235,19 +233,3 @@ def test_plugins_of_the_host_are_given_no_process(tmp_path: Path, pool: StagePoo
     config = {**MINIMAL, "transforms": "h", "transforms.h.type": f"{CONNECT}transforms.HoistField$Value"}
     beside.validate({**config, "transforms.h.field": "f", "value.converter": f"{CONNECT}json.JsonConverter"})
     assert [stage.plugin.class_name for stage in pool._made] == [SOURCE]  # type: ignore[attr-defined]
-
-
-def test_a_process_given_back_again_waits_its_full_time(bundle: Bundle, tmp_path: Path) -> None:
-    """Each question to it begins its time anew, and of many questions one timer is left."""
-    pool, environment = StagePool(idle_seconds=0.6), EnvironmentStore(tmp_path).ensure(bundle)
-    stage, before = pool.take_any(environment, "first"), threading.active_count()
-    try:
-        for _ in range(8):
-            pool.give(stage)
-            time.sleep(0.1)
-            assert pool.take_any(environment, "another") is stage
-        pool.give(stage)
-        assert threading.active_count() <= before + 2
-        assert eventually(lambda: not stage.is_alive, 10)
-    finally:
-        pool.close()

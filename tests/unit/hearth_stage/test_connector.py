@@ -1,0 +1,142 @@
+"""A connector in its stage: what it is asked, what it may leave unanswered, and what it tells its host by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from hearth_api import Config, ConfigDef, ConfigType, SinkConnector, SinkConnectorContext, SourceConnector, Task
+from hearth_api import SourceConnectorContext as SourceContext
+from hearth_stage.connector import StageConnector
+
+heard: list[Any] = []
+
+
+class Noting:
+    """Notes what is done to a connector of either kind."""
+
+    context: Any
+
+    def version(self) -> str:
+        """Return a version."""
+        return "1.2"
+
+    def config(self) -> ConfigDef:
+        """Return one key."""
+        return ConfigDef().define("size", ConfigType.INT)
+
+    def start(self, props: Mapping[str, str]) -> None:
+        """Note it, and speak to the host."""
+        heard.append(("start", dict(props)))
+        self.context.request_task_reconfiguration()
+        self.context.raise_error(RuntimeError("no disk"))
+        if "fail" in props:
+            raise RuntimeError("cannot start")
+
+    def task_class(self) -> type[Task]:
+        """Return a class."""
+        return Task
+
+    def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
+        """Return as many as may be."""
+        return [{"number": str(number)} for number in range(max_tasks)]
+
+    def stop(self) -> None:
+        """Note it."""
+        heard.append("stop")
+
+
+class Source(Noting, SourceConnector):
+    """A source."""
+
+
+class Sink(Noting, SinkConnector):
+    """Does the same, and has neither a definition nor an opinion."""
+
+    def config(self) -> ConfigDef:
+        """Return none, which Kafka's own connectors never do."""
+        return None  # type: ignore[return-value]
+
+
+class Undecided(Source):
+    """Has keys and does not say what it thinks of their values."""
+
+    def validate(self, connector_configs: Mapping[str, str]) -> Config:
+        """Return nothing."""
+        return None  # type: ignore[return-value]
+
+
+class Host:
+    """The other end of a channel: calls a connector and notes its notices."""
+
+    def __init__(self, name: str) -> None:
+        self.notices: list[tuple[str, dict[str, Any]]] = []
+        channel: Any = SimpleNamespace(notify=lambda op, args=None: self.notices.append((op, args or {})))
+        self.connector = StageConnector(channel)
+        self.version = self.call("load", python=f"{__name__}:{name}")["version"]
+
+    def call(self, op: str, **args: Any) -> dict[str, Any]:
+        """Call the connector."""
+        request: Any = SimpleNamespace(args=args)
+        reply = getattr(self.connector, op)(request)
+        return {} if reply is None else dict(reply.args)
+
+
+@pytest.fixture(autouse=True)
+def _forget() -> None:
+    heard.clear()
+
+
+def test_connector_is_asked_what_it_is_and_what_it_wants() -> None:
+    """All goes to the instance that was loaded."""
+    host = Host("Source")
+    assert host.version == "1.2"
+    assert [key["name"] for key in host.call("config")["config"]] == ["size"]
+    answer = host.call("task_configs", max=2)
+    assert answer["configs"] == [{"number": "0"}, {"number": "1"}]
+    assert answer["task_class"].endswith(".Task")
+
+
+def test_wrong_value_is_told_with_its_key() -> None:
+    """Definition and values come in one answer."""
+    answer = Host("Source").call("validate", config={"size": "x"})
+    assert [key["name"] for key in answer["definitions"]] == ["size"]
+    ((value, errors),) = [(each["value"], each["errors"]) for each in answer["values"]]
+    assert value in ("x", None)
+    assert "Not a number of type INT" in errors[0]
+
+
+def test_what_a_connector_does_not_say_is_null() -> None:
+    """Kafka Connect has words of its own for either, so the host hears which it was."""
+    assert Host("Sink").call("config") == {"config": None}
+    assert Host("Sink").call("validate", config={})["definitions"] is None
+    answer = Host("Undecided").call("validate", config={})
+    assert (len(answer["definitions"]), answer["values"]) == (1, None)
+
+
+@pytest.mark.parametrize(("name", "kind"), [("Source", SourceContext), ("Sink", SinkConnectorContext)])
+def test_connector_speaks_to_its_host_from_the_start_on(name: str, kind: type) -> None:
+    """Its context is that of its kind, and an error comes with its trace."""
+    host = Host(name)
+    host.call("start", config={"a": "b"})
+    assert isinstance(host.connector._loaded().context, kind)
+    (asked, _), (raised, error) = host.notices
+    assert (asked, raised, error["message"]) == ("task_reconfiguration", "raise_error", "no disk")
+    assert "RuntimeError: no disk" in error["trace"]
+    assert heard == [("start", {"a": "b"})]
+
+
+def test_connector_that_runs_is_stopped_when_its_stage_ends() -> None:
+    """Once, and not where it was stopped or never started."""
+    host = Host("Source")
+    host.connector.end()
+    host.call("start", config={})
+    host.connector.end()
+    host.connector.end()
+    host.call("start", config={})
+    host.call("stop")
+    host.connector.end()
+    assert [each for each in heard if each == "stop"] == ["stop"] * 2
