@@ -1,9 +1,9 @@
 """Every module of the host has its tests where the README says they are.
 
 The tests of ``host/hearth/kafka/admin.py`` are in ``tests/unit/kafka/test_admin.py``; what needs more than this
-process, or holds for several implementations, may have a file of that name in ``tests/integration`` or
-``tests/contract``. A module without such a file is a part of one beside it, which uses it and has one, or it only
-declares: in none of its functions anything is done.
+process, or holds for several implementations, may stand likewise in ``tests/integration`` or ``tests/contract``. A
+module without such a file is a part of one beside it, which uses it and has one, or it only declares: in none of its
+functions anything is done.
 """
 
 from __future__ import annotations
@@ -29,8 +29,7 @@ def places(name: str, tests: Path) -> Iterator[Path]:
     """Yield where a module may have its tests."""
     folders = name.removeprefix("hearth.").split(".")
     file = f"test_{folders.pop().strip('_')}.py"
-    yield Path(tests, "unit", *folders, file)
-    yield from (tests / "integration" / file, tests / "contract" / file)
+    yield from (Path(tests, kind, *folders, file) for kind in ("unit", "integration", "contract"))
 
 
 def is_declaration(path: Path) -> bool:
@@ -78,7 +77,7 @@ def test_what_has_no_tests_is_found(tmp_path: Path) -> None:
     for name, text in texts.items():
         (host / name).parent.mkdir(parents=True, exist_ok=True)
         (host / name).write_text(text)
-    for name in ("unit/a/test_own.py", "unit/b/test_main.py", "unit/c/test_seen.py", "integration/test_real.py"):
+    for name in ("unit/a/test_own.py", "unit/b/test_main.py", "unit/c/test_seen.py", "integration/c/test_real.py"):
         (tests / name).parent.mkdir(parents=True, exist_ok=True)
         (tests / name).touch()
     assert untested(modules(host), tests) == ["a.deep", "b.other"]

@@ -16,7 +16,7 @@ from tests.peer.topic import Topics
 from tests.reservation import reserve_port
 
 pytestmark = pytest.mark.slow
-_ROOT = Path(__file__).resolve().parent.parent.parent
+_ROOT = Path(__file__).resolve().parents[3]
 
 
 def _command(*arguments: str, **environment: str) -> subprocess.Popen[str]:

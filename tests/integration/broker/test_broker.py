@@ -21,7 +21,7 @@ from tests.peer.topic import Record, Topics
 from tests.reservation import reserve_port
 
 pytestmark = pytest.mark.slow
-_ROOT = Path(__file__).resolve().parent.parent.parent
+_ROOT = Path(__file__).resolve().parents[3]
 _OWNER = """
 import sys, time
 from hearth.broker import KafkaBroker
