@@ -8,7 +8,7 @@ import socket
 import threading
 
 from hearth.foundation.certificate import make_identity
-from hearth.herder.seat import TaskEvent, TaskLinkServer
+from hearth.herder.task_link import TaskEvent, TaskLinkServer
 from hearth.link.admission import LinkAddress
 from hearth.runtime.link import TaskLink
 from hearth.storage.memory import MemoryOffsetStore

@@ -6,7 +6,7 @@ import pickle
 
 import pytest
 
-from hearth.link.admission import LinkAddress, seat_name
+from hearth.link.admission import LinkAddress, task_id
 from tests.unit.link.link_world import Guest, Host
 
 
@@ -20,15 +20,15 @@ from tests.unit.link.link_world import Guest, Host
         (("c", 1), ("C", 1)),
     ],
 )
-def test_each_task_has_a_seat_of_its_own(one: tuple[str, int], other: tuple[str, int]) -> None:
+def test_each_task_has_an_id_of_its_own(one: tuple[str, int], other: tuple[str, int]) -> None:
     """Names that read the same when they are put together with a number are kept apart."""
-    assert seat_name(*one) == seat_name(*one)
-    assert seat_name(*one) != seat_name(*other)
+    assert task_id(*one) == task_id(*one)
+    assert task_id(*one) != task_id(*other)
 
 
-def test_name_of_a_seat_is_short_and_fits_into_a_greeting() -> None:
+def test_id_of_a_task_is_short_and_fits_into_a_greeting() -> None:
     """A stranger may send no more than a greeting takes, whatever its connector is called."""
-    assert {len(seat_name(name, 0)) for name in ("", "c", "ü" * 20_000, '"]\n\0')} == {64}
+    assert {len(task_id(name, 0)) for name in ("", "c", "ü" * 20_000, '"]\n\0')} == {64}
 
 
 def test_connector_with_a_long_name_is_admitted(host: Host, guests: list[Guest]) -> None:

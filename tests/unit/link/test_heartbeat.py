@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from hearth.herder.seat import TaskEvent
+from hearth.herder.task_link import TaskEvent
 from hearth.link import heartbeat
 from hearth.runtime.link import HostLost
 from hearth_api import ConnectError

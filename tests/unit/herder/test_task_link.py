@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 from hearth.foundation.certificate import make_identity
-from hearth.herder import seat as seats
-from hearth.herder.seat import LinkFailed, TaskEvent, TaskLinkServer
+from hearth.herder import task_link
+from hearth.herder.task_link import LinkFailed, TaskEvent, TaskLinkServer
 from hearth.link import admission, heartbeat
 from hearth.link.encryption import EncryptedSocket, client_context
 from hearth.storage.memory import MemoryOffsetStore
@@ -79,7 +79,7 @@ def test_task_without_the_right_token_is_not_admitted(host: Host, guests: list[G
 
 
 def test_task_of_another_name_is_not_admitted(host: Host, guests: list[Guest]) -> None:
-    """A token opens the seat it was made for and no other."""
+    """A token opens the registration it was made for and no other."""
     address = host.server.expect("c", 0, 1)
     host.server.expect("d", 0, 1)
     with pytest.raises(ConnectError):
@@ -105,12 +105,12 @@ def test_next_generation_puts_the_one_before_out(host: Host, guests: list[Guest]
 
 
 def test_offsets_of_a_generation_that_is_over_are_refused(host: Host, guests: list[Guest]) -> None:
-    """Between the end of a seat and the end of its link nothing may be stored."""
+    """Between the end of a registration and the end of its link nothing may be stored."""
     guest = guests[0].join(host.server.expect("c", 0, 1))
-    seat = host.server._seats.pop(admission.seat_name("c", 0))
+    registration = host.server._registrations.pop(admission.task_id("c", 0))
     with pytest.raises(ConnectError, match="generation 1 of c-0 is over"):
         guest.link.write_offsets([({"file": "a"}, {"position": 1})], WAIT)
-    assert seat.channel is not None
+    assert registration.channel is not None
     assert host.offsets.get("c", [{"file": "a"}]) == [None]
 
 
@@ -137,7 +137,7 @@ def test_offsets_that_are_being_stored_are_stored_before_a_successor_is_expected
 
 
 def test_task_that_links_twice_keeps_the_new_link(host: Host, guests: list[Guest]) -> None:
-    """A run that Spark moved to another executor takes the seat over; its former self is dropped, not missed."""
+    """A run that Spark moved to another executor takes the link over; its former self is dropped, not missed."""
     address = host.server.expect("c", 0, 1)
     guests[0].join(address)
     guests[1].join(address).link.status("RUNNING")
@@ -156,7 +156,7 @@ def test_host_hears_that_a_task_is_lost(host: Host, guests: list[Guest]) -> None
 
 
 def test_forgotten_task_is_put_out(host: Host, guests: list[Guest]) -> None:
-    """A host that gives up a seat ends its link and admits nobody to it."""
+    """A host that gives up a registration ends its link and admits nobody to it."""
     address = host.server.expect("c", 0, 1)
     guests[0].join(address)
     host.server.forget("c", 0)
@@ -194,11 +194,11 @@ def is_put_out(connection: socket.socket) -> bool:
     [
         {"op": "status", "args": {"state": "RUNNING"}},
         {"op": "hello", "args": {}},
-        {"op": "hello", "args": {"seat": admission.seat_name("c", 0), "token": "x"}},
-        {"op": "hello", "args": {"seat": ["c"], "token": None}},
+        {"op": "hello", "args": {"task": admission.task_id("c", 0), "token": "x"}},
+        {"op": "hello", "args": {"task": ["c"], "token": None}},
         {"op": "hello", "args": [1, 2]},
         {"op": 7, "args": {}},
-        {"op": "hello", "args": {"seat": "c" * 5000}},
+        {"op": "hello", "args": {"task": "c" * 5000}},
     ],
     ids=lambda hello: json.dumps(hello)[:60],
 )
@@ -289,7 +289,7 @@ def test_strangers_are_limited_and_tasks_get_in_all_the_same(
     host: Host, guests: list[Guest], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Whoever has said nothing for longest goes first."""
-    monkeypatch.setattr(seats, "MOST_STRANGERS", 5)
+    monkeypatch.setattr(task_link, "MOST_STRANGERS", 5)
     address = host.server.expect("c", 0, 1)
     crowd = [stranger(host) for _ in range(12)]
     guests[0].join(address).link.status("RUNNING")
@@ -304,7 +304,7 @@ def test_host_that_ran_out_of_descriptors_takes_tasks_in_again(
     host: Host, guests: list[Guest], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """It says so, waits, and goes on."""
-    monkeypatch.setattr(seats, "_PAUSE_SECONDS", 0.05)
+    monkeypatch.setattr(task_link, "_PAUSE_SECONDS", 0.05)
     address = host.server.expect("c", 0, 1)
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     waiting = socket.socket()
