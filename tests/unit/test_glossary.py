@@ -20,6 +20,7 @@ RETIRED = {
     "examination": "plugin validator",
     "lane": "queue",
     "seat": "registration",
+    "shipment": "environment archive",
     "warmth": "prewarm",
     "wish": "context request",
 }

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from hearth.runtime.spec import TaskSpec
-from hearth.spark.shipment import unpacked
+from hearth.spark.environment_archive import unpacked
 
 
 def nothing(rows: Iterable[Any]) -> Iterator[Any]:

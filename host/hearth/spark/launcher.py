@@ -16,8 +16,8 @@ from hearth.runtime.spec import TaskSpec
 from hearth.spark.address import LOOPBACK, listening_address, own_address, silence_of
 from hearth.spark.admission import AUTHENTICATE, ENCRYPT, FALL_BACK, SECRET, is_on
 from hearth.spark.driver import Driver, executors_python, is_local, reason_of
+from hearth.spark.environment_archive import ship
 from hearth.spark.prewarm import keep_warm, prewarm
-from hearth.spark.shipment import ship
 from hearth.spark.slot import SlotWatch
 from hearth_api import ConnectError
 

@@ -10,7 +10,7 @@ import pytest
 from pyspark import SparkFiles
 
 from hearth.isolation.environment import Environment
-from hearth.spark.shipment import ship, unpacked
+from hearth.spark.environment_archive import ship, unpacked
 
 
 @pytest.fixture
