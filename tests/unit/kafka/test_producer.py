@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import socket
 import threading
@@ -379,10 +380,16 @@ def test_a_broker_that_refuses_the_client_is_told_with_the_reason() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
 
         def answer() -> None:
-            connection, _ = listener.accept()
-            with connection:
-                connection.recv(100)
-                connection.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+            """Answer every connection, and read to its end: what is left unread would take the answer back."""
+            with contextlib.suppress(OSError):
+                while True:
+                    connection, _ = listener.accept()
+                    with connection, contextlib.suppress(ConnectionError):
+                        connection.recv(1 << 16)
+                        connection.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+                        connection.shutdown(socket.SHUT_WR)
+                        while connection.recv(1 << 16):
+                            pass
 
         peer = threading.Thread(target=answer, daemon=True)
         peer.start()
@@ -396,6 +403,7 @@ def test_a_broker_that_refuses_the_client_is_told_with_the_reason() -> None:
                     producer.poll(100)
         finally:
             producer.close()
+            listener.shutdown(socket.SHUT_RDWR)
             peer.join(5)
 
 
