@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -54,6 +55,13 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
 
 @pytest.fixture(scope="session")
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaBroker]:
-    """Provide one real broker for all tests of this process; a test that kills it starts its own instead."""
+    """Provide one real broker for all tests of this process; a test that mistreats it takes ``own_broker``."""
     with KafkaBroker(tmp_path_factory.mktemp("broker"), reserve_port(), retention_bytes=256 << 20) as running:
+        yield running
+
+
+@pytest.fixture
+def own_broker(tmp_path: Path) -> Iterator[KafkaBroker]:
+    """Provide a broker that a test may stop, freeze or kill."""
+    with KafkaBroker(tmp_path / "broker", reserve_port(), retention_bytes=256 << 20) as running:
         yield running

@@ -13,20 +13,12 @@ import pytest
 from hearth.broker import KafkaBroker
 from tests.crash.pipeline import Pipeline
 from tests.peer.topic import Topics
-from tests.reservation import reserve_port
 
 
 @pytest.fixture(scope="session")
 def topics(broker: KafkaBroker) -> Topics:
     """Provide the topics of the shared broker."""
     return Topics(broker.bootstrap_servers)
-
-
-@pytest.fixture
-def own_broker(tmp_path: Path) -> Iterator[KafkaBroker]:
-    """Provide a broker that may be killed."""
-    with KafkaBroker(tmp_path / "broker", reserve_port(), retention_bytes=256 << 20) as running:
-        yield running
 
 
 @pytest.fixture

@@ -14,18 +14,10 @@ from tests.crash.process import await_end, holder
 from tests.peer.hearth_connect import HearthConnect
 from tests.peer.rest import eventually
 from tests.peer.topic import Topics
-from tests.reservation import reserve_port
 
 STRING = "org.apache.kafka.connect.storage.StringConverter"
 FIRST, MORE = 1_000, 100_000
 """More than a producer keeps."""
-
-
-@pytest.fixture
-def own_broker(tmp_path: Path) -> Iterator[KafkaBroker]:
-    """Provide a broker that may be killed."""
-    with KafkaBroker(tmp_path / "broker", reserve_port(), retention_bytes=256 << 20) as running:
-        yield running
 
 
 def append(path: Path, numbers: range) -> None:

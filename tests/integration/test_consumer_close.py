@@ -5,20 +5,17 @@ from __future__ import annotations
 import os
 import signal
 import threading
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from hearth.broker import KafkaBroker
 from hearth.kafka.client import consumer_config
 from hearth.kafka.consumer import CommitAnswer, Consumer
-from hearth.kafka.membership import Identity
+from hearth.kafka.membership import GroupIdentity
 from hearth_api import TopicPartition
 from tests.crash.pipeline import pass_time
 from tests.peer.rest import eventually
 from tests.peer.topic import Record, Topics
-from tests.reservation import reserve_port
 
 ROUNDS = 8
 
@@ -33,7 +30,7 @@ def test_a_consumer_closes_whatever_its_group_is_about_to_give_it(topics: Topics
         worker = {"bootstrap.servers": topics.bootstrap_servers}
         config = consumer_config(worker, {}, f"{topic}-{number}", 0).config
         config.pop("max.poll.records", None)
-        consumer = Consumer(config, Identity(f"{topic}-{number}", 0))
+        consumer = Consumer(config, GroupIdentity(f"{topic}-{number}", 0))
         consumer.subscribe([topic])
         consumer.poll(0)
         pass_time(seconds)  # the group is joined behind the consumer's back; what it assigns waits for a poll
@@ -41,13 +38,6 @@ def test_a_consumer_closes_whatever_its_group_is_about_to_give_it(topics: Topics
         closing.start()
         closing.join(20)
         assert not closing.is_alive()
-
-
-@pytest.fixture
-def frozen(tmp_path: Path) -> Iterator[KafkaBroker]:
-    """Provide a broker that a test may freeze."""
-    with KafkaBroker(tmp_path / "broker", reserve_port(), retention_bytes=64 << 20) as running:
-        yield running
 
 
 class Committing:
@@ -71,23 +61,23 @@ class Committing:
 
 
 @pytest.mark.timeout(180)
-def test_a_consumer_closes_in_bounded_time_while_its_broker_does_not_answer(frozen: KafkaBroker) -> None:
+def test_a_consumer_closes_in_bounded_time_while_its_broker_does_not_answer(own_broker: KafkaBroker) -> None:
     """Neither the commit nor the group is waited for longer than the caller says."""
-    Topics(frozen.bootstrap_servers).create("frozen")
-    Topics(frozen.bootstrap_servers).produce("frozen", [Record(None, b"value")])
-    config = consumer_config({"bootstrap.servers": frozen.bootstrap_servers}, {}, "frozen", 0).config
-    consumer = Consumer(config, Identity("frozen", 0))
+    Topics(own_broker.bootstrap_servers).create("frozen")
+    Topics(own_broker.bootstrap_servers).produce("frozen", [Record(None, b"value")])
+    config = consumer_config({"bootstrap.servers": own_broker.bootstrap_servers}, {}, "frozen", 0).config
+    consumer = Consumer(config, GroupIdentity("frozen", 0))
     listener = Committing(consumer)
     consumer.listen(listener)
     consumer.subscribe(["frozen"])
     assert eventually(lambda: bool(consumer.poll(100)), 30)
-    assert frozen.pid is not None
-    os.kill(frozen.pid, signal.SIGSTOP)
+    assert own_broker.pid is not None
+    os.kill(own_broker.pid, signal.SIGSTOP)
     try:
         closing = threading.Thread(target=consumer.close, args=[2.0], daemon=True)
         closing.start()
         closing.join(30)  # a coordinator that is away keeps librdkafka itself waiting for minutes
         assert not closing.is_alive()
     finally:
-        os.kill(frozen.pid, signal.SIGCONT)
+        os.kill(own_broker.pid, signal.SIGCONT)
     assert listener.answers == []

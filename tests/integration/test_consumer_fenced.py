@@ -3,30 +3,21 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 
 import pytest
 
 from hearth.broker import KafkaBroker
 from hearth.kafka.client import consumer_config
 from hearth.kafka.consumer import Consumer
-from hearth.kafka.membership import Identity
+from hearth.kafka.membership import GroupIdentity
 from hearth_api import TopicPartition
 from tests.peer.topic import Record, Topics
-from tests.reservation import reserve_port
 
 HERE = TopicPartition("fenced", 0)
 SESSION = 6.0
 """The shortest that a broker allows by default."""
 ROUNDS = 4
-
-
-@pytest.fixture
-def broker_of_its_own(tmp_path: Path) -> Iterator[KafkaBroker]:
-    """Provide a broker that a test may kill."""
-    with KafkaBroker(tmp_path / "broker", reserve_port(), retention_bytes=64 << 20) as running:
-        yield running
 
 
 class Member:
@@ -35,7 +26,7 @@ class Member:
     def __init__(self, servers: str) -> None:
         config = {"consumer.override.session.timeout.ms": str(int(SESSION * 1000))}
         self.consumer = Consumer(
-            consumer_config({"bootstrap.servers": servers}, config, "fenced", 0).config, Identity("fenced", 0)
+            consumer_config({"bootstrap.servers": servers}, config, "fenced", 0).config, GroupIdentity("fenced", 0)
         )
         self.consumer.listen(self)
         self.consumer.subscribe([HERE.topic])
@@ -73,22 +64,22 @@ class Member:
 @pytest.mark.slow
 @pytest.mark.timeout(240)
 def test_a_late_commit_of_its_own_does_not_end_a_consumer(
-    broker_of_its_own: KafkaBroker, caplog: pytest.LogCaptureFixture
+    own_broker: KafkaBroker, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The session is over before the broker is back, and the commit that was kept until then goes out after it.
 
     How soon a broker is back is chance on a busy machine, so the moment is aimed at more than once.
     """
-    topics = Topics(broker_of_its_own.bootstrap_servers)
+    topics = Topics(own_broker.bootstrap_servers)
     topics.create(HERE.topic)
-    member = Member(broker_of_its_own.bootstrap_servers)
+    member = Member(own_broker.bootstrap_servers)
     try:
         for number in range(ROUNDS):
             member.await_value(topics, b"before %d" % number)
-            broker_of_its_own.kill()
+            own_broker.kill()
             member.poll(SESSION / 2)
             member.consumer.commit({HERE: number}, number)
-            broker_of_its_own.start()
+            own_broker.start()
             member.await_value(topics, b"after %d" % number)
             if "the group has fenced this member" in caplog.text:
                 break

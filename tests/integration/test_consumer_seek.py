@@ -6,8 +6,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 
 import pytest
 
@@ -16,17 +15,9 @@ from hearth.kafka.consumer import Consumer
 from hearth_api import TopicPartition
 from tests.crash.pipeline import pass_time
 from tests.peer.topic import Record, Topics
-from tests.reservation import reserve_port
 
 STANDSTILL = 0.5
 COUNT = 3_000
-
-
-@pytest.fixture
-def slow_broker(tmp_path: Path) -> Iterator[KafkaBroker]:
-    """Provide a broker that a test may stop for a moment."""
-    with KafkaBroker(tmp_path / "broker", reserve_port(), retention_bytes=64 << 20) as running:
-        yield running
 
 
 class Seeking:
@@ -73,13 +64,13 @@ class Seeking:
 
 
 @pytest.mark.parametrize("reset", ["earliest", "latest"])
-def test_a_seek_is_not_forgotten_for_where_reading_would_have_begun(slow_broker: KafkaBroker, reset: str) -> None:
+def test_a_seek_is_not_forgotten_for_where_reading_would_have_begun(own_broker: KafkaBroker, reset: str) -> None:
     """librdkafka, asked for the beginning or the end itself, goes there when the answer comes after the seek."""
-    topics = Topics(slow_broker.bootstrap_servers)
+    topics = Topics(own_broker.bootstrap_servers)
     topics.create(reset)
     values = [b"%d" % number for number in range(COUNT)]
     topics.produce(reset, [Record(None, value) for value in values])
-    seeking = Seeking(slow_broker, reset, reset)
+    seeking = Seeking(own_broker, reset, reset)
     try:
         seeking.poll_until(values[-1])
         topics.produce(reset, [Record(None, b"last")])

@@ -27,16 +27,16 @@ from hearth.kafka.library import (
     OK,
     ErrorCallback,
     KafkaError,
-    MetadataStruct,
     RebalanceCallback,
     check,
     check_object,
+    cluster_metadata,
     is_refusal,
     library,
     new_client,
     new_configuration,
 )
-from hearth.kafka.membership import Identity, Membership, subscribe
+from hearth.kafka.membership import GroupIdentity, Membership, subscribe
 from hearth.kafka.partition import first_error, partition_list, read_list
 from hearth_api import TopicPartition
 
@@ -88,7 +88,7 @@ class Consumer:
     The member then begins anew, as after a session that was lost.
     """
 
-    def __init__(self, config: Mapping[str, str], identity: Identity | None = None) -> None:
+    def __init__(self, config: Mapping[str, str], identity: GroupIdentity | None = None) -> None:
         self._library = library()
         self._listener: RebalanceListener | None = None
         self._reset = _RESETS.get(config.get("auto.offset.reset", "largest"), OFFSET_INVALID)
@@ -129,14 +129,9 @@ class Consumer:
 
     def topic_names(self, wait_ms: int = 30_000) -> list[str]:
         """Return the names of all topics the broker shows to this client."""
-        metadata = ctypes.POINTER(MetadataStruct)()
-        check(self._library.metadata(self._client, 1, None, ctypes.byref(metadata), wait_ms))
-        try:
-            found = metadata.contents
+        with cluster_metadata(self._client, wait_ms, of_all_topics=True) as found:
             topics = (found.topics[index] for index in range(found.topic_count))
             return [topic.name.decode() for topic in topics if topic.error == OK]
-        finally:
-            self._library.metadata_destroy(metadata)
 
     def subscribe(self, topics: Iterable[str]) -> None:
         """Want these topics from now on; a name that begins with ``^`` is one of librdkafka's (POSIX) patterns.

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import ctypes
 import functools
+from collections.abc import Iterator
+from contextlib import contextmanager
 from ctypes import c_char_p, c_int, c_int32, c_int64, c_size_t, c_void_p
 from importlib import metadata
 from pathlib import Path
@@ -359,6 +361,18 @@ def check_object(error: int | None) -> None:
         number, text = rdkafka.error_code(error), rdkafka.error_string(error).decode()
         rdkafka.error_destroy(error)
         raise KafkaError(number, text)
+
+
+@contextmanager
+def cluster_metadata(client: int | None, wait_ms: int, *, of_all_topics: bool = False) -> Iterator[MetadataStruct]:
+    """Lend what the brokers tell of themselves, and of all topics or of those that the client knows."""
+    rdkafka = library()
+    found = ctypes.POINTER(MetadataStruct)()
+    check(rdkafka.metadata(client, int(of_all_topics), None, ctypes.byref(found), wait_ms))
+    try:
+        yield found.contents
+    finally:
+        rdkafka.metadata_destroy(found)
 
 
 def new_configuration(config: dict[str, str]) -> int:

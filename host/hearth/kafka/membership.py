@@ -20,8 +20,8 @@ from hearth.kafka.library import (
     OK,
     GroupListStruct,
     KafkaError,
-    MetadataStruct,
     check,
+    cluster_metadata,
     library,
     new_client,
     new_configuration,
@@ -44,7 +44,7 @@ _NOT_OF_STAND_INS = ("group.protocol", "group.remote.assignor", "heartbeat.inter
 
 
 @dataclass(frozen=True)
-class Identity:
+class GroupIdentity:
     """Where a task belongs in its group: ``connector`` stands for it and its host, ``tasks`` is how many there are.
 
     The first task also answers for those that are no more.
@@ -81,7 +81,7 @@ class Membership:
     Without an identity, and where the user names the member (then it is as static as in Kafka), nobody is taken out.
     """
 
-    def __init__(self, config: Mapping[str, str], identity: Identity | None) -> None:
+    def __init__(self, config: Mapping[str, str], identity: GroupIdentity | None) -> None:
         self._config = dict(config)
         self._identity = None if "group.instance.id" in config else identity
         self._own: set[str] = set()
@@ -273,9 +273,8 @@ def _classic_members(client: int, group: str) -> set[str]:
 
 def _meet_brokers(client: int) -> None:
     """Have a client know its brokers, which would be waited for in steps of a second."""
-    metadata = ctypes.POINTER(MetadataStruct)()
-    check(library().metadata(client, 0, None, ctypes.byref(metadata), ANSWER_MS))
-    library().metadata_destroy(metadata)
+    with cluster_metadata(client, ANSWER_MS):
+        pass
 
 
 def _new_members(client: int, group: str) -> set[str]:

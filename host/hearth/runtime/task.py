@@ -15,7 +15,7 @@ from hearth.config.topic import topic_groups
 from hearth.isolation.stage import Stage
 from hearth.kafka.client import Translation, admin_config, consumer_config, group_name, producer_config
 from hearth.kafka.consumer import Consumer
-from hearth.kafka.membership import Identity
+from hearth.kafka.membership import GroupIdentity
 from hearth.kafka.producer import Producer
 from hearth.link.heartbeat import LAST_RESORT_SECONDS
 from hearth.runtime.link import ENDS, HostLost, HostUnreachable, TaskLink
@@ -133,7 +133,7 @@ class TaskRun:
             consumer = self._checked(consumer_config(spec.worker, spec.config, spec.connector, spec.task))
             subscription = Subscription(spec.config, consumer.config)
             most = consumer.runtime.get("max.poll.records")
-            identity = Identity(group_name(spec.host, spec.connector), spec.task, spec.tasks)
+            identity = GroupIdentity(group_name(spec.host, spec.connector), spec.task, spec.tasks)
             self._consumer = Consumer(consumer.config, identity)
             return SinkLoop(spec, settings, self._link, self._consumer, subscription, most)
         producer = self._checked(producer_config(spec.worker, spec.config, spec.connector, spec.task))

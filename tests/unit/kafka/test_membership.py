@@ -13,7 +13,7 @@ from hearth.broker import KafkaBroker
 from hearth.kafka import membership
 from hearth.kafka.consumer import Consumer
 from hearth.kafka.library import KafkaError, library
-from hearth.kafka.membership import Identity
+from hearth.kafka.membership import GroupIdentity
 from hearth_api import TopicPartition
 from tests.peer.topic import Record, Topics
 from tests.reservation import reserve_port
@@ -33,7 +33,7 @@ both_protocols = pytest.mark.parametrize("protocol", ["classic", "consumer"])
 class Run:
     """One run of a task: a consumer that notes which topics it has partitions of."""
 
-    def __init__(self, servers: str, group: str, protocol: str, identity: Identity) -> None:
+    def __init__(self, servers: str, group: str, protocol: str, identity: GroupIdentity) -> None:
         session = {"session.timeout.ms": LONG_SESSION, "heartbeat.interval.ms": "100"} if protocol == "classic" else {}
         settings = {
             "bootstrap.servers": servers,
@@ -108,7 +108,7 @@ def new_run(broker: KafkaBroker) -> Iterator[NewRun]:
     runs: list[Run] = []
 
     def new(protocol: str, task: int = 0, tasks: int = 2, host: str = "host") -> Run:
-        runs.append(Run(broker.bootstrap_servers, group, protocol, Identity(host, task, tasks)))
+        runs.append(Run(broker.bootstrap_servers, group, protocol, GroupIdentity(host, task, tasks)))
         return runs[-1]
 
     yield new
@@ -132,7 +132,7 @@ def test_a_successor_does_not_find_its_group_empty(patient_broker: KafkaBroker, 
     topics.create(group, TASKS)
 
     def start() -> list[Run]:
-        identities = [Identity("host", number, TASKS) for number in range(TASKS)]
+        identities = [GroupIdentity("host", number, TASKS) for number in range(TASKS)]
         return [Run(patient_broker.bootstrap_servers, group, "classic", each).join(group) for each in identities]
 
     runs = start()
@@ -216,12 +216,12 @@ def test_all_that_are_no_more_are_taken_out_at_once(new_run: NewRun, names: list
 
 def test_an_identity_is_known_whatever_numbers_look_like() -> None:
     """Ten begins with one; and another connector's name may go on where this one's ends."""
-    identity = Identity("connect-a", 1, 2)
+    identity = GroupIdentity("connect-a", 1, 2)
     assert identity.answers_for("connect-a.1.token")
     assert not any(
         map(identity.answers_for, ["connect-a.10.token", "connect-a.0.token", "connect-a.2.token", "other"])
     )
-    first = Identity("connect-a", 0, 2)
+    first = GroupIdentity("connect-a", 0, 2)
     assert all(map(first.answers_for, ["connect-a.0.token", "connect-a.2.token", "connect-a.10.token"]))
     assert not any(map(first.answers_for, ["connect-a.1.token", "connect-ab.2.token", "connect-a.x.token", "mine"]))
 
@@ -283,7 +283,7 @@ def test_the_end_of_a_replaced_run_leaves_its_successor_alone(
 
 def test_without_an_answer_nobody_joins() -> None:
     """The caller serves its inbox and asks again: whether it may join is not guessed."""
-    lonely = Run("127.0.0.1:1", "nobody", "classic", Identity("host", 0)).join("any")
+    lonely = Run("127.0.0.1:1", "nobody", "classic", GroupIdentity("host", 0)).join("any")
     for _ in range(2):
         lonely.poll()
     assert not lonely.consumer._is_subscribed
@@ -303,6 +303,6 @@ def test_a_group_that_may_not_be_described_is_joined(
 
     monkeypatch.setattr(membership, "_classic_members", refuse)
     joined: list[bool] = []
-    member = membership.Membership({"group.id": "group"}, Identity("host", 0))
+    member = membership.Membership({"group.id": "group"}, GroupIdentity("host", 0))
     assert next(member.admission(0, ["any"], lambda: joined.append(True)), True) is is_free
     assert bool(joined) is is_free
