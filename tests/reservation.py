@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import socket
 
-from hearth.broker.port import is_free
+from hearth.foundation.port import is_free
 
 # Below the range from which the kernel takes ports for outgoing connections. Every second one: a broker listens for
 # its controller on the first free port behind its own.

@@ -9,9 +9,9 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from hearth.broker.port import LOOPBACK
 from hearth.broker.process import QUICK_START
 from hearth.foundation.child import start_child, stop_child
+from hearth.foundation.port import LOOPBACK
 from hearth.foundation.properties import render
 from hearth.spark.address import silence_of
 from tests.bench.meter import descendants

@@ -22,7 +22,7 @@ from tests.peer.rest import Answer, eventually
 from tests.peer.topic import Topics
 
 CASES = ("deleted", "newer", "garbage", "other", "moved", "chain", "lost")
-CODE = '''
+CODE = """
 import threading
 from hearth_api import STRING_SCHEMA, ConfigDef, ConfigType, Importance, SourceConnector, SourceRecord, SourceTask
 from hearth_api import Transformation
@@ -74,7 +74,7 @@ class Same(Transformation):
 
     def close(self):
         pass
-'''
+"""
 
 
 class Upgraded:

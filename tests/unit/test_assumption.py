@@ -17,7 +17,7 @@ import pyarrow as pa
 import pytest
 
 from hearth.kafka import library as rdkafka
-from hearth.kafka.memory import FAR, locate, messages
+from hearth.kafka.c_memory import FAR, locate, messages
 
 ROOT = Path(__file__).parents[2]
 

@@ -55,7 +55,7 @@ def test_every_command_is_told() -> None:
 
 def test_options_of_the_quickstart_are_told() -> None:
     """All of its options are in the text."""
-    from hearth.cli.quickstart import quickstart
+    from hearth.cli.quickstart_command import quickstart
 
     for parameter in quickstart.params:
         assert f"`{parameter.opts[0]}`" in README or f"quickstart {parameter.opts[0]}`" in README

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hearth.broker.port import is_free, next_free
+from hearth.foundation.port import is_free, next_free
 from tests import reservation
 from tests.reservation import reserve_port
 

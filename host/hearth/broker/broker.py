@@ -10,13 +10,12 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import IO
 
-from hearth.broker.error import BrokerUnavailable, PortTaken
 from hearth.broker.jar import fetch_jars
 from hearth.broker.java import find_java
-from hearth.broker.port import LOOPBACK, is_free, next_free
 from hearth.broker.probe import serving_cluster
-from hearth.broker.process import QUICK_START, JavaProcess, JavaProgram, run_to_end
-from hearth.broker.settings import broker_settings
+from hearth.broker.process import QUICK_START, BrokerUnavailable, JavaProcess, JavaProgram, run_to_end
+from hearth.broker.server_properties import broker_settings
+from hearth.foundation.port import LOOPBACK, PortTaken, is_free, next_free
 from hearth.foundation.properties import render
 from hearth_api.errors import ConflictError
 
@@ -140,9 +139,7 @@ class KafkaBroker:
         while not _locked(self._lock):
             if time.monotonic() > deadline:
                 self._forget()
-                raise ConflictError(
-                    f"another broker uses {self.folder}", hint="stop it, or choose another directory"
-                )
+                raise ConflictError(f"another broker uses {self.folder}", hint="stop it, or choose another directory")
             time.sleep(_POLL)
 
     def _start_on_a_free_port(self, java: Path, class_path: Sequence[Path]) -> None:
@@ -223,11 +220,7 @@ class KafkaBroker:
         """Return the error that tells why the process does not serve."""
         assert self._process is not None
         words = self._process.last_words()
-        fact = (
-            "did not answer in time"
-            if self._process.is_running
-            else f"ended with code {self._process.wait()}"
-        )
+        fact = "did not answer in time" if self._process.is_running else f"ended with code {self._process.wait()}"
         return BrokerUnavailable(f"the Kafka broker {fact}; its last words:\n{words}", hint=f"see {self.log}")
 
 

@@ -18,11 +18,17 @@ from typing import TextIO
 from urllib.parse import urlsplit
 from xml.sax.saxutils import quoteattr
 
-from hearth.broker.error import JarsUnavailable
 from hearth.broker.java import find_java
+from hearth_api.errors import ConnectError
 
 MIRROR_VARIABLE = "HEARTH_MAVEN_MIRROR"
 _LAST_WORDS = 12
+
+
+class JarsUnavailable(ConnectError):
+    """The jars of Kafka are not in the cache and cannot be fetched."""
+
+    code = "environment.jars"
 
 
 @dataclass(frozen=True)

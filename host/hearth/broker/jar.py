@@ -18,9 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from hearth.broker.error import JarsUnavailable
-from hearth.broker.ivy import Coordinates, Progress, download
-from hearth.foundation.directory import cache_directory
+from hearth.broker.ivy import Coordinates, JarsUnavailable, Progress, download
+from hearth.foundation.user_file import cache_directory
 
 BROKER_LOCK = Path(__file__).with_name("jars.txt")
 _FETCH_PREFIX = ".fetch-"
@@ -50,9 +49,7 @@ def read_lock(path: Path) -> list[LockedJar]:
     return [LockedJar(Coordinates.parse(name), int(size), sha256) for sha256, size, name in rows]
 
 
-def fetch_jars(
-    lock: Path = BROKER_LOCK, cache: Path | None = None, progress: Progress | None = None
-) -> list[Path]:
+def fetch_jars(lock: Path = BROKER_LOCK, cache: Path | None = None, progress: Progress | None = None) -> list[Path]:
     """Return the paths of all jars of a lock, after fetching those that are not in the cache.
 
     Safe to call from several processes at once: one fetches, the others wait and then find the jars.
@@ -115,9 +112,7 @@ def _admit(jar: LockedJar, file: Path, cache: Path) -> None:
     found = digest(file)
     if found != jar.sha256:
         fact = f"{jar.coordinates} arrived with SHA-256 {found}, and {jar.sha256} is expected"
-        raise JarsUnavailable(
-            fact, hint="a proxy or mirror may have altered it; try another network or mirror"
-        )
+        raise JarsUnavailable(fact, hint="a proxy or mirror may have altered it; try another network or mirror")
     os.replace(file, cache / jar.file_name)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from hearth.broker.error import JavaMissing
+from hearth_api.errors import ConnectError
 
 MINIMUM_VERSION = 17
 _RELEASE = re.compile(r'^JAVA_VERSION="?(?P<version>[\d.]+)', re.MULTILINE)
@@ -26,6 +26,12 @@ _INSTALL_COMMANDS = {
     "arch": "sudo pacman -S jre17-openjdk-headless",
     "alpine": "sudo apk add openjdk17-jre-headless",
 }
+
+
+class JavaMissing(ConnectError):
+    """There is no Java here that can be used."""
+
+    code = "environment.java"
 
 
 @dataclass(frozen=True)
@@ -46,9 +52,7 @@ def find_java(environ: Mapping[str, str] | None = None, minimum: int = MINIMUM_V
     executable = java_executable(environ)
     version = _version(executable)
     if version < minimum:
-        raise JavaMissing(
-            f"{executable} is Java {version}, and Java {minimum} or newer is needed", hint=_remedy()
-        )
+        raise JavaMissing(f"{executable} is Java {version}, and Java {minimum} or newer is needed", hint=_remedy())
     return Java(executable, version)
 
 
@@ -58,9 +62,7 @@ def java_executable(environ: Mapping[str, str]) -> Path:
     if home:
         candidate = Path(home) / "bin" / "java"
         if not os.access(candidate, os.X_OK):
-            raise JavaMissing(
-                f"JAVA_HOME is {home!r}, and there is no bin/java in it", hint=_remedy(home_is_set=True)
-            )
+            raise JavaMissing(f"JAVA_HOME is {home!r}, and there is no bin/java in it", hint=_remedy(home_is_set=True))
         return candidate
     found = shutil.which("java", path=environ.get("PATH"))
     if found is None:
@@ -85,9 +87,7 @@ def _version(executable: Path) -> int:
 def _banner(executable: Path) -> str:
     """Return what `java -version` prints."""
     try:
-        answer = subprocess.run(
-            [str(executable), "-version"], capture_output=True, text=True, timeout=30, check=False
-        )
+        answer = subprocess.run([str(executable), "-version"], capture_output=True, text=True, timeout=30, check=False)
     except (OSError, subprocess.SubprocessError) as error:
         raise JavaMissing(f"{executable} cannot be run: {error}", hint=_remedy()) from error
     return answer.stderr + answer.stdout

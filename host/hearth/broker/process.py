@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from hearth.broker.error import BrokerUnavailable
 from hearth.foundation.child import start_child, stop_child
+from hearth_api.errors import ConnectError
 
 QUICK_START = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:-UsePerfData")
 _LOG_LIMIT = 5_000_000
@@ -24,6 +24,12 @@ java.util.logging.FileHandler.append=true
 java.util.logging.FileHandler.formatter=java.util.logging.SimpleFormatter
 java.util.logging.SimpleFormatter.format=%1$tF %1$tT,%1$tL %4$s %3$s %5$s%6$s%n
 """
+
+
+class BrokerUnavailable(ConnectError):
+    """The broker did not start, or ended by itself."""
+
+    code = "environment.broker"
 
 
 @dataclass(frozen=True)

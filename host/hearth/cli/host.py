@@ -14,9 +14,9 @@ from hearth.config import StandaloneConfig
 from hearth.discovery import Catalogue, discover, split_plugin_path
 from hearth.foundation.certificate import new_identity
 from hearth.foundation.descriptor import raise_limit
-from hearth.foundation.directory import cache_directory
 from hearth.foundation.terminal import printable
-from hearth.herder.cluster import ClusterLookup
+from hearth.foundation.user_file import cache_directory
+from hearth.herder.cluster_lookup import ClusterLookup
 from hearth.herder.herder import Herder
 from hearth.herder.plan import Planner
 from hearth.herder.plugin.directory import PluginDirectory
@@ -24,12 +24,12 @@ from hearth.herder.plugin.stage import StagePool
 from hearth.herder.status import StatusBoard
 from hearth.herder.supervisor import Equipment
 from hearth.herder.task_link import TaskLinkServer
-from hearth.herder.validation.validator import Validator
+from hearth.herder.validation.connector_validator import ConnectorValidator
 from hearth.isolation.environment import EnvironmentStore
 from hearth.rest.app import Health, ServerInfo, new_app
 from hearth.rest.listener import open_listeners, worker_id
 from hearth.rest.server import RestServer
-from hearth.spark.launcher import SparkLauncher, link_host, link_listen
+from hearth.spark.spark_launcher import SparkLauncher, link_host, link_listen
 from hearth.storage import FileOffsetStore, MemoryConfigStore, MemoryStatusStore, OffsetClaim
 from hearth_api import ConnectError
 
@@ -100,7 +100,7 @@ class StandaloneHost:
             link=link,
             graceful_seconds=worker.task_shutdown_graceful_timeout_ms / 1000,
         )
-        self.herder = Herder(equipment, Validator(directory, worker, pool))
+        self.herder = Herder(equipment, ConnectorValidator(directory, worker, pool))
         info = ServerInfo(KAFKA_VERSION, KAFKA_COMMIT, cluster_id)
         server = RestServer(new_app(worker, self.herder, directory, info, self.health), sockets)
         link.start()

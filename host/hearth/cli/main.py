@@ -16,11 +16,11 @@ from hearth.foundation.terminal import printable
 from hearth_api.errors import ConfigError, ConnectError, NotFoundError
 
 COMMANDS = {
-    "quickstart": "hearth.cli.quickstart:quickstart",
-    "standalone": "hearth.cli.standalone:standalone",
-    "plugins": "hearth.cli.plugin:plugins",
-    "bundle": "hearth.cli.bundle:bundle",
-    "broker": "hearth.cli.broker:broker",
+    "quickstart": "hearth.cli.quickstart_command:quickstart",
+    "standalone": "hearth.cli.standalone_command:standalone",
+    "plugins": "hearth.cli.plugin_command:plugins",
+    "bundle": "hearth.cli.bundle_command:bundle",
+    "broker": "hearth.cli.broker_command:broker",
 }
 """Subcommand -> "module:attribute", in the order of the help page."""
 

@@ -20,11 +20,11 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from hearth.discovery.allowance import MAX_FILES, allowance, passing_allowance
-from hearth.discovery.failure import COPY_AGAIN, REPACK, BundleError
+from hearth.discovery.refusal import COPY_AGAIN, REPACK, BundleError
 from hearth.discovery.tree import (
+    FilePart,
     Source,
     Tree,
-    Window,
     blocks,
     bounded,
     check_path,
@@ -67,7 +67,7 @@ class ArchiveTree(Tree):
 class ZipTree(ArchiveTree):
     """A zip file or a wheel, on disk or read from inside another bundle. Links inside it are not followed."""
 
-    def __init__(self, source: Path | Window) -> None:
+    def __init__(self, source: Path | FilePart) -> None:
         self._file = open_file(source) if isinstance(source, Path) else source
         try:
             with reading("it is truncated or not a zip file"):
@@ -84,11 +84,11 @@ class ZipTree(ArchiveTree):
             found: Source = self._zip.open(self._members[path])
             return found
 
-    def open_archive(self, path: str) -> Window:
+    def open_archive(self, path: str) -> FilePart:
         """Open a member where it lies, or where it is compressed a copy of it."""
         member = self._members[path]
         if member.compress_type == zipfile.ZIP_STORED:
-            return Window(self._file, self._start_of(member), member.compress_size)
+            return FilePart(self._file, self._start_of(member), member.compress_size)
         with reading(f"{path} is damaged"), contextlib.closing(self.open(path)) as source:
             return _passing(blocks(source), member.compress_size)
 
@@ -114,7 +114,7 @@ class ZipTree(ArchiveTree):
                 raise BundleError(f"{path} is not what the archive says of it", hint=COPY_AGAIN)
 
     def _content(self, member: zipfile.ZipInfo) -> Iterator[bytes]:
-        packed = Window(self._file, self._start_of(member), member.compress_size)
+        packed = FilePart(self._file, self._start_of(member), member.compress_size)
         is_stored = member.compress_type == zipfile.ZIP_STORED
         return blocks(packed) if is_stored else _decompressed(packed, lambda: _Zlib(-zlib.MAX_WBITS))
 
@@ -146,9 +146,9 @@ class TarTree(ArchiveTree):
         """Open a member where it lies."""
         return self.open_archive(path)
 
-    def open_archive(self, path: str) -> Window:
+    def open_archive(self, path: str) -> FilePart:
         """Open a member where it lies."""
-        return Window(self._file, *self._members[path])
+        return FilePart(self._file, *self._members[path])
 
     def size(self, path: str) -> int:
         """Read it from the index."""
@@ -192,7 +192,7 @@ def _checked(found: list[zipfile.ZipInfo], packed: int) -> dict[str, zipfile.Zip
     return members
 
 
-def _members(file: Window) -> dict[str, tuple[int, int]]:
+def _members(file: FilePart) -> dict[str, tuple[int, int]]:
     """Return beginning and size of the regular files of a tar archive by their paths."""
     members: dict[str, tuple[int, int]] = {}
     with tarfile.open(fileobj=file, mode="r:") as archive:  # type: ignore[call-overload]
@@ -251,7 +251,7 @@ _COMPRESSED: dict[bytes, Callable[[], Any]] = {
 }
 
 
-def _expanded(file: Window) -> Window:
+def _expanded(file: FilePart) -> FilePart:
     """Return an archive that can be read at any place: a compressed one is unpacked once into a passing file."""
     start = file.read(min(8, file.size))
     file.seek(0)
@@ -262,7 +262,7 @@ def _expanded(file: Window) -> Window:
         return _passing(_decompressed(file, new), file.size)
 
 
-def _decompressed(file: Window, new: Callable[[], _Decompressor]) -> Iterator[bytes]:
+def _decompressed(file: FilePart, new: Callable[[], _Decompressor]) -> Iterator[bytes]:
     """Yield what a compressed file holds; several streams one after the other are one content."""
     left = b""
     while True:
@@ -280,13 +280,13 @@ def _decompressed(file: Window, new: Callable[[], _Decompressor]) -> Iterator[by
             return
 
 
-def _passing(content: Iterator[bytes], packed: int) -> Window:
+def _passing(content: Iterator[bytes], packed: int) -> FilePart:
     """Write a content to a file that is gone when it is closed."""
     file = tempfile.SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115 - the window closes it
     try:
         for block in bounded(content, passing_allowance(packed)):
             file.write(block)
-        return Window(file, 0, file.tell(), is_owner=True)
+        return FilePart(file, 0, file.tell(), is_owner=True)
     except BaseException:
         file.close()
         raise

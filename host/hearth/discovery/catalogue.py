@@ -7,13 +7,15 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
 
+import importlib_metadata
+
 from hearth.discovery import alias, location
 from hearth.discovery.bundle import Bundle
-from hearth.discovery.failure import BundleError, quoted
 from hearth.discovery.format import bundle_formats
-from hearth.discovery.installed import installed_declarations
-from hearth.discovery.plugin import CLASSPATH, Declaration, Plugin, PluginType, Rejected
-from hearth.discovery.version import version_key
+from hearth.discovery.metadata import declared
+from hearth.discovery.plugin import CLASSPATH, Declaration, Plugin, PluginType
+from hearth.discovery.refusal import BundleError, Rejected, quoted
+from hearth.discovery.version_order import version_key
 from hearth_api import NotFoundError
 
 LONGEST_NAME = 1000
@@ -168,3 +170,15 @@ def _fault(bundle: Bundle, fault: str) -> Rejected:
 def _order(plugin: Plugin) -> tuple[object, ...]:
     isolated = plugin.bundle is not None
     return plugin.class_name, version_key(plugin.version), isolated, plugin.location, plugin.type.value
+
+
+def installed_declarations() -> list[Declaration]:
+    """Return the plugins that distributions on the host's own ``sys.path`` declare."""
+    found: dict[str, Declaration] = {}
+    for distribution in importlib_metadata.distributions():
+        points = distribution.read_text("entry_points.txt")
+        if points and "[hearth." in points:
+            for declaration in declared(points, distribution.version)[0]:
+                # The first distribution on sys.path is the one that imports will find.
+                found.setdefault(f"{declaration.type}:{declaration.class_name}", declaration)
+    return list(found.values())

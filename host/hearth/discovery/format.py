@@ -1,4 +1,8 @@
-"""Formats of bundles: the built-in ones, each an implementation of the hook ``hearth_read_bundle``, and others."""
+"""Formats of bundles: a new one is a new plugin of the host, not a change to it.
+
+A package that is installed with the host registers an object under an entry point of the group ``hearth``; its
+``hearth_read_bundle`` is asked before the built-in formats.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +11,28 @@ from pathlib import Path
 
 import pluggy
 
-from hearth.discovery import hook
 from hearth.discovery.archive import TarTree, ZipTree
 from hearth.discovery.bundle import Bundle, read_bundle
-from hearth.discovery.failure import BundleError
-from hearth.discovery.hook import PROJECT, hookimpl
+from hearth.discovery.refusal import BundleError
 from hearth.discovery.tree import DirectoryTree
 
+PROJECT = "hearth"
+hookspec = pluggy.HookspecMarker(PROJECT)
+hookimpl = pluggy.HookimplMarker(PROJECT)
+
 _TAR_ENDINGS = (".tar.gz", ".tgz", ".tar.xz", ".tar.bz2", ".tar")
+
+
+class BundleFormat:
+    """What every format answers; an object of an entry point may do so as well as a module."""
+
+    @hookspec(firstresult=True)
+    def hearth_read_bundle(self, location: Path) -> Bundle | None:
+        """Read the bundle at ``location``, which exists; return ``None`` when it is not of this format.
+
+        Called for each candidate of plugin.path, possibly from several threads; the first result wins. Must not run
+        code of the bundle. Raise ``BundleError`` (reason, ``hint=``) when it is of this format but not usable.
+        """
 
 
 class DirectoryFormat:
@@ -99,7 +117,7 @@ BUILT_IN = {
 def bundle_formats() -> pluggy.PluginManager:
     """Return the registered formats: the built-in ones, and before them those of installed packages."""
     formats = pluggy.PluginManager(PROJECT)
-    formats.add_hookspecs(hook)
+    formats.add_hookspecs(BundleFormat)
     for name, format_ in BUILT_IN.items():
         formats.register(format_, name)
     formats.load_setuptools_entrypoints(PROJECT)

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from hearth.discovery.manifest import MANIFEST
-from hearth.discovery.plugin import Rejected
+from hearth.discovery.refusal import Rejected
 from hearth.discovery.tree import is_ignored, is_text, kind_of
 
 

@@ -1,4 +1,4 @@
-"""The words of the catalogue: what a plugin is, what kinds there are, and what was turned away."""
+"""The words of the catalogue: what a plugin is and what kinds there are."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from hearth.discovery.allowance import MAX_NAME
-from hearth.discovery.failure import quoted
+from hearth.discovery.refusal import quoted
 
 if TYPE_CHECKING:
     from hearth.discovery.bundle import Bundle
@@ -121,12 +121,3 @@ class Plugin:
     def declaration(self) -> Declaration:
         """Return what its distribution declares of it."""
         return Declaration(self.class_name, self.type, self.version, self.python, self.definitions)
-
-
-@dataclass(frozen=True)
-class Rejected:
-    """Something on plugin.path that is not in the catalogue: where, why, and what to do about it."""
-
-    location: str
-    reason: str
-    hint: str

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Protocol, TypeVar
 
 from hearth.discovery.allowance import MAX_DEPTH, MAX_FILES, MAX_PART, MAX_PATH, MAX_READ, MAX_TEXT
-from hearth.discovery.failure import COPY_AGAIN, REPACK, BundleError, quoted
+from hearth.discovery.refusal import COPY_AGAIN, REPACK, BundleError, quoted
 
 _DRIVE = re.compile(r"^[A-Za-z]:")
 _DAMAGE = (
@@ -45,7 +45,7 @@ class Source(Protocol):
         """Release the file."""
 
 
-class Window:
+class FilePart:
     """A part of an open file as a file of its own, which can be read at any place.
 
     One call hands out ``MAX_READ`` bytes at most: libraries ask for as much as the bytes of an archive tell them.
@@ -93,14 +93,14 @@ class Window:
             self._file.close()
 
 
-def open_file(path: Path) -> Window:
+def open_file(path: Path) -> FilePart:
     """Open a regular file; anything else, a pipe or a device, would never end or never begin."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         found = os.fstat(descriptor)
         if not stat.S_ISREG(found.st_mode):
             raise BundleError(f"{path.name!r} is no regular file")
-        return Window(os.fdopen(descriptor, "rb"), 0, found.st_size, is_owner=True)
+        return FilePart(os.fdopen(descriptor, "rb"), 0, found.st_size, is_owner=True)
     except BaseException:
         os.close(descriptor)
         raise
@@ -134,7 +134,7 @@ class Tree(ABC):
         """Open a file for reading; the caller closes it."""
 
     @abstractmethod
-    def open_archive(self, path: str) -> Window:
+    def open_archive(self, path: str) -> FilePart:
         """Open a file that is to be read at several places; the caller closes it."""
 
     @abstractmethod
@@ -214,7 +214,7 @@ class DirectoryTree(Tree):
         """Open a file of the directory."""
         return open_file(self.root / path)
 
-    def open_archive(self, path: str) -> Window:
+    def open_archive(self, path: str) -> FilePart:
         """Open a file of the directory."""
         return open_file(self.root / path)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TextIO
 
@@ -20,6 +20,13 @@ def printable(text: str, keep: str = "\n\t") -> str:
     return "".join(
         each if each.isprintable() or each in keep else each.encode("unicode_escape").decode() for each in text
     )
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a head and rows, one line each, whatever the cells hold; columns are as wide as their widest cell."""
+    shown = [head, *([printable(cell, keep="") for cell in row] for row in rows)]
+    widths = [max(len(row[column]) for row in shown) for column in range(len(head))]
+    return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in shown)
 
 
 class Terminal:

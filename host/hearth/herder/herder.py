@@ -9,13 +9,13 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from hearth.herder.connector import TransitionFailed
+from hearth.herder.instance import TransitionFailed
 from hearth.herder.queue import Queues
 from hearth.herder.reconciler import Reconciler
 from hearth.herder.status import StatusView
 from hearth.herder.supervisor import Equipment
+from hearth.herder.validation.connector_validator import ConnectorValidator
 from hearth.herder.validation.result import complaint
-from hearth.herder.validation.validator import Validator
 from hearth.storage import ConfiguredConnector, RestartRequest, TargetState
 from hearth_api import ConfigError, ConflictError, NotFoundError
 from hearth_execution.failure import cut
@@ -54,7 +54,7 @@ class Herder:
     def __init__(
         self,
         equipment: Equipment,
-        validator: Validator,
+        validator: ConnectorValidator,
         queues: Queues | None = None,
         patience: float = PATIENCE_SECONDS,
     ) -> None:

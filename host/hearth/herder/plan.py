@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from hearth.config import ConnectorConfig, WorkerConfig
-from hearth.config.connector import CONVERTER_KEYS, VERSION_SUFFIX
+from hearth.config.connector_key import CONVERTER_KEYS, VERSION_SUFFIX
 from hearth.discovery import Plugin, PluginType
 from hearth.herder.plugin.directory import PluginDirectory
 from hearth.isolation.environment import Environment

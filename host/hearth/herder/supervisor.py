@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from hearth.config import topic_groups
 from hearth.discovery import PluginType
-from hearth.herder.connector import ConnectorRun
+from hearth.herder.instance import ConnectorRun
 from hearth.herder.plan import Planner
 from hearth.herder.plugin.directory import (
     PluginAdded,

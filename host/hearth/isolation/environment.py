@@ -27,10 +27,9 @@ from filelock import FileLock, Timeout
 import hearth_api
 import hearth_execution
 import hearth_stage
-from hearth.foundation.atomic import replace_text
-from hearth.foundation.directory import make_directory
+from hearth.foundation.user_file import make_directory, replace_text
 from hearth.isolation import interpreter, lock
-from hearth.isolation.failure import EnvironmentRefused, UvFailed
+from hearth.isolation.environment_refused import EnvironmentRefused, UvFailed
 from hearth.isolation.fingerprint import SITE, census, close_to_others, is_whole, key_of, seal
 from hearth.isolation.interpreter import Interpreter
 from hearth.isolation.lock import Lock
@@ -251,9 +250,7 @@ class EnvironmentStore:
             raise
 
 
-def _installer(
-    bundle: Installable, locked: Lock, python: Interpreter, wheels: Path | None
-) -> Callable[[Path], None]:
+def _installer(bundle: Installable, locked: Lock, python: Interpreter, wheels: Path | None) -> Callable[[Path], None]:
     def build(folder: Path) -> None:
         with contextlib.ExitStack() as stack:
             found = wheels if wheels is not None else stack.enter_context(_unpacked(bundle))

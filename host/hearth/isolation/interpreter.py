@@ -14,7 +14,7 @@ from pathlib import Path
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
 from hearth.isolation import uv
-from hearth.isolation.failure import InterpreterMissing, UvFailed
+from hearth.isolation.environment_refused import InterpreterMissing, UvFailed
 
 COMPILE_SECONDS = 600
 _QUESTION = (

@@ -12,15 +12,13 @@ from pathlib import Path
 from packaging.utils import canonicalize_name, canonicalize_version
 
 from hearth.isolation import uv
-from hearth.isolation.failure import UvFailed
+from hearth.isolation.environment_refused import UvFailed
 from hearth.isolation.interpreter import Interpreter
 
 PROVIDED = ("hearth-connect",)
 """Distributions the host provides to every stage (the author API); never part of an environment."""
 
-_ENTRY = re.compile(
-    r"^(?P<pin>[A-Za-z0-9._-]+==\S+)(?: ;[^\\]*)?(?P<hashes>(?:\s*\\?\s*--hash=\S+)*)", re.MULTILINE
-)
+_ENTRY = re.compile(r"^(?P<pin>[A-Za-z0-9._-]+==\S+)(?: ;[^\\]*)?(?P<hashes>(?:\s*\\?\s*--hash=\S+)*)", re.MULTILINE)
 _HASH = re.compile(r"--hash=(\S+)")
 
 

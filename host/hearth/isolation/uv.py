@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 
-from hearth.isolation.failure import UvFailed
+from hearth.isolation.environment_refused import UvFailed
 
 SECONDS = 1800
 """Longest run of one command; a large download over a slow line is all that takes minutes."""

@@ -2,7 +2,7 @@
 
 confluent-kafka brings librdkafka and calls it once per message, with one Python object each. A batch here is two
 Arrow buffers instead: ``library`` declares the few C functions that the record path needs (their ABI is stable
-within ``librdkafka.so.1``), ``memory`` turns addresses into Arrow columns, ``producer`` and ``consumer`` move
+within ``librdkafka.so.1``), ``c_memory`` turns addresses into Arrow columns, ``producer`` and ``consumer`` move
 columns, an ``interceptor`` writes what the functions cannot say. A message costs a quarter of a microsecond of Python
 instead of one to three.
 """

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from hearth.kafka.c_memory import gather_nullable
+from hearth.kafka.c_memory import messages as structures
 from hearth.kafka.library import FETCHED, check, library
-from hearth.kafka.memory import gather_nullable
-from hearth.kafka.memory import messages as structures
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from hearth.kafka.c_memory import content_size, locate, messages
 from hearth.kafka.interceptor import ZERO, can_write_zero, write_zero
 from hearth.kafka.library import (
     ERR_FATAL,
@@ -28,7 +29,6 @@ from hearth.kafka.library import (
     new_client,
     new_configuration,
 )
-from hearth.kafka.memory import content_size, locate, messages
 
 log = logging.getLogger(__name__)
 

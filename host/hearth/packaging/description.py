@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from hearth.discovery.plugin import PluginType
-from hearth.foundation.atomic import replace_text
+from hearth.foundation.user_file import replace_text
 from hearth.isolation.environment import Environment
 from hearth.isolation.stage import Stage
 from hearth_api import UNDEFINED_VERSION, PluginError

@@ -11,11 +11,11 @@ from functools import partial
 from pathlib import Path
 
 from hearth.discovery.bundle import Bundle, read_bundle
-from hearth.discovery.failure import BundleError
 from hearth.discovery.manifest import MANIFEST, Manifest, PackedFile
 from hearth.discovery.plugin import Declaration
+from hearth.discovery.refusal import BundleError
 from hearth.discovery.tree import DirectoryTree
-from hearth.foundation.atomic import replacing
+from hearth.foundation.user_file import replacing
 from hearth.isolation.environment import EnvironmentStore
 from hearth.isolation.interpreter import choose
 from hearth.isolation.lock import hash_of

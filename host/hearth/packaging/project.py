@@ -14,7 +14,7 @@ from packaging.requirements import InvalidRequirement, Requirement
 
 from hearth.discovery import BundleError
 from hearth.isolation import lock, uv
-from hearth.isolation.failure import UvFailed
+from hearth.isolation.environment_refused import UvFailed
 from hearth.isolation.interpreter import Interpreter, host
 from hearth.isolation.lock import Lock
 

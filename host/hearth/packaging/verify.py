@@ -10,11 +10,11 @@ from pathlib import Path
 from hearth.discovery import Rejected
 from hearth.discovery.bundle import Bundle, wheels_of
 from hearth.discovery.catalogue import read
-from hearth.discovery.failure import BundleError
 from hearth.discovery.manifest import MANIFEST
 from hearth.discovery.plugin import Declaration
+from hearth.discovery.refusal import BundleError
 from hearth.isolation.environment import Environment, EnvironmentStore
-from hearth.isolation.failure import EnvironmentRefused
+from hearth.isolation.environment_refused import EnvironmentRefused
 from hearth.isolation.lock import PROVIDED
 from hearth.isolation.stage import Stage
 from hearth.packaging.description import Description, ask

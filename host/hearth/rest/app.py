@@ -14,13 +14,19 @@ from starlette.routing import Route
 from hearth.config import WorkerConfig
 from hearth.herder.herder import Herder
 from hearth.herder.plugin.directory import PluginDirectory
+from hearth.rest.answer import (
+    JsonAnswer,
+    Patience,
+    Unreadable,
+    on_connect_error,
+    on_http_error,
+    on_other_error,
+    on_unreadable,
+)
 from hearth.rest.body import refuse_other_types
-from hearth.rest.connector import ConnectorAnswers
-from hearth.rest.error import Unreadable, on_connect_error, on_http_error, on_other_error, on_unreadable
-from hearth.rest.header import middleware
-from hearth.rest.json_answer import JsonAnswer
-from hearth.rest.plugin import PluginAnswers
-from hearth.rest.wait import Patience
+from hearth.rest.connector_resource import ConnectorsResource
+from hearth.rest.middleware import middleware
+from hearth.rest.plugin_resource import ConnectorPluginsResource
 from hearth_api import ConnectError
 
 Answer = Callable[[Request], Awaitable[Response]]
@@ -58,8 +64,8 @@ def new_app(
     return Starlette(
         routes=[
             *_general(info, health),
-            *_connectors(ConnectorAnswers(herder, patience)),
-            *_plugins(PluginAnswers(herder, directory, patience)),
+            *_connectors(ConnectorsResource(herder, patience)),
+            *_plugins(ConnectorPluginsResource(herder, directory, patience)),
         ],
         middleware=middleware(worker),
         exception_handlers={
@@ -84,33 +90,33 @@ def _general(info: ServerInfo, health: Health) -> list[Route]:
     return [_route("GET", "/", root), _route("GET", "/health", state)]
 
 
-def _connectors(answers: ConnectorAnswers) -> list[Route]:
+def _connectors(resource: ConnectorsResource) -> list[Route]:
     one = "/connectors/{connector}"
     return [
-        _json_route("GET", "/connectors", answers.list),
-        _json_route("POST", "/connectors", answers.create),
-        _json_route("GET", one, answers.info),
-        _json_route("DELETE", one, answers.delete),
-        _json_route("GET", f"{one}/config", answers.config),
-        _json_route("PUT", f"{one}/config", answers.put_config),
-        _json_route("PATCH", f"{one}/config", answers.patch_config),
-        _json_route("GET", f"{one}/status", answers.status),
-        _json_route("POST", f"{one}/restart", answers.restart),
-        _json_route("PUT", f"{one}/pause", answers.pause),
-        _json_route("PUT", f"{one}/resume", answers.resume),
-        _json_route("PUT", f"{one}/stop", answers.stop),
-        _json_route("GET", f"{one}/tasks", answers.tasks),
-        _json_route("GET", f"{one}/tasks/{{task}}/status", answers.task_status),
-        _json_route("POST", f"{one}/tasks/{{task}}/restart", answers.restart_task),
+        _json_route("GET", "/connectors", resource.list),
+        _json_route("POST", "/connectors", resource.create),
+        _json_route("GET", one, resource.info),
+        _json_route("DELETE", one, resource.delete),
+        _json_route("GET", f"{one}/config", resource.config),
+        _json_route("PUT", f"{one}/config", resource.put_config),
+        _json_route("PATCH", f"{one}/config", resource.patch_config),
+        _json_route("GET", f"{one}/status", resource.status),
+        _json_route("POST", f"{one}/restart", resource.restart),
+        _json_route("PUT", f"{one}/pause", resource.pause),
+        _json_route("PUT", f"{one}/resume", resource.resume),
+        _json_route("PUT", f"{one}/stop", resource.stop),
+        _json_route("GET", f"{one}/tasks", resource.tasks),
+        _json_route("GET", f"{one}/tasks/{{task}}/status", resource.task_status),
+        _json_route("POST", f"{one}/tasks/{{task}}/restart", resource.restart_task),
     ]
 
 
-def _plugins(answers: PluginAnswers) -> list[Route]:
+def _plugins(resource: ConnectorPluginsResource) -> list[Route]:
     one = "/connector-plugins/{plugin}/config"
     return [
-        _json_route("GET", "/connector-plugins", answers.list),
-        _json_route("GET", one, answers.keys),
-        _json_route("PUT", f"{one}/validate", answers.validate),
+        _json_route("GET", "/connector-plugins", resource.list),
+        _json_route("GET", one, resource.keys),
+        _json_route("PUT", f"{one}/validate", resource.validate),
     ]
 
 

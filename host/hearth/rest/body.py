@@ -10,7 +10,7 @@ from typing import Any
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
-from hearth.rest.error import TooLong, Unreadable
+from hearth.rest.answer import TooLong, Unreadable
 from hearth.storage import TargetState
 
 JSON = "application/json"

@@ -8,18 +8,13 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from hearth.config import WorkerConfig
+from hearth.foundation.port import PortTaken
 from hearth_api import ConfigError, ConnectError
 
 KEY = "listeners"
 LAST_PORT = 65535
 BACKLOG = 2048
 """So many connections may wait to be accepted."""
-
-
-class PortTaken(ConnectError):
-    """Another program listens where the REST server was to listen."""
-
-    code = "environment.port"
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,8 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from hearth.foundation.descriptor import FILES_HINT, OUT_OF_FILES
-from hearth.rest.limit import HEADER_BYTES
 from hearth.rest.listener import BACKLOG
+from hearth.rest.middleware import HEADER_BYTES
 
 log = logging.getLogger(__name__)
 

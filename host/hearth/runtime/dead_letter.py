@@ -12,7 +12,7 @@ from typing import Any
 
 from confluent_kafka import KafkaException, Producer
 
-from hearth.config.sink import DEAD_LETTER_TOPIC
+from hearth.config.sink_key import DEAD_LETTER_TOPIC
 from hearth.kafka.admin import TopicAdmin
 from hearth.kafka.producer import DEFAULT_KBYTES
 from hearth.runtime.delivery import Consumed

@@ -10,8 +10,8 @@ import threading
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from hearth.config.sink import DEAD_LETTER_TOPIC
-from hearth.config.topic import topic_groups
+from hearth.config.sink_key import DEAD_LETTER_TOPIC
+from hearth.config.topic_key import topic_groups
 from hearth.isolation.stage import Stage
 from hearth.kafka.client import Translation, admin_config, consumer_config, group_name, producer_config
 from hearth.kafka.consumer import Consumer

@@ -9,7 +9,7 @@ from typing import Any
 
 from confluent_kafka import KafkaException
 
-from hearth.config.topic import TopicGroup
+from hearth.config.topic_key import TopicGroup
 from hearth.kafka.admin import TopicAdmin, code_of, is_there
 from hearth_api import ConnectError
 

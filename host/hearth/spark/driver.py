@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from hearth.spark.admission import seek_admission
-from hearth.spark.archive import archive_options
+from hearth.spark.class_archive import archive_options
 from hearth.spark.gateway import start_jvm
+from hearth.spark.standalone_master import seek_admission
 from hearth_api import ConnectError
 
 ENDING_SECONDS = 2

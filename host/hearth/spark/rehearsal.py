@@ -10,8 +10,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from hearth.spark.archive import MAKING, archive_path
-from hearth.spark.launcher import SparkLauncher
+from hearth.spark.class_archive import MAKING, archive_path
+from hearth.spark.spark_launcher import SparkLauncher
 
 TIMEOUT_SECONDS = 300
 

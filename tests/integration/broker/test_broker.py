@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from hearth.broker import KafkaBroker
-from hearth.broker.error import BrokerUnavailable, PortTaken
-from hearth.broker.port import LOOPBACK, next_free
+from hearth.broker.process import BrokerUnavailable
+from hearth.foundation.port import LOOPBACK, PortTaken, next_free
 from hearth_api.errors import ConflictError
 from tests.peer.rest import eventually
 from tests.peer.topic import Record, Topics

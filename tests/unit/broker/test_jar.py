@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from hearth.broker import jar
-from hearth.broker.error import JarsUnavailable
-from hearth.broker.ivy import Coordinates, Progress
+from hearth.broker.ivy import Coordinates, JarsUnavailable, Progress
 
 _CONTENTS = {"one": b"first jar", "two": b"second jar"}
 

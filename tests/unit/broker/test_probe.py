@@ -10,8 +10,8 @@ from threading import Thread
 
 import pytest
 
-from hearth.broker.port import LOOPBACK
 from hearth.broker.probe import serving_cluster
+from hearth.foundation.port import LOOPBACK
 
 
 @contextmanager

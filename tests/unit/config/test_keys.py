@@ -37,8 +37,7 @@ def test_connector_keys_are_kafkas(type_: str, definition: ConfigDef) -> None:
 def test_worker_keys_are_kafkas() -> None:
     """A worker file of Kafka Connect means the same here."""
     ours = {
-        row[0]: [row[0], row[1], "<REQ>" if row[2] else row[3], row[4]]
-        for row in shown(StandaloneConfig.definition())
+        row[0]: [row[0], row[1], "<REQ>" if row[2] else row[3], row[4]] for row in shown(StandaloneConfig.definition())
     }
     assert ours == {row[0]: row for row in [*KAFKA["worker"], *OWN]}
 

@@ -16,7 +16,7 @@ from hearth.herder.plugin.stage import StagePool
 from hearth.herder.status import StatusBoard
 from hearth.herder.supervisor import Equipment, Supervisor
 from hearth.herder.task_link import TaskEvent
-from hearth.herder.validation.validator import Validator
+from hearth.herder.validation.connector_validator import ConnectorValidator
 from hearth.link.admission import LinkAddress
 from hearth.runtime.launcher import TaskEnd
 from hearth.runtime.link import ENDS
@@ -139,7 +139,7 @@ class Bench:
             link=self.spark,
             graceful_seconds=settings.task_shutdown_graceful_timeout_ms / 1000,
         )
-        self.herder = Herder(equipment, Validator(known, settings, pool))
+        self.herder = Herder(equipment, ConnectorValidator(known, settings, pool))
         self.spark.on_event = self.herder.reconciler.on_event
         self.herder.reconciler.lead(1)
 

@@ -16,7 +16,7 @@ import pytest
 from hearth.discovery import Bundle, BundleError
 from hearth.discovery.catalogue import read
 from hearth.isolation.environment import Environment, EnvironmentStore, host_environment, python_environment
-from hearth.isolation.failure import EnvironmentRefused, InterpreterMissing
+from hearth.isolation.environment_refused import EnvironmentRefused, InterpreterMissing
 from hearth.isolation.interpreter import host
 from tests.bundles import build
 

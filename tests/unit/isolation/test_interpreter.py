@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from hearth.isolation import interpreter
-from hearth.isolation.failure import InterpreterMissing
+from hearth.isolation.environment_refused import InterpreterMissing
 
 OTHER = "import json, sys; sys.stdout.write(json.dumps(['/opt/python3.99', '3.99.1', 'cpython-399', 'linux-x86_64']))"
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hearth.isolation import lock
-from hearth.isolation.failure import UvFailed
+from hearth.isolation.environment_refused import UvFailed
 from hearth.isolation.interpreter import host
 from hearth.isolation.lock import Lock
 from tests.bundles import build

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from hearth.broker import KafkaBroker
-from hearth.config.topic import topic_groups
+from hearth.config.topic_key import topic_groups
 from hearth.kafka.admin import TopicAdmin
 from hearth.kafka.consumer import Consumer
 from hearth.kafka.library import ERR_AUTHENTICATION, KafkaError

@@ -15,8 +15,8 @@ from hearth.discovery import Catalogue, discover
 from hearth.foundation.properties import parse
 from hearth.herder.plugin.directory import PluginDirectory
 from hearth.herder.plugin.stage import StagePool
+from hearth.herder.validation.connector_validator import ConnectorValidator
 from hearth.herder.validation.result import complaint
-from hearth.herder.validation.validator import Validator
 from hearth.isolation.environment import EnvironmentStore
 from hearth_api import ConfigDef, config_def_to_json
 from hearth_execution.load import load_class
@@ -44,16 +44,16 @@ def real_plugins() -> Catalogue:
 
 
 @pytest.fixture(scope="module")
-def validator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Validator]:
+def validator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConnectorValidator]:
     """Make a validator over the real plugins."""
     pool, known = StagePool(), real_plugins()
     environments = EnvironmentStore(tmp_path_factory.mktemp("environments"))
-    yield Validator(PluginDirectory(lambda: known, environments), WorkerConfig(WORKER), pool)
+    yield ConnectorValidator(PluginDirectory(lambda: known, environments), WorkerConfig(WORKER), pool)
     pool.close()
 
 
 @pytest.mark.parametrize("text", EXAMPLES)
-def test_an_example_is_a_valid_configuration(validator: Validator, text: str) -> None:
+def test_an_example_is_a_valid_configuration(validator: ConnectorValidator, text: str) -> None:
     """Whoever copies it into a connector's file is not refused."""
     assert complaint(validator.validate({**REST, **parse(text.encode())})) is None
 

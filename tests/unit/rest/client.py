@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from hearth.config import WorkerConfig
+from hearth.rest.answer import Patience
 from hearth.rest.app import Health, ServerInfo, new_app
 from hearth.rest.listener import open_listeners
 from hearth.rest.server import RestServer
-from hearth.rest.wait import Patience
 from hearth.storage import State
 from tests.unit.herder.catalogue import WORKER, directory
 from tests.unit.herder.fake import Bench

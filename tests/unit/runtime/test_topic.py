@@ -13,7 +13,7 @@ from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient, ConfigResource, ResourceType
 
 from hearth.broker import KafkaBroker
-from hearth.config.topic import topic_groups
+from hearth.config.topic_key import topic_groups
 from hearth.kafka.admin import TopicAdmin
 from hearth.runtime.topic import TopicCreation
 from hearth_api import ConnectError

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from hearth.spark import rehearsal
-from hearth.spark.archive import MAKING
+from hearth.spark.class_archive import MAKING
 
 
 class Programs:

@@ -8,9 +8,9 @@ import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from hearth.config.connector import CONNECTOR_CLASS, CONNECTOR_VERSION
+from hearth.config.connector_key import CONNECTOR_CLASS, CONNECTOR_VERSION
 from hearth.discovery import Bundle, BundleError, Catalogue, Plugin, PluginType, Rejected, discover, read
-from hearth.discovery.version import version_key
+from hearth.discovery.version_order import version_key
 from hearth.herder.plugin.version import VersionRange
 from hearth.isolation.environment import Environment, EnvironmentStore, host_environment
 from hearth_api import ConfigError, ConflictError, NotFoundError

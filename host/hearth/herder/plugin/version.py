@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from hearth.discovery.version import compare
+from hearth.discovery.version_order import compare
 from hearth_api import ConfigError
 
 LATEST = "latest"

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from hearth.config.connector import PREDICATES, TRANSFORMS
+from hearth.config.connector_key import PREDICATES, TRANSFORMS
 from hearth.discovery import PluginType
 from hearth.herder.plugin.directory import PluginDirectory
-from hearth.herder.validation.definition import INTERFACES, DefinitionMaker
+from hearth.herder.validation.framework_definition import INTERFACES, DefinitionMaker
 from hearth.herder.validation.plugin_validator import PluginValidator, ValidatedPlugin
 from hearth_api import (
     ConfigDef,

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from hearth.discovery import Plugin
-from hearth.foundation.directory import cache_directory
+from hearth.foundation.user_file import cache_directory
 from hearth.herder.plugin.directory import PluginDirectory
 from hearth_api import ConfigDef, ConfigType, Importance, Width
 from hearth_api.config import NO_DEFAULT

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hearth.kafka.client.rule import Request, whole_number
+from hearth.kafka.client.rule import ClientRequest, whole_number
 from hearth_api.errors import ConfigError
 
 _CLIENTS = "org.apache.kafka.clients."
@@ -13,20 +13,20 @@ _JAVAS_DEFAULT = ["RangeAssignor", "CooperativeStickyAssignor"]
 _INTERNAL_TOPICS = "^__consumer_offsets$,^__transaction_state$"
 
 
-def servers(request: Request, key: str) -> None:
+def servers(request: ClientRequest, key: str) -> None:
     """Hand over a list without the blanks Java allows in it."""
     listed = [server.strip() for server in request.java[key].split(",")]
     request.set(key, ",".join(server for server in listed if server))
 
 
-def connection_setup(request: Request, _key: str) -> None:
+def connection_setup(request: ClientRequest, _key: str) -> None:
     """Use the longer of Java's first and last wait: librdkafka has one."""
     names = ("socket.connection.setup.timeout.ms", "socket.connection.setup.timeout.max.ms")
     given = [whole_number(request, name) for name in names if name in request.java]
     request.set(names[0], str(max(1000, *given)))
 
 
-def compression_level(request: Request, key: str) -> None:
+def compression_level(request: ClientRequest, key: str) -> None:
     """Use the level of the codec that is chosen; librdkafka has one setting for all of them."""
     codec = key.split(".")[1]
     if request.get("compression.type") != codec:
@@ -39,7 +39,7 @@ def compression_level(request: Request, key: str) -> None:
     request.set("compression.level", str(level))
 
 
-def partitioner(request: Request, key: str) -> None:
+def partitioner(request: ClientRequest, key: str) -> None:
     """Choose the partitioner that puts each record where Java's would."""
     if (request.get("partitioner.ignore.keys") or "false").lower() == "true":
         request.set("partitioner", "random")
@@ -55,7 +55,7 @@ def partitioner(request: Request, key: str) -> None:
     )
 
 
-def offset_reset(request: Request, key: str) -> None:
+def offset_reset(request: ClientRequest, key: str) -> None:
     """Translate where a group without offsets begins."""
     word = request.java[key].strip().lower()
     known = {"earliest": "earliest", "latest": "latest", "none": "error"}
@@ -68,13 +68,13 @@ def offset_reset(request: Request, key: str) -> None:
     request.set(key, known[word])
 
 
-def internal_topics(request: Request, key: str) -> None:
+def internal_topics(request: ClientRequest, key: str) -> None:
     """Hide Kafka's own topics from a pattern of topics, as Java does by default."""
     if request.java[key].strip().lower() == "true":
         request.set("topic.blacklist", _INTERNAL_TOPICS)
 
 
-def assignors(request: Request, key: str) -> None:
+def assignors(request: ClientRequest, key: str) -> None:
     """Translate class names; only assignors that follow the protocol of the first one can stay."""
     listed = [name.strip().removeprefix(f"{_CLIENTS}consumer.") for name in request.java[key].split(",")]
     names = [name for name in listed if name]

@@ -23,7 +23,7 @@ class Translation:
 
 
 @dataclass
-class Request:
+class ClientRequest:
     """One translation under way: what was asked for, under which names, and the result so far."""
 
     role: str
@@ -57,7 +57,7 @@ class Request:
 class Rule(Protocol):
     """Decides what becomes of one Java key."""
 
-    def apply(self, request: Request, key: str) -> None:
+    def apply(self, request: ClientRequest, key: str) -> None:
         """Add to the request's result, or raise `ConfigError`."""
 
 
@@ -67,7 +67,7 @@ class Same:
 
     names: tuple[str, ...] = ()
 
-    def apply(self, request: Request, key: str) -> None:
+    def apply(self, request: ClientRequest, key: str) -> None:
         """Hand the text over."""
         for name in self.names or (key,):
             request.set(name, request.java[key].strip())
@@ -84,7 +84,7 @@ class Number:
     special: Mapping[int, int] = field(default_factory=dict)
     quiet_above: int | None = None
 
-    def apply(self, request: Request, key: str) -> None:
+    def apply(self, request: ClientRequest, key: str) -> None:
         """Hand the number over; one that is out of range becomes the nearest, with a warning."""
         given = whole_number(request, key)
         wanted = self.special.get(given, -(-given // self.scale))
@@ -103,7 +103,7 @@ class Choice:
     name: str | None = None
     otherwise: str | None = None
 
-    def apply(self, request: Request, key: str) -> None:
+    def apply(self, request: ClientRequest, key: str) -> None:
         """Hand over librdkafka's word, refuse what Kafka does not know either."""
         word = request.java[key].strip()
         if word.lower() not in self.words:
@@ -119,7 +119,7 @@ class Ignored:
     reason: str
     harmless: tuple[str, ...] = ()
 
-    def apply(self, request: Request, key: str) -> None:
+    def apply(self, request: ClientRequest, key: str) -> None:
         """Warn."""
         if request.java[key].strip() not in ("", *self.harmless):
             request.warn(key, f"is not honoured, {self.reason}")
@@ -133,7 +133,7 @@ class Refused:
     remedy: str
     harmless: tuple[str, ...] = ()
 
-    def apply(self, request: Request, key: str) -> None:
+    def apply(self, request: ClientRequest, key: str) -> None:
         """Raise, unless the value asks for what happens anyway."""
         if request.java[key].strip() not in ("", *self.harmless):
             raise request.refuse(key, f"cannot be honoured, {self.reason}", self.remedy)
@@ -143,7 +143,7 @@ class Refused:
 class ByRuntime:
     """The task runtime honours the key itself."""
 
-    def apply(self, request: Request, key: str) -> None:
+    def apply(self, request: ClientRequest, key: str) -> None:
         """Hand the number to the runtime."""
         request.result.runtime[key] = str(whole_number(request, key))
 
@@ -152,14 +152,14 @@ class ByRuntime:
 class Together:
     """Several keys make one setting; `translate` reads them all, whichever of them it is called for."""
 
-    translate: Callable[[Request, str], None]
+    translate: Callable[[ClientRequest, str], None]
 
-    def apply(self, request: Request, key: str) -> None:
+    def apply(self, request: ClientRequest, key: str) -> None:
         """Translate the keys that belong together."""
         self.translate(request, key)
 
 
-def whole_number(request: Request, key: str) -> int:
+def whole_number(request: ClientRequest, key: str) -> int:
     """Return the value of a key as a number; Kafka's own words when it is none."""
     text = request.java[key].strip()
     try:

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from functools import cache
 
-from hearth.kafka.client.rule import Request
+from hearth.kafka.client.rule import ClientRequest
 from hearth_api.errors import ConfigError
 
 _SECURITY = "org.apache.kafka.common.security."
@@ -37,7 +37,7 @@ class Login:
     options: dict[str, str]
 
 
-def login(request: Request, key: str) -> None:
+def login(request: ClientRequest, key: str) -> None:
     """Translate the mechanism and the credentials of all keys that name them."""
     mechanism = (request.get("sasl.mechanism") or "GSSAPI").upper()
     if mechanism not in _MECHANISMS:
@@ -91,7 +91,7 @@ def _words(text: str) -> list[tuple[str, str]] | None:
     return words
 
 
-def _credentials(request: Request, found: Login) -> None:
+def _credentials(request: ClientRequest, found: Login) -> None:
     kind = _MODULES.get(found.module)
     if kind is None:
         raise request.refuse(
@@ -102,7 +102,7 @@ def _credentials(request: Request, found: Login) -> None:
     {"password": _password, "oauth": _oauth, "kerberos": _kerberos}[kind](request, dict(found.options))
 
 
-def _password(request: Request, options: dict[str, str]) -> None:
+def _password(request: ClientRequest, options: dict[str, str]) -> None:
     if options.pop("tokenauth", "false").lower() == "true":
         raise request.refuse(
             "sasl.jaas.config",
@@ -115,7 +115,7 @@ def _password(request: Request, options: dict[str, str]) -> None:
     _left_over(request, options)
 
 
-def _token_endpoint(request: Request) -> None:
+def _token_endpoint(request: ClientRequest) -> None:
     """Turn on librdkafka's own fetching of tokens when an endpoint is named."""
     endpoint = request.get("sasl.oauthbearer.token.endpoint.url")
     if endpoint is not None:
@@ -135,7 +135,7 @@ def _token_endpoint(request: Request) -> None:
         request.set("sasl.oauthbearer.grant.type", grant)
 
 
-def _oauth(request: Request, options: dict[str, str]) -> None:
+def _oauth(request: ClientRequest, options: dict[str, str]) -> None:
     """Translate the client's credentials, extensions, and the unsecured tokens of test clusters."""
     for option, name in (("clientId", "client.id"), ("clientSecret", "client.secret"), ("scope", "scope")):
         if option in options:
@@ -156,7 +156,7 @@ def _oauth(request: Request, options: dict[str, str]) -> None:
     _left_over(request, options)
 
 
-def _kerberos(request: Request, options: dict[str, str]) -> None:
+def _kerberos(request: ClientRequest, options: dict[str, str]) -> None:
     names = {
         "keyTab": "sasl.kerberos.keytab",
         "principal": "sasl.kerberos.principal",
@@ -176,12 +176,12 @@ def _take(options: dict[str, str], prefix: str) -> dict[str, str]:
     return {name.removeprefix(prefix): options.pop(name) for name in found}
 
 
-def _left_over(request: Request, options: dict[str, str]) -> None:
+def _left_over(request: ClientRequest, options: dict[str, str]) -> None:
     for option in options:
         request.warn("sasl.jaas.config", f"the option {option} is not honoured, librdkafka has no such setting")
 
 
-def _need_kerberos(request: Request, key: str) -> None:
+def _need_kerberos(request: ClientRequest, key: str) -> None:
     if not _has_kerberos():
         raise request.refuse(
             "sasl.mechanism" if "sasl.mechanism" in request.java else key,

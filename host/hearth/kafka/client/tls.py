@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from hearth.kafka.client.rule import Request
+from hearth.kafka.client.rule import ClientRequest
 
 _JKS = b"\xfe\xed\xfe\xed"
 _DER = b"\x30"
@@ -17,7 +17,7 @@ _TO_PKCS12 = (
 _TO_PEM = "keytool -list -rfc -keystore {0} > {0}.pem, then name that file with {1}.type=PEM"
 
 
-def keystore(request: Request, _key: str) -> None:
+def keystore(request: ClientRequest, _key: str) -> None:
     """Hand over the client's own key and certificate.
 
     PEM: one file that holds both, or both as text. PKCS12: the file and its password. JKS is Java's alone.
@@ -41,7 +41,7 @@ def keystore(request: Request, _key: str) -> None:
         raise _unreadable(request, "ssl.keystore", kind, _TO_PKCS12)
 
 
-def truststore(request: Request, _key: str) -> None:
+def truststore(request: ClientRequest, _key: str) -> None:
     """Hand over the certificates that brokers are checked against; librdkafka reads them as PEM only."""
     if request.get("ssl.truststore.certificates"):
         _pass(request, "ssl.truststore.certificates", "ssl.ca.pem", unfold=True)
@@ -53,7 +53,7 @@ def truststore(request: Request, _key: str) -> None:
         raise _unreadable(request, "ssl.truststore", kind, _TO_PEM)
 
 
-def cipher_suites(request: Request, key: str) -> None:
+def cipher_suites(request: ClientRequest, key: str) -> None:
     """Hand over OpenSSL's names; Java's are another language, and leaving them out would widen the choice."""
     suites = [suite.strip() for suite in request.java[key].split(",") if suite.strip()]
     for suite in suites:
@@ -67,7 +67,7 @@ def cipher_suites(request: Request, key: str) -> None:
         request.set(key, ":".join(suites))
 
 
-def _kind(request: Request, store: str) -> str | None:
+def _kind(request: ClientRequest, store: str) -> str | None:
     """Return the type of a store, None when there is none.
 
     Java's default type, JKS, opens PKCS12 files as well; so what the file holds decides, when it can be read.
@@ -90,7 +90,7 @@ def _kind(request: Request, store: str) -> str | None:
     return "PKCS12" if begin.startswith(_DER) else "PEM" if begin == _PEM else "JKS"
 
 
-def _unreadable(request: Request, store: str, kind: str, remedy: str) -> Exception:
+def _unreadable(request: ClientRequest, store: str, kind: str, remedy: str) -> Exception:
     location = request.get(f"{store}.location")
     return request.refuse(
         f"{store}.location",
@@ -99,7 +99,7 @@ def _unreadable(request: Request, store: str, kind: str, remedy: str) -> Excepti
     )
 
 
-def _pass(request: Request, java: str, name: str, unfold: bool = False) -> None:
+def _pass(request: ClientRequest, java: str, name: str, unfold: bool = False) -> None:
     value = request.get(java)
     if value is not None:
         request.set(name, _lines(value) if unfold else value)

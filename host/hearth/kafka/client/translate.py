@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Literal
 
 from hearth.kafka.client.key import RULES
-from hearth.kafka.client.rule import Request, Translation
+from hearth.kafka.client.rule import ClientRequest, Translation
 from hearth_api.errors import ConfigError
 
 Role = Literal["producer", "consumer", "admin"]
@@ -25,7 +25,7 @@ def translate(role: Role, java: Mapping[str, str], written: Mapping[str, str] | 
 
     `written` tells the names under which the user wrote the keys, with their prefixes, for the messages.
     """
-    request = Request(role, java, written or {})
+    request = ClientRequest(role, java, written or {})
     for key in java:
         rule = RULES[role].get(key)
         if rule is not None:
@@ -50,7 +50,7 @@ def _cap_backoff(result: Translation) -> None:
             result.config[f"{name}.ms"] = longest
 
 
-def _bound_by_transaction(request: Request) -> None:
+def _bound_by_transaction(request: ClientRequest) -> None:
     """Leave the time for a delivery to the transaction: librdkafka allows no more than that."""
     config = request.result.config
     if "transactional.id" in config and "message.timeout.ms" in config:
@@ -61,7 +61,7 @@ def _bound_by_transaction(request: Request) -> None:
                 request.warn("delivery.timeout.ms", f"is bounded by transaction.timeout.ms, {limit} is used")
 
 
-def _leave_to_broker(request: Request) -> None:
+def _leave_to_broker(request: ClientRequest) -> None:
     """Refuse what the broker decides with `group.protocol=consumer`; Hearth's own defaults give way."""
     config = request.result.config
     if config.get("group.protocol") != "consumer":

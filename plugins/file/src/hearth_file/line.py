@@ -1,13 +1,18 @@
-"""Lines, cut one by one: the plain form of `column`."""
+"""Lines, cut one by one and decoded as Java does: the plain form of `line_column`."""
 
 from __future__ import annotations
 
+import codecs
 import re
 
 from hearth_file.window import Window
 
 # A carriage return ends a line only once the next byte is there, since a line feed would belong to it.
 _LINE = re.compile(rb"([^\r\n]*)(?:\n|\r\n|\r(?=[^\n]))")
+
+_ERRORS = "hearth_file.java"
+# A surrogate that was encoded like any other character: Java replaces it as a whole, Python byte by byte.
+_SURROGATE = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]?")
 
 
 def take_lines(window: Window, limit: int) -> list[tuple[bytes, int | None]]:
@@ -32,3 +37,18 @@ def cut_lines(window: Window, limit: int) -> list[tuple[bytes, int]]:
         start = line.end()
         lines.append((bytes(line[1]), start))
     return lines
+
+
+def decode(data: bytes) -> str:
+    """Return the text, with U+FFFD where and as often as Java puts it for bytes that are no UTF-8."""
+    return data.decode("utf-8", _ERRORS)
+
+
+def _replace(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeDecodeError):
+        raise error
+    surrogate = _SURROGATE.match(error.object, error.start)
+    return "\N{REPLACEMENT CHARACTER}", surrogate.end() if surrogate else error.end
+
+
+codecs.register_error(_ERRORS, _replace)

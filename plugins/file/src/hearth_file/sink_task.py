@@ -84,7 +84,7 @@ def _open(file: str) -> int:
 
 def _lines(batch: Batch) -> tuple[Any, bytes]:
     """Return the lines of a batch without the end of the last one, and that end."""
-    from hearth_file.column import joined_lines  # with Arrow, which the connector's own process has no use for
+    from hearth_file.line_column import joined_lines  # with Arrow, which the connector's own process has no use for
 
     column, schema = batch.column("value"), batch.value_schema
     if schema is None or schema.type not in _CASTS or is_logical(schema):

@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, TypeVar
 
 from hearth_api import STRING_SCHEMA, Batch, BatchSourceTask, ConnectError, SourceRecord, TimestampType
 from hearth_file import VERSION
-from hearth_file.line import take_lines
+from hearth_file.line import decode, take_lines
 from hearth_file.source import FILENAME, LARGE_BATCH, POSITION, FileStreamSourceConfig
 from hearth_file.stream import FollowedFile, StandardInput
-from hearth_file.utf8 import decode
 from hearth_file.window import Window
 
 if TYPE_CHECKING:  # Arrow is loaded by the first poll: the connector's own process names this class and never polls
-    from hearth_file.column import ColumnReader, LineColumns
+    from hearth_file.line_column import LineColumnReader, LineColumns
 
 MISSING_FILE_WAIT = 0.1
 """Seconds between two looks for a file that does not exist."""
@@ -50,7 +49,7 @@ class FileStreamSourceTask(BatchSourceTask):
         self._stopping = threading.Event()
         self._reading = threading.Lock()
         self._window: Window | None = None
-        self._columns: ColumnReader | None = None
+        self._columns: LineColumnReader | None = None
         self._last_line = time.monotonic()
         self._is_waiting_for_file = False
 
@@ -119,10 +118,10 @@ class FileStreamSourceTask(BatchSourceTask):
         return position
 
     def _take_columns(self, window: Window) -> LineColumns | None:
-        from hearth_file.column import ColumnReader
+        from hearth_file.line_column import LineColumnReader
 
         if self._columns is None:
-            self._columns = ColumnReader(window)
+            self._columns = LineColumnReader(window)
         return self._columns.take(self._batch_limit)
 
     def _records(self, lines: list[tuple[bytes, int | None]]) -> list[SourceRecord]:
@@ -137,7 +136,7 @@ class FileStreamSourceTask(BatchSourceTask):
         ]  # fmt: skip
 
     def _batch(self, lines: LineColumns) -> Batch:
-        from hearth_file.column import line_record_batch
+        from hearth_file.line_column import line_record_batch
 
         data = line_record_batch(lines)
         partition = {FILENAME: self._file}

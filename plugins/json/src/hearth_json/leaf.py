@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hearth_api import DataError, Decimal, Schema, Type, arrow_type
-from hearth_json.base64_text import from_base64
+from hearth_json.literal import from_base64
 from hearth_json.strict_reader import RANGES
 from hearth_json.text_column import memory
 from hearth_json.value_reader import ValueReader

@@ -1,7 +1,8 @@
-"""Scalars as JSON text, letter by letter as Jackson writes them for Kafka Connect.
+"""Scalars as JSON text, letter by letter as Jackson writes them for Kafka Connect, and base64 as it reads it.
 
 Of a text only quotes, backslashes and control characters are escaped, and characters beyond the Basic Multilingual
-Plane, which Jackson writes as two escaped surrogates. Numbers are Java's `toString()`.
+Plane, which Jackson writes as two escaped surrogates. Numbers are Java's `toString()`. Base64 needs its padding; white
+space may stand between its groups of four characters.
 """
 
 from __future__ import annotations
@@ -15,6 +16,10 @@ from hearth_api import DataError, double_text, float_text
 
 ESCAPED = re.compile('["\\\\\x00-\x1f\ud800-\udfff\U00010000-\U0010ffff]')
 _SHORT = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r"}
+_USUAL = re.compile("(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?")
+_GROUP = "[A-Za-z0-9+/]{4}|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{2}=="
+_LENIENT = re.compile(f"(?:[\x00-\x20]*(?:{_GROUP}))*[\x00-\x20]*")
+_GROUPS = re.compile(_GROUP)
 
 
 def string_literal(text: str) -> str:
@@ -41,6 +46,15 @@ def float_literal(value: float) -> str:
 def base64_literal(value: bytes) -> str:
     """Return bytes as a JSON string of base64."""
     return f'"{binascii.b2a_base64(value, newline=False).decode()}"'
+
+
+def from_base64(text: str) -> bytes:
+    """Return the bytes of a base64 text; a ValueError when it is none."""
+    if _USUAL.fullmatch(text):
+        return binascii.a2b_base64(text)
+    if not _LENIENT.fullmatch(text):
+        raise ValueError("not base64")
+    return b"".join(map(binascii.a2b_base64, _GROUPS.findall(text)))
 
 
 def decimal_literal(value: decimal.Decimal) -> str:

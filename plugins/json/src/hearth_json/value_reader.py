@@ -14,7 +14,7 @@ from typing import Any
 
 from hearth_api import DataError, Date, Decimal, Schema, Struct, Time, Timestamp, Type, hash_ordered
 from hearth_api.number import decimal_to_float32, to_long, wrap
-from hearth_json.base64_text import from_base64
+from hearth_json.literal import from_base64
 from hearth_json.setting import JsonConverterSettings
 from hearth_json.tree import MISSING
 

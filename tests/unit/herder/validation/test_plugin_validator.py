@@ -17,8 +17,8 @@ from hearth.discovery.catalogue import read
 from hearth.herder.plugin.directory import PluginDirectory
 from hearth.herder.plugin.stage import StagePool
 from hearth.herder.validation import plugin_validator
+from hearth.herder.validation.connector_validator import ConnectorValidator
 from hearth.herder.validation.result import complaint
-from hearth.herder.validation.validator import Validator
 from hearth.isolation.environment import EnvironmentStore
 from tests.bundles import build
 from tests.unit.herder import catalogue as known
@@ -110,10 +110,10 @@ def pool() -> Iterator[StagePool]:
 
 
 @pytest.fixture
-def validator(bundle: Bundle, pool: StagePool, tmp_path: Path) -> Validator:
+def validator(bundle: Bundle, pool: StagePool, tmp_path: Path) -> ConnectorValidator:
     """Make a validator whose converters and transformations are in a bundle."""
     found = catalogue(bundle)
-    return Validator(PluginDirectory(lambda: found, EnvironmentStore(tmp_path)), WorkerConfig(WORKER), pool)
+    return ConnectorValidator(PluginDirectory(lambda: found, EnvironmentStore(tmp_path)), WorkerConfig(WORKER), pool)
 
 
 def complaints(result: dict[str, Any]) -> dict[str, list[str]]:
@@ -127,10 +127,10 @@ def doing(deed: str, **more: str) -> dict[str, str]:
     return {**MINIMAL, "transforms": "d", "transforms.d.type": "org.example.Doer", "transforms.d.now": deed, **more}
 
 
-def test_the_answer_is_that_of_plugins_of_the_host(validator: Validator, tmp_path: Path) -> None:
+def test_the_answer_is_that_of_plugins_of_the_host(validator: ConnectorValidator, tmp_path: Path) -> None:
     """Order, groups, definitions, values, suggestions, visibility and messages, for every case of Kafka's answers."""
     pool = StagePool()
-    beside = Validator(known.directory(tmp_path / "beside"), WorkerConfig(WORKER), pool)
+    beside = ConnectorValidator(known.directory(tmp_path / "beside"), WorkerConfig(WORKER), pool)
     try:
         for name, config in CASES.items():
             ours, hosts = validator.validate(config), beside.validate(config)
@@ -142,7 +142,7 @@ def test_the_answer_is_that_of_plugins_of_the_host(validator: Validator, tmp_pat
         pool.close()
 
 
-def test_a_missing_key_is_told_in_kafkas_words(validator: Validator) -> None:
+def test_a_missing_key_is_told_in_kafkas_words(validator: ConnectorValidator) -> None:
     """Before any task starts."""
     config = {**MINIMAL, "transforms": "h", "transforms.h.type": f"{CONNECT}transforms.HoistField$Value"}
     assert complaint(validator.validate(config)) == (
@@ -161,7 +161,9 @@ def test_a_missing_key_is_told_in_kafkas_words(validator: Validator) -> None:
         ("hang", "the stage process of org.example.Doer did not answer 'validate' within 1 s"),
     ],
 )
-def test_a_plugin_that_fails_is_an_error_of_the_key_that_names_it(validator: Validator, deed: str, says: str) -> None:
+def test_a_plugin_that_fails_is_an_error_of_the_key_that_names_it(
+    validator: ConnectorValidator, deed: str, says: str
+) -> None:
     """In Kafka's words for a class that cannot be asked; the next validation gets a process that works."""
     begun = time.monotonic()
     result = validator.validate(doing(deed, **{"plugin.call.timeout.ms": "1000"}))
@@ -175,7 +177,9 @@ def test_a_plugin_that_fails_is_an_error_of_the_key_that_names_it(validator: Val
     assert complaint(validator.validate(doing(""))) is None
 
 
-def test_plugins_that_hang_share_the_time_of_one(validator: Validator, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_plugins_that_hang_share_the_time_of_one(
+    validator: ConnectorValidator, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Whoever waits for the validation waits no longer for many, and hears of each."""
     monkeypatch.setattr(plugin_validator, "ANSWER_SECONDS", 2.0)
     more = {f"transforms.{alias}.{key}": value for alias in "ab" for key, value in HANGING.items()}
@@ -193,7 +197,7 @@ def test_plugins_that_hang_share_the_time_of_one(validator: Validator, monkeypat
     ],
 )
 def test_a_class_that_has_no_definition_is_an_error_of_its_key(
-    validator: Validator, class_name: str, listed: str, interface: str, says: str
+    validator: ConnectorValidator, class_name: str, listed: str, interface: str, says: str
 ) -> None:
     """Nothing is left out in silence."""
     result = validator.validate({**MINIMAL, listed: "a", f"{listed}.a.type": class_name})
@@ -203,7 +207,7 @@ def test_a_class_that_has_no_definition_is_an_error_of_its_key(
     assert says in messages[0]
 
 
-def test_a_converter_that_fails_is_an_error_of_its_key(validator: Validator) -> None:
+def test_a_converter_that_fails_is_an_error_of_its_key(validator: ConnectorValidator) -> None:
     """In Kafka's words for converters."""
     config = {**MINIMAL, "key.converter": "org.example.ConverterDoer", "key.converter.now": "raise"}
     assert complaints(validator.validate(config)) == {
@@ -211,13 +215,13 @@ def test_a_converter_that_fails_is_an_error_of_its_key(validator: Validator) -> 
     }
 
 
-def test_a_limit_that_is_no_number_is_not_the_validations_affair(validator: Validator) -> None:
+def test_a_limit_that_is_no_number_is_not_the_validations_affair(validator: ConnectorValidator) -> None:
     """The start of the connector refuses it."""
     assert complaint(validator.validate(doing("", **{"plugin.call.timeout.ms": "soon"}))) is None
 
 
 def test_plugins_of_one_environment_share_a_process_with_their_connector(
-    validator: Validator, pool: StagePool
+    validator: ConnectorValidator, pool: StagePool
 ) -> None:
     """However many there are, also with converters."""
     config = doing("", **{"connector.class": "org.example.BundledSource"})
@@ -229,7 +233,7 @@ def test_plugins_of_one_environment_share_a_process_with_their_connector(
 
 def test_plugins_of_the_host_are_given_no_process(tmp_path: Path, pool: StagePool) -> None:
     """Only the connector has one, as ever."""
-    beside = Validator(known.directory(tmp_path), WorkerConfig(WORKER), pool)
+    beside = ConnectorValidator(known.directory(tmp_path), WorkerConfig(WORKER), pool)
     config = {**MINIMAL, "transforms": "h", "transforms.h.type": f"{CONNECT}transforms.HoistField$Value"}
     beside.validate({**config, "transforms.h.field": "f", "value.converter": f"{CONNECT}json.JsonConverter"})
     assert [stage.plugin.class_name for stage in pool._made] == [SOURCE]  # type: ignore[attr-defined]

@@ -5,16 +5,16 @@ from __future__ import annotations
 import pytest
 
 from hearth.kafka.client import grouped
-from hearth.kafka.client.rule import Request
+from hearth.kafka.client.rule import ClientRequest
 from hearth_api.errors import ConfigError
 
 CLIENTS = "org.apache.kafka.clients."
 
 
-def request(role: str = "producer", **java: str) -> Request:
+def request(role: str = "producer", **java: str) -> ClientRequest:
     """Return a translation of some keys; ``_`` stands for a dot, and the user wrote each with a prefix."""
     keys = {name.replace("_", "."): value for name, value in java.items()}
-    return Request(role, keys, {name: f"{role}.{name}" for name in keys})
+    return ClientRequest(role, keys, {name: f"{role}.{name}" for name in keys})
 
 
 def test_blanks_between_servers_are_left_out() -> None:

@@ -1,0 +1,104 @@
+"""`hearth bundle`: making and checking what goes into plugin.path."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+import click
+
+from hearth.foundation.terminal import printable, table
+
+if TYPE_CHECKING:
+    from hearth.packaging import Check
+
+BAD_BUNDLE = 2
+BAD_ENVIRONMENT = 3
+
+
+@click.group()
+def bundle() -> None:
+    """Pack a project into a bundle, or check a bundle."""
+
+
+@bundle.command()
+@click.argument("project", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    default=Path(),
+    help="Directory to write to, made if it is not there; or the bundle's own path, ending with .zip.",
+)
+@click.option(
+    "--find-links",
+    multiple=True,
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="A directory of wheels to take dependencies from; may be given several times.",
+)
+@click.option("--offline", is_flag=True, help="Use nothing but the directories of --find-links.")
+def pack(project: Path, output: Path, find_links: tuple[Path, ...], offline: bool) -> None:
+    """Make a bundle of PROJECT: its wheel, the wheels it needs and their hashes, in one zip file.
+
+    The plugins are described in a process of their own, so that listing and describing need not run them
+    later. Prints the path of the bundle. Equal sources and dependencies give equal bytes.
+    """
+    from hearth.foundation.user_file import cache_directory
+    from hearth.isolation.environment import EnvironmentStore
+    from hearth.packaging.pack import pack as make
+
+    environments = EnvironmentStore(cache_directory("environments"))
+    click.echo(make(project, output, environments, find_links, offline))
+
+
+@bundle.command()
+@click.argument("location", metavar="BUNDLE", type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
+def verify(location: Path, as_json: bool) -> int:
+    """Check BUNDLE in an environment of its own: structure, hashes, imports, configuration definitions.
+
+    Exit code 0: all is well; 2: the bundle is bad; 3: this machine cannot run it.
+    """
+    from hearth.packaging.verify import verify as check
+
+    signal.signal(signal.SIGTERM, _leave)
+    checks = check(location)
+    if as_json:
+        _echo_json(location, checks)
+    else:
+        _echo_table(checks)
+    failed = [each for each in checks if not each.is_ok]
+    if not failed:
+        return 0
+    return BAD_ENVIRONMENT if all(each.is_environment for each in failed) else BAD_BUNDLE
+
+
+def _leave(number: int, frame: object) -> NoReturn:
+    """End as an exception does, so that what was made for the check alone is removed."""
+    sys.exit(128 + number)
+
+
+def _echo_json(location: Path, checks: list[Check]) -> None:
+    rows = [
+        {
+            "check": each.name,
+            "subject": each.subject,
+            "ok": each.is_ok,
+            "detail": each.detail,
+            "hint": "" if each.is_ok else each.hint,
+        }
+        for each in checks
+    ]
+    ok = all(each.is_ok for each in checks)
+    click.echo(json.dumps({"bundle": str(location), "ok": ok, "checks": rows}, indent=1))
+
+
+def _echo_table(checks: list[Check]) -> None:
+    rows = [(each.name, "ok" if each.is_ok else "FAILED", each.subject, each.detail) for each in checks]
+    click.echo(table(("CHECK", "RESULT", "OF", "DETAIL"), rows))
+    for each in checks:
+        if not each.is_ok and each.hint:
+            click.echo(f"hint: {printable(each.hint)}", err=True)

@@ -1,0 +1,197 @@
+"""`hearth plugins`: what is on plugin.path, without a server and without running any of it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from hearth.discovery import Plugin, PluginType, Rejected, discover, split_plugin_path
+from hearth.foundation.terminal import printable, table
+from hearth_api import ConfigError
+
+if TYPE_CHECKING:
+    from hearth.packaging.description import Description
+
+BAD_INPUT = 2
+_TYPES = [type_.value for type_ in PluginType]
+
+_plugin_path = click.option(
+    "--plugin-path", metavar="DIR,…", help="Directories and archives to look into, separated by commas."
+)
+_worker_config = click.option(
+    "--worker-config",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Take plugin.path from a worker's properties file.",
+)
+_json = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
+_type = click.option("--type", "type_", type=click.Choice(_TYPES), help="Only plugins of this type.")
+
+
+@click.group()
+def plugins() -> None:
+    """List and describe plugins; no server is needed."""
+
+
+@plugins.command(name="list")
+@_plugin_path
+@_worker_config
+@_type
+@_json
+@click.option("--rejected", is_flag=True, help="Only the candidates that were turned away, with their reasons.")
+def list_(
+    plugin_path: str | None, worker_config: Path | None, type_: str | None, as_json: bool, rejected: bool
+) -> int:
+    """Print every plugin, and every rejected candidate with its reason.
+
+    With --json standard output is one array of objects with class, type, version, aliases, location, python
+    and bundle; rejected candidates go to standard error as text. With --json --rejected it is an array of
+    objects with location, reason and hint instead. No code of a plugin runs.
+
+    Exit code 2 says that an element of the path itself does not exist.
+    """
+    elements = _elements(plugin_path, worker_config)
+    catalogue = discover(elements)
+    found = catalogue.of_type(*_types(type_))
+    if rejected:
+        _echo_rejected(catalogue.rejected, as_json)
+    elif as_json:
+        _echo_json([_row(each) for each in found])
+        _echo_reasons(catalogue.rejected, to_stderr=True)
+    else:
+        _echo_plugins(found)
+        _echo_reasons(catalogue.rejected, to_stderr=False)
+    return 0 if all(element.exists() for element in elements) else BAD_INPUT
+
+
+@plugins.command()
+@click.argument("name")
+@_plugin_path
+@_worker_config
+@_type
+@_json
+def describe(name: str, plugin_path: str | None, worker_config: Path | None, type_: str | None, as_json: bool) -> None:
+    """Print one plugin with the configuration keys it understands.
+
+    NAME is a class name or an alias. A bundle that was packed carries the keys; the plugin of any other
+    is asked, in a process and an environment of its own.
+    """
+    catalogue = discover(_elements(plugin_path, worker_config))
+    plugin = catalogue.find(name, *_types(type_))
+    description = _describe(plugin)
+    if as_json:
+        row = {**_row(plugin), "version": description.version, "config": list(description.config)}
+        _echo_json(row)
+    else:
+        _echo_plugin(plugin, description)
+
+
+def _elements(plugin_path: str | None, worker_config: Path | None) -> list[Path]:
+    if plugin_path is None and worker_config is None:
+        raise click.UsageError("neither --plugin-path nor --worker-config is given")
+    found = split_plugin_path(plugin_path or "")
+    if worker_config is not None:
+        from hearth.foundation.properties import load
+
+        value = load(worker_config).get("plugin.path", "")
+        if not value.strip():
+            raise ConfigError(f"{worker_config} has no plugin.path", hint="add it, or use --plugin-path")
+        found += split_plugin_path(value)
+    return found
+
+
+def _types(type_: str | None) -> list[PluginType]:
+    return [PluginType(type_)] if type_ else []
+
+
+def _describe(plugin: Plugin) -> Description:
+    from hearth.packaging.description import Description, DescriptionStore
+
+    if plugin.definitions is not None:
+        return Description(plugin.version, plugin.definitions)
+    from hearth.foundation.user_file import cache_directory
+    from hearth.isolation.environment import EnvironmentStore, host_environment
+
+    environment = host_environment()
+    if plugin.bundle is not None:
+        environment = EnvironmentStore(cache_directory("environments")).ensure(plugin.bundle)
+    store = DescriptionStore(cache_directory("descriptions"))
+    return store.of(environment, plugin.python, plugin.type, plugin.class_name)
+
+
+def _row(plugin: Plugin) -> dict[str, Any]:
+    return {
+        "class": plugin.class_name,
+        "type": plugin.type.value,
+        "version": plugin.version,
+        "aliases": list(plugin.aliases),
+        "location": plugin.location,
+        "python": plugin.python,
+        "bundle": None if plugin.bundle is None else f"{plugin.bundle.name} {plugin.bundle.version}",
+    }
+
+
+def _echo_plugins(found: list[Plugin]) -> None:
+    rows = [
+        (each.class_name, each.type.value, each.version, ", ".join(each.aliases) or "-", each.location)
+        for each in found
+    ]
+    if rows:
+        click.echo(table(("CLASS", "TYPE", "VERSION", "ALIASES", "LOCATION"), rows))
+    click.echo(f"{'' if not rows else chr(10)}{len(rows)} plugin{'s' if len(rows) != 1 else ''}")
+
+
+def _echo_rejected(rejected: tuple[Rejected, ...], as_json: bool) -> None:
+    if as_json:
+        _echo_json([vars(each) for each in rejected])
+    else:
+        _echo_reasons(rejected, to_stderr=False)
+
+
+def _echo_reasons(rejected: tuple[Rejected, ...], to_stderr: bool) -> None:
+    for each in rejected:
+        location = printable(each.location, keep="")
+        text = f"\nrejected: {location}\n  reason: {each.reason}\n  hint:   {each.hint}"
+        click.echo(printable(text), err=to_stderr)
+
+
+def _echo_json(value: object) -> None:
+    click.echo(json.dumps(value, indent=1))  # escaped: names of files hold anything
+
+
+def _echo_plugin(plugin: Plugin, description: Description) -> None:
+    facts = {
+        "class": plugin.class_name,
+        "type": plugin.type.value,
+        "version": description.version,
+        "aliases": ", ".join(plugin.aliases) or "-",
+        "location": plugin.location,
+        "python": plugin.python,
+    }
+    for name, value in facts.items():
+        click.echo(f"{name + ':':<10}{printable(value, keep='')}")
+    click.echo()
+    if not description.config:
+        click.echo("no configuration keys of its own")
+        return
+    rows = [
+        (
+            str(key["name"]),
+            str(key["type"]),
+            "(required)" if key.get("required") else _default(key.get("default_value")),
+            str(key["importance"]),
+            " ".join(str(key.get("documentation") or "").split()),
+        )
+        for key in description.config
+    ]
+    click.echo(table(("KEY", "TYPE", "DEFAULT", "IMPORTANCE", "WHAT IT IS"), rows))
+
+
+def _default(value: object) -> str:
+    if value is None:
+        return "null"
+    text = str(value)
+    return text if text and text == text.strip() else repr(text)

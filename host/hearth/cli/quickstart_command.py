@@ -1,0 +1,257 @@
+"""`hearth quickstart`: lines of a file travel through Kafka to another file, with everything they need."""
+
+from __future__ import annotations
+
+import hashlib
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from types import FrameType
+
+import click
+from filelock import FileLock, Timeout
+
+import hearth
+from hearth.broker import KafkaBroker
+from hearth.broker.jar import fetch_jars
+from hearth.broker.java import find_java
+from hearth.cli.local import LocalHost
+from hearth.cli.round_trip import RoundTrip
+from hearth.foundation.port import next_free
+from hearth.foundation.terminal import Terminal
+from hearth_api.errors import ConfigError, ConflictError, ConnectError
+
+SOURCE = {
+    "connector.class": "FileStreamSource",
+    "tasks.max": "1",
+    "file": "test.txt",
+    "topic": "connect-test",
+}
+SINK = {
+    "connector.class": "FileStreamSink",
+    "tasks.max": "1",
+    "file": "test.sink.txt",
+    "topics": "connect-test",
+}
+CONNECTORS = {"local-file-source": SOURCE, "local-file-sink": SINK}
+"""The configurations of Kafka's own quickstart, as they are."""
+
+REST_PORT = 8083
+SPARK_PORT = 4040
+_JSON = "org.apache.kafka.connect.json.JsonConverter"
+_TAIL = 0.2
+_SHOWN = 3
+
+
+@click.command()
+@click.option("--once", is_flag=True, help="Verify one round trip and end; exit code 0 when it went well.")
+@click.option("--lines", type=click.IntRange(1, 1_000_000), default=10, show_default=True, help="Lines to send.")
+@click.option(
+    "--directory",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Where files, offsets and Kafka's data are kept; default .hearth/quickstart in the checkout.",
+)
+def quickstart(once: bool, lines: int, directory: Path | None) -> None:
+    """Start Kafka and Hearth and carry lines from test.txt through Kafka to test.sink.txt, until Ctrl-C.
+
+    Everything is kept in one directory: a second start takes up where the first stopped, and deleting the
+    directory starts afresh.
+    """
+    checkout = _checkout()
+    folder = (directory or checkout / ".hearth" / "quickstart").absolute()
+    terminal = Terminal()
+    with _terminate_as_interrupt(), ExitStack() as running:
+        running.enter_context(_alone(folder))
+        broker, host = _start(terminal, running, checkout, folder)
+        trip = RoundTrip(folder / SOURCE["file"], folder / SINK["file"])
+        _carry(terminal, host, trip, lines)
+        if not once:
+            _stay(terminal, broker, host, trip, checkout)
+        with terminal.step("stop in order"):
+            running.close()
+        if once:
+            trip.verify()
+            terminal.say(f"{lines} lines arrived, in order, exactly once")
+
+
+def _start(terminal: Terminal, running: ExitStack, checkout: Path, folder: Path) -> tuple[KafkaBroker, LocalHost]:
+    """Start the parts one after the other; each that runs is stopped in reverse order at the end."""
+    terminal.title(f"Hearth {hearth.__version__}: Kafka Connect in Python, on Spark")
+    with _named("Java"):
+        find_java()
+    with _named("Kafka's program"):
+        fetch_jars()  # shows its own progress
+    broker = KafkaBroker(folder / "broker")
+    with _part(terminal, "the Kafka broker") as done:
+        running.callback(broker.stop)
+        broker.start()
+        done(f"listens on {broker.bootstrap_servers}")
+    with _part(terminal, "the file bundle") as done:
+        done(_pack(checkout / "plugins" / "file", checkout / "plugin_path", folder))
+    with _part(terminal, "the host") as done:
+        port = next_free(REST_PORT)
+        host = LocalHost(folder, port, _worker(broker, checkout, folder))
+        running.callback(host.stop)
+        host.start()
+        taken = f" ({REST_PORT} is taken)" if port != REST_PORT else ""
+        done(f"answers on {host.url}{taken}")
+    for name, config in CONNECTORS.items():
+        with _part(terminal, f"the connector {name}") as done:
+            host.request("POST", "/connectors", {"name": name, "config": config})
+            done(f"{config['connector.class']}, {config['file']}")
+    return broker, host
+
+
+def _carry(terminal: Terminal, host: LocalHost, trip: RoundTrip, lines: int) -> None:
+    """Append lines to the source's file and wait until the sink has written them."""
+    with _part(terminal, f"a round trip of {lines} lines") as done:
+        trip.send(lines)
+        for missing in trip.wait():
+            _raise_if_failed(host, missing)
+        done(f"{trip.source.name} -> topic {SOURCE['topic']} -> {trip.sink.name}")
+    shown = trip.newly_arrived()
+    for line in shown[-_SHOWN:]:
+        terminal.note(f"{trip.sink.name}: {line}")
+
+
+def _stay(terminal: Terminal, broker: KafkaBroker, host: LocalHost, trip: RoundTrip, checkout: Path) -> None:
+    """Say what to try next, then show what arrives until Ctrl-C or until a part ends by itself."""
+    for text in _next_steps(host, trip, checkout):
+        terminal.say(text)
+    try:
+        while host.is_running and broker.is_running:
+            for line in trip.newly_arrived():
+                terminal.note(f"{trip.sink.name}: {line}")
+            time.sleep(_TAIL)
+    except KeyboardInterrupt:
+        terminal.say()
+        return
+    if host.is_running:
+        raise ConnectError("the Kafka broker ended by itself", hint=f"see {broker.log}")
+    raise host.failure("ended by itself")
+
+
+def _next_steps(host: LocalHost, trip: RoundTrip, checkout: Path) -> list[str]:
+    hearth_command = checkout / ".venv" / "bin" / "hearth"
+    return [
+        "",
+        "Try next, in another terminal:",
+        f"  echo 'Hello, Hearth' >> {trip.source}",
+        f"  tail -f {trip.sink}",
+        f"  curl '{host.url}/connectors?expand=status'",
+        f"  curl {host.url}/connector-plugins",
+        f"  curl -X PUT {host.url}/connectors/local-file-sink/pause",
+        f"  open http://127.0.0.1:{host.settings['spark.ui.port']}, Spark's own page: a job per task",
+        f"  {hearth_command} plugins list --plugin-path {checkout / 'plugin_path'}",
+        "",
+        f"Logs and data are in {host.folder}. Ctrl-C stops everything.",
+    ]
+
+
+def _worker(broker: KafkaBroker, checkout: Path, folder: Path) -> dict[str, str]:
+    """Return the settings of Kafka's own standalone sample, with our paths."""
+    return {
+        "bootstrap.servers": broker.bootstrap_servers,
+        "key.converter": _JSON,
+        "value.converter": _JSON,
+        "key.converter.schemas.enable": "true",
+        "value.converter.schemas.enable": "true",
+        "offset.storage.file.filename": str(folder / "connect.offsets"),
+        "offset.flush.interval.ms": "10000",
+        "plugin.path": str(checkout / "plugin_path"),
+        "spark.ui.port": str(next_free(SPARK_PORT)),
+    }
+
+
+def _pack(project: Path, plugin_path: Path, folder: Path) -> str:
+    """Pack the project into plugin.path unless the bundle there was made of the same files."""
+    from hearth.foundation.user_file import cache_directory
+    from hearth.isolation.environment import EnvironmentStore
+    from hearth.packaging.pack import pack
+
+    record = folder / "bundle.packed"
+    sources = _fingerprint(project)
+    if record.is_file():
+        known, _, name = record.read_text(encoding="utf-8").partition(" ")
+        if known == sources and (plugin_path / name).is_file():
+            return f"{name} is up to date"
+    bundle = pack(project, plugin_path, EnvironmentStore(cache_directory("environments")))
+    record.write_text(f"{sources} {bundle.name}", encoding="utf-8")
+    return f"packed into {bundle.name}"
+
+
+def _fingerprint(project: Path) -> str:
+    digest = hashlib.sha256()
+    for path in sorted(project.rglob("*")):
+        if path.is_file() and "__pycache__" not in path.parts:
+            digest.update(f"{path.relative_to(project)}\0".encode() + path.read_bytes())
+    return digest.hexdigest()
+
+
+def _raise_if_failed(host: LocalHost, missing: int) -> None:
+    """Tell why lines do not arrive when the host is gone or a task has failed."""
+    if not host.is_running:
+        raise host.failure(f"ended while {missing} lines were on their way")
+    for name in CONNECTORS:
+        status = host.request("GET", f"/connectors/{name}/status")
+        for part in (status["connector"], *status["tasks"]):
+            if part["state"] == "FAILED":
+                raise ConnectError(f"{name} failed: {part.get('trace')}", hint=f"see {host.log}")
+
+
+def _checkout() -> Path:
+    """Return the checkout this program runs from: the file connectors are packed from their source."""
+    root = Path(hearth.__file__).resolve().parents[2]
+    if not (root / "plugins" / "file" / "pyproject.toml").is_file():
+        raise ConfigError(
+            "the quickstart needs a checkout of Hearth, this one is installed",
+            hint="clone the repository and run tools/quickstart there",
+        )
+    return root
+
+
+@contextmanager
+def _part(terminal: Terminal, name: str) -> Iterator[Callable[[str], None]]:
+    """Show a part coming up, and name it in the error when it does not."""
+    with _named(name), terminal.step(name) as done:
+        yield done
+
+
+@contextmanager
+def _named(name: str) -> Iterator[None]:
+    """Name a part in the error that kept it from coming up."""
+    try:
+        yield
+    except ConnectError as error:
+        raise ConnectError(f"{name} did not come up: {error}", code=error.code, hint=error.hint) from error
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Let one quickstart at a time use the directory."""
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        with FileLock(folder / "lock", timeout=0):
+            yield
+    except Timeout as error:
+        raise ConflictError(
+            f"another quickstart uses {folder}", hint="stop it with Ctrl-C, or name another --directory"
+        ) from error
+
+
+@contextmanager
+def _terminate_as_interrupt() -> Iterator[None]:
+    """Treat SIGTERM and a closed terminal as Ctrl-C, so that nothing is left behind; `nohup` keeps the second away."""
+
+    def interrupt(_number: int, _frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    heard = [each for each in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(each) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, interrupt) for number in heard}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,143 @@
+"""`hearth standalone`: a host that works alone, as `connect-standalone` does."""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import logging
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from types import FrameType
+
+import click
+
+from hearth.cli.connector_file import ConnectorFile, read_connector_file
+from hearth.cli.host import StandaloneHost
+from hearth.config import StandaloneConfig
+from hearth.foundation.properties import load
+from hearth.herder.cluster_lookup import client_config
+from hearth.herder.validation.override import OverridePolicy
+from hearth.kafka.client import consumer_config, producer_config
+from hearth.kafka.client.key import RULES
+from hearth_api import ConfigError, ConnectError
+
+log = logging.getLogger("hearth.standalone")
+
+UNSUPPORTED = {
+    "config.providers": "variables such as ${file:...} would reach the connectors unresolved",
+    "rest.extension.classes": "REST extensions are not loaded by this version",
+}
+"""Keys that change what a configuration means, so going on without them would do harm."""
+IGNORED = {
+    "admin.listeners": "loggers are not served",
+    "metric.reporters": "metrics are not reported",
+    "plugin.discovery": "plugins are always found by their metadata",
+}
+"""Keys that have no effect here, with the reason."""
+INTERRUPTED = 130
+
+
+@click.command()
+@click.argument("worker", metavar="WORKER.properties", type=click.Path(path_type=Path))
+@click.argument(
+    "connectors", metavar="[CONNECTOR.properties|CONNECTOR.json ...]", nargs=-1, type=click.Path(path_type=Path)
+)
+@click.option("--free-port", is_flag=True, help="Where a port of the listeners is taken, use the next free one.")
+def standalone(worker: Path, connectors: Sequence[Path], free_port: bool) -> None:
+    """Run a host that works alone until it is told to stop.
+
+    WORKER.properties holds the settings of the host: those of Kafka Connect's standalone worker, and any spark.*
+    key. Each further file is a connector to create: Java properties, or JSON as the REST API takes it.
+    """
+    logging.basicConfig(
+        stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s"
+    )
+    for chatty in ("uvicorn", "py4j"):
+        logging.getLogger(chatty).setLevel(logging.WARNING)
+    config = read_worker(worker)
+    files = [read_connector_file(path) for path in connectors]
+    run(config, files, free_port)
+
+
+def run(config: StandaloneConfig, files: Sequence[ConnectorFile], free_port: bool) -> None:
+    """Start the host, create the connectors of the files, and stop everything in order at the end."""
+    host = StandaloneHost(config, click.echo, free_port)
+    _interrupt_on_signals()
+    try:
+        host.start()
+        for file in files:
+            _create(host, file)
+        host.health.is_ready = True
+        with contextlib.suppress(KeyboardInterrupt):
+            host.wait()
+    finally:
+        host.stop()
+
+
+def read_worker(path: Path) -> StandaloneConfig:
+    """Return a worker's settings; warns of keys without effect, raises ConfigError for wrong ones."""
+    props = load(path)
+    try:
+        config = StandaloneConfig(props)
+        OverridePolicy(config)
+    except ConfigError as error:
+        raise ConfigError(
+            f"{path}: {error}", code=error.code, hint=error.hint or "correct that key in the file"
+        ) from error
+    for key, reason in UNSUPPORTED.items():
+        if props.get(key, "").strip():
+            raise ConfigError(
+                f"{path}: {key} is not supported yet: {reason}", code="key.unsupported", hint="remove it"
+            )
+    for warning in warnings(config):
+        log.warning("%s: %s", path, warning)
+    return config
+
+
+def warnings(config: StandaloneConfig) -> list[str]:
+    """Return what is said of keys that nobody knows or that have no effect."""
+    found = [f"{key} has no effect: {reason}" for key, reason in IGNORED.items() if key in config.originals]
+    known = list(config.definition().names)
+    for key in config.unknown_keys():
+        if key in RULES["admin"]:
+            continue
+        near = difflib.get_close_matches(key, known, n=1)
+        found.append(f"unknown key {key!r} has no effect" + (f", did you mean {near[0]!r}?" if near else ""))
+    clients = (
+        producer_config(config.originals, {}, "any", 0),
+        consumer_config(config.originals, {}, "any", 0),
+        client_config(config.originals),
+    )
+    return found + [warning for client in clients for warning in client.warnings]
+
+
+def _create(host: StandaloneHost, file: ConnectorFile) -> None:
+    """Create a connector; what is wrong with it ends the host, as in Kafka Connect."""
+    try:
+        host.herder.put(file.name, file.config, file.target, replace=False).result()
+    except ConnectError as error:
+        trace = getattr(error.__cause__, "trace", None)
+        text = f"{file.path}: {error}" + (f"\n{trace.rstrip()}" if trace else "")
+        kind = ConfigError if isinstance(error, ConfigError) else ConnectError
+        raise kind(text, code=error.code, hint=error.hint) from error
+
+
+def _interrupt_on_signals() -> None:
+    """End in order at the first signal, at once at the second.
+
+    A signal that who started this process had it ignore (``nohup``, a shell's background) stays ignored, as in Java.
+    """
+    seen: list[int] = []
+
+    def interrupt(number: int, _frame: FrameType | None) -> None:
+        if seen:
+            os._exit(INTERRUPTED)
+        seen.append(number)
+        raise KeyboardInterrupt
+
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, interrupt)

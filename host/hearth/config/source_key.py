@@ -1,0 +1,96 @@
+"""The keys of source connectors on top of those every connector has."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hearth.config.connector_key import ConnectorConfig, unique_aliases
+from hearth_api import (
+    CaseInsensitiveValidString,
+    Composite,
+    ConfigType,
+    Importance,
+    Lambda,
+    NonEmptyString,
+    NonNull,
+    Range,
+    Width,
+    key,
+)
+
+TOPIC_CREATION = "Topic Creation"
+EXACTLY_ONCE = "Exactly Once Support"
+OFFSETS_TOPIC = "offsets.topic"
+
+
+def _absent_or_positive(name: str, value: Any) -> None:
+    if value is not None:
+        Range.at_least(0).ensure_valid(name, value)
+
+
+class SourceConnectorConfig(ConnectorConfig):
+    """What a configuration of a source connector may say."""
+
+    topic_creation_groups: list[str] = key(
+        "topic.creation.groups",
+        default=[],
+        check=Composite(NonNull(), Lambda(unique_aliases, "unique topic creation groups")),
+        importance=Importance.LOW,
+        doc="Names, of your choice, of groups of topics that are created with settings of their own; each "
+        "is set up "
+        "below topic.creation.NAME.",
+        group=TOPIC_CREATION,
+        order_in_group=1,
+        width=Width.LONG,
+        display_name="Topic Creation Groups",
+    )
+    exactly_once_support: str = key(
+        "exactly.once.support",
+        default="requested",
+        check=CaseInsensitiveValidString("requested", "required"),
+        importance=Importance.MEDIUM,
+        doc="'requested' runs the connector whether or not it can deliver exactly once; 'required' accepts "
+        "it only when "
+        "it says that it can and the worker supports it.",
+        group=EXACTLY_ONCE,
+        order_in_group=2,
+        width=Width.SHORT,
+        display_name="Exactly once support",
+    )
+    transaction_boundary: str = key(
+        "transaction.boundary",
+        default="poll",
+        check=CaseInsensitiveValidString("poll", "interval", "connector"),
+        importance=Importance.MEDIUM,
+        doc="Where a producer transaction ends under exactly once: after each batch a task returns "
+        "('poll'), after some "
+        "time ('interval') or where the connector says ('connector').",
+        group=EXACTLY_ONCE,
+        order_in_group=3,
+        width=Width.SHORT,
+        display_name="Transaction Boundary",
+    )
+    transaction_boundary_interval_ms: int | None = key(
+        "transaction.boundary.interval.ms",
+        type=ConfigType.LONG,
+        default=None,
+        check=Lambda(_absent_or_positive, "[0,...]"),
+        importance=Importance.LOW,
+        doc="The length of a transaction in milliseconds where transaction.boundary is 'interval'; "
+        "offset.flush.interval.ms of the worker unless given.",
+        group=EXACTLY_ONCE,
+        order_in_group=4,
+        width=Width.SHORT,
+        display_name="Transaction boundary interval",
+    )
+    offsets_storage_topic: str | None = key(
+        "offsets.storage.topic",
+        default=None,
+        check=NonEmptyString(),
+        importance=Importance.LOW,
+        doc="A topic of its own for this connector's source offsets; it has no effect on a standalone host.",
+        group=OFFSETS_TOPIC,
+        order_in_group=1,
+        width=Width.LONG,
+        display_name="Offsets topic",
+    )

@@ -1,0 +1,238 @@
+"""The keys of a worker, that is of one host: in any mode, and of one that works alone."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Mapping
+from typing import Any
+
+from hearth.config.rest_key import RestConfig
+from hearth.config.tls_key import TlsConfig
+from hearth_api import (
+    CaseInsensitiveValidString,
+    ConfigType,
+    Importance,
+    Range,
+    ValidList,
+    ValidString,
+    key,
+)
+
+OPEN_PREFIXES = (
+    "producer.",
+    "consumer.",
+    "admin.",
+    "key.converter.",
+    "value.converter.",
+    "header.converter.",
+    "config.providers.",
+    "connector.client.config.override.",
+    "metrics.context.",
+    "listeners.https.",
+    "admin.listeners.https.",
+    "spark.",
+)
+"""What may stand below these is for others to judge: clients, plugins, Spark."""
+
+
+class WorkerConfig(RestConfig, TlsConfig):
+    """What a worker's properties file may say in any mode."""
+
+    bootstrap_servers: list[str] = key(
+        "bootstrap.servers",
+        check=ValidList(empty_allowed=False),
+        importance=Importance.HIGH,
+        doc="Brokers to begin with, as host:port with commas in between; the others are found through them.",
+    )
+    client_dns_lookup: str = key(
+        "client.dns.lookup",
+        default="use_all_dns_ips",
+        check=ValidString("use_all_dns_ips", "resolve_canonical_bootstrap_servers_only"),
+        doc="How the names of brokers become addresses.",
+    )
+    key_converter: str = key(
+        "key.converter",
+        type=ConfigType.CLASS,
+        importance=Importance.HIGH,
+        doc="The converter between record keys and the bytes in Kafka, for connectors that name none.",
+    )
+    key_converter_version: str | None = key(
+        "key.converter.plugin.version",
+        default=None,
+        importance=Importance.LOW,
+        doc="Which version of it to use.",
+    )
+    value_converter: str = key(
+        "value.converter",
+        type=ConfigType.CLASS,
+        importance=Importance.HIGH,
+        doc="The converter between record values and the bytes in Kafka, for connectors that name none.",
+    )
+    value_converter_version: str | None = key(
+        "value.converter.plugin.version",
+        default=None,
+        importance=Importance.LOW,
+        doc="Which version of it to use.",
+    )
+    task_shutdown_graceful_timeout_ms: int = key(
+        "task.shutdown.graceful.timeout.ms",
+        type=ConfigType.LONG,
+        default=5000,
+        importance=Importance.LOW,
+        doc="How many milliseconds tasks have, all together, to come to a clean end.",
+    )
+    offset_flush_interval_ms: int = key(
+        "offset.flush.interval.ms",
+        type=ConfigType.LONG,
+        default=60000,
+        importance=Importance.LOW,
+        doc="How often tasks commit their offsets, in milliseconds.",
+    )
+    offset_flush_timeout_ms: int = key(
+        "offset.flush.timeout.ms",
+        type=ConfigType.LONG,
+        default=5000,
+        importance=Importance.LOW,
+        doc="How many milliseconds a commit may take before it is given up and tried again later.",
+    )
+    plugin_path: list[str] | None = key(
+        "plugin.path",
+        type=ConfigType.LIST,
+        default=None,
+        check=ValidList(empty_allowed=False, null_allowed=True),
+        importance=Importance.LOW,
+        doc="Directories of bundles, or single bundles, with commas in between.",
+    )
+    plugin_discovery: str = key(
+        "plugin.discovery",
+        default="hybrid_warn",
+        check=CaseInsensitiveValidString("ONLY_SCAN", "SERVICE_LOAD", "HYBRID_WARN", "HYBRID_FAIL"),
+        importance=Importance.LOW,
+        doc="How Java workers look for plugins; here metadata is read, whatever stands here.",
+    )
+    metrics_sample_window_ms: int = key(
+        "metrics.sample.window.ms",
+        type=ConfigType.LONG,
+        default=30000,
+        check=Range.at_least(0),
+        importance=Importance.LOW,
+        doc="Over how many milliseconds one sample of a metric goes.",
+    )
+    metrics_num_samples: int = key(
+        "metrics.num.samples",
+        default=2,
+        check=Range.at_least(1),
+        importance=Importance.LOW,
+        doc="How many samples a metric is made of.",
+    )
+    metrics_recording_level: str = key(
+        "metrics.recording.level",
+        default="INFO",
+        check=ValidString("INFO", "DEBUG"),
+        importance=Importance.LOW,
+        doc="How detailed metrics are.",
+    )
+    metric_reporters: list[str] = key(
+        "metric.reporters",
+        default=["org.apache.kafka.common.metrics.JmxReporter"],
+        check=ValidList(),
+        importance=Importance.LOW,
+        doc="Classes that are told of metrics.",
+    )
+    header_converter: str = key(
+        "header.converter",
+        type=ConfigType.CLASS,
+        default="org.apache.kafka.connect.storage.SimpleHeaderConverter",
+        importance=Importance.LOW,
+        doc="The converter between header values and the bytes in Kafka, for connectors that name none.",
+    )
+    header_converter_version: str | None = key(
+        "header.converter.plugin.version",
+        default=None,
+        importance=Importance.LOW,
+        doc="Which version of it to use.",
+    )
+    config_providers: list[str] = key(
+        "config.providers",
+        default=[],
+        check=ValidList(),
+        importance=Importance.LOW,
+        doc="Names, of your choice, of the config providers that resolve ${NAME:...}; each is set up below "
+        "config.providers.NAME.",
+    )
+    override_policy: str = key(
+        "connector.client.config.override.policy",
+        default="All",
+        doc="Which settings of Kafka clients a connector may override: All, None, Allowlist, Principal, or a class.",
+    )
+    plugin_call_timeout_ms: int = key(
+        "plugin.call.timeout.ms",
+        type=ConfigType.LONG,
+        default=300000,
+        check=Range.at_least(1),
+        importance=Importance.LOW,
+        doc="How many milliseconds one call of a plugin may take before its task or connector fails as hanging. The "
+        "configuration of a connector may say otherwise for that connector and its tasks.",
+    )
+    task_link_port: int = key(
+        "task.link.port",
+        default=0,
+        check=Range.between(0, 65535),
+        importance=Importance.LOW,
+        doc="The port on which tasks reach their host; 0 takes any that is free. Executors behind a firewall need a "
+        "known one.",
+    )
+    topic_creation_enable: bool = key(
+        "topic.creation.enable",
+        default=True,
+        importance=Importance.LOW,
+        doc="Whether topics are created for source connectors that set them up with topic.creation keys.",
+    )
+
+    def unknown_keys(self) -> list[str]:
+        """Return the given keys that nobody here knows, in the order given."""
+        known = self.definition().keys
+        return [name for name in self.originals if name not in known and not name.startswith(OPEN_PREFIXES)]
+
+    def call_seconds(self, config: Mapping[str, Any]) -> float:
+        """Return how long one call of a plugin may take for the connector with this configuration.
+
+        The key is none of a connector's definition, which is Kafka Connect's to the letter, so a wrong value is found
+        here: ConfigError.
+        """
+        declared = self.definition().keys["plugin.call.timeout.ms"]
+        own = declared.parse(config.get(declared.name))
+        if own is None:
+            return self.plugin_call_timeout_ms / 1000
+        declared.check(own)
+        return int(own) / 1000
+
+    def converter_settings(self, role: str) -> dict[str, str]:
+        """Return the settings of the converter in a role (`key.converter`, ...), without their prefix."""
+        return self.with_prefix(f"{role}.")
+
+    @property
+    def identity(self) -> str:
+        """Return what tells this host from others and is the same after its restart; the mode knows what that is."""
+        return ""
+
+    @property
+    def spark(self) -> Mapping[str, Any]:
+        """Return what is meant for Spark, with its prefix."""
+        return {name: value for name, value in self.originals.items() if name.startswith("spark.")}
+
+
+class StandaloneConfig(WorkerConfig):
+    """What the properties file of `hearth standalone` may say."""
+
+    offset_file: str = key(
+        "offset.storage.file.filename",
+        importance=Importance.HIGH,
+        doc="The file that keeps the offsets of source connectors.",
+    )
+
+    @property
+    def identity(self) -> str:
+        """Return machine and offset file, which is one host's alone."""
+        return f"{socket.gethostname()}:{os.path.realpath(self.offset_file)}"

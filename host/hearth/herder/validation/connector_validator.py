@@ -1,0 +1,180 @@
+"""Validation of a connector's configuration, in the order and with the messages of Kafka Connect."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from hearth.config import WorkerConfig
+from hearth.config.connector_key import CONNECTOR_CLASS, CONNECTOR_VERSION
+from hearth.config.sink_key import DEAD_LETTER_TOPIC, check_topics
+from hearth.config.topic_key import PREFIX as TOPIC_CREATION
+from hearth.discovery import Plugin, PluginType
+from hearth.herder.plugin.directory import CONNECTOR_TYPES, PluginDirectory, VersionNotFound
+from hearth.herder.plugin.stage import ConnectorStage, StagePool, answer_seconds
+from hearth.herder.validation.alias_key import AliasKeys
+from hearth.herder.validation.description import Describer
+from hearth.herder.validation.framework_definition import DefinitionMaker
+from hearth.herder.validation.override import OverridePolicy
+from hearth.herder.validation.plugin_validator import PluginValidator
+from hearth.herder.validation.result import Section, connector_section, merge, prefixed_section
+from hearth_api import (
+    ConfigDef,
+    ConfigError,
+    ConfigValue,
+    ConnectError,
+    NotFoundError,
+    config_def_to_json,
+    config_key_to_json,
+    hash_ordered,
+)
+
+T = TypeVar("T")
+Config = Mapping[str, Any]
+"""A connector's configuration as users send it: texts, and now and then a null."""
+
+CONVERTER_WORDS = {"header.converter": "header", "key.converter": "key", "value.converter": "value"}
+"""The converters in the order in which their sections are shown, and what each is told of its use."""
+DESCRIBED_TYPES = (
+    *CONNECTOR_TYPES,
+    PluginType.CONVERTER,
+    PluginType.HEADER_CONVERTER,
+    PluginType.TRANSFORMATION,
+    PluginType.PREDICATE,
+)
+
+
+class ConnectorValidator:
+    """Checks configurations; one instance serves all threads."""
+
+    def __init__(self, directory: PluginDirectory, worker: WorkerConfig, pool: StagePool) -> None:
+        self._directory = directory
+        self._pool = pool
+        self._worker = worker
+        self._policy = OverridePolicy(worker)
+        self._describer = Describer(directory)
+        self._maker = DefinitionMaker(directory, worker)
+        self._plain = DefinitionMaker(directory, None)
+
+    def validate(self, config: Config) -> dict[str, Any]:
+        """Return a ConfigInfos; raises ConfigError when the connector itself is not named or not there."""
+        class_name = config.get(CONNECTOR_CLASS)
+        if class_name is None:
+            entries = hash_ordered(config, copied=len(config))
+            shown = ", ".join(f"{name}={'null' if value is None else value}" for name, value in entries.items())
+            raise ConfigError(f"Connector config {{{shown}}} contains no connector type", code="connector.class")
+        try:
+            plugin = self._directory.connector(config)
+        except VersionNotFound as error:
+            return merge(class_name, [self._without_version(config, str(error))])
+        plugins = PluginValidator(self._directory, self._describer, self._pool, self._worker, config)
+        said = self._said(plugin, config)  # first: other plugins of its bundle are then asked in the same process
+        definition = self._maker.definition(plugin.type, config)
+        told = AliasKeys(self._directory, self._maker, plugins, config).add_to(definition)
+        values = _framework_values(plugin, definition, config, told)
+        self._maker.check_versions(config, values)
+        converters = self._converters(config, values, plugins)  # may find fault with the keys that name them
+        connector = connector_section(definition, values, *said)
+        return merge(class_name, [connector, *self._overrides(plugin, config), *converters])
+
+    def plugin_keys(self, name: str, version: str | None) -> list[dict[str, Any]]:
+        """Return a plugin's own key definitions and, for a connector, the framework's after them."""
+        plugin = self._described_plugin(name, version)
+        if plugin.type not in CONNECTOR_TYPES:
+            return config_def_to_json(self._describer.definition(plugin))
+        own = self._ask(plugin, {}, ConnectorStage.definitions)
+        mine = {key["name"] for key in own}
+        framework = self._plain.definition(plugin.type, {CONNECTOR_CLASS: plugin.class_name})
+        return own + [config_key_to_json(key) for key in framework.keys.values() if key.name not in mine]
+
+    def _described_plugin(self, name: str, version: str | None) -> Plugin:
+        try:
+            plugin = self._directory.catalogue.find(name)
+        except NotFoundError as error:
+            raise NotFoundError(f"Unknown plugin {name}.", code="plugin.unknown", hint=error.hint) from error
+        if plugin.type not in DESCRIBED_TYPES:
+            raise ConfigError(
+                f"Invalid plugin class {name}. Valid types are sink, source, converter, header_converter, "
+                "transformation, predicate.",
+                code="plugin.type",
+            )
+        try:
+            return self._directory.plugin(name, version)
+        except VersionNotFound:
+            raise
+        except ConfigError as error:
+            raise ConfigError(f"Invalid version specification: {version}", code="version.range") from error
+
+    def _without_version(self, config: Config, message: str) -> Section:
+        """Return the section for a version that is not there: nothing of the connector can be asked."""
+        definition = self._plain.definition(None, config)
+        values = definition.validate_all(config)
+        for name in (CONNECTOR_CLASS, CONNECTOR_VERSION):
+            values[name].add_error_message(message)
+        return connector_section(definition, values, [], [])
+
+    def _said(self, plugin: Plugin, config: Config) -> tuple[list[Any], list[Any]]:
+        """Return the connector's own keys and values."""
+        keys, values = self._ask(plugin, config, lambda stage: stage.validate(config))
+        if keys is None:
+            raise ConfigError(f"{plugin.class_name}.config() must return a ConfigDef that is not null.")
+        if values is None:
+            raise ConfigError(f"{plugin.class_name}.validate() must return a Config that is not null.")
+        return keys, values
+
+    def _ask(self, plugin: Plugin, config: Config, question: Callable[[ConnectorStage], T]) -> T:
+        """Ask an instance of a connector that is not running."""
+        seconds = answer_seconds(self._worker, config)
+        return self._pool.ask(self._pool.take(plugin, self._directory.environment(plugin), seconds), question)
+
+    def _overrides(self, plugin: Plugin, config: Config) -> list[Section]:
+        """Return the sections of the clients that the connector's tasks use."""
+        is_source = plugin.type is PluginType.SOURCE
+        has_dead_letters = bool((config.get(DEAD_LETTER_TOPIC) or "").strip()) and not is_source
+        creates_topics = is_source and any(name.startswith(TOPIC_CREATION) for name in config)
+        used = {
+            "producer": is_source or has_dead_letters,
+            "consumer": not is_source,
+            "admin": has_dead_letters or creates_topics,
+        }
+        return [
+            prefixed_section(prefix, ConfigDef(), self._policy.validate(_below(config, prefix)))
+            for prefix in (f"{client}.override." for client, is_used in used.items() if is_used)
+        ]
+
+    def _converters(
+        self, config: Config, values: Mapping[str, ConfigValue], plugins: PluginValidator
+    ) -> list[Section]:
+        """Return the sections of the converters the connector has of its own, those with errors left out."""
+        sections = []
+        for role, use in CONVERTER_WORDS.items():
+            if config.get(role) is None or values[role].error_messages:
+                continue
+            settings = {"converter.type": use, **_below(config, f"{role}.")}
+            try:
+                plugin = self._directory.plugin(values[role].value, config.get(f"{role}.plugin.version"))
+                validated = plugins.validate(plugin, settings)
+            except ConnectError as error:
+                message = f"Failed to load ConfigDef from {role.replace('.', ' ')}: {error}"
+                values[role].add_error_message(message)
+                continue
+            sections.append(prefixed_section(f"{role}.", validated.definition, validated.validate(settings)))
+        return sections
+
+
+def _framework_values(
+    plugin: Plugin, definition: ConfigDef, config: Config, told: Mapping[str, ConfigValue]
+) -> dict[str, ConfigValue]:
+    """Return the values of the framework's keys with what is wrong with each and between them."""
+    values = {**definition.validate_all(config), **told}
+    if plugin.type is PluginType.SINK:
+        check_topics(config, values)
+    for name, value in config.items():
+        if value is None:
+            nothing = "Null value can not be supplied as the configuration value."
+            values.setdefault(name, ConfigValue(name)).add_error_message(nothing)
+    return values
+
+
+def _below(config: Config, prefix: str) -> dict[str, Any]:
+    return {name[len(prefix) :]: value for name, value in config.items() if name.startswith(prefix)}

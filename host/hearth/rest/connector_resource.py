@@ -1,0 +1,151 @@
+"""The answers about connectors and tasks."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+from urllib.parse import quote
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from hearth.herder.herder import Created, Herder
+from hearth.rest.answer import JsonAnswer, Patience
+from hearth.rest.body import CreateRequest, flag, read_json, read_map
+from hearth.storage import RestartRequest, TargetState
+from hearth_api import ConfigError, NotFoundError
+
+_UNESCAPED = "/!$&'()*+,;=:@"
+"""What may stand in a URL's path as it is."""
+_INT = re.compile(r"[+-]?[0-9]{1,20}")
+_INT_MIN, _INT_MAX = -(2**31), 2**31 - 1
+"""Numbers of tasks are Java's."""
+
+
+class ConnectorsResource:
+    """One method for each route below `/connectors`."""
+
+    def __init__(self, herder: Herder, patience: Patience) -> None:
+        self._herder = herder
+        self._view = herder.view
+        self._wait = patience.wait
+
+    async def list(self, request: Request) -> Response:
+        """List the names, or what is to be expanded of every connector."""
+        names = self._herder.connectors()
+        if "expand" not in request.query_params:
+            return JsonAnswer(names)
+        return JsonAnswer({name: found for name in names if (found := self._expanded(name, request)) is not None})
+
+    async def create(self, request: Request) -> Response:
+        """Create a connector."""
+        body = CreateRequest(await read_json(request))
+        config = _named(body.name, body.config)
+        created = await self._wait(self._herder.put(body.name, config, body.target, replace=False))
+        return _created(request, body.name, created)
+
+    async def info(self, request: Request) -> Response:
+        """Show a connector."""
+        return JsonAnswer(self._view.info(_name(request)))
+
+    async def config(self, request: Request) -> Response:
+        """Show the configuration of a connector."""
+        return JsonAnswer(self._view.info(_name(request))["config"])
+
+    async def put_config(self, request: Request) -> Response:
+        """Create a connector or replace its configuration."""
+        name = _name(request)
+        created = await self._wait(self._herder.put(name, _named(name, await read_map(request))))
+        return _created(request, name, created) if created.is_new else JsonAnswer(created.info)
+
+    async def patch_config(self, request: Request) -> Response:
+        """Change single keys of a configuration."""
+        created = await self._wait(self._herder.patch(_name(request), await read_map(request)))
+        return JsonAnswer(created.info)
+
+    async def status(self, request: Request) -> Response:
+        """Show the state of a connector and its tasks."""
+        return JsonAnswer(self._view.connector(_name(request)))
+
+    async def tasks(self, request: Request) -> Response:
+        """Show the configurations of a connector's tasks."""
+        return JsonAnswer(self._view.tasks(_name(request)))
+
+    async def task_status(self, request: Request) -> Response:
+        """Show the state of a task."""
+        return JsonAnswer(self._view.task(_name(request), _task(request)))
+
+    async def restart_task(self, request: Request) -> Response:
+        """Restart a task."""
+        await self._wait(self._herder.restart_task(_name(request), _task(request)))
+        return Response(status_code=204)
+
+    async def restart(self, request: Request) -> Response:
+        """Restart a connector; with either flag the answer is the plan of what is restarted."""
+        query = request.query_params
+        wanted = RestartRequest(_name(request), flag(query, "onlyFailed"), flag(query, "includeTasks"))
+        if not wanted.only_failed and not wanted.include_tasks:
+            await self._wait(self._herder.restart_connector(wanted.connector))
+            return Response(status_code=204)
+        return JsonAnswer(await self._wait(self._herder.restart(wanted)), 202)
+
+    async def pause(self, request: Request) -> Response:
+        """Pause a connector; takes place after the answer."""
+        self._herder.want(_name(request), TargetState.PAUSED)
+        return Response(status_code=202)
+
+    async def resume(self, request: Request) -> Response:
+        """Resume a connector; takes place after the answer."""
+        self._herder.want(_name(request), TargetState.STARTED)
+        return Response(status_code=202)
+
+    async def stop(self, request: Request) -> Response:
+        """Stop a connector and do away with its tasks."""
+        await self._wait(self._herder.want(_name(request), TargetState.STOPPED))
+        return Response(status_code=204)
+
+    async def delete(self, request: Request) -> Response:
+        """Delete a connector."""
+        await self._wait(self._herder.delete(_name(request)))
+        return Response(status_code=204)
+
+    def _expanded(self, name: str, request: Request) -> dict[str, Any] | None:
+        """Return what is to be shown of a connector, None when it has just been deleted."""
+        found = {}
+        try:
+            for expansion in request.query_params.getlist("expand"):
+                if expansion == "status":
+                    found["status"] = self._view.connector(name)
+                elif expansion == "info":
+                    found["info"] = self._view.info(name)
+        except NotFoundError:
+            return None
+        return found
+
+
+def _name(request: Request) -> str:
+    return str(request.path_params["connector"])
+
+
+def _task(request: Request) -> int:
+    text = str(request.path_params["task"])
+    if not _INT.fullmatch(text) or not _INT_MIN <= int(text) <= _INT_MAX:
+        raise HTTPException(404)
+    return int(text)
+
+
+def _named(name: str, config: dict[str, Any]) -> dict[str, Any]:
+    """Return a configuration that holds its connector's name."""
+    included = config.get("name")
+    if included is not None and included != name:
+        raise ConfigError(
+            f"Connector name configuration ({included}) doesn't match connector name in the URL ({name})",
+            code="connector.name",
+        )
+    return {**config, "name": name}
+
+
+def _created(request: Request, name: str, created: Created) -> Response:
+    location = f"{str(request.base_url).rstrip('/')}/connectors/{quote(name, safe=_UNESCAPED)}"
+    return JsonAnswer(created.info, 201, {"location": location})

@@ -1,0 +1,67 @@
+"""The answers about plugins."""
+
+from __future__ import annotations
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from hearth.discovery import PluginType
+from hearth.herder.herder import Herder
+from hearth.herder.plugin.directory import PluginDirectory
+from hearth.rest.answer import INTERNAL, JsonAnswer, Patience, answer
+from hearth.rest.body import read_map
+from hearth_api import ConfigError
+from hearth_api.plugin import UNDEFINED_VERSION
+
+CONNECTORS = (PluginType.SINK, PluginType.SOURCE)
+LISTED = (
+    *CONNECTORS,
+    PluginType.TRANSFORMATION,
+    PluginType.PREDICATE,
+    PluginType.CONVERTER,
+    PluginType.HEADER_CONVERTER,
+)
+_SUFFIX = "Connector"
+
+
+class ConnectorPluginsResource:
+    """One method for each route below `/connector-plugins`."""
+
+    def __init__(self, herder: Herder, directory: PluginDirectory, patience: Patience) -> None:
+        self._herder = herder
+        self._directory = directory
+        self._wait = patience.wait
+
+    async def list(self, request: Request) -> Response:
+        """List the connectors, or all plugins, type by type."""
+        connectors_only = request.query_params.get("connectorsOnly", "true").strip().lower() == "true"
+        found = [
+            {"class": plugin.class_name, "type": str(plugin.type), "version": plugin.version}
+            for type_ in (CONNECTORS if connectors_only else LISTED)
+            for plugin in self._directory.catalogue.of_type(type_)
+        ]
+        for row in found:
+            if row["version"] == UNDEFINED_VERSION:
+                del row["version"]
+        return JsonAnswer(found)
+
+    async def keys(self, request: Request) -> Response:
+        """Show the key definitions of a plugin."""
+        version = request.query_params.get("version")
+        return JsonAnswer(await self._wait(self._herder.plugin_keys(request.path_params["plugin"], version)))
+
+    async def validate(self, request: Request) -> Response:
+        """Check a configuration of a connector."""
+        name, config = str(request.path_params["plugin"]), await read_map(request)
+        included = config.get("connector.class")
+        if included is not None and not _pruned(included).endswith(_pruned(name)):
+            raise ConfigError(f"Included connector type {included} does not match request type {name}")
+        try:
+            return JsonAnswer(await self._wait(self._herder.validate(config)))
+        except ConfigError as error:
+            # Kafka Connect's own answer: here the error has passed another thread and lost its status on the way.
+            return answer(INTERNAL, f"org.apache.kafka.connect.runtime.rest.errors.BadRequestException: {error}")
+
+
+def _pruned(name: str) -> str:
+    return name[: -len(_SUFFIX)] if name.endswith(_SUFFIX) and len(name) > len(_SUFFIX) else name

@@ -1,0 +1,250 @@
+"""The launcher that puts tasks on Spark."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import re
+import sys
+import threading
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from hearth.runtime.launcher import TaskEnd
+from hearth.runtime.spec import TaskSpec
+from hearth.spark.address import LOOPBACK, listening_address, own_address, silence_of
+from hearth.spark.driver import Driver, executors_python, is_local, reason_of
+from hearth.spark.environment_archive import ship
+from hearth.spark.prewarm import keep_warm, prewarm
+from hearth.spark.slot import SlotWatch
+from hearth.spark.standalone_master import AUTHENTICATE, ENCRYPT, FALL_BACK, SECRET, is_on
+from hearth_api import ConnectError
+
+log = logging.getLogger(__name__)
+
+SLOTS = 512
+"""Slots of the local default: a slot is a thread that waits, so many are cheap."""
+
+_FLAGS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xss512k"
+_LOG_CONFIGURATION = Path(__file__).with_name("log4j2.properties")
+
+_DEFAULTS = {
+    "spark.app.name": "hearth",
+    "spark.master": f"local[{SLOTS}]",
+    "spark.python.daemon.module": "hearth.spark.daemon",
+    # A task that fails by its own doing ends quietly, so what Spark counts are lost executors and workers that do not
+    # even start. The first it mends at once; the second has to come before the herder, who tells the user.
+    "spark.task.maxFailures": "4",
+    "spark.stage.maxConsecutiveAttempts": "2147483647",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.driver.memory": "512m",
+    "spark.scheduler.mode": "FAIR",
+    # Arrow's own allocator keeps what it once had: with the system's a pipeline holds a quarter less memory
+    "spark.executorEnv.ARROW_DEFAULT_MEMORY_POOL": "system",
+    "spark.executorEnv.MALLOC_ARENA_MAX": "2",
+    "spark.executorEnv.MALLOC_MMAP_THRESHOLD_": "4194304",
+    "spark.executorEnv.MALLOC_TRIM_THRESHOLD_": "4194304",
+    # A cancelled Python worker is killed at once: whoever cancels has given the task its time to end.
+    "spark.python.task.killTimeout": "100ms",
+    "spark.ui.killEnabled": "false",
+    "spark.ui.retainedJobs": "200",
+    "spark.ui.retainedStages": "200",
+    "spark.ui.retainedTasks": "1000",
+}
+
+
+_LOCAL = {
+    "spark.driver.host": LOOPBACK,
+    "spark.driver.bindAddress": LOOPBACK,
+    # Spark makes a secret for the ports of its driver, which nobody else has any business at.
+    AUTHENTICATE: "true",
+    ENCRYPT: "true",
+}
+_CLUSTER = {
+    # Spark's page asks nobody who he is and listens on every address.
+    "spark.ui.enabled": "false",
+}
+
+_PYTHON = re.compile(r"No module named|module specification for|PYTHON_VERSION_MISMATCH|Cannot run program")
+"""What Spark says of executors whose Python is not there or is not this host's."""
+
+
+def spark_settings(worker: Mapping[str, str]) -> dict[str, str]:
+    """Return Spark's configuration: Hearth's defaults, then every ``spark.*`` key of the worker."""
+    own = {key: value for key, value in worker.items() if key.startswith("spark.")}
+    settings = {**_DEFAULTS, **own}
+    settings = {**(_LOCAL if is_local(settings) else _CLUSTER), **settings}
+    if is_on(settings, ENCRYPT):
+        settings.setdefault(FALL_BACK, "false")  # or anybody on the way could have both sides speak in clear
+    settings.setdefault("spark.driver.host", own_address(settings["spark.master"]))
+    settings.setdefault("spark.driver.bindAddress", listening_address(settings["spark.driver.host"]))
+    options = f"{_FLAGS} -Dlog4j2.configurationFile=file:{_LOG_CONFIGURATION}"
+    settings["spark.driver.extraJavaOptions"] = f"{options} {own.get('spark.driver.extraJavaOptions', '')}".strip()
+    return settings
+
+
+def exposure(settings: Mapping[str, str]) -> str | None:
+    """Return what to say where the specifications of tasks cross a network that anybody may read, else ``None``."""
+    is_encrypted = is_on(settings, ENCRYPT) or is_on(settings, "spark.authenticate.enableSaslEncryption")
+    is_private = is_on(settings, "spark.ssl.rpc.enabled") or (is_on(settings, AUTHENTICATE) and is_encrypted)
+    if is_local(settings) or is_private:
+        return None
+    return (
+        f"tasks travel to {settings['spark.master']} in clear, with the passwords of their connectors: "
+        f"set {AUTHENTICATE}=true, {ENCRYPT}=true and {SECRET}, here and on the cluster"
+    )
+
+
+def link_host(settings: Mapping[str, str]) -> str:
+    """Return the address of this host that tasks are told."""
+    return settings["spark.driver.host"].strip("[]")  # in which Spark wants an IPv6 address
+
+
+def link_listen(settings: Mapping[str, str]) -> str:
+    """Return the address of this host on which it listens for tasks."""
+    return settings["spark.driver.bindAddress"].strip("[]")
+
+
+class SparkLauncher:
+    """Runs each Connect task as a Spark job of one partition, in a job group of its own."""
+
+    def __init__(self, worker: Mapping[str, str], on_error: Callable[[str], None] | None = None) -> None:
+        self.settings = spark_settings(worker)
+        self._on_error = on_error or (lambda text: log.error("%s", text))
+        self._ready = threading.Event()
+        self._driver: Driver | None = None
+        self._failure: str | None = None
+        self._shipped: set[str] = set()
+        self._slots = SlotWatch(self.settings)
+        self._lock = threading.Lock()
+        self._stopping = False
+
+    def start(self) -> None:
+        """Begin to start Spark; returns at once, tasks launched meanwhile wait for it."""
+        threading.Thread(target=self._look_for_master, name="spark-master", daemon=True).start()
+        threading.Thread(target=self._start, name="spark-start", daemon=True).start()
+
+    @property
+    def ui_url(self) -> str | None:
+        """Return the address of Spark's own page once Spark is up."""
+        driver = self._driver
+        return None if driver is None else driver.context.uiWebUrl
+
+    def wait_until_ready(self, timeout: float | None = None) -> bool:
+        """Wait until Spark takes tasks; returns whether it does."""
+        return self._ready.wait(timeout) and self._failure is None
+
+    def launch(self, spec: TaskSpec, on_end: Callable[[TaskEnd], None]) -> None:
+        """Run a task as a Spark job; ``on_end`` hears when the job is over."""
+        threading.Thread(target=self._run, args=(spec, on_end), name=f"spark-{spec.name}", daemon=True).start()
+
+    def cancel(self, connector: str, task: int) -> None:
+        """Cancel the Spark job of a task, whose Python worker Spark then kills within seconds."""
+        driver = self._driver
+        if driver is not None:
+            with contextlib.suppress(Exception):  # a context that is going away has cancelled it already
+                driver.context.cancelJobGroup(_group(connector, task))
+
+    def rehearse(self) -> None:
+        """Run an empty task, so that all a task needs has been loaded once."""
+        assert self._driver is not None, "Spark has to be ready"
+        prewarm(self._driver.context, 1)
+
+    def stop(self, grace: float = 5) -> None:
+        """Stop Spark and its JVM, which has ``grace`` seconds to end; every task's process ends with it."""
+        with self._lock:
+            self._stopping = True
+            driver, self._driver = self._driver, None
+        if driver is not None:
+            driver.stop(grace)
+
+    def _start(self) -> None:
+        try:
+            driver = Driver(self.settings)
+        except Exception as error:
+            self._failure = f"Spark did not start: {reason_of(error)}"
+            self._on_error(self._failure)
+            self._ready.set()
+            return
+        with self._lock:
+            if not self._stopping:
+                self._driver = driver
+        if self._driver is not driver:
+            driver.stop()
+        self._ready.set()
+        threading.Thread(target=self._slots.watch, args=(driver.context,), name="spark-slots", daemon=True).start()
+        if not is_local(self.settings):
+            keep_warm(driver.context)
+
+    def _look_for_master(self) -> None:
+        """Say what the user should know of a cluster before Spark does, which takes it a minute."""
+        if (warning := exposure(self.settings)) is not None:
+            log.warning("%s", warning)
+        master = self.settings["spark.master"]
+        if (reason := silence_of(master)) is not None:
+            log.error("nobody answers at spark.master=%s (%s); Spark goes on trying for a minute", master, reason)
+
+    def _run(self, spec: TaskSpec, on_end: Callable[[TaskEnd], None]) -> None:
+        error = None
+        self._ready.wait()
+        driver = self._driver
+        try:
+            error = self._submit(driver, spec)
+        except Exception as failure:
+            error = self._explained(reason_of(failure))
+            if driver is not None and driver.has_ended(failure):
+                self._replace(driver)
+        on_end(TaskEnd(spec.connector, spec.task, spec.generation, error))
+
+    def _explained(self, reason: str) -> str:
+        """Return a reason with the key that mends it, where it is the Python of the executors."""
+        if not _PYTHON.search(reason):
+            return reason
+        own = f"{sys.version_info.major}.{sys.version_info.minor}"
+        return (
+            f"{reason}\nexecutors run {executors_python(self.settings)}, which has to be Python {own} with "
+            "hearth-connect installed, as on this host; spark.pyspark.python names another"
+        )
+
+    def _replace(self, ended: Driver) -> None:
+        """Start Spark anew where it has ended; tasks launched from now on wait for the new one."""
+        with self._lock:
+            if self._driver is not ended or self._stopping:
+                return
+            self._driver = None
+            self._shipped.clear()
+            self._ready.clear()
+        log.error("Spark ended unexpectedly, another one is started")
+        ended.stop()
+        self.start()
+
+    def _submit(self, driver: Driver | None, spec: TaskSpec) -> str | None:
+        """Run a task to its end; returns why it could not begin, if so."""
+        if driver is None:
+            raise ConnectError(self._failure or "Spark is stopped")
+        context = driver.context
+        self._ship(context, spec)
+        # A cancelled task is not interrupted in the JVM: its thread would spin until Spark kills the Python worker.
+        group = _group(spec.connector, spec.task)
+        context.setJobGroup(group, f"{spec.name} ({spec.connector_class})", False)
+        from hearth.spark.executor import run
+
+        self._slots.submitted(group)
+        try:
+            return next(iter(context.parallelize([spec.to_json()], 1).mapPartitions(run).collect()), None)
+        finally:
+            self._slots.ended(group)
+
+    def _ship(self, context: Any, spec: TaskSpec) -> None:
+        if is_local(self.settings):
+            return
+        with self._lock:
+            for key, environment in spec.environments.items():
+                if key not in self._shipped:
+                    ship(context, environment)
+                    self._shipped.add(key)
+
+
+def _group(connector: str, task: int) -> str:
+    return f"{connector}-{task}"

@@ -1,0 +1,150 @@
+"""Lines, cut thousands at a time into Arrow columns and put together from them: the fast form of `line`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from hearth_file.line import decode
+from hearth_file.window import Window
+
+_FEED = ord("\n")
+_RETURN = ord("\r")
+_BEFORE = b'{"position":'
+_AFTER = b"}"
+
+Places = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class LineColumns:
+    """Lines as an Arrow string array, and the positions after them, None where positions mean nothing."""
+
+    texts: Any
+    positions: Places | None
+
+
+@dataclass(frozen=True)
+class LineIndex:
+    """Where the text of each complete line in a window ends, and where the next line starts."""
+
+    ends: Places
+    nexts: Places
+    is_ascii: bool
+
+    def __len__(self) -> int:
+        """Return the number of complete lines."""
+        return len(self.ends)
+
+    def start(self, line: int) -> int:
+        """Return where a line starts; one past the last is where the incomplete rest starts."""
+        return int(self.nexts[line - 1]) if line else 0
+
+
+class LineColumnReader:
+    """Takes lines from a window as columns; several times from what was read and searched once."""
+
+    def __init__(self, window: Window) -> None:
+        """Start with an empty window."""
+        self._window = window
+        self._matches = np.empty(window.chunk, np.bool_)
+        self._index = LineIndex(np.empty(0, np.int64), np.empty(0, np.int64), True)
+        self._line = 0
+
+    def take(self, limit: int) -> LineColumns | None:
+        """Return up to `limit` lines, None when there is not one."""
+        window = self._window
+        left = len(self._index) - self._line
+        if not left or (left < limit and window.end - window.at < window.chunk // 2):
+            window.refill()
+            self._index, self._line = self._find_lines(), 0
+        first, last = self._line, min(self._line + limit, len(self._index))
+        if first == last:
+            return None
+        origin = window.position(0)
+        positions = None if origin is None else self._index.nexts[first:last] + origin
+        self._line, window.at = last, self._index.start(last)
+        return LineColumns(self._texts(first, last), positions)
+
+    def _find_lines(self) -> LineIndex:
+        # A carriage return at the very end waits for the next byte, since a line feed would belong to it.
+        window = self._window
+        octets = np.frombuffer(window.data, np.uint8, window.end)
+        is_ascii = bool(octets.max(initial=0) < 0x80)
+        feeds = self._places(octets, _FEED)
+        if window.data.find(b"\r", 0, window.end) < 0:
+            return LineIndex(feeds, feeds + 1, is_ascii)
+        returns = self._places(octets, _RETURN)
+        if returns[-1] == window.end - 1:
+            returns = returns[:-1]
+        lone = returns[octets[returns + 1] != _FEED]
+        after_return = octets[np.maximum(feeds - 1, 0)] == _RETURN
+        ends = np.sort(np.concatenate([feeds - after_return, lone]))
+        nexts = np.sort(np.concatenate([feeds, lone])) + 1
+        return LineIndex(ends, nexts, is_ascii)
+
+    def _places(self, octets: npt.NDArray[np.uint8], wanted: int) -> Places:
+        if len(self._matches) < len(octets):
+            self._matches = np.empty(len(octets), np.bool_)
+        return np.flatnonzero(np.equal(octets, wanted, out=self._matches[: len(octets)]))
+
+    def _texts(self, first: int, last: int) -> Any:
+        # The window is seen as line, line end, line, line end, ...; every second piece is a line.
+        index, count = self._index, last - first
+        bounds = np.empty(2 * count + 1, np.int32)
+        bounds[0] = index.start(first)
+        bounds[1::2] = index.ends[first:last]
+        bounds[2::2] = index.nexts[first:last]
+        buffers = [None, pa.py_buffer(bounds), pa.py_buffer(self._window.data)]
+        pieces = pa.Array.from_buffers(pa.binary(), 2 * count, buffers)
+        return _decoded(pieces.take(pa.array(np.arange(0, 2 * count, 2))), index.is_ascii)
+
+
+def _decoded(lines: Any, is_ascii: bool) -> Any:
+    texts = lines.view(pa.string())
+    if is_ascii:
+        return texts
+    try:
+        texts.validate(full=True)
+    except pa.ArrowInvalid:
+        return pa.array([decode(line) for line in lines.to_pylist()], pa.string())
+    return texts
+
+
+def line_record_batch(lines: LineColumns) -> Any:
+    """Return lines and the offsets after them as a RecordBatch; offsets say null where positions mean nothing."""
+    count = len(lines.texts)
+    nowhere = _BEFORE.decode() + "null" + _AFTER.decode()
+    offsets = pa.repeat(nowhere, count) if lines.positions is None else offset_column(lines.positions)
+    return pa.RecordBatch.from_arrays([lines.texts, offsets], names=["value", "source_offset"])
+
+
+def offset_column(positions: Places) -> Any:
+    """Return the source offsets that stand for positions, `{"position":28}`, as an Arrow string array."""
+    digits = pc.cast(pa.array(positions), pa.string())
+    bounds = np.frombuffer(digits.buffers()[1], np.int32)[: len(digits) + 1]
+    width = int(bounds[1])
+    if int(bounds[-1]) != width * len(digits):
+        return pc.binary_join_element_wise(_BEFORE.decode(), digits, _AFTER.decode(), "")
+    # Numbers of one width, which is nearly always: a table of bytes is filled, at half the cost.
+    table = np.empty((len(digits), len(_BEFORE) + width + len(_AFTER)), np.uint8)
+    table[:, : len(_BEFORE)] = np.frombuffer(_BEFORE, np.uint8)
+    octets = np.frombuffer(digits.buffers()[2], np.uint8, bounds[-1])
+    table[:, len(_BEFORE) : -1] = octets.reshape(-1, width)
+    table[:, -1] = _AFTER[0]
+    offsets = np.arange(len(digits) + 1, dtype=np.int32) * np.int32(table.shape[1])
+    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(table)]
+    return pa.Array.from_buffers(pa.string(), len(digits), buffers)
+
+
+def joined_lines(column: Any) -> memoryview:
+    """Return the texts of a column in lines, `null` for a null, without the end of the last one."""
+    texts = column.cast(pa.string()).fill_null("null")
+    whole = pa.array([0, len(texts)], pa.int32())
+    _, ends, data = pc.binary_join(pa.ListArray.from_arrays(whole, texts), "\n").buffers()
+    return memoryview(data)[: np.frombuffer(ends, np.int32)[1]]

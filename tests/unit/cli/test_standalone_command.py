@@ -1,0 +1,201 @@
+"""`hearth standalone` with what it cannot work with: one message, no stack trace, the right exit code."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from hearth.foundation.properties import render
+from hearth.storage import OffsetClaim
+
+JSON = "org.apache.kafka.connect.json.JsonConverter"
+
+
+class Command:
+    """The command in a process of its own, with a worker file that is right but for what a test changes."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.before: Sequence[str] = ()  # what runs the command
+        self.settings = {
+            "bootstrap.servers": "127.0.0.1:1",
+            "key.converter": JSON,
+            "value.converter": JSON,
+            "offset.storage.file.filename": str(folder / "offsets"),
+            "listeners": "http://127.0.0.1:0",
+            "default.api.timeout.ms": "300",
+        }
+
+    def run(self, *more: str, **changes: str | None) -> subprocess.CompletedProcess[str]:
+        """Run to the end; underscores in keys stand for dots, None removes a key."""
+        given = {key.replace("_", "."): value for key, value in changes.items()}
+        settings = {key: value for key, value in {**self.settings, **given}.items() if value is not None}
+        worker = self.folder / "worker.properties"
+        worker.write_text(render(settings))
+        return self.run_file(worker, *more)
+
+    def run_file(self, worker: Path, *more: str) -> subprocess.CompletedProcess[str]:
+        """Run with a file as it is."""
+        environ = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+        command = [*self.before, sys.executable, "-m", "hearth", "standalone", str(worker), *more]
+        return subprocess.run(command, capture_output=True, text=True, timeout=60, env=environ, check=False)
+
+
+@pytest.fixture
+def command(tmp_path: Path) -> Command:
+    """Make a command."""
+    return Command(tmp_path)
+
+
+def refused(outcome: subprocess.CompletedProcess[str], code: int, *says: str) -> None:
+    """Check that the command was refused in words."""
+    assert outcome.returncode == code, outcome.stderr
+    assert "Traceback" not in outcome.stderr
+    assert "error: " in outcome.stderr
+    for part in says:
+        assert part in outcome.stderr
+
+
+def test_a_missing_worker_file_is_named(command: Command, tmp_path: Path) -> None:
+    """Exit code 2: bad input."""
+    refused(command.run_file(tmp_path / "nowhere.properties"), 2, "nowhere.properties: no such file", "hint: ")
+
+
+def test_bad_properties_are_named_with_their_line(command: Command, tmp_path: Path) -> None:
+    """Java would say IllegalArgumentException."""
+    path = tmp_path / "bad.properties"
+    path.write_text("a=1\nb=\\u00zz\n")
+    refused(command.run_file(path), 2, "bad.properties, line 2")
+
+
+def test_a_missing_connector_file_is_named_before_anything_starts(command: Command, tmp_path: Path) -> None:
+    """The broker is not even asked."""
+    refused(command.run(str(tmp_path / "c.properties")), 2, "c.properties: no such file")
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"key_converter": None}, 'Missing required configuration "key.converter" which has no default value.'),
+        ({"bootstrap_servers": None}, 'Missing required configuration "bootstrap.servers"'),
+        ({"offset_flush_interval_ms": "soon"}, "Invalid value soon for configuration offset.flush.interval.ms: Not a"),
+        ({"listeners": "https://:8443"}, "asks for https"),
+        ({"config_providers": "file"}, "config.providers is not supported yet"),
+        ({"connector_client_config_override_policy": "Mine"}, "connector.client.config.override.policy='Mine'"),
+        ({"offset_storage_file_filename": "/nowhere/offsets"}, "the directory '/nowhere' does not exist"),
+        ({"producer_interceptor_classes": "X"}, "producer.interceptor.classes"),
+    ],
+)
+def test_a_wrong_worker_file_is_refused(command: Command, changes: dict[str, str | None], says: str) -> None:
+    """File, key and value."""
+    outcome = command.run(**changes)
+    if says.startswith("producer."):
+        assert f"worker.properties: {says}" in outcome.stderr  # a warning is enough
+    else:
+        refused(outcome, 2, says)
+
+
+def test_a_taken_port_is_named_with_its_key(command: Command) -> None:
+    """Exit code 3: the machine."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        outcome = command.run(listeners=f"http://127.0.0.1:{port}")
+    refused(outcome, 3, f"port {port} of listeners=", "is taken by another program", "hint: ")
+
+
+def test_no_broker_is_told_with_the_key(command: Command) -> None:
+    """As in Kafka Connect, a worker without a cluster does not start."""
+    outcome = command.run()
+    refused(outcome, 3, "no broker answered at bootstrap.servers='127.0.0.1:1' within 0.3 s", "hint: ")
+    assert "refused" in outcome.stderr
+    assert "default.api.timeout.ms" not in outcome.stderr
+
+
+def test_unknown_keys_are_warned_of(command: Command) -> None:
+    """With the key that was meant, where there is one like it; keys of clients and of Spark are no mistake."""
+    outcome = command.run(
+        zz="1",
+        offset_flush_intervall_ms="1",
+        security_protocol="PLAINTEXT",
+        spark_master="local",
+        admin_retries="3",
+        plugin_call_timeout_ms="60000",
+    )
+    assert "worker.properties: unknown key 'zz' has no effect\n" in outcome.stderr
+    assert (
+        "unknown key 'offset.flush.intervall.ms' has no effect, did you mean 'offset.flush.interval.ms'?"
+        in outcome.stderr
+    )
+    assert outcome.stderr.count("unknown key") == 2
+
+
+def test_keys_without_effect_say_why(command: Command) -> None:
+    """Nothing is dropped in silence."""
+    outcome = command.run(metric_reporters="org.example.Reporter", admin_listeners="http://:9999")
+    assert "metric.reporters has no effect: metrics are not reported" in outcome.stderr
+    assert "admin.listeners has no effect" in outcome.stderr
+
+
+def test_the_host_starts_without_what_only_tasks_need() -> None:
+    """The REST API is to answer at once: Arrow and Spark load behind it, the Kafka client beside it."""
+    program = (
+        "import sys, hearth.cli.standalone_command\n"
+        "print(sorted({'pyarrow', 'numpy', 'pyspark', 'py4j', 'confluent_kafka', 'orjson'} & set(sys.modules)))"
+    )
+    environ = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environ, check=True)
+    assert loaded.stdout.strip() == "[]"
+
+
+def test_too_few_files_are_named(command: Command) -> None:
+    """Before Spark says that it did not start, and without a word of files; exit code 3."""
+    command.before = ["bash", "-c", 'ulimit -n 128; exec "$@"', "bash"]
+    refused(command.run(), 3, "too many open files", "128 are allowed", "hint: raise the limit")
+
+
+SIGNALS = """
+import os, signal, sys
+signal.signal(getattr(signal, sys.argv[1]), signal.SIG_IGN)
+from hearth.cli.standalone_command import _interrupt_on_signals
+_interrupt_on_signals()
+for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
+    try:
+        os.kill(os.getpid(), number)
+        print("went on", flush=True)
+    except KeyboardInterrupt:
+        print(number.name, flush=True)
+        break
+"""
+
+
+@pytest.mark.parametrize(("ignored", "first"), [("SIGUSR1", "SIGHUP"), ("SIGHUP", "SIGINT")])
+def test_a_signal_that_was_ignored_stays_ignored(ignored: str, first: str) -> None:
+    """`nohup hearth standalone` outlives its terminal."""
+    environ = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, "-c", SIGNALS, ignored]
+    output = subprocess.run(command, capture_output=True, text=True, env=environ, check=True).stdout.split("\n")
+    assert output[-2] == first
+    assert output[:-2] == (["went on"] if ignored == "SIGHUP" else [])
+
+
+def test_an_offset_file_of_a_running_host_is_refused(command: Command) -> None:
+    """The second host is told who has it; exit code 3."""
+    claim = OffsetClaim(command.folder / "offsets")
+    try:
+        outcome = command.run()
+    finally:
+        claim.release()
+    holder = f"process {os.getpid()} on"
+    refused(outcome, 3, "offset.storage.file.filename", "belongs to a host that is running", holder)
+
+
+def test_a_damaged_offset_file_is_refused(command: Command) -> None:
+    """Nested deeper than anybody writes; exit code 2."""
+    (command.folder / "offsets").write_text("[" * 100_000)
+    refused(command.run(), 2, "offset.storage.file.filename", "is not an offset file of this program")

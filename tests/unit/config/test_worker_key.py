@@ -1,0 +1,114 @@
+"""A worker's properties, and who a host is that works alone."""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+
+import pytest
+
+from hearth.config import StandaloneConfig
+from hearth_api import ConfigError
+
+MINIMAL = {
+    "bootstrap.servers": "a:1, b:2",
+    "key.converter": "org.apache.kafka.connect.json.JsonConverter",
+    "value.converter": "org.apache.kafka.connect.json.JsonConverter",
+    "offset.storage.file.filename": "/tmp/connect.offsets",
+}
+
+
+def test_a_minimal_file_has_kafkas_defaults() -> None:
+    """The typed attributes are the parsed values."""
+    worker = StandaloneConfig(MINIMAL)
+    assert worker.bootstrap_servers == ["a:1", "b:2"]
+    assert worker.offset_flush_interval_ms == 60000
+    assert worker.plugin_path is None
+    assert worker.listeners == ["http://:8083"]
+    assert worker.unknown_keys() == []
+
+
+@pytest.mark.parametrize("missing", sorted(MINIMAL))
+def test_a_missing_required_key_is_named(missing: str) -> None:
+    """Kafka's sentence."""
+    props = {name: value for name, value in MINIMAL.items() if name != missing}
+    with pytest.raises(ConfigError, match=f'Missing required configuration "{missing}" which has no default value.'):
+        StandaloneConfig(props)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "says"),
+    [
+        (
+            "offset.flush.interval.ms",
+            "soon",
+            "Invalid value soon for configuration offset.flush.interval.ms: Not a number",
+        ),
+        ("topic.tracking.enable", "yes", "Expected value to be either true or false"),
+        ("listeners", "", "at least one URL is expected"),
+        ("listeners", "localhost:8083", "must start with either http:// or https://"),
+        ("plugin.path", "", "must not be empty"),
+        ("plugin.path", "a,,b", "must not be empty"),
+        ("metrics.recording.level", "info", "String must be one of: INFO, DEBUG"),
+        ("response.http.headers.config", "put X: y", "Action must be one of"),
+        ("response.http.headers.config", "add X", "Expected format"),
+        ("bootstrap.servers", "", "must not be empty"),
+        ("plugin.call.timeout.ms", "0", "Value must be at least 1"),
+    ],
+)
+def test_a_wrong_value_is_named_with_its_key(key: str, value: str, says: str) -> None:
+    """The message alone is enough to find the line."""
+    with pytest.raises(ConfigError) as caught:
+        StandaloneConfig({**MINIMAL, key: value})
+    assert says in str(caught.value)
+
+
+def test_a_connector_may_say_how_long_its_plugins_may_take() -> None:
+    """What it leaves out is for the worker to say, and a wrong value is named with its key."""
+    worker = StandaloneConfig({**MINIMAL, "plugin.call.timeout.ms": "2500"})
+    assert worker.call_seconds({}) == worker.call_seconds({"plugin.call.timeout.ms": None}) == 2.5
+    assert worker.call_seconds({"plugin.call.timeout.ms": " 40 "}) == 0.04
+    for wrong in ("soon", "0"):
+        with pytest.raises(ConfigError, match=r"Invalid value .* for configuration plugin\.call\.timeout\.ms: "):
+            worker.call_seconds({"plugin.call.timeout.ms": wrong})
+
+
+def test_unknown_keys_are_found_in_their_order() -> None:
+    """Keys below an open prefix are for clients, plugins and Spark to judge."""
+    worker = StandaloneConfig(
+        {
+            **MINIMAL,
+            "zz": "1",
+            "producer.acks": "1",
+            "spark.master": "local",
+            "key.converter.x": "",
+            "offsets": "2",
+        }
+    )
+    assert worker.unknown_keys() == ["zz", "offsets"]
+    assert worker.spark == {"spark.master": "local"}
+    assert worker.converter_settings("key.converter") == {"x": ""}
+
+
+def test_printing_a_configuration_hides_passwords() -> None:
+    """Configurations end up in logs."""
+    assert "secret" not in repr(StandaloneConfig({**MINIMAL, "ssl.key.password": "secret"}).parsed)
+
+
+def test_a_host_is_known_by_its_offset_file(tmp_path: Path) -> None:
+    """However it is written: the tasks of a host that was started again are the same members of their groups."""
+    (tmp_path / "link").symlink_to(tmp_path)
+    names = ("offsets", "link/offsets", "other")
+    first, again, other = (_identity(tmp_path / name) for name in names)
+    assert first == again != other
+
+
+def _identity(offsets: Path) -> str:
+    return StandaloneConfig({**MINIMAL, "offset.storage.file.filename": str(offsets)}).identity
+
+
+def test_hosts_of_two_machines_are_two(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A path on another machine is another file."""
+    here = _identity(tmp_path / "offsets")
+    monkeypatch.setattr(socket, "gethostname", lambda: "another")
+    assert _identity(tmp_path / "offsets") != here

@@ -1,0 +1,69 @@
+"""Installed packages may add formats of bundles and plugins of their own."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from hearth.discovery import discover
+from hearth.discovery.format import bundle_formats
+from tests.bundles import build
+
+FORMAT = """
+from functools import partial
+from hearth.discovery.bundle import read_bundle
+from hearth.discovery.format import hookimpl
+from hearth.discovery.archive import ZipTree
+
+@hookimpl
+def hearth_read_bundle(location):
+    if location.suffix == ".parcel":
+        return read_bundle(location, partial(ZipTree, location))
+"""
+
+
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A directory on the host's own path, with the formats looked up anew."""
+    folder = tmp_path / "site"
+    folder.mkdir()
+    monkeypatch.syspath_prepend(folder)
+    bundle_formats.cache_clear()
+    yield folder
+    bundle_formats.cache_clear()
+    sys.modules.pop("parcel_format", None)
+
+
+def test_installed_package_adds_a_format(site: Path, tmp_path: Path) -> None:
+    """A format is found through the entry-point group ``hearth`` and asked like a built-in one."""
+    build.site(site, "parcel-format", groups={"hearth": {"parcel": "parcel_format"}})
+    (site / "parcel_format.py").write_text(FORMAT)
+    parcel = build.packed("greeting_source").read_bytes()
+    (tmp_path / "demo.parcel").write_bytes(parcel)
+    assert [plugin.location for plugin in discover([tmp_path / "demo.parcel"]).plugins if plugin.bundle] == [
+        str(tmp_path / "demo.parcel")
+    ]
+
+
+def test_installed_plugins_stand_on_the_class_path(site: Path) -> None:
+    """Entry points of installed packages are listed with the location Kafka gives its class path."""
+    build.site(site, "own", "3.0", {"hearth.predicates": {"org.example.Own": "own:Own"}})
+    own = discover([]).find("org.example.Own")
+    assert (own.location, own.version, own.bundle, own.aliases) == ("classpath", "3.0", None, ("Own",))
+    with pytest.raises(LookupError):
+        discover([], include_host=False).plugins[0]
+
+
+def test_plugins_may_state_another_version_than_their_package(site: Path) -> None:
+    """The group of versions names one for a package, and may name another for a module or a class."""
+    groups = {
+        "hearth.predicates": {"org.example.One": "own.one:One", "org.example.Two": "own.two:Two"},
+        "hearth.plugin_versions": {"4.3.1": "own", "2.0-rc1": "own.two:Two", "9": "other"},
+    }
+    build.site(site, "own", "0.1.0", groups)
+    found = discover([])
+    assert found.find("org.example.One").version == "4.3.1"
+    assert found.find("org.example.Two").version == "2.0-rc1"

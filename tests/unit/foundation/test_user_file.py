@@ -1,0 +1,74 @@
+"""Files go where the user or the system says, and change in one step or not at all."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from hearth.foundation.user_file import cache_directory, make_directory, replace_text, replacing, state_directory
+
+
+def test_hearth_home_holds_everything(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """One variable moves all that Hearth keeps."""
+    monkeypatch.setenv("HEARTH_HOME", str(tmp_path))
+    assert cache_directory("jars") == tmp_path / "jars"
+    assert state_directory("broker") == tmp_path / "broker"
+
+
+def test_xdg_directories_are_the_default(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Without HEARTH_HOME the XDG variables decide, and their defaults below the home directory."""
+    monkeypatch.delenv("HEARTH_HOME", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "c"))
+    monkeypatch.delenv("XDG_STATE_HOME", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert cache_directory("jars") == tmp_path / "c" / "hearth" / "jars"
+    assert state_directory("broker") == tmp_path / ".local" / "state" / "hearth" / "broker"
+
+
+def test_relative_xdg_path_is_ignored(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The XDG rules forbid relative paths; such a value counts as unset."""
+    monkeypatch.delenv("HEARTH_HOME", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", "here")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert cache_directory() == tmp_path / ".cache" / "hearth"
+
+
+def test_nobody_else_may_write_in_what_is_made(tmp_path: Path) -> None:
+    """Also in the directories above it, whatever the umask; one that is there stays as it is."""
+    tmp_path.chmod(0o777)
+    before = os.umask(0)
+    try:
+        make_directory(tmp_path / "a" / "b")
+        make_directory(tmp_path / "a" / "b")
+    finally:
+        os.umask(before)
+    modes = [each.stat().st_mode & 0o777 for each in (tmp_path, tmp_path / "a", tmp_path / "a" / "b")]
+    assert modes == [0o777, 0o755, 0o755]
+
+
+def test_file_has_the_new_text_and_nothing_is_left_beside_it(tmp_path: Path) -> None:
+    """Directories are made as needed, and others may read the file."""
+    target = tmp_path / "new" / "file.txt"
+    replace_text(target, "one")
+    replace_text(target, "two")
+    assert target.read_text() == "two"
+    assert list(target.parent.iterdir()) == [target]
+    assert target.stat().st_mode & 0o777 == 0o644
+
+
+def test_failure_keeps_the_old_file(tmp_path: Path) -> None:
+    """When writing fails half way, readers never see that half."""
+    target = tmp_path / "file.txt"
+    target.write_text("old")
+
+    def write_half() -> None:
+        with replacing(target) as fresh:
+            fresh.write_text("half")
+            raise ValueError("disk on fire")
+
+    with pytest.raises(ValueError, match="disk on fire"):
+        write_half()
+    assert target.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [target]

@@ -1,0 +1,207 @@
+"""Validation against what Kafka Connect 4.3.1 answered to the same configurations.
+
+kafka_validation.json holds its answers without documentation: a full answer for a source and a sink, and for
+every other configuration what differs from that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hearth.config import WorkerConfig
+from hearth.herder.plugin.stage import StagePool
+from hearth.herder.validation.connector_validator import ConnectorValidator
+from hearth.herder.validation.result import complaint
+from hearth_api import ConfigError, NotFoundError, PluginError
+from tests.unit.herder.catalogue import GOLDEN, SOURCE, WORKER, directory
+
+# Where this host differs from Kafka Connect on purpose: the words of an answer, by case and key.
+OURS: dict[str, dict[str, list[str]]] = {
+    # Regular expressions are Python's, and so are the reasons.
+    "sink regex bad": {"topics.regex": ["Invalid regex: Unclosed group near index 1\n("]},
+    "transform bad keys": {"transforms.a.regex": ["configuration regex: Invalid regex: missing )"]},
+    "predicate bad": {"predicates.p.pattern": ["Missing required", "for configuration pattern: Invalid regex:"]},
+    # Kafka lists a version once for each type a class has.
+    "converter version": {
+        "value.converter": ["available versions: [4.3.1]"],
+        "value.converter.plugin.version": ["available versions: [4.3.1]"],
+    },
+}
+# The keys of Kafka's own clients are not defined here.
+UNDEFINED = ("producer.override.", "consumer.override.", "admin.override.")
+
+
+@pytest.fixture(scope="module")
+def validator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConnectorValidator]:
+    """Make a validator over stand-ins for Kafka's plugins."""
+    pool = StagePool()
+    yield ConnectorValidator(directory(tmp_path_factory.mktemp("environments")), WorkerConfig(WORKER), pool)
+    pool.close()
+
+
+def entries(result: dict[str, Any]) -> dict[str, list[Any]]:
+    """Return an answer in the short form of the golden file."""
+    found = {}
+    for config in result["configs"]:
+        definition, value = config["definition"], config["value"]
+        shown = definition and [text for member, text in definition.items() if member != "documentation"]
+        found[value["name"]] = [
+            shown, [value["recommended_values"], value["value"], value["errors"], value["visible"]]
+        ]  # fmt: skip
+    return found
+
+
+def expected_entries(case: dict[str, Any]) -> dict[str, list[Any]]:
+    """Return Kafka's answer in full, in that form."""
+    base = GOLDEN["base"]["sink" if "Sink" in case["config"]["connector.class"] else "source"]
+    found = {}
+    for name in case["names"].split():
+        definition, (value, recommended, errors, visible) = case["changed"].get(name) or base[name]
+        if isinstance(recommended, str):
+            recommended = GOLDEN["plugins"][recommended[1:]]
+        found[name] = [definition, [recommended, value, errors, visible]]
+    return found
+
+
+@pytest.mark.parametrize("name", [name for name, case in GOLDEN["cases"].items() if "message" not in case])
+def test_an_answer_is_kafkas(validator: ConnectorValidator, name: str) -> None:
+    """Names, order, groups, definitions, values, suggestions, visibility and messages."""
+    case = GOLDEN["cases"][name]
+    result = validator.validate(case["config"])
+    ours, kafkas = entries(result), expected_entries(case)
+    for key, says in OURS.get(name, {}).items():
+        messages = ours[key][1][2]
+        assert len(messages) == len(says)
+        assert all(part in message for part, message in zip(says, messages, strict=True))
+        ours[key][1][2] = kafkas[key][1][2]
+    framework = GOLDEN["base"]["source"]
+    for key in kafkas:
+        if key.startswith(UNDEFINED):
+            kafkas[key][0] = None
+    # Kafka shows converters' own keys, and overrides, in no order.
+    loose = [key for key in kafkas if key.startswith(UNDEFINED) or ("converter." in key and key not in framework)]
+    assert [key for key in ours if key not in loose] == [key for key in kafkas if key not in loose]
+    assert ours == kafkas
+    assert (result["name"], result["error_count"]) == (case["name"], case["error_count"])
+    assert set(result["groups"]) == set(case["groups"])
+    firm = [group for group in case["groups"] if group not in ("Serialization", "Schemas")]
+    assert [group for group in result["groups"] if group in firm] == firm
+
+
+def test_a_configuration_without_a_class_is_refused(validator: ConnectorValidator) -> None:
+    """Kafka shows the map."""
+    with pytest.raises(ConfigError, match=r"Connector config \{name=a, b=null\} contains no connector type"):
+        validator.validate({"name": "a", "b": None})
+
+
+def test_an_unknown_class_is_refused_with_the_nearest_names(validator: ConnectorValidator) -> None:
+    """Kafka's sentence comes first, for clients that compare; then what helps a person."""
+    with pytest.raises(ConfigError) as caught:
+        validator.validate({"connector.class": "FileStreamSurce"})
+    text = str(caught.value)
+    assert text.startswith(
+        "Failed to find any class that implements Connector and which name matches FileStreamSurce, available "
+        "connectors are: PluginDesc{klass=class org.apache.kafka.connect.file.FileStreamSinkConnector, "
+        "name='org.apache.kafka.connect.file.FileStreamSinkConnector', version='4.3.1', encodedVersion=4.3.1, "
+        "type=sink, typeName='sink', location='classpath'}, PluginDesc{klass=class " + SOURCE
+    )
+    assert "FileStreamSource" in text[text.index("Nearest names:") :]
+
+
+def test_errors_are_told_in_kafkas_form(validator: ConnectorValidator) -> None:
+    """One message a line, between Kafka's two sentences."""
+    message = complaint(validator.validate({"connector.class": "FileStreamSource", "tasks.max": "x", "topic": "t"}))
+    assert message == (
+        "Connector configuration is invalid and contains the following 3 error(s):\n"
+        'Missing required configuration "name" which has no default value.\n'
+        "Invalid value x for configuration tasks.max: Not a number of type INT\n"
+        "Invalid value null for configuration tasks.max: Value must be non-null\n"
+        "You can also find the above list of errors at the endpoint "
+        "`/connector-plugins/{connectorType}/config/validate`"
+    )
+
+
+def test_a_valid_configuration_has_no_complaint(validator: ConnectorValidator) -> None:
+    """There is nothing to say."""
+    assert complaint(validator.validate(GOLDEN["cases"]["source minimal"]["config"])) is None
+
+
+@pytest.mark.parametrize("deed", ["raise", "exit"])
+def test_a_connector_that_fails_to_validate_tells_why(validator: ConnectorValidator, deed: str) -> None:
+    """The next validation gets a process that works."""
+    config = {**GOLDEN["cases"]["source minimal"]["config"], "do.validate": deed}
+    with pytest.raises(PluginError):
+        validator.validate(config)
+    assert complaint(validator.validate(GOLDEN["cases"]["source minimal"]["config"])) is None
+
+
+def test_overrides_a_policy_forbids_are_errors(tmp_path: Path) -> None:
+    """The sentence names policy and key."""
+    pool = StagePool()
+    worker = WorkerConfig({**WORKER, "connector.client.config.override.policy": "Principal"})
+    config = {
+        **GOLDEN["cases"]["source minimal"]["config"],
+        "producer.override.acks": "1",
+        "producer.override.sasl.mechanism": "PLAIN",
+    }
+    result = ConnectorValidator(directory(tmp_path), worker, pool).validate(config)
+    pool.close()
+    assert result["error_count"] == 1
+    assert complaint(result) is not None
+    assert entries(result)["producer.override.acks"][1][2] == [
+        "The 'Principal' policy does not allow 'acks' to be overridden in the connector configuration."
+    ]
+
+
+def test_an_unknown_policy_is_named(tmp_path: Path) -> None:
+    """At start, not when the first connector overrides something."""
+    with pytest.raises(ConfigError, match=r"connector\.client\.config\.override\.policy='Mine'"):
+        ConnectorValidator(
+            directory(tmp_path),
+            WorkerConfig({**WORKER, "connector.client.config.override.policy": "Mine"}),
+            StagePool(),
+        )
+
+
+class TestPluginKeys:
+    """What `/connector-plugins/NAME/config` answers."""
+
+    def test_a_connectors_own_keys_come_first(self, validator: ConnectorValidator) -> None:
+        """Then the framework's, without defaults of the worker."""
+        keys = {key["name"]: key for key in validator.plugin_keys("FileStreamSource", None)}
+        assert list(keys)[:5] == ["file", "topic", "batch.size", "name", "connector.class"]
+        assert list(keys)[-1] == "offsets.storage.topic"
+        assert keys["key.converter"]["default_value"] is None
+        assert keys["connector.plugin.version"]["default_value"] == "4.3.1"
+
+    def test_other_plugins_have_their_own_keys_only(self, validator: ConnectorValidator) -> None:
+        """A header converter without keys answers an empty list."""
+        assert [key["name"] for key in validator.plugin_keys("RegexRouter", "latest")] == ["regex", "replacement"]
+        assert validator.plugin_keys("Simple", None) == []
+
+    def test_an_unknown_plugin_is_not_found(self, validator: ConnectorValidator) -> None:
+        """Kafka's sentence."""
+        with pytest.raises(NotFoundError, match=r"Unknown plugin Nope\."):
+            validator.plugin_keys("Nope", None)
+
+    @pytest.mark.parametrize(
+        ("version", "says"),
+        [
+            (
+                "9.9",
+                f"Plugin {SOURCE} not found that matches the version range [9.9,9.9], available versions: [4.3.1]",
+            ),
+            ("[1,", "Invalid version specification: [1,"),
+        ],
+    )
+    def test_a_version_that_is_not_there_is_named(
+        self, validator: ConnectorValidator, version: str, says: str
+    ) -> None:
+        """Kafka's sentences."""
+        with pytest.raises(ConfigError) as caught:
+            validator.plugin_keys("FileStreamSource", version)
+        assert str(caught.value) == says

@@ -1,0 +1,60 @@
+"""Pieces of memory, wherever they lie, become columns in their order."""
+
+from __future__ import annotations
+
+import mmap
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hearth.kafka import c_memory
+from hearth.kafka.c_memory import gather, gather_nullable, locate
+
+
+def addresses_of(buffer: Any, starts: list[int]) -> Any:
+    """Return the addresses of places in a buffer."""
+    base = np.frombuffer(buffer, np.uint8).ctypes.data
+    return base + np.array(starts, np.int64)
+
+
+@settings(deadline=None)  # the first call imports
+@given(pieces=st.lists(st.tuples(st.integers(0, 900), st.integers(0, 100)), max_size=50))
+def test_pieces_are_copied_in_their_order(pieces: list[tuple[int, int]]) -> None:
+    """Pieces may overlap, be empty, lie in any order and come more than once."""
+    content = bytes(range(256)) * 4
+    places = addresses_of(content, [start for start, _ in pieces])
+    sizes = np.array([size for _, size in pieces], np.int64)
+    assert gather(places, sizes).to_pylist() == [content[start : start + size] for start, size in pieces]
+
+
+def test_pieces_of_regions_far_apart_take_no_more_memory_than_they_hold() -> None:
+    """The allocator's arenas lie terabytes apart; only what is copied is paid for."""
+    far = mmap.mmap(-1, c_memory.FAR + (1 << 20))
+    far[:3], far[-3:] = b"one", b"two"
+    places, sizes = addresses_of(far, [len(far) - 3, 0, len(far) - 2]), np.array([3, 3, 2], np.int64)
+    places = np.append(places, addresses_of(b"three", [0]))
+    before = pa.total_allocated_bytes()
+    column = gather(places, np.append(sizes, 5))
+    assert column.to_pylist() == [b"two", b"one", b"wo", b"three"]
+    assert pa.total_allocated_bytes() - before < 1 << 16
+
+
+def test_address_zero_is_null() -> None:
+    """librdkafka gives no address to a key or value that is missing."""
+    content = b"abc"
+    places = addresses_of(content, [0, 0, 2])
+    places[1] = 0
+    column = gather_nullable(places, np.array([1, 0, 1], np.int64))
+    assert column.to_pylist() == [b"a", None, b"c"]
+    assert gather_nullable(np.zeros(2, np.int64), np.zeros(2, np.int64)).to_pylist() == [None, None]
+
+
+@settings(deadline=None)  # the first call imports
+@given(values=st.lists(st.none() | st.binary(max_size=20)), start=st.integers(0, 5))
+def test_a_column_is_located_and_gathered_back(values: list[bytes | None], start: int) -> None:
+    """`locate` and `gather_nullable` are each other's inverse, also where a column is a slice."""
+    column = pa.array(values, pa.binary()).slice(start)
+    assert gather_nullable(*locate(column)).to_pylist() == values[start:]

@@ -1,0 +1,48 @@
+"""What is made of a master's answer to a host with a secret, and to one without."""
+
+from __future__ import annotations
+
+import pytest
+
+from hearth.spark.standalone_master import ENCRYPT, _with_secret, _without_secret
+
+DEMAND = "java.lang.IllegalStateException: Expected SaslMessage, received something else"
+STRICT_DEMAND = "java.lang.IllegalArgumentException: Unknown challenge message."
+CONFUSION = "java.lang.RuntimeException: java.io.EOFException"
+MISMATCH = "javax.security.sasl.SaslException: DIGEST-MD5: digest response format violation. Mismatched response."
+
+
+@pytest.mark.parametrize("refusal", [DEMAND, STRICT_DEMAND])
+def test_host_without_a_secret_is_told_of_a_cluster_that_asks_for_one(refusal: str) -> None:
+    """All three keys are named."""
+    said = _without_secret(refusal)
+    assert said is not None
+    assert "spark.authenticate=true" in said
+    assert "spark.network.crypto.enabled=true" in said
+    assert "spark.authenticate.secret" in said
+
+
+@pytest.mark.parametrize("refusal", [None, CONFUSION])
+def test_open_cluster_is_no_reason_to_complain_of(refusal: str | None) -> None:
+    """It understands nothing of what a stranger says, and takes everybody who speaks its language."""
+    assert _without_secret(refusal) is None
+
+
+@pytest.mark.parametrize(
+    ("refusal", "encrypts", "said"),
+    [
+        (None, True, None),
+        ("java.util.concurrent.TimeoutException: Timeout waiting for task.", True, None),
+        (CONFUSION, True, "asks nobody for a secret"),
+        (DEMAND, True, "does not encrypt; set spark.network.crypto.enabled=true there"),
+        (MISMATCH, True, "has another secret; spark.authenticate.secret has to be"),
+        (MISMATCH, False, "has another secret; spark.authenticate.secret has to be"),
+        ("java.io.IOException: Connection reset", True, "has another secret"),
+    ],
+)
+def test_refusal_of_a_host_with_a_secret_is_told_by_what_differs(
+    refusal: str | None, encrypts: bool, said: str | None
+) -> None:
+    """It may be the secret, or that the other side has none, or that it does not encrypt."""
+    found = _with_secret(refusal, {ENCRYPT: str(encrypts).lower()})
+    assert (found is None) if said is None else (found is not None and said in found)
