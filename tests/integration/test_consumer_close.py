@@ -10,7 +10,8 @@ import pytest
 
 from hearth.broker import KafkaBroker
 from hearth.kafka.client import consumer_config
-from hearth.kafka.consumer import CommitAnswer, Consumer
+from hearth.kafka.commit_queue import CommitAnswer
+from hearth.kafka.consumer import Consumer
 from hearth.kafka.membership import GroupIdentity
 from hearth_api import TopicPartition
 from tests.crash.pipeline import pass_time

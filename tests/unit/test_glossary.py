@@ -25,6 +25,14 @@ RETIRED = {
     "wish": "context request",
 }
 """Words of our own that gave way to the field's, which say the same."""
+TWO_SIDES = {
+    **dict.fromkeys(("connector", "converter", "plugin", "transformation"), "what authors write, and what runs it"),
+    **dict.fromkeys(("conversion", "definition"), "of single values for authors, and on the wire of a stage"),
+    **dict.fromkeys(("sink", "source"), "the loop of the task runtime, and the stage that answers it"),
+    "stage": "the process, and that of a connector with the herder's calls",
+    "task": "what authors write, what the herder supervises, and its run in an executor",
+}
+"""Names that several modules have, with the reason: each is one thing, seen from the sides of a border."""
 
 
 def rows() -> Iterator[tuple[list[str], str, list[str]]]:
@@ -82,6 +90,17 @@ def test_no_other_class_has_the_name_of_a_word() -> None:
     """A reader who looks for the class of a word finds that one and no other."""
     named = {name.rpartition(".")[2] for name in NAMES if "/" not in name}
     assert {name for name in named if CLASSES[name] > 1} == set()
+
+
+def test_no_two_classes_have_one_name() -> None:
+    """Who meets a class in a trace or a signature knows which one it is."""
+    assert [name for name, count in CLASSES.items() if count > 1] == []
+
+
+def test_no_two_modules_have_one_name() -> None:
+    """A module is named by what it holds, not by the folder it is in: the folder is not what an editor shows."""
+    modules = Counter(path.stem for path in FILES if not path.stem.startswith("__"))
+    assert {name for name, count in modules.items() if count > 1} - TWO_SIDES.keys() == set()
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(HOST)))

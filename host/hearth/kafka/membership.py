@@ -204,6 +204,11 @@ def _member_id(client: int) -> str:
         library().mem_free(client, pointer)
 
 
+def is_fenced(client: int | None) -> bool:
+    """Return whether the group has turned a consumer out for another of its identity, or as somebody it forgot."""
+    return bool(library().fatal_error(client, None, 0) == ERR_FENCED_INSTANCE_ID)
+
+
 def subscribe(client: int, topics: Iterable[str]) -> None:
     """Have a consumer join its group for these topics."""
     with partition_list([TopicPartition(topic, -1) for topic in topics]) as wanted:

@@ -180,7 +180,7 @@ class Rebalancing:
             return int(library().consume_batch_queue(queue, wait_ms, address, most))
         consumer: Any = self._member.consumer
         with partition_list([self._partition]) as pointer:
-            consumer._rebalance(consumer._client, ERR_REVOKE_PARTITIONS, pointer, None)
+            consumer._assignment._rebalance(consumer._client, ERR_REVOKE_PARTITIONS, pointer, None)
         return 0
 
 
@@ -192,10 +192,10 @@ def test_row_of_a_partition_that_is_taken_away_meanwhile_is_not_delivered(
     here = TopicPartition(topic, 0)
     member = join(topic, group=group)
     poll_until(lambda: member.assigned == {here}, member)
-    member.consumer._library = Rebalancing(member, here)  # type: ignore[assignment]
+    member.consumer._messages._library = Rebalancing(member, here)  # type: ignore[assignment]
     filled(topics, topic, b"a")
     poll_until(lambda: member.assigned == set(), member)
-    member.consumer._library = library()
+    member.consumer._messages._library = library()
     assert member.rows == []
 
 

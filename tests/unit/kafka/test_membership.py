@@ -66,8 +66,8 @@ class Run:
     def die(self) -> None:
         """End as a killed process does: without a word to the broker."""
         client, self.consumer._client = self.consumer._client, None
-        for own in (self.consumer._queue, self.consumer._commits):
-            library().queue_destroy(own)
+        self.consumer._messages.close()
+        self.consumer._commits.close()
         library().destroy_flags(client, _NO_CONSUMER_CLOSE)
 
     def on_assign(self, partitions: list[TopicPartition]) -> Mapping[TopicPartition, int]:

@@ -19,7 +19,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from hearth.kafka.consumer import CommitAnswer, RebalanceListener
+from hearth.kafka.assignment import RebalanceListener
+from hearth.kafka.commit_queue import CommitAnswer
 from hearth.kafka.fetched import Incoming
 from hearth.kafka.library import KafkaError
 from hearth.runtime.delivery import Consumed

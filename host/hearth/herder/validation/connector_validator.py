@@ -13,9 +13,9 @@ from hearth.discovery import Plugin, PluginType
 from hearth.herder.plugin.directory import CONNECTOR_TYPES, PluginDirectory, VersionNotFound
 from hearth.herder.plugin.stage import ConnectorStage, StagePool, answer_seconds
 from hearth.herder.validation.alias_key import AliasKeys
-from hearth.herder.validation.description import Describer
 from hearth.herder.validation.framework_definition import DefinitionMaker
 from hearth.herder.validation.override import OverridePolicy
+from hearth.herder.validation.plugin_definition import Describer
 from hearth.herder.validation.plugin_validator import PluginValidator
 from hearth.herder.validation.result import Section, connector_section, merge, prefixed_section
 from hearth_api import (
