@@ -7,7 +7,8 @@ import socket
 import pytest
 
 from hearth.config import WorkerConfig
-from hearth.rest.listener import PortTaken, open_listeners, parse_listener, worker_id
+from hearth.foundation.port import PortTaken
+from hearth.rest.listener import open_listeners, parse_listener, worker_id
 from hearth_api import ConfigError
 from tests.unit.herder.catalogue import WORKER
 
