@@ -18,6 +18,7 @@ import pytest
 
 from hearth.kafka import library as rdkafka
 from hearth.kafka.c_memory import FAR, locate, messages
+from hearth.kafka.c_object import new_client, new_configuration
 
 ROOT = Path(__file__).parents[2]
 
@@ -109,11 +110,11 @@ def test_layouts_of_librdkafkas_own_structures_are_known_for_this_version() -> N
 def test_a_batch_is_not_copied_and_refuses_single_messages_when_its_queue_is_full() -> None:
     """The first is why columns are kept until their delivery, the second why the bounds are kept by the producer."""
     lib = rdkafka.library()
-    configuration = rdkafka.new_configuration(
+    configuration = new_configuration(
         {"bootstrap.servers": "127.0.0.1:1", "queue.buffering.max.messages": "2", "log_level": "0"}
     )
     lib.conf_set_events(configuration, rdkafka.EVENT_DELIVERY)
-    client = rdkafka.new_client(rdkafka.PRODUCER, configuration)
+    client = new_client(rdkafka.PRODUCER, configuration)
     queue, topic = lib.queue_get_main(client), lib.topic_new(client, b"t", None)
     values = pa.array([b"first", b"second", b"third"])
     rows = np.zeros(3, rdkafka.MESSAGE)

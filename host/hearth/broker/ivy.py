@@ -89,7 +89,7 @@ def download(wanted: Sequence[Coordinates], folder: Path, progress: Progress) ->
     """Download exactly these artifacts into a folder and return where each one lies."""
     progress.start(len(wanted))
     run_ivy(wanted, folder, progress, transitive=False)
-    files = {coordinates: _place(folder, coordinates) for coordinates in wanted}
+    files = {each: folder / "lib" / each.group / each.file_name for each in wanted}
     absent = [str(coordinates) for coordinates, file in files.items() if not file.is_file()]
     if absent:
         raise JarsUnavailable(f"not downloaded: {', '.join(absent)}", hint=_remedy())
@@ -165,10 +165,6 @@ def _module(wanted: Sequence[Coordinates], transitive: bool) -> str:
     )
     head = '<ivy-module version="2.0"><info organisation="hearth" module="jars"/>'
     return f"{head}<dependencies>{''.join(rows)}</dependencies></ivy-module>"
-
-
-def _place(folder: Path, coordinates: Coordinates) -> Path:
-    return folder / "lib" / coordinates.group / coordinates.file_name
 
 
 def _remedy() -> str:

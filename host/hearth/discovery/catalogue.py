@@ -86,11 +86,8 @@ class Catalogue:
         close = difflib.get_close_matches(name.lower(), folded, n=12, cutoff=0.5)
         best: dict[str, str] = {}
         for word in (folded[match] for match in close):
-            best.setdefault(names[word], word if self._is_name(word) else names[word])
+            best.setdefault(names[word], word if word in self._by_name else names[word])
         return list(best.values())[:3]
-
-    def _is_name(self, word: str) -> bool:
-        return word in self._by_name
 
     @cached_property
     def _by_name(self) -> dict[str, list[Plugin]]:

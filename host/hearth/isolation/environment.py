@@ -172,7 +172,8 @@ class EnvironmentStore:
             wheels = None
             if locked is None:
                 wheels = stack.enter_context(_unpacked(bundle))
-                locked = _lock_of(bundle, wheels, python)
+                with _instructive(bundle):
+                    locked = lock.resolve_preferring(wheels, bundle.roots, python)
                 replace_text(remembered, locked.text)
             key = key_of(locked.text, python=python)
             return key, self._whole(key, bundle.name, _installer(bundle, locked, python, wheels))
@@ -255,10 +256,8 @@ def _installer(bundle: Installable, locked: Lock, python: Interpreter, wheels: P
         with contextlib.ExitStack() as stack:
             found = wheels if wheels is not None else stack.enter_context(_unpacked(bundle))
             offline = locked.is_covered_by(found)
-            try:
+            with _instructive(bundle):
                 lock.install(locked, folder / SITE, python, found, offline)
-            except UvFailed as error:
-                raise _refused(bundle, error) from error
 
     return build
 
@@ -269,18 +268,16 @@ def _unpack_packages(bundle: Installable, site: Path, python: Interpreter) -> No
     interpreter.compile_all(python, site)
 
 
-def _lock_of(bundle: Installable, wheels: Path, python: Interpreter) -> Lock:
+@contextlib.contextmanager
+def _instructive(bundle: Installable) -> Iterator[None]:
+    """Say of which bundle uv speaks, and what there is to be done."""
     try:
-        return lock.resolve_preferring(wheels, bundle.roots, python)
+        yield
     except UvFailed as error:
-        raise _refused(bundle, error) from error
-
-
-def _refused(bundle: Installable, error: UvFailed) -> EnvironmentRefused:
-    return EnvironmentRefused(
-        f"the environment of {bundle.name} ({bundle.location}) cannot be built: {error}",
-        hint="pack what it needs with `hearth bundle pack PROJECT`, or let this machine reach the index",
-    )
+        raise EnvironmentRefused(
+            f"the environment of {bundle.name} ({bundle.location}) cannot be built: {error}",
+            hint="pack what it needs with `hearth bundle pack PROJECT`, or let this machine reach the index",
+        ) from error
 
 
 @contextlib.contextmanager

@@ -9,7 +9,7 @@ from typing import Any
 from confluent_kafka import KafkaException, TopicCollection
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from hearth.kafka.library import is_refusal
+from hearth.kafka.kafka_error import is_refusal
 
 LOOK_SECONDS = 10
 CREATE_SECONDS = 60

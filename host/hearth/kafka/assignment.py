@@ -6,19 +6,17 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
+from hearth.kafka.c_object import partition_list, read_list
+from hearth.kafka.kafka_error import KafkaError, check, check_object
 from hearth.kafka.library import (
     ERR_ASSIGN_PARTITIONS,
     OFFSET_BEGINNING,
     OFFSET_END,
     OFFSET_INVALID,
-    KafkaError,
     RebalanceCallback,
-    check,
-    check_object,
     library,
 )
 from hearth.kafka.membership import Membership, is_fenced
-from hearth.kafka.partition import partition_list, read_list
 from hearth_api import TopicPartition
 
 log = logging.getLogger(__name__)

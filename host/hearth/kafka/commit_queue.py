@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from hearth.kafka.library import EVENT_COMMIT, KafkaError, check, library
-from hearth.kafka.partition import partition_list
+from hearth.kafka.c_object import partition_list
+from hearth.kafka.kafka_error import KafkaError, check
+from hearth.kafka.library import EVENT_COMMIT, library
 from hearth_api import TopicPartition
 
 

@@ -8,26 +8,19 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from hearth.kafka.assignment import Assignment, RebalanceListener
-from hearth.kafka.commit_queue import CommitAnswer, CommitQueue
-from hearth.kafka.fetched import Incoming
-from hearth.kafka.library import (
-    CONSUMER,
-    DESTROY_IMMEDIATE,
-    ERR_STATE,
-    OK,
-    ErrorCallback,
-    KafkaError,
-    check,
-    check_object,
+from hearth.kafka.c_object import (
     cluster_metadata,
-    is_refusal,
-    library,
+    first_error,
     new_client,
     new_configuration,
+    partition_list,
+    read_list,
 )
+from hearth.kafka.commit_queue import CommitAnswer, CommitQueue
+from hearth.kafka.fetched import Incoming, MessageQueue
+from hearth.kafka.kafka_error import KafkaError, check, check_object, is_refusal
+from hearth.kafka.library import CONSUMER, DESTROY_IMMEDIATE, ERR_STATE, OK, ErrorCallback, library
 from hearth.kafka.membership import GroupIdentity, Membership, is_fenced, subscribe
-from hearth.kafka.message_queue import MessageQueue
-from hearth.kafka.partition import first_error, partition_list, read_list
 from hearth_api import TopicPartition
 
 log = logging.getLogger(__name__)

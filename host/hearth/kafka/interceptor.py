@@ -9,7 +9,8 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
-from hearth.kafka.library import FETCHED, SendCallback, StartCallback, check, library
+from hearth.kafka.kafka_error import check
+from hearth.kafka.library import FETCHED, SendCallback, StartCallback, library
 
 ZERO = -(1 << 63)
 """What stands for 0 on its way through librdkafka."""

@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
+from hearth.kafka.c_object import cluster_metadata, new_client, new_configuration, partition_list
+from hearth.kafka.kafka_error import KafkaError, check
 from hearth.kafka.library import (
     ADMIN_DESCRIBE_GROUPS,
     CONSUMER,
@@ -19,14 +21,8 @@ from hearth.kafka.library import (
     ERR_TIMED_OUT,
     OK,
     GroupListStruct,
-    KafkaError,
-    check,
-    cluster_metadata,
     library,
-    new_client,
-    new_configuration,
 )
-from hearth.kafka.partition import partition_list
 from hearth_api import TopicPartition
 
 log = logging.getLogger(__name__)

@@ -13,7 +13,9 @@ import numpy as np
 import pyarrow as pa
 
 from hearth.kafka.c_memory import content_size, locate, messages
+from hearth.kafka.c_object import new_client, new_configuration
 from hearth.kafka.interceptor import ZERO, can_write_zero, write_zero
+from hearth.kafka.kafka_error import KafkaError, is_refusal
 from hearth.kafka.library import (
     ERR_FATAL,
     ERR_INVALID_DIFFERENT_RECORD,
@@ -23,11 +25,7 @@ from hearth.kafka.library import (
     MESSAGE,
     PARTITION_ANY,
     PRODUCER,
-    KafkaError,
-    is_refusal,
     library,
-    new_client,
-    new_configuration,
 )
 
 log = logging.getLogger(__name__)

@@ -85,7 +85,11 @@ def _open(address: Address, free_port: bool) -> socket.socket:
 
 
 def _bind(address: Address) -> socket.socket:
-    family = socket.AF_INET6 if ":" in address.host or (not address.host and _has_dual_stack()) else socket.AF_INET
+    family = (
+        socket.AF_INET6
+        if ":" in address.host or (not address.host and socket.has_dualstack_ipv6())
+        else socket.AF_INET
+    )
     try:
         return socket.create_server(
             (address.host, address.port),
@@ -105,10 +109,6 @@ def _bind(address: Address) -> socket.socket:
             code="listeners.invalid",
             hint="name a host of this machine, or leave the host out to listen everywhere",
         ) from error
-
-
-def _has_dual_stack() -> bool:
-    return socket.has_dualstack_ipv6()
 
 
 def _own_address() -> str:

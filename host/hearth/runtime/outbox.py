@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from hearth.kafka.kafka_error import KafkaError
 from hearth.kafka.library import (
     ERR_DESTROY,
     ERR_FATAL,
@@ -18,7 +19,6 @@ from hearth.kafka.library import (
     ERR_PURGE_INFLIGHT,
     ERR_PURGE_QUEUE,
     ERR_QUEUE_FULL,
-    KafkaError,
 )
 from hearth.kafka.producer import DeliveryReport, Outgoing, Producer
 from hearth.runtime.pipeline import Prepared

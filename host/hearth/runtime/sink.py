@@ -14,7 +14,7 @@ from typing import Any
 from hearth.isolation.stage import Stage
 from hearth.kafka.consumer import MOST_MESSAGES, Consumer
 from hearth.kafka.fetched import Incoming
-from hearth.kafka.library import KafkaError
+from hearth.kafka.kafka_error import KafkaError
 from hearth.runtime.consumption import ConsumedPositions
 from hearth.runtime.delivery import Consumed, ContextRequests, Delivery, Offsets, as_consumed, bounds
 from hearth.runtime.link import ENDS, TaskLink

@@ -9,7 +9,7 @@ import time
 from collections.abc import Mapping
 
 from hearth.kafka.consumer import Consumer
-from hearth.kafka.library import KafkaError
+from hearth.kafka.kafka_error import KafkaError
 from hearth_api import compile_pattern
 
 log = logging.getLogger(__name__)

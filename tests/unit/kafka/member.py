@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from hearth.kafka.consumer import Consumer
 from hearth.kafka.fetched import Incoming
-from hearth.kafka.library import KafkaError
+from hearth.kafka.kafka_error import KafkaError
 from hearth_api import TopicPartition
 from tests.peer.topic import Record, Topics
 

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from hearth.kafka.library import ERR_REVOKE_PARTITIONS, KafkaError, library
-from hearth.kafka.partition import partition_list
+from hearth.kafka.c_object import partition_list
+from hearth.kafka.kafka_error import KafkaError
+from hearth.kafka.library import ERR_REVOKE_PARTITIONS, library
 from hearth_api import TopicPartition
 from tests.peer.topic import Topics
 from tests.unit.kafka.member import WAIT, Join, Member, NewTopic, filled, poll_until

@@ -12,7 +12,8 @@ import pytest
 from hearth.broker import KafkaBroker
 from hearth.kafka import membership
 from hearth.kafka.consumer import Consumer
-from hearth.kafka.library import KafkaError, library
+from hearth.kafka.kafka_error import KafkaError
+from hearth.kafka.library import library
 from hearth.kafka.membership import GroupIdentity
 from hearth_api import TopicPartition
 from tests.peer.topic import Record, Topics

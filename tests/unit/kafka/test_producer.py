@@ -16,7 +16,8 @@ import pytest
 
 from hearth.broker import KafkaBroker
 from hearth.kafka import library as library_module
-from hearth.kafka.library import ERR_INVALID_DIFFERENT_RECORD, KafkaError, is_refusal
+from hearth.kafka.kafka_error import KafkaError, is_refusal
+from hearth.kafka.library import ERR_INVALID_DIFFERENT_RECORD
 from hearth.kafka.producer import DeliveryReport, Outgoing, Producer
 from hearth_api import ConfigError
 from tests.unit.kafka.conftest import Message

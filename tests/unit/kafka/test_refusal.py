@@ -14,7 +14,8 @@ from hearth.broker import KafkaBroker
 from hearth.config.topic_key import topic_groups
 from hearth.kafka.admin import TopicAdmin
 from hearth.kafka.consumer import Consumer
-from hearth.kafka.library import ERR_AUTHENTICATION, KafkaError
+from hearth.kafka.kafka_error import KafkaError
+from hearth.kafka.library import ERR_AUTHENTICATION
 from hearth.kafka.producer import Outgoing, Producer
 from hearth.runtime.topic import TopicCreation
 from hearth_api import ConnectError

@@ -22,7 +22,7 @@ import pyarrow as pa
 from hearth.kafka.assignment import RebalanceListener
 from hearth.kafka.commit_queue import CommitAnswer
 from hearth.kafka.fetched import Incoming
-from hearth.kafka.library import KafkaError
+from hearth.kafka.kafka_error import KafkaError
 from hearth.runtime.delivery import Consumed
 from hearth.runtime.setting import TaskSettings
 from hearth.runtime.sink import SinkLoop

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from hearth.isolation.stage import StageDied, StageTimeout
-from hearth.kafka.library import KafkaError
+from hearth.kafka.kafka_error import KafkaError
 from hearth.kafka.producer import DeliveryReport, Outgoing
 from hearth.runtime.link import HostLost
 from hearth.runtime.pipeline import Prepared

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from hearth.kafka.library import KafkaError
+from hearth.kafka.kafka_error import KafkaError
 from hearth.kafka.producer import Outgoing
 from hearth.runtime.link import HostLost
 from hearth.runtime.outbox import Outbox

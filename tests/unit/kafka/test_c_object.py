@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hearth.kafka.c_object import first_error, partition_list, read_list
 from hearth.kafka.library import OFFSET_INVALID
-from hearth.kafka.partition import first_error, partition_list, read_list
 from hearth_api import TopicPartition
 
 PARTITIONS = st.builds(

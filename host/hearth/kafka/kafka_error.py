@@ -1,0 +1,65 @@
+"""What librdkafka reports when something fails, and what there is to be done about it."""
+
+from __future__ import annotations
+
+from hearth.kafka.library import ERR_AUTHENTICATION, ERR_SSL, OK, library
+from hearth_api import ConnectError
+
+_PASSING = frozenset(
+    {
+        "_TRANSPORT", "_RESOLVE", "_ALL_BROKERS_DOWN", "_TIMED_OUT", "_MSG_TIMED_OUT", "_TIMED_OUT_QUEUE", "_FAIL",
+        "_UNKNOWN_PARTITION", "_UNKNOWN_TOPIC", "_NODE_UPDATE", "_WAIT_COORD", "_IN_PROGRESS", "_RETRY", "_STATE",
+        "_MAX_POLL_EXCEEDED", "UNKNOWN_TOPIC_OR_PART", "LEADER_NOT_AVAILABLE", "NOT_LEADER_FOR_PARTITION",
+        "REQUEST_TIMED_OUT", "BROKER_NOT_AVAILABLE", "REPLICA_NOT_AVAILABLE", "NETWORK_EXCEPTION",
+        "COORDINATOR_LOAD_IN_PROGRESS", "COORDINATOR_NOT_AVAILABLE", "NOT_COORDINATOR", "ILLEGAL_GENERATION",
+        "UNKNOWN_MEMBER_ID", "REBALANCE_IN_PROGRESS", "KAFKA_STORAGE_ERROR", "FETCH_SESSION_ID_NOT_FOUND",
+        "INVALID_FETCH_SESSION_EPOCH", "FENCED_LEADER_EPOCH", "UNKNOWN_LEADER_EPOCH", "OFFSET_NOT_AVAILABLE",
+        "MEMBER_ID_REQUIRED", "UNSTABLE_OFFSET_COMMIT", "UNKNOWN_TOPIC_ID",
+    }
+)  # fmt: skip
+"""Java's ``RetriableException``s and their like, and what librdkafka says of brokers that are away for now."""
+
+
+class KafkaError(ConnectError):
+    """librdkafka reported an error; ``number`` is its code, ``name`` its symbol."""
+
+    code = "kafka.client"
+
+    def __init__(self, number: int, reason: str | None = None) -> None:
+        rdkafka = library()
+        self.number = number
+        self.name = rdkafka.err2name(number).decode()
+        super().__init__(reason or rdkafka.err2str(number).decode())
+
+    @property
+    def is_passing(self) -> bool:
+        """Return whether the same may succeed later, because brokers come back, leaders move and groups settle."""
+        return self.name in _PASSING
+
+
+def is_refusal(number: int, reason: str, *, has_worked: bool) -> bool:
+    """Return whether an error event says that credentials or certificates are refused, which fails a task in Java.
+
+    librdkafka gives a SASL handshake that a broker's end cut off the same number as one that was refused: the reason
+    tells them apart. A token that cannot be had is the end of a client that never had one; others keep theirs.
+    """
+    if number != ERR_AUTHENTICATION:
+        return number == ERR_SSL
+    if "Failed to acquire SASL OAUTHBEARER token" in reason:
+        return not has_worked
+    return "handshake failed: Local:" not in reason and "Disconnected:" not in reason
+
+
+def check(number: int) -> None:
+    """Raise ``KafkaError`` unless ``number`` is 0."""
+    if number != OK:
+        raise KafkaError(number)
+
+
+def check_object(error: int | None) -> None:
+    """Raise what an ``rd_kafka_error_t *`` says, and free it; ``NULL`` means that all is well."""
+    if error:
+        rdkafka = library()
+        number, text = rdkafka.error_code(error), rdkafka.error_string(error).decode()
+        rdkafka.error_destroy(error)
+        raise KafkaError(number, text)
