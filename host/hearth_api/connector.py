@@ -143,9 +143,7 @@ class Connector(ConnectPlugin, ABC):
         """
         definition: ConfigDef | None = self.config()
         if definition is None:
-            raise ConnectError(
-                f"{type(self).__qualname__}.config() must return a ConfigDef that is not null."
-            )
+            raise ConnectError(f"{type(self).__qualname__}.config() must return a ConfigDef that is not null.")
         return Config(definition.validate(connector_configs))
 
     @abstractmethod
@@ -173,9 +171,7 @@ class SourceConnector(Connector):
         """
         return None
 
-    def can_define_transaction_boundaries(
-        self, connector_config: Mapping[str, str]
-    ) -> ConnectorTransactionBoundaries:
+    def can_define_transaction_boundaries(self, connector_config: Mapping[str, str]) -> ConnectorTransactionBoundaries:
         """Say whether the tasks place transaction boundaries themselves (KIP-618).
 
         Called before `start`, only with `transaction.boundary=connector` on a worker that supports
@@ -206,9 +202,7 @@ class SinkConnector(Connector):
 
     TOPICS_CONFIG = "topics"
 
-    def alter_offsets(
-        self, connector_config: Mapping[str, str], offsets: Mapping[TopicPartition, int | None]
-    ) -> bool:
+    def alter_offsets(self, connector_config: Mapping[str, str], offsets: Mapping[TopicPartition, int | None]) -> bool:
         """Check or carry out a user's request to alter or reset consumer offsets (KIP-875).
 
         As `SourceConnector.alter_offsets`, with Kafka partitions and the offset of the next record to be

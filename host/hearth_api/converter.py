@@ -77,9 +77,7 @@ class Converter(ConnectPlugin, ABC):
         """
 
     @abstractmethod
-    def to_connect_data(
-        self, topic: str, data: bytes | None, headers: Headers | None = None
-    ) -> SchemaAndValue:
+    def to_connect_data(self, topic: str, data: bytes | None, headers: Headers | None = None) -> SchemaAndValue:
         """Return schema and value for the bytes of a Kafka record; `data` is `None` for a null.
 
         Called in sink tasks before the transformations, once per record; never returns `None` itself.
@@ -106,9 +104,7 @@ class HeaderConverter(ConnectPlugin, ABC):
         """
 
     @abstractmethod
-    def from_connect_header(
-        self, topic: str, header_key: str, schema: Schema | None, value: Any
-    ) -> bytes | None:
+    def from_connect_header(self, topic: str, header_key: str, schema: Schema | None, value: Any) -> bytes | None:
         """Return the bytes of one header's value; `None` writes a header without a value.
 
         Called in source tasks once per header. Raise `DataError` for a value that cannot be converted.

@@ -120,9 +120,7 @@ class SinkTaskContext(ABC):
     @overload
     def offset(self, partition: Mapping[TopicPartition, int], /) -> None: ...
     @abstractmethod
-    def offset(
-        self, partition: TopicPartition | Mapping[TopicPartition, int], offset: int | None = None, /
-    ) -> None:
+    def offset(self, partition: TopicPartition | Mapping[TopicPartition, int], offset: int | None = None, /) -> None:
         """Move the position in one or several partitions to the offset that is to be read next.
 
         For sinks that keep the positions in their own system, normally called in `open`. It takes effect

@@ -12,7 +12,7 @@ from typing import Any
 from hearth_api import Batch, Converter, HeaderConverter, batch_to_sink_records, batch_to_source_records
 from hearth_execution.attempt import Attempts
 from hearth_execution.load import load_class, version_of
-from hearth_execution.retry import Retry
+from hearth_execution.retry import NO_RETRY, Retry
 
 _STAGE_OF_ROLE = {
     "key.converter": "KEY_CONVERTER",
@@ -24,9 +24,9 @@ _STAGE_OF_ROLE = {
 class Plugins:
     """The plugins of one environment that one task uses."""
 
-    def __init__(self, type_: str, retry: Retry | None = None) -> None:
+    def __init__(self, type_: str, retry: Retry = NO_RETRY) -> None:
         self._is_source = type_ == "source"
-        self.retry = retry or Retry()
+        self.retry = retry
         self._loaded: dict[str, Any] = {}
         self._class_names: dict[str, str] = {}
 

@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from hearth_execution.failure import is_retriable
 
@@ -25,19 +25,10 @@ class Retry:
     wait, and the operation counts as failed.
     """
 
-    timeout_ms: int = 0
-    delay_max_ms: int = 60_000
+    timeout_ms: int
+    delay_max_ms: int
     stopping: threading.Event = field(default_factory=threading.Event)
     clock: Callable[[], float] = time.monotonic
-
-    @classmethod
-    def of(cls, settings: dict[str, Any], stopping: threading.Event | None = None) -> Retry:
-        """Read ``errors.retry.timeout`` and ``errors.retry.delay.max.ms`` of a connector configuration."""
-        return cls(
-            int(settings.get("errors.retry.timeout", 0)),
-            int(settings.get("errors.retry.delay.max.ms", 60_000)),
-            stopping or threading.Event(),
-        )
 
     def run(self, operation: Callable[[], T]) -> T:
         """Call ``operation`` until it returns, raises for good, or the time is over."""
@@ -60,3 +51,7 @@ class Retry:
             return delay
         left = (deadline - self.clock()) * 1000
         return min(delay, left) if left > 0 else None
+
+
+NO_RETRY = Retry(timeout_ms=0, delay_max_ms=0)
+"""The first failure counts: what holds where no connector says otherwise, because there is none."""

@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from hearth_execution.converter import Converters
 from hearth_execution.plugins import Plugins
-from hearth_execution.retry import Retry
+from hearth_execution.retry import NO_RETRY, Retry
 from hearth_execution.transformation import Transformations, steps_of
 from hearth_stage import conversion, definition
 from hearth_stage.channel import Channel, ChannelClosed, Reply, Request
@@ -41,7 +41,7 @@ class Program:
         self._requests: queue.SimpleQueue[Request | None] = queue.SimpleQueue()
         self._commits: queue.SimpleQueue[Request] = queue.SimpleQueue()
         self._stopping = threading.Event()
-        self._configure("source", Retry())
+        self._configure("source", NO_RETRY)
 
     def run(self) -> None:
         """Serve until the connection ends."""
@@ -147,7 +147,8 @@ class Program:
 
     def _on_configure(self, request: Request) -> None:
         self._plugins.close()
-        self._configure(request.args["type"], Retry.of(request.args.get("errors") or {}, self._stopping))
+        args = request.args
+        self._configure(args["type"], Retry(args["retry_timeout"], args["retry_delay_max"], self._stopping))
 
     def _on_load(self, request: Request) -> Reply:
         versions = [

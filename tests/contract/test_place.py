@@ -14,7 +14,7 @@ from hearth.isolation.environment import python_environment
 from hearth.isolation.interpreter import host
 from hearth.isolation.stage import Stage
 from hearth.runtime.place import LocalPlace, Place, StagePlace
-from hearth.runtime.spec import PluginSpec
+from hearth.runtime.plan import PluginSpec
 from hearth_api import (
     INT64_SCHEMA,
     OPTIONAL_STRING_SCHEMA,
@@ -32,7 +32,7 @@ from hearth_execution.retry import Retry
 from hearth_execution.transformation import Step
 
 SAMPLES = Path(__file__).parent.parent / "samples"
-RETRY = {"errors.retry.timeout": "60000", "errors.retry.delay.max.ms": "1"}
+RETRY_TIMEOUT, RETRY_DELAY_MAX = 60_000, 1
 
 
 @pytest.fixture(scope="module")
@@ -48,9 +48,10 @@ def place(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Pl
     """Provide an empty place of each kind."""
     if request.param == "local":
         monkeypatch.syspath_prepend(str(SAMPLES))
-        return LocalPlace("sink", Retry.of(RETRY))
+        return LocalPlace("sink", Retry(RETRY_TIMEOUT, RETRY_DELAY_MAX))
     stage: Stage = request.getfixturevalue("stage")
-    stage.call("configure", {"type": "sink", "errors": RETRY})
+    bounds = {"retry_timeout": RETRY_TIMEOUT, "retry_delay_max": RETRY_DELAY_MAX}
+    stage.call("configure", {"type": "sink", **bounds})
     return StagePlace(stage)
 
 

@@ -29,7 +29,7 @@ def test_a_consumer_closes_whatever_its_group_is_about_to_give_it(topics: Topics
     topics.produce(topic, [Record(None, b"value")])
     for number in range(ROUNDS):
         worker = {"bootstrap.servers": topics.bootstrap_servers}
-        config = consumer_config(worker, {}, f"{topic}-{number}", 0).config
+        config = consumer_config(worker, {}, f"{topic}-{number}").config
         config.pop("max.poll.records", None)
         consumer = Consumer(config, GroupIdentity(f"{topic}-{number}", 0))
         consumer.subscribe([topic])
@@ -66,7 +66,7 @@ def test_a_consumer_closes_in_bounded_time_while_its_broker_does_not_answer(own_
     """Neither the commit nor the group is waited for longer than the caller says."""
     Topics(own_broker.bootstrap_servers).create("frozen")
     Topics(own_broker.bootstrap_servers).produce("frozen", [Record(None, b"value")])
-    config = consumer_config({"bootstrap.servers": own_broker.bootstrap_servers}, {}, "frozen", 0).config
+    config = consumer_config({"bootstrap.servers": own_broker.bootstrap_servers}, {}, "frozen").config
     consumer = Consumer(config, GroupIdentity("frozen", 0))
     listener = Committing(consumer)
     consumer.listen(listener)

@@ -26,7 +26,7 @@ class Member:
     def __init__(self, servers: str) -> None:
         config = {"consumer.override.session.timeout.ms": str(int(SESSION * 1000))}
         self.consumer = Consumer(
-            consumer_config({"bootstrap.servers": servers}, config, "fenced", 0).config, GroupIdentity("fenced", 0)
+            consumer_config({"bootstrap.servers": servers}, config, "fenced").config, GroupIdentity("fenced", 0)
         )
         self.consumer.listen(self)
         self.consumer.subscribe([HERE.topic])

@@ -18,7 +18,7 @@ from hearth.foundation.terminal import printable
 from hearth.foundation.user_file import cache_directory
 from hearth.herder.cluster_lookup import ClusterLookup
 from hearth.herder.herder import Herder
-from hearth.herder.plan import Planner
+from hearth.herder.planner import Planner
 from hearth.herder.plugin.directory import PluginDirectory
 from hearth.herder.plugin.stage import StagePool
 from hearth.herder.status import StatusBoard

@@ -107,8 +107,8 @@ def warnings(config: StandaloneConfig) -> list[str]:
         near = difflib.get_close_matches(key, known, n=1)
         found.append(f"unknown key {key!r} has no effect" + (f", did you mean {near[0]!r}?" if near else ""))
     clients = (
-        producer_config(config.originals, {}, "any", 0),
-        consumer_config(config.originals, {}, "any", 0),
+        producer_config(config.originals, {}),
+        consumer_config(config.originals, {}, "any"),
         client_config(config.originals),
     )
     return found + [warning for client in clients for warning in client.warnings]

@@ -58,8 +58,6 @@ def _starter(_pid: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(max_workers=1, thread_name_prefix="hearth-starter")
 
 
-def _start(
-    command: Sequence[str], death_signal: signal.Signals, options: dict[str, Any]
-) -> subprocess.Popen[bytes]:
+def _start(command: Sequence[str], death_signal: signal.Signals, options: dict[str, Any]) -> subprocess.Popen[bytes]:
     shim = [sys.executable, "-I", "-S", "-c", _SHIM, str(os.getpid()), str(int(death_signal)), *command]
     return subprocess.Popen(shim, start_new_session=True, **options)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from hearth.config import topic_groups
 from hearth.discovery import PluginType
 from hearth.herder.instance import ConnectorRun
-from hearth.herder.plan import Planner
+from hearth.herder.planner import Planner
 from hearth.herder.plugin.directory import (
     PluginAdded,
     PluginDirectory,
@@ -220,7 +220,7 @@ class Supervisor:
             run.fail(trace_of(error))
             return None
         is_applied = entry.applied == entry.config and all(
-            task.plan.config == entry.config for task in list(self._tasks.values())
+            task.config == entry.config for task in list(self._tasks.values())
         )
         if is_applied and list(entry.tasks) == configs:
             return None
@@ -269,8 +269,9 @@ class Supervisor:
             return
         for number in numbers:
             task = SupervisedTask(
-                plans[number], self._with.launcher, self._with.link, self._with.board, self._generations
-            )
+                plans[number], entry.config, version,
+                self._with.launcher, self._with.link, self._with.board, self._generations,
+            )  # fmt: skip
             with self._lock:
                 if self._is_over:
                     return

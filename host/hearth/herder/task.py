@@ -5,14 +5,14 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Protocol
 
-from hearth.herder.plan import TaskPlan
 from hearth.herder.status import StatusBoard
 from hearth.link.admission import LinkAddress
 from hearth.link.heartbeat import FENCED_SECONDS
-from hearth.runtime.launcher import Launcher, TaskEnd
+from hearth.runtime.launcher import Launcher, TaskEnd, TaskLaunch
+from hearth.runtime.plan import TaskPlan
 from hearth.storage import State
 
 log = logging.getLogger(__name__)
@@ -28,8 +28,8 @@ CANCEL_SECONDS = 5.0
 class CommandLine(Protocol):
     """The host's way to its tasks; `TaskLinkServer` is one."""
 
-    def expect(self, connector: str, task: int, generation: int) -> LinkAddress:
-        """Admit this generation and no older one."""
+    def expect(self, plan: TaskPlan, generation: int, is_paused: bool) -> LinkAddress:
+        """Admit this generation of a task and no older one, and tell it its plan."""
 
     def command(self, connector: str, task: int, command: str) -> None:
         """Send a command now, or when the task links."""
@@ -55,13 +55,18 @@ class SupervisedTask:
     def __init__(
         self,
         plan: TaskPlan,
+        config: Mapping[str, str],
+        version: str | None,
         launcher: Launcher,
         link: CommandLine,
         board: StatusBoard,
         generations: Iterator[int],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        """``config`` and ``version`` are those of the connector for which the task was planned."""
         self.plan = plan
+        self.config = config
+        self._version = version
         self._launcher = launcher
         self._link = link
         self._board = board
@@ -177,8 +182,9 @@ class SupervisedTask:
         self._has_failed = False
         self._launched_at = self._clock()
         self._report(State.UNASSIGNED, loss)
-        address = self._link.expect(self.plan.connector, self.number, self._generation)
-        self._launcher.launch(self.plan.spec(self._generation, address, self._is_paused), self.on_end)
+        address = self._link.expect(self.plan, self._generation, self._is_paused)
+        launch = TaskLaunch(self.plan.connector, self.number, self._generation, address)
+        self._launcher.launch(launch, self.plan, self.on_end)
 
     def _give_up(self, error: str | None) -> None:
         self._has_failed = True
@@ -187,4 +193,4 @@ class SupervisedTask:
         self._report(State.FAILED, f"the task was lost {self._losses} times in a row right after its start: {reason}")
 
     def _report(self, state: State, trace: str | None = None) -> None:
-        self._board.task(self.plan.connector, self.number, state, trace, self.plan.version)
+        self._board.task(self.plan.connector, self.number, state, trace, self._version)

@@ -21,6 +21,8 @@ from hearth.link import admission, heartbeat
 from hearth.link.admission import LinkAddress, task_id
 from hearth.link.encryption import EncryptedSocket, server_context
 from hearth.link.heartbeat import keep_alive, watch
+from hearth.runtime.link import ENDS
+from hearth.runtime.plan import TaskPlan
 from hearth.storage.interface import OffsetStore
 from hearth_api import ConnectError
 from hearth_stage.channel import Channel, ChannelClosed, Reply, Request
@@ -54,20 +56,42 @@ class TaskEvent:
 class _Registration:
     """That a host expects the one current run of a task, and whether that run is linked."""
 
-    connector: str
-    task: int
+    plan: TaskPlan
     generation: int
-    token: str
+    is_paused: bool
+    token: str = field(repr=False)
     holder: _Visitor | None = None
-    command: str | None = None
+    end: str | None = None
+    """The command that ends the run, once it was given."""
     ended_by: float = 0.0
     """When, by the monotonic clock, a run that is no longer linked has ended for certain."""
     writing: threading.Lock = field(default_factory=threading.Lock)
 
     @property
+    def connector(self) -> str:
+        """Return the connector's name."""
+        return self.plan.connector
+
+    @property
+    def task(self) -> int:
+        """Return the task's number."""
+        return self.plan.task
+
+    @property
     def channel(self) -> Channel | None:
         """Return the link to the run that holds the registration."""
         return None if self.holder is None else self.holder.channel
+
+    def note(self, command: str) -> None:
+        """Take note of a command, for a run that is not linked yet, or not yet again."""
+        if command in ENDS:
+            self.end = command
+        else:
+            self.is_paused = command == "pause"
+
+    def welcome(self) -> dict[str, Any]:
+        """Return what a run is told when it is let in, with what it is to do at this moment."""
+        return {"plan": self.plan.to_json(), "paused": self.is_paused, "command": self.end}
 
     def clear(self) -> bool:
         """End the link of the run that holds the registration; returns whether there was one.
@@ -136,12 +160,16 @@ class TaskLinkServer:
         assert self._listener is not None, "start comes first"
         return self._host, int(self._listener.getsockname()[1])
 
-    def expect(self, connector: str, task: int, generation: int) -> LinkAddress:
-        """Register this generation; an older one's link is closed and not admitted again."""
-        registration = _Registration(connector, task, generation, secrets.token_hex(16))
+    def expect(self, plan: TaskPlan, generation: int, is_paused: bool) -> LinkAddress:
+        """Register this generation of a task, which is told its plan when it links.
+
+        An older one's link is closed and not admitted again.
+        """
+        registration = _Registration(plan, generation, is_paused, secrets.token_hex(16))
+        key = task_id(plan.connector, plan.task)
         with self._lock:
-            before = self._registrations.get(task_id(connector, task))
-            self._registrations[task_id(connector, task)] = registration
+            before = self._registrations.get(key)
+            self._registrations[key] = registration
         if before is not None:
             before.clear()
         return LinkAddress(*self.address, registration.token, self._identity.certificate)
@@ -152,7 +180,7 @@ class TaskLinkServer:
             registration = self._registrations.get(task_id(connector, task))
             if registration is None:
                 return
-            registration.command = command
+            registration.note(command)
             channel = registration.channel
         if channel is not None:
             with contextlib.suppress(ChannelClosed):
@@ -327,7 +355,7 @@ class _Visitor:
         self.channel.limit = MAX_FRAME
         self._connection.deadline = None
         self._connection.settimeout(heartbeat.SILENCE_SECONDS)
-        request.reply({"command": self._registration.command})
+        request.reply(self._registration.welcome())
         keep_alive(self.channel)
 
     def _on_close(self) -> None:

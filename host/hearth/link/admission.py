@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 ADMISSION_SECONDS = 10.0
 """How long a visitor may take to be admitted."""
@@ -16,7 +16,7 @@ class LinkAddress:
 
     host: str
     port: int
-    token: str
+    token: str = field(repr=False)
     certificate: str
 
 

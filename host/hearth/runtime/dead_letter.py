@@ -12,18 +12,16 @@ from typing import Any
 
 from confluent_kafka import KafkaException, Producer
 
-from hearth.config.sink_key import DEAD_LETTER_TOPIC
 from hearth.kafka.admin import TopicAdmin
 from hearth.kafka.producer import DEFAULT_KBYTES
 from hearth.runtime.delivery import Consumed
-from hearth.runtime.spec import TaskSpec
+from hearth.runtime.plan import DeadLetterPlan, TaskPlan
 from hearth_api import ConnectError
 from hearth_execution.failure import Failure
 
 log = logging.getLogger(__name__)
 
 REPLICATION_KEY = "errors.deadletterqueue.topic.replication.factor"
-CONTEXT_KEY = "errors.deadletterqueue.context.headers.enable"
 PREFIX = "__connect.errors."
 
 CLOSE_SECONDS = 5
@@ -44,11 +42,12 @@ class DeadLetterReporter:
     one that it refuses for good fails the task, where Kafka Connect only logs it and goes on (Invariant 3).
     """
 
-    def __init__(self, spec: TaskSpec, producer: Mapping[str, Any], admin: Mapping[str, Any]) -> None:
-        self._spec = spec
-        self._topic = spec.config[DEAD_LETTER_TOPIC].strip()
-        self._with_context = spec.config.get(CONTEXT_KEY, "false").strip().lower() == "true"
-        self._ensure_topic(TopicAdmin(admin), int(spec.config.get(REPLICATION_KEY, 3)))
+    def __init__(
+        self, spec: TaskPlan, letters: DeadLetterPlan, producer: Mapping[str, Any], admin: Mapping[str, Any]
+    ) -> None:
+        """``producer`` and ``admin`` are the clients' settings, named for the task."""
+        self._spec, self._topic, self._with_context = spec, letters.topic, letters.has_context
+        self._ensure_topic(TopicAdmin(admin), letters.replication_factor)
         config = dict(producer)
         self._most_bytes = int(config.pop("queue.buffering.max.kbytes", DEFAULT_KBYTES)) * 1024
         # The bound is kept here, where nobody has to wait for it while holding up the stage's reader thread.

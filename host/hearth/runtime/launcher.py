@@ -2,11 +2,36 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Protocol
 
-from hearth.runtime.spec import TaskSpec
+from hearth.link.admission import LinkAddress
+from hearth.runtime.plan import TaskPlan
+
+
+@dataclass(frozen=True)
+class TaskLaunch:
+    """What a launcher carries to where a task runs: which run it is, and how it finds and enters its host.
+
+    Everything else, settings and secrets above all, the host tells whom it has let in.
+    """
+
+    connector: str
+    task: int
+    generation: int
+    link: LinkAddress
+
+    def to_json(self) -> str:
+        """Return it as text."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_json(cls, text: str) -> TaskLaunch:
+        """Read what ``to_json`` wrote."""
+        members = json.loads(text)
+        return cls(**{**members, "link": LinkAddress(**members["link"])})
 
 
 @dataclass(frozen=True)
@@ -25,8 +50,11 @@ class Launcher(Protocol):
     def start(self) -> None:
         """Begin to warm up; tasks launched before it is done wait."""
 
-    def launch(self, spec: TaskSpec, on_end: Callable[[TaskEnd], None]) -> None:
-        """Run a task; ``on_end`` is called once, on another thread, when its run is over."""
+    def launch(self, launch: TaskLaunch, plan: TaskPlan, on_end: Callable[[TaskEnd], None]) -> None:
+        """Run a task; ``on_end`` is called once, on another thread, when its run is over.
+
+        The plan stays here, but for the environments that it names.
+        """
 
     def cancel(self, connector: str, task: int) -> None:
         """End a task's run by force; does nothing when it is not running."""

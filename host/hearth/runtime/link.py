@@ -1,22 +1,25 @@
 """A task's end of the link to its host: commands out; states and source offsets back.
 
-A task makes one encrypted connection, to nobody but the holder of the certificate it was given, and then shows the
-token of its generation. The protocol is the stage protocol (``hearth_stage/PROTOCOL.md``) with other operations:
-``hello``, ``status``, ``offsets.read`` and ``offsets.write`` from the task, ``pause``, ``resume``, ``stop`` and
-``replace`` (a stop, with another run to follow at once) to it, and ``alive`` both ways. Who hears nothing for a while
-takes the other for lost.
+A task makes one encrypted connection, to nobody but the holder of the certificate it was given, then shows the token
+of its generation and is told its plan. The protocol is the stage protocol (``hearth_stage/PROTOCOL.md``) with other
+operations: ``hello``, ``status``, ``offsets.read`` and ``offsets.write`` from the task, ``pause``, ``resume``,
+``stop`` and ``replace`` (a stop, with another run to follow at once) to it, and ``alive`` both ways. Who hears nothing
+for a while takes the other for lost.
 """
 
 from __future__ import annotations
 
 import socket
+import threading
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from hearth.link import heartbeat
-from hearth.link.admission import ADMISSION_SECONDS, LinkAddress, task_id
+from hearth.link.admission import LinkAddress, task_id
 from hearth.link.encryption import EncryptedSocket, client_context
 from hearth.link.heartbeat import keep_alive, watch
+from hearth.runtime.plan import TaskPlan
 from hearth_api import ConnectError
 from hearth_stage.channel import Channel, ChannelClosed, Reply, Request
 
@@ -45,19 +48,27 @@ class HostUnreachable(ConnectError):
         )
 
 
+@dataclass(frozen=True)
+class Welcome:
+    """What a host tells a task it has let in: its plan, and whether it is to rest at first."""
+
+    plan: TaskPlan
+    is_paused: bool
+
+
 class TaskLink:
-    """The task's end: commands arrive as calls of ``on_command`` on the link's thread.
+    """The task's end; commands, and the loss of the host, wait until somebody listens."""
 
-    ``on_lost`` runs on that thread when the host is gone; the task then stops itself.
-    """
-
-    def __init__(self, on_command: Callable[[str], None], on_lost: Callable[[], None]) -> None:
-        self._on_command = on_command
-        self._on_lost = on_lost
+    def __init__(self) -> None:
         self._channel: Channel | None = None
+        self._lock = threading.Lock()
+        self._early: list[str] = []
+        self._on_command: Callable[[str], None] = self._early.append
+        self._on_lost: Callable[[], None] | None = None
+        self._is_lost = False
 
-    def connect(self, address: LinkAddress, connector: str, task: int) -> None:
-        """Connect and be admitted.
+    def connect(self, address: LinkAddress, connector: str, task: int) -> Welcome:
+        """Connect, be admitted, and return what the host tells its task.
 
         Raises ``HostUnreachable`` where the host is not found at the address, and another ``ConnectError`` when it
         does not expect this task any more.
@@ -66,12 +77,26 @@ class TaskLink:
             connection = _reach(address)
         except OSError as error:
             raise HostUnreachable(address, error) from error
-        self._channel = Channel(connection, self._on_request, self._on_lost, name="host-link").start()
-        hello = {"task": task_id(connector, task), "token": address.token}
-        reply = self._call("hello", hello, ADMISSION_SECONDS)
+        self._channel = Channel(connection, self._on_request, self._on_close, name="host-link").start()
+        told = self._call("hello", {"task": task_id(connector, task), "token": address.token}).args
         keep_alive(self._channel)
-        if (command := reply.args.get("command")) is not None:
-            self._on_command(command)
+        if (command := told["command"]) is not None:
+            self._take(command)
+        return Welcome(TaskPlan.from_json(told["plan"]), told["paused"])
+
+    def listen(self, on_command: Callable[[str], None], on_lost: Callable[[], None]) -> None:
+        """Call ``on_command`` with every command there was, and from the link's thread with those that come.
+
+        It must not block. ``on_lost`` is called once, on another thread, when the host is gone; the task then stops
+        itself.
+        """
+        with self._lock:
+            for command in self._early:
+                on_command(command)
+            self._on_command, self._on_lost = on_command, on_lost
+            is_lost = self._is_lost
+        if is_lost:
+            threading.Thread(target=on_lost, name="host-lost", daemon=True).start()
 
     def status(self, state: str, trace: str | None = None) -> None:
         """Report a state; returns when the host has it."""
@@ -103,7 +128,17 @@ class TaskLink:
 
     def _on_request(self, request: Request) -> None:
         if request.op != "alive":
-            self._on_command(request.op)
+            self._take(request.op)
+
+    def _take(self, command: str) -> None:
+        with self._lock:
+            self._on_command(command)
+
+    def _on_close(self) -> None:
+        with self._lock:
+            self._is_lost, on_lost = True, self._on_lost
+        if on_lost is not None:
+            on_lost()
 
 
 def _reach(address: LinkAddress) -> EncryptedSocket:

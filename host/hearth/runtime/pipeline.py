@@ -14,7 +14,7 @@ from hearth.kafka.fetched import Incoming
 from hearth.kafka.producer import Outgoing
 from hearth.runtime.delivery import TIMESTAMP_TYPES
 from hearth.runtime.place import Place
-from hearth.runtime.spec import PluginSpec, TaskSpec
+from hearth.runtime.plan import PluginSpec, TaskPlan
 from hearth_api import Batch, ConnectError, arrow_type
 from hearth_execution.failure import Failure, first_of_each_row
 from hearth_execution.order import number_rows, rows_of
@@ -72,11 +72,11 @@ class Pipeline:
     """The part of a task's pipeline between its stage process and Kafka (``split`` says which part that is)."""
 
     places: dict[str | None, Place]
-    spec: TaskSpec
+    spec: TaskPlan
     hops: list[_Hop] = field(default_factory=list)
 
     @classmethod
-    def build(cls, spec: TaskSpec, places: dict[str | None, Place], transformations: list[PluginSpec]) -> Pipeline:
+    def build(cls, spec: TaskPlan, places: dict[str | None, Place], transformations: list[PluginSpec]) -> Pipeline:
         """Return the pipeline for these transformations, in order."""
         pipeline = cls(places, spec)
         pipeline.hops = pipeline._chain(transformations)
@@ -196,12 +196,12 @@ def step_of(plugin: PluginSpec) -> Step:
     return Step(plugin.role, plugin.predicate, plugin.negate)
 
 
-def predicate_is_near(spec: TaskSpec, plugin: PluginSpec) -> bool:
+def predicate_is_near(spec: TaskPlan, plugin: PluginSpec) -> bool:
     """Return whether a transformation's predicate lives in its own environment (or there is none)."""
     return plugin.predicate is None or spec.plugin(plugin.predicate).environment == plugin.environment
 
 
-def split(spec: TaskSpec) -> tuple[list[PluginSpec], list[PluginSpec]]:
+def split(spec: TaskPlan) -> tuple[list[PluginSpec], list[PluginSpec]]:
     """Return the transformations of the task's own stage and the others.
 
     A source's stage takes the first of the chain, a sink's the last, as long as they are of the task's environment.

@@ -11,7 +11,7 @@ from dataclasses import asdict
 from typing import Any, Protocol
 
 from hearth.isolation.stage import Stage
-from hearth.runtime.spec import PluginSpec
+from hearth.runtime.plan import PluginSpec
 from hearth_api import Batch, ColumnRun
 from hearth_api import arrow as pa
 from hearth_execution.converter import Converters

@@ -19,8 +19,7 @@ from hearth.runtime.consumption import ConsumedPositions
 from hearth.runtime.delivery import Consumed, ContextRequests, Delivery, Offsets, as_consumed, bounds
 from hearth.runtime.link import ENDS, TaskLink
 from hearth.runtime.pipeline import Pipeline, step_of
-from hearth.runtime.setting import TaskSettings
-from hearth.runtime.spec import PluginSpec, TaskSpec
+from hearth.runtime.plan import PluginSpec, TaskPlan
 from hearth.runtime.subscription import Subscription
 from hearth.runtime.tolerance import Tolerance, ToleranceExceeded, when_all
 from hearth_api import ConnectError, TopicPartition
@@ -67,31 +66,32 @@ class SinkLoop:
 
     def __init__(
         self,
-        spec: TaskSpec,
-        settings: TaskSettings,
+        spec: TaskPlan,
+        tolerance: Tolerance,
         link: TaskLink,
         consumer: Consumer,
         subscription: Subscription,
-        most: str | None = None,
+        most: int | None = None,
+        is_paused: bool = False,
         inbox: queue.SimpleQueue[Any] | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.inbox: queue.SimpleQueue[Any] = queue.SimpleQueue() if inbox is None else inbox
-        self._spec, self._settings, self._link, self._clock = spec, settings, link, clock
+        self._spec, self._settings, self._link, self._clock = spec, spec.settings, link, clock
         self._asked_most = most
         self._consumer, self._subscription = consumer, subscription
-        self._tolerance = Tolerance(spec.config, settings.reporters)
+        self._tolerance = tolerance
         self._positions = ConsumedPositions()
         self._columns: set[str] | None = None
         self._paused_by_task: set[TopicPartition] = set()
         self._putting: Future[Reply] | None = None
         self._requests = ContextRequests()
-        self._next_commit = clock() + settings.flush_interval
+        self._next_commit = clock() + spec.settings.flush_interval
         self._commit_at = 0.0
         self._retry_at = 0.0
         self._retry_seconds = FIRST_RETRY_SECONDS
         self._is_holding = False
-        self._is_paused = spec.paused
+        self._is_paused = is_paused
         self._is_stopping = self._is_replaced = False
         self._end_by: float | None = None
 
@@ -102,17 +102,20 @@ class SinkLoop:
             "python": self._spec.plugin("task").python,
             "config": self._spec.task_config,
             "steps": [asdict(step_of(plugin)) for plugin in inside],
-            "reporter": bool(self._settings.reporters),
+            "reporter": self._tolerance.has_reporters,
             "tolerant": self._tolerance.is_all,
         }
         answer = stage.call("sink.start", args).args
         self._columns = self._wanted_columns(answer["columns"])
         # Transformations may look at any column, so only a task right behind the converters does without some.
         self._consumer.wants_timestamps = (
-            self._columns is None or "timestamp" in self._columns or bool(pipeline.hops or self._settings.reporters)
+            self._columns is None
+            or "timestamp" in self._columns
+            or bool(pipeline.hops)
+            or self._tolerance.has_reporters
         )
         default = MOST_MESSAGES if answer["is_batch"] else JAVA_MAX_POLL_RECORDS
-        self._most = int(self._asked_most) if self._asked_most else default
+        self._most = default if self._asked_most is None else self._asked_most
         self._consumer.listen(self)
 
     def answer(self, request: Request) -> None:
@@ -213,7 +216,7 @@ class SinkLoop:
         batches = delivery.batches
         if self._columns is not None:
             batches = [batch.select(self._columns) for batch in batches]
-        if not batches or not self._settings.reporters:
+        if not batches or not self._tolerance.has_reporters:
             return self._begin("sink.put", {}, batches)
         consumed = [as_consumed(source) for source in delivery.sources]
         return self._begin("sink.put", {"consumed": len(consumed)}, [*batches, *consumed])
@@ -221,7 +224,7 @@ class SinkLoop:
     def _wanted_columns(self, columns: list[str] | None) -> set[str] | None:
         if columns is None:
             return None
-        return {*columns, "row"} if self._settings.reporters else set(columns)
+        return {*columns, "row"} if self._tolerance.has_reporters else set(columns)
 
     def _settle_put(self) -> None:
         """Wait until what is being put was answered, and note it as done or as wanted again."""

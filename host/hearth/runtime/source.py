@@ -16,8 +16,7 @@ from hearth.kafka.producer import Producer
 from hearth.runtime.link import ENDS, HostLost, TaskLink
 from hearth.runtime.outbox import Outbox
 from hearth.runtime.pipeline import Pipeline, Prepared, step_of
-from hearth.runtime.setting import TaskSettings
-from hearth.runtime.spec import PluginSpec, TaskSpec
+from hearth.runtime.plan import PluginSpec, TaskPlan
 from hearth.runtime.tolerance import Tolerance, ToleranceExceeded
 from hearth_api import Batch, ConnectError
 from hearth_execution.failure import ErrorInfo, Failure
@@ -62,26 +61,27 @@ class SourceLoop:
 
     def __init__(
         self,
-        spec: TaskSpec,
-        settings: TaskSettings,
+        spec: TaskPlan,
+        tolerance: Tolerance,
         link: TaskLink,
         producer: Producer,
         topics: TopicCreation | None = None,
+        is_paused: bool = False,
         inbox: queue.SimpleQueue[Any] | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.inbox: queue.SimpleQueue[Any] = queue.SimpleQueue() if inbox is None else inbox
-        self._spec, self._settings, self._link, self._producer = spec, settings, link, producer
+        self._spec, self._settings, self._link, self._producer = spec, spec.settings, link, producer
         self._clock = clock
-        self._tolerance = Tolerance(spec.config, settings.reporters)
+        self._tolerance = tolerance
         self._outbox = Outbox(spec.name, producer, topics, is_tolerant=self._tolerance.is_all)
         self._waiting: deque[Any] = deque()
         self._unstored: list[tuple[Any, Any]] = []
-        self._next_commit = clock() + settings.flush_interval
+        self._next_commit = clock() + spec.settings.flush_interval
         self._ping: tuple[float, Future[Reply]] | None = None
         self._hold: Future[Reply] | None = None
         self._deadline = 0.0
-        self._is_paused = spec.paused
+        self._is_paused = is_paused
 
     def start(self, stage: Stage, pipeline: Pipeline, inside: list[PluginSpec]) -> None:
         """Start the task in its stage."""

@@ -6,17 +6,14 @@ import contextlib
 import logging
 import re
 import time
-from collections.abc import Mapping
 
 from hearth.kafka.consumer import Consumer
 from hearth.kafka.kafka_error import KafkaError
+from hearth.runtime.plan import SinkPlan
 from hearth_api import compile_pattern
 
 log = logging.getLogger(__name__)
 
-METADATA_AGE = "topic.metadata.refresh.interval.ms"
-HIDDEN_TOPICS = "topic.blacklist"
-_DEFAULT_AGE_MS = 300_000
 _WAIT_MS = 5_000
 _NO_TOPIC = "^$"
 _LATE_SECONDS = 2.0
@@ -31,11 +28,11 @@ class Subscription:
     is named and not there Java's consumer asks again at once; librdkafka would wait for that age, five minutes.
     """
 
-    def __init__(self, config: Mapping[str, str], settings: Mapping[str, str]) -> None:
-        self._topics = [topic.strip() for topic in config.get("topics", "").split(",") if topic.strip()]
-        self._pattern = None if self._topics else compile_pattern(config["topics.regex"])
-        self._hidden = [re.compile(each) for each in settings.get(HIDDEN_TOPICS, "").split(",") if each]
-        self._seconds = int(settings.get(METADATA_AGE, _DEFAULT_AGE_MS)) / 1000
+    def __init__(self, sink: SinkPlan) -> None:
+        self._topics = list(sink.topics)
+        self._pattern = None if sink.topics_regex is None else compile_pattern(sink.topics_regex)
+        self._hidden = [re.compile(each) for each in sink.hidden_topics]
+        self._seconds = sink.metadata_age
         self._due = 0.0
         self._subscribed: list[str] | None = None
         self._late = set(self._topics)

@@ -7,26 +7,26 @@ import logging
 import os
 import signal
 import threading
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from hearth.config.sink_key import DEAD_LETTER_TOPIC
-from hearth.config.topic_key import topic_groups
+from hearth.isolation.environment import Environment
 from hearth.isolation.stage import Stage
-from hearth.kafka.client import Translation, admin_config, consumer_config, group_name, producer_config
+from hearth.kafka.client import named
 from hearth.kafka.consumer import Consumer
 from hearth.kafka.membership import GroupIdentity
 from hearth.kafka.producer import Producer
 from hearth.link.heartbeat import LAST_RESORT_SECONDS
-from hearth.runtime.link import ENDS, HostLost, HostUnreachable, TaskLink
+from hearth.runtime.launcher import TaskLaunch
+from hearth.runtime.link import ENDS, HostLost, HostUnreachable, TaskLink, Welcome
 from hearth.runtime.pipeline import Pipeline, split
 from hearth.runtime.place import LocalPlace, Place, StagePlace
-from hearth.runtime.setting import TaskSettings
+from hearth.runtime.plan import SourcePlan
 from hearth.runtime.sink import SinkLoop
 from hearth.runtime.source import SourceLoop
-from hearth.runtime.spec import TaskSpec
 from hearth.runtime.subscription import Subscription
-from hearth.runtime.tolerance import Reporter, log_reporters, trace_of
+from hearth.runtime.tolerance import Reporter, Tolerance, log_reporters, trace_of
 from hearth_api import ConnectError
 from hearth_execution.retry import Retry
 from hearth_stage.channel import Request
@@ -40,33 +40,38 @@ HANGING_SECONDS = 5.0
 """How much longer than it may take to drain a task that was told to stop may hang."""
 
 
-def run_task(spec: TaskSpec) -> str | None:
-    """Run a task until it is told to stop, fails, or loses its host.
+def run_task(launch: TaskLaunch, found: Callable[[Environment], Environment]) -> str | None:
+    """Join the host, and run the task it tells of until it is told to stop, fails, or loses its host.
+
+    ``found`` returns an environment of the host as this machine has it.
 
     A failure of the task is reported to the host and ends the run quietly, so that Spark does not try it again:
     whether a task restarts is the herder's to say. What cannot be reported, that the host was not found, is returned:
-    Spark carries it to the host.
+    Spark carries it to the host. The link is closed last, for that is how the end is seen.
     """
-    run = TaskRun(spec)
-    try:
-        run.connect()
-    except ConnectError as error:
-        log.warning("%s: not started: %s", spec.name, error)
-        return str(error) if isinstance(error, HostUnreachable) else None
-    run.execute()
+    link = TaskLink()
+    with contextlib.closing(link):
+        try:
+            welcome = link.connect(launch.link, launch.connector, launch.task)
+        except ConnectError as error:
+            log.warning("%s-%d: not started: %s", launch.connector, launch.task, error)
+            return str(error) if isinstance(error, HostUnreachable) else None
+        environments = {key: found(each) for key, each in welcome.plan.environments.items()}
+        plan = replace(welcome.plan, environments=environments)
+        TaskRun(replace(welcome, plan=plan), link).execute()
     return None
 
 
 class TaskRun:
-    """A task with everything it needs, from the first call of ``connect`` to the end of ``execute``."""
+    """A task with everything it needs, from when it has joined its host until it has ended."""
 
-    def __init__(self, spec: TaskSpec) -> None:
-        self._spec = spec
-        self._settings = TaskSettings.of(spec)
+    def __init__(self, welcome: Welcome, link: TaskLink) -> None:
+        self._spec, self._is_paused = welcome.plan, welcome.is_paused
+        self._settings = self._spec.settings
         self._reporters: list[Reporter] = []
         self._stopping = threading.Event()
         self._over = threading.Event()
-        self._link = TaskLink(self._on_command, self._on_lost)
+        self._link = link
         self._early: list[Any] = []
         self._loop: SourceLoop | SinkLoop | None = None
         self._lock = threading.Lock()
@@ -76,27 +81,19 @@ class TaskRun:
         self._stages: list[Stage] = []
         self._lost: HostLost | None = None
 
-    def connect(self) -> None:
-        """Join the host."""
-        try:
-            self._link.connect(self._spec.link, self._spec.connector, self._spec.task)
-        except ConnectError:
-            self._over.set()
-            raise
-
     def execute(self) -> None:
-        """Run the task and tell the host how it ended; the link is closed last, for that is how the end is seen."""
+        """Run the task and tell the host how it ended."""
+        self._link.listen(self._on_command, self._on_lost)
         try:
             self._execute()
         finally:
             self._over.set()
-            self._link.close()
 
     def _execute(self) -> None:
         state, trace = "UNASSIGNED", None
         try:
             self._start()
-            self._link.status("PAUSED" if self._spec.paused else "RUNNING")
+            self._link.status("PAUSED" if self._is_paused else "RUNNING")
             assert self._loop is not None
             self._loop.execute()
         except HostLost as error:
@@ -116,7 +113,7 @@ class TaskRun:
         assert self._loop is not None
         home = spec.plugin("task").environment
         assert home is not None, "a task runs in a stage process, never in the runtime (invariant 6)"
-        self._places[None] = LocalPlace(spec.type, Retry.of(spec.config, self._stopping))
+        self._places[None] = LocalPlace(spec.type, self._retry())
         for environment in dict.fromkeys([home, *(plugin.environment for plugin in spec.plugins)]):
             if environment is not None:
                 self._start_stage(environment, self._loop)
@@ -125,49 +122,45 @@ class TaskRun:
         assert isinstance(task_place, StagePlace)
         self._loop.start(task_place.stage, Pipeline.build(spec, self._places, between), inside)
 
-    def _new_loop(self) -> SourceLoop | SinkLoop:
-        spec = self._spec
-        self._reporters = self._new_reporters()
-        settings = replace(self._settings, reporters=self._reporters)
-        if spec.type == "sink":
-            consumer = self._checked(consumer_config(spec.worker, spec.config, spec.connector, spec.task))
-            subscription = Subscription(spec.config, consumer.config)
-            most = consumer.runtime.get("max.poll.records")
-            identity = GroupIdentity(group_name(spec.host, spec.connector), spec.task, spec.tasks)
-            self._consumer = Consumer(consumer.config, identity)
-            return SinkLoop(spec, settings, self._link, self._consumer, subscription, most)
-        producer = self._checked(producer_config(spec.worker, spec.config, spec.connector, spec.task))
-        self._producer = Producer(producer.config)
-        return SourceLoop(spec, settings, self._link, self._producer, self._topic_creation())
+    def _retry(self) -> Retry:
+        return Retry(self._settings.retry_timeout_ms, self._settings.retry_delay_max_ms, self._stopping)
 
-    def _topic_creation(self) -> TopicCreation | None:
+    def _new_loop(self) -> SourceLoop | SinkLoop:
+        sink, source = self._spec.sink, self._spec.source
+        self._reporters = self._new_reporters()
+        tolerance = Tolerance(self._settings.is_tolerant, self._reporters)
+        if sink is not None:
+            identity = GroupIdentity(sink.group, self._spec.task, sink.members)
+            self._consumer = Consumer(self._named(sink.consumer, "consumer"), identity)
+            subscription = Subscription(sink)
+            around = self._link, self._consumer, subscription
+            return SinkLoop(self._spec, tolerance, *around, sink.max_poll_records, self._is_paused)
+        assert source is not None, "a task is of a source or of a sink"
+        self._producer = Producer(self._named(source.producer, "producer"))
+        topics = self._topic_creation(source)
+        return SourceLoop(self._spec, tolerance, self._link, self._producer, topics, self._is_paused)
+
+    def _topic_creation(self, source: SourcePlan) -> TopicCreation | None:
         """Return what creates a topic before its first record, where worker and connector want that (KIP-158)."""
-        spec = self._spec
-        is_enabled = spec.worker.get("topic.creation.enable", "true").strip().lower() == "true"
-        groups = topic_groups(spec.config) if is_enabled else []
-        if not groups:
+        if source.admin is None:
             return None
         from hearth.kafka.admin import TopicAdmin  # with confluent-kafka's own clients: 6 MB
         from hearth.runtime.topic import TopicCreation
 
-        admin = admin_config(spec.worker, spec.config, spec.connector, spec.task)
-        return TopicCreation(groups, TopicAdmin(self._checked(admin).config))
+        return TopicCreation(source.topic_groups, TopicAdmin(self._named(source.admin, "adminclient")))
 
     def _new_reporters(self) -> list[Reporter]:
-        spec = self._spec
-        reporters = log_reporters(spec.name, spec.config)
-        if spec.type == "sink" and spec.config.get(DEAD_LETTER_TOPIC, "").strip():
+        reporters = log_reporters(self._spec.name, self._settings)
+        if self._spec.sink is not None and (letters := self._spec.sink.dead_letters) is not None:
             from hearth.runtime.dead_letter import DeadLetterReporter  # with confluent-kafka's own clients: 6 MB
 
-            producer = producer_config(spec.worker, spec.config, spec.connector, spec.task, dead_letters=True)
-            admin = admin_config(spec.worker, spec.config, spec.connector, spec.task)
-            reporters.append(DeadLetterReporter(spec, self._checked(producer).config, self._checked(admin).config))
+            producer = self._named(letters.producer, "dlq-producer")
+            admin = self._named(letters.admin, "adminclient")
+            reporters.append(DeadLetterReporter(self._spec, letters, producer, admin))
         return reporters
 
-    def _checked(self, translation: Translation) -> Translation:
-        for warning in translation.warnings:
-            log.warning("%s: %s", self._spec.name, warning)
-        return translation
+    def _named(self, config: dict[str, str], client: str) -> dict[str, str]:
+        return named(config, client, self._spec.connector, self._spec.task)
 
     def _start_stage(self, environment: str, loop: SourceLoop | SinkLoop) -> StagePlace:
         stage: Stage
@@ -185,8 +178,9 @@ class TaskRun:
         place = self._places[environment] = StagePlace(stage)  # from here on it is closed, however it goes on
         self._keep(stage)
         stage.await_hello()
-        errors = {key: value for key, value in self._spec.config.items() if key.startswith("errors.")}
-        stage.call("configure", {"type": self._spec.type, "errors": errors})
+        retry = self._retry()
+        bounds = {"retry_timeout": retry.timeout_ms, "retry_delay_max": retry.delay_max_ms}
+        stage.call("configure", {"type": self._spec.type, **bounds})
         return place
 
     def _keep(self, stage: Stage) -> None:

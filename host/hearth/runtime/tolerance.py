@@ -9,6 +9,7 @@ from concurrent.futures import Future, wait
 from contextlib import suppress
 from typing import Any, Protocol
 
+from hearth.runtime.plan import TaskSettings
 from hearth_api import ConnectError
 from hearth_execution.failure import ErrorInfo, Failure
 from hearth_stage.channel import ChannelClosed, Request
@@ -74,8 +75,9 @@ class LogReporter:
 class Tolerance:
     """Reports failures and decides: ``none`` fails the task, ``all`` skips the record."""
 
-    def __init__(self, config: dict[str, str], reporters: Sequence[Reporter] = ()) -> None:
-        self.is_all = config.get("errors.tolerance", "none") == "all"
+    def __init__(self, is_all: bool, reporters: Sequence[Reporter] = ()) -> None:
+        self.is_all = is_all
+        self.has_reporters = bool(reporters)
         self._reporters = reporters
         self._outstanding: list[Future[None]] = []
         self._lock = threading.Lock()
@@ -147,12 +149,9 @@ def _check(reports: Sequence[Future[None]]) -> None:
         report.result()
 
 
-def log_reporters(task: str, config: dict[str, str]) -> list[Reporter]:
+def log_reporters(task: str, settings: TaskSettings) -> list[Reporter]:
     """Return the reporter to the log, if the connector configuration asks for it."""
-    if config.get("errors.log.enable", "false").strip().lower() != "true":
-        return []
-    with_record = config.get("errors.log.include.messages", "false").strip().lower() == "true"
-    return [LogReporter(task, with_record=with_record)]
+    return [LogReporter(task, with_record=settings.logs_records)] if settings.logs_failures else []
 
 
 def trace_of(error: BaseException) -> str:

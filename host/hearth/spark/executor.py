@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import logging
 import sys
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from hearth.runtime.spec import TaskSpec
+from hearth.runtime.launcher import TaskLaunch
 from hearth.spark.environment_archive import unpacked
 
 
@@ -17,7 +16,7 @@ def nothing(rows: Iterable[Any]) -> Iterator[Any]:
     return iter(())
 
 
-def run(specs: Iterable[str]) -> Iterator[str]:
+def run(launches: Iterable[str]) -> Iterator[str]:
     """Run the tasks of a partition: there is one. Yields why it could not begin, if so, and never a record."""
     from hearth.runtime.task import leave_signals_to_spark, run_task  # the host names this function, and stays light
 
@@ -25,9 +24,7 @@ def run(specs: Iterable[str]) -> Iterator[str]:
         stream=sys.stderr, level=logging.WARNING, format="[%(asctime)s] %(levelname)s %(message)s (%(name)s)"
     )
     leave_signals_to_spark()
-    for text in specs:
-        spec = TaskSpec.from_json(text)
-        environments = {key: unpacked(environment) for key, environment in spec.environments.items()}
-        reason = run_task(dataclasses.replace(spec, environments=environments))
+    for launch in launches:
+        reason = run_task(TaskLaunch.from_json(launch), unpacked)
         if reason is not None:
             yield reason

@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from hearth.runtime.launcher import TaskEnd
-from hearth.runtime.spec import TaskSpec
+from hearth.runtime.launcher import TaskEnd, TaskLaunch
+from hearth.runtime.plan import TaskPlan
 from hearth.spark.address import LOOPBACK, listening_address, own_address, silence_of
 from hearth.spark.driver import Driver, executors_python, is_local, reason_of
 from hearth.spark.environment_archive import ship
@@ -85,14 +85,14 @@ def spark_settings(worker: Mapping[str, str]) -> dict[str, str]:
 
 
 def exposure(settings: Mapping[str, str]) -> str | None:
-    """Return what to say where the specifications of tasks cross a network that anybody may read, else ``None``."""
+    """Return what to say where tokens of tasks cross a network that anybody may read, else ``None``."""
     is_encrypted = is_on(settings, ENCRYPT) or is_on(settings, "spark.authenticate.enableSaslEncryption")
     is_private = is_on(settings, "spark.ssl.rpc.enabled") or (is_on(settings, AUTHENTICATE) and is_encrypted)
     if is_local(settings) or is_private:
         return None
     return (
-        f"tasks travel to {settings['spark.master']} in clear, with the passwords of their connectors: "
-        f"set {AUTHENTICATE}=true, {ENCRYPT}=true and {SECRET}, here and on the cluster"
+        f"tasks travel to {settings['spark.master']} in clear, with the tokens for which this host tells them the "
+        f"passwords of their connectors: set {AUTHENTICATE}=true, {ENCRYPT}=true and {SECRET}, here and on the cluster"
     )
 
 
@@ -135,9 +135,9 @@ class SparkLauncher:
         """Wait until Spark takes tasks; returns whether it does."""
         return self._ready.wait(timeout) and self._failure is None
 
-    def launch(self, spec: TaskSpec, on_end: Callable[[TaskEnd], None]) -> None:
+    def launch(self, launch: TaskLaunch, plan: TaskPlan, on_end: Callable[[TaskEnd], None]) -> None:
         """Run a task as a Spark job; ``on_end`` hears when the job is over."""
-        threading.Thread(target=self._run, args=(spec, on_end), name=f"spark-{spec.name}", daemon=True).start()
+        threading.Thread(target=self._run, args=(launch, plan, on_end), name=f"spark-{plan.name}", daemon=True).start()
 
     def cancel(self, connector: str, task: int) -> None:
         """Cancel the Spark job of a task, whose Python worker Spark then kills within seconds."""
@@ -185,17 +185,17 @@ class SparkLauncher:
         if (reason := silence_of(master)) is not None:
             log.error("nobody answers at spark.master=%s (%s); Spark goes on trying for a minute", master, reason)
 
-    def _run(self, spec: TaskSpec, on_end: Callable[[TaskEnd], None]) -> None:
+    def _run(self, launch: TaskLaunch, plan: TaskPlan, on_end: Callable[[TaskEnd], None]) -> None:
         error = None
         self._ready.wait()
         driver = self._driver
         try:
-            error = self._submit(driver, spec)
+            error = self._submit(driver, launch, plan)
         except Exception as failure:
             error = self._explained(reason_of(failure))
             if driver is not None and driver.has_ended(failure):
                 self._replace(driver)
-        on_end(TaskEnd(spec.connector, spec.task, spec.generation, error))
+        on_end(TaskEnd(launch.connector, launch.task, launch.generation, error))
 
     def _explained(self, reason: str) -> str:
         """Return a reason with the key that mends it, where it is the Python of the executors."""
@@ -219,28 +219,28 @@ class SparkLauncher:
         ended.stop()
         self.start()
 
-    def _submit(self, driver: Driver | None, spec: TaskSpec) -> str | None:
+    def _submit(self, driver: Driver | None, launch: TaskLaunch, plan: TaskPlan) -> str | None:
         """Run a task to its end; returns why it could not begin, if so."""
         if driver is None:
             raise ConnectError(self._failure or "Spark is stopped")
         context = driver.context
-        self._ship(context, spec)
+        self._ship(context, plan)
         # A cancelled task is not interrupted in the JVM: its thread would spin until Spark kills the Python worker.
-        group = _group(spec.connector, spec.task)
-        context.setJobGroup(group, f"{spec.name} ({spec.connector_class})", False)
+        group = _group(plan.connector, plan.task)
+        context.setJobGroup(group, f"{plan.name} ({plan.connector_class})", False)
         from hearth.spark.executor import run
 
         self._slots.submitted(group)
         try:
-            return next(iter(context.parallelize([spec.to_json()], 1).mapPartitions(run).collect()), None)
+            return next(iter(context.parallelize([launch.to_json()], 1).mapPartitions(run).collect()), None)
         finally:
             self._slots.ended(group)
 
-    def _ship(self, context: Any, spec: TaskSpec) -> None:
+    def _ship(self, context: Any, plan: TaskPlan) -> None:
         if is_local(self.settings):
             return
         with self._lock:
-            for key, environment in spec.environments.items():
+            for key, environment in plan.environments.items():
                 if key not in self._shipped:
                     ship(context, environment)
                     self._shipped.add(key)

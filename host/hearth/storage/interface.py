@@ -184,9 +184,7 @@ class ConfigStore(Store, ABC):
         """Return the present content; later writes do not change it."""
 
     @abstractmethod
-    def put_connector(
-        self, connector: str, config: Mapping[str, str], target: TargetState | None = None
-    ) -> None:
+    def put_connector(self, connector: str, config: Mapping[str, str], target: TargetState | None = None) -> None:
         """Create or replace a configuration; the default target is STARTED, or what it was.
 
         The target is stored before the configuration, so that no task of a connector created STOPPED ever
@@ -239,9 +237,7 @@ class OffsetStore(Store, ABC):
         """Return the offset of each partition, None where none was committed."""
 
     @abstractmethod
-    def put(
-        self, connector: str, offsets: Sequence[tuple[Mapping[str, Any], Mapping[str, Any] | None]]
-    ) -> None:
+    def put(self, connector: str, offsets: Sequence[tuple[Mapping[str, Any], Mapping[str, Any] | None]]) -> None:
         """Store offsets; they are durable when this returns. None forgets a partition.
 
         Raises RetriableError, and keeps what was stored before, when the offsets could not be made durable.

@@ -60,9 +60,7 @@ class MemoryOffsetStore(OffsetStore):
         found = [mine.get(partition_key(partition)) for partition in partitions]
         return [None if each is None else dict(each[1]) for each in found]
 
-    def put(
-        self, connector: str, offsets: Sequence[tuple[Mapping[str, Any], Mapping[str, Any] | None]]
-    ) -> None:
+    def put(self, connector: str, offsets: Sequence[tuple[Mapping[str, Any], Mapping[str, Any] | None]]) -> None:
         """Make the new map, make it durable, and only then let readers see it.
 
         The order is the promise (Invariant 5): when writing fails, readers still see what is stored.
@@ -152,9 +150,7 @@ class MemoryConfigStore(ConfigStore):
         with self._lock:
             return ConfigState(dict(self._entries))
 
-    def put_connector(
-        self, connector: str, config: Mapping[str, str], target: TargetState | None = None
-    ) -> None:
+    def put_connector(self, connector: str, config: Mapping[str, str], target: TargetState | None = None) -> None:
         """Keep target and configuration in one step."""
         with self._lock:
             old = self._entries.get(connector, ConfiguredConnector({}))

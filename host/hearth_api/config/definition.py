@@ -99,9 +99,7 @@ class ConfigDef:
         undefined = self.undefined_dependents()
         if undefined:
             names = ",".join(undefined)
-            raise ConfigError(
-                f"Some configurations in are referred in the dependents, but not defined: {names}"
-            )
+            raise ConfigError(f"Some configurations in are referred in the dependents, but not defined: {names}")
         return {name: _parsed(key, props) for name, key in self._keys.items()}
 
     def validate(self, props: Mapping[str, str]) -> list[ConfigValue]:
@@ -206,7 +204,5 @@ class _EmbeddedRecommender(Recommender):
 
     def _own(self, parsed_config: Mapping[str, Any]) -> dict[str, Any]:
         return {
-            name[len(self._prefix) :]: value
-            for name, value in parsed_config.items()
-            if name.startswith(self._prefix)
+            name[len(self._prefix) :]: value for name, value in parsed_config.items() if name.startswith(self._prefix)
         }

@@ -24,9 +24,7 @@ def compile_replacement(text: str, pattern: re.Pattern[str]) -> Replacement:
     return expand
 
 
-_PART = re.compile(
-    r"\\(?P<literal>.?)|\$(?:\{(?P<name>\w*)(?P<closed>\}?)|(?P<number>[0-9]*))|[^\\$]+", re.S | re.A
-)
+_PART = re.compile(r"\\(?P<literal>.?)|\$(?:\{(?P<name>\w*)(?P<closed>\}?)|(?P<number>[0-9]*))|[^\\$]+", re.S | re.A)
 
 
 def _replacement_parts(text: str, pattern: re.Pattern[str]) -> list[str | tuple[str | int]]:

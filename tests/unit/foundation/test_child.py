@@ -42,9 +42,7 @@ def test_child_that_listens_is_stopped_in_order() -> None:
 
 def test_child_that_does_not_listen_is_killed() -> None:
     """After its grace a program is not asked again."""
-    child = start_child(
-        ["sh", "-c", "trap '' TERM; echo ready; while :; do sleep 60; done"], stdout=subprocess.PIPE
-    )
+    child = start_child(["sh", "-c", "trap '' TERM; echo ready; while :; do sleep 60; done"], stdout=subprocess.PIPE)
     assert child.stdout is not None
     assert child.stdout.readline() == b"ready\n"
     assert not stop_child(child, grace=0.1)

@@ -116,9 +116,7 @@ def test_bad_escape_names_file_line_and_remedy(tmp_path: Path) -> None:
     """A `\\u` without four digits is the user's mistake and says where it is."""
     bad = tmp_path / "worker.properties"
     bad.write_text("fine=1\npath=C:\\users\n")
-    with pytest.raises(
-        ConfigError, match=r"worker\.properties, line 2: malformed escape '\\\\users'"
-    ) as caught:
+    with pytest.raises(ConfigError, match=r"worker\.properties, line 2: malformed escape '\\\\users'") as caught:
         load(bad)
     assert caught.value.hint is not None
     assert "backslash" in caught.value.hint

@@ -30,7 +30,7 @@ from hearth_execution.converter import Converters
 from hearth_execution.order import number_rows
 from hearth_execution.plugins import Plugins
 from hearth_execution.raw_header import RawHeaders
-from hearth_execution.retry import Retry
+from hearth_execution.retry import NO_RETRY, Retry
 
 asked: list[Any] = []
 """What the converters below were given, in the order they were given it."""
@@ -106,7 +106,7 @@ def _forget() -> None:
     asked.clear()
 
 
-def converters(name: str, role: str = "value.converter", retry: Retry | None = None) -> Converters:
+def converters(name: str, role: str = "value.converter", retry: Retry = NO_RETRY) -> Converters:
     """Return one of the converters above, in a role."""
     plugins = Plugins("source", retry)
     plugins.load(role, f"sample.{name}", f"{__name__}:{name}", {})
@@ -185,7 +185,7 @@ def test_header_that_falters_is_tried_again_where_retries_are_asked_for() -> Non
     data = pa.RecordBatch.from_arrays(columns, names=["value", "headers"])
     batch = number_rows(Batch("t", None, STRING_SCHEMA, data))
     raw: RawHeaders = [("one", b"1"), ("two", b"2")]
-    patient = Retry.of({"errors.retry.timeout": "60000", "errors.retry.delay.max.ms": "1"})
+    patient = Retry(60_000, 1)
     lasting = converters("Faltering", "header.converter", patient)
     assert lasting.write_headers("t", batch) == ([raw], [])
     column, failures = lasting.read_headers("t", {1: raw}, 2)

@@ -117,13 +117,6 @@ def test_stop_ends_a_wait_and_the_operation_has_failed() -> None:
     assert clock.waits == [300, 600]
 
 
-def test_settings_are_read_as_text() -> None:
-    """A connector's configuration holds text; Kafka's defaults fill what it leaves out."""
-    read = Retry.of({"errors.retry.timeout": "5000", "errors.retry.delay.max.ms": "7"})
-    assert (read.timeout_ms, read.delay_max_ms) == (5000, 7)
-    assert (Retry.of({}).timeout_ms, Retry.of({}).delay_max_ms) == (0, 60_000)
-
-
 @settings(deadline=None)
 @given(st.integers(0, 100_000), st.integers(0, 100_000))
 def test_waits_never_pass_the_deadline(timeout_ms: int, delay_max_ms: int) -> None:

@@ -15,6 +15,7 @@ from hearth.runtime.link import ENDS
 from hearth_execution import failure
 from hearth_stage import frame, program
 from hearth_stage.program import Program
+from tests.unit.runtime.sample import task_plan
 
 STAGE = Path(hearth_stage.__file__).parent
 HOST = Path(hearth.__file__).parent
@@ -75,6 +76,13 @@ def test_every_operation_a_stage_sends_is_documented_and_no_other() -> None:
 def test_operations_of_the_task_link_are_documented() -> None:
     """The link is the same protocol with operations of its own."""
     assert documented("The task link") == sent(*LINK) | {"pause", "resume", *ENDS}
+
+
+def test_what_a_task_is_told_is_documented() -> None:
+    """The answer to the first word of a task, member by member."""
+    registration = task_link._Registration(task_plan("source"), 1, False, "token")
+    (answer,) = re.findall(r"^\| `hello` .*\|([^|]*)\|$", section("The task link"), flags=re.MULTILINE)
+    assert set(re.findall(r"(?:^|· )`(\w+)`", answer.strip())) == set(registration.welcome())
 
 
 def test_columns_and_attributes_of_a_batch_are_documented() -> None:

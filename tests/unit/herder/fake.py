@@ -5,31 +5,58 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from hearth.config import WorkerConfig
 from hearth.discovery import Plugin
 from hearth.herder.herder import Herder
-from hearth.herder.plan import Planner
+from hearth.herder.planner import Planner
 from hearth.herder.plugin.stage import StagePool
 from hearth.herder.status import StatusBoard
 from hearth.herder.supervisor import Equipment, Supervisor
 from hearth.herder.task_link import TaskEvent
 from hearth.herder.validation.connector_validator import ConnectorValidator
 from hearth.link.admission import LinkAddress
-from hearth.runtime.launcher import TaskEnd
+from hearth.runtime.launcher import TaskEnd, TaskLaunch
 from hearth.runtime.link import ENDS
-from hearth.runtime.spec import TaskSpec
+from hearth.runtime.plan import TaskPlan
 from hearth.storage import MemoryConfigStore, MemoryOffsetStore, MemoryStatusStore, State
 from tests.unit.herder.catalogue import WORKER, directory
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run of a task as Spark is given it: what the host tells it, and what Spark carries."""
+
+    plan: TaskPlan
+    launch: TaskLaunch
+    paused: bool
+
+    @property
+    def connector(self) -> str:
+        """Return the connector's name."""
+        return self.launch.connector
+
+    @property
+    def task(self) -> int:
+        """Return the task's number."""
+        return self.launch.task
+
+    @property
+    def generation(self) -> int:
+        """Return the generation."""
+        return self.launch.generation
 
 
 class FakeSpark:
     """A launcher and a link in one: a task that is told to stop ends at once, unless it is deaf."""
 
     def __init__(self) -> None:
-        self.specs: list[TaskSpec] = []
+        self.runs: list[Run] = []
+        self.expected: dict[tuple[str, int], bool] = {}
+        """Whether a task that is expected is to rest."""
         self.commands: list[tuple[str, int, str]] = []
         self.cancelled: list[tuple[str, int]] = []
         self.forgotten: list[tuple[str, int]] = []
@@ -48,21 +75,23 @@ class FakeSpark:
     def stop(self) -> None:
         """Nothing to free."""
 
-    def launch(self, spec: TaskSpec, on_end: Callable[[TaskEnd], None]) -> None:
+    def launch(self, launch: TaskLaunch, plan: TaskPlan, on_end: Callable[[TaskEnd], None]) -> None:
         """Record the task; it reports from a thread of its own, as real ones do."""
+        run = Run(plan, launch, self.expected[launch.connector, launch.task])
         with self._lock:
-            self.specs.append(spec)
-            self._ends[spec.connector, spec.task, spec.generation] = on_end
+            self.runs.append(run)
+            self._ends[run.connector, run.task, run.generation] = on_end
         if self.starts_at_once:
-            self._later(lambda: self.report(spec, State.PAUSED if spec.paused else State.RUNNING))
+            self._later(lambda: self.report(run, State.PAUSED if run.paused else State.RUNNING))
 
     def cancel(self, connector: str, task: int) -> None:
         """Record it, and end the run."""
         self.cancelled.append((connector, task))
         self._later(lambda: self.end(self.newest(connector, task), "cancelled"))
 
-    def expect(self, connector: str, task: int, generation: int) -> LinkAddress:
+    def expect(self, plan: TaskPlan, generation: int, is_paused: bool) -> LinkAddress:
         """Return an address."""
+        self.expected[plan.connector, plan.task] = is_paused
         return LinkAddress("127.0.0.1", 1, f"token-{generation}", "certificate")
 
     def command(self, connector: str, task: int, command: str) -> None:
@@ -70,11 +99,11 @@ class FakeSpark:
         self.commands.append((connector, task, command))
         if self.is_deaf:
             return
-        spec = self.newest(connector, task)
+        run = self.newest(connector, task)
         if command in ENDS:
-            self._later(lambda: self.end(spec))
+            self._later(lambda: self.end(run))
         else:
-            self._later(lambda: self.report(spec, State.PAUSED if command == "pause" else State.RUNNING))
+            self._later(lambda: self.report(run, State.PAUSED if command == "pause" else State.RUNNING))
 
     def is_linked(self, connector: str, task: int) -> bool:
         """Return whether a run has reported and not ended, or a test said so."""
@@ -90,28 +119,28 @@ class FakeSpark:
         self.forgotten.append((connector, task))
         return (connector, task) in self.linked
 
-    def newest(self, connector: str, task: int) -> TaskSpec:
+    def newest(self, connector: str, task: int) -> Run:
         """Return the last launched run of a task."""
         with self._lock:
-            return next(spec for spec in reversed(self.specs) if (spec.connector, spec.task) == (connector, task))
+            return next(run for run in reversed(self.runs) if (run.connector, run.task) == (connector, task))
 
-    def report(self, spec: TaskSpec, state: State, trace: str | None = None) -> None:
+    def report(self, run: Run, state: State, trace: str | None = None) -> None:
         """Report a state in the name of a run."""
-        self.linked.add((spec.connector, spec.task))
-        self.on_event(TaskEvent(spec.connector, spec.task, spec.generation, "status", str(state), trace))
+        self.linked.add((run.connector, run.task))
+        self.on_event(TaskEvent(run.connector, run.task, run.generation, "status", str(state), trace))
 
-    def lose_link(self, spec: TaskSpec) -> None:
+    def lose_link(self, run: Run) -> None:
         """Break the link of a run."""
-        self.linked.discard((spec.connector, spec.task))
-        self.on_event(TaskEvent(spec.connector, spec.task, spec.generation, "lost"))
+        self.linked.discard((run.connector, run.task))
+        self.on_event(TaskEvent(run.connector, run.task, run.generation, "lost"))
 
-    def end(self, spec: TaskSpec, error: str | None = None) -> None:
+    def end(self, run: Run, error: str | None = None) -> None:
         """End a run."""
-        self.linked.discard((spec.connector, spec.task))
+        self.linked.discard((run.connector, run.task))
         with self._lock:
-            on_end = self._ends.pop((spec.connector, spec.task, spec.generation), None)
+            on_end = self._ends.pop((run.connector, run.task, run.generation), None)
         if on_end is not None:
-            on_end(TaskEnd(spec.connector, spec.task, spec.generation, error))
+            on_end(TaskEnd(run.connector, run.task, run.generation, error))
 
     @staticmethod
     def _later(job: Callable[[], None]) -> None:

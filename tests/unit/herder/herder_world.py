@@ -16,16 +16,15 @@ from typing import Any, cast
 
 from hearth.discovery import Plugin, PluginType
 from hearth.herder.herder import Herder
-from hearth.herder.plan import TaskPlan
 from hearth.herder.plugin.stage import StageListener
 from hearth.herder.queue import Queues
 from hearth.herder.status import StatusBoard
 from hearth.herder.supervisor import Equipment
 from hearth.herder.task_link import TaskEvent
 from hearth.link.admission import LinkAddress
-from hearth.runtime.launcher import TaskEnd
+from hearth.runtime.launcher import TaskEnd, TaskLaunch
 from hearth.runtime.link import ENDS
-from hearth.runtime.spec import TaskSpec
+from hearth.runtime.plan import PluginSpec, TaskPlan
 from hearth.storage import (
     ConfiguredConnector,
     MemoryConfigStore,
@@ -37,6 +36,7 @@ from hearth.storage import (
 )
 from hearth_api import ConnectError, PluginError
 from tests.unit.herder.catalogue import SOURCE, plugin
+from tests.unit.runtime.sample import SETTINGS
 
 WAIT_SECONDS = 20.0
 """How long a queue may be at work before it counts as waiting for something that does not come."""
@@ -94,7 +94,8 @@ class SteppedQueues(Queues):
 class Run:
     """A run of a task that has not ended."""
 
-    spec: TaskSpec
+    plan: TaskPlan
+    generation: int
     on_end: Callable[[TaskEnd], None]
     host: Host
     is_paused: bool
@@ -104,7 +105,12 @@ class Run:
     @property
     def key(self) -> tuple[str, int]:
         """Return connector and number."""
-        return self.spec.connector, self.spec.task
+        return self.plan.connector, self.plan.task
+
+    @property
+    def config(self) -> dict[str, str]:
+        """Return the configuration of the connector it was planned for, see `_plans`."""
+        return self.plan.plugin("task").config
 
 
 class Instance:
@@ -177,6 +183,8 @@ class Host:
         self.world = world
         self.queues = SteppedQueues(lambda name: name in world.calm)
         self.is_gone = False
+        self.expected: dict[tuple[str, int], bool] = {}
+        """Whether a task that is expected is to rest."""
         self._wanted: Mapping[str, str] = {}
         directory = SimpleNamespace(
             connector=self._connector, environment=lambda plugin: None, connector_type=lambda config: "source"
@@ -213,23 +221,24 @@ class Host:
     def stop(self) -> None:
         """Nothing to free."""
 
-    def launch(self, spec: TaskSpec, on_end: Callable[[TaskEnd], None]) -> None:
+    def launch(self, launch: TaskLaunch, plan: TaskPlan, on_end: Callable[[TaskEnd], None]) -> None:
         """Begin a run, which is the only one of its task, and of the greatest generation there ever was."""
-        world, key = self.world, (spec.connector, spec.task)
-        if spec.generation <= world.generation:
-            world.breaches.append(f"generation {spec.generation} of {key} after {world.generation}")
+        world, key = self.world, (launch.connector, launch.task)
+        if launch.generation <= world.generation:
+            world.breaches.append(f"generation {launch.generation} of {key} after {world.generation}")
         if world.run(*key) is not None:
             world.breaches.append(f"two runs of {key}")
-        world.generation = spec.generation
-        world.runs.append(Run(spec, on_end, self, spec.paused))
+        world.generation = launch.generation
+        world.runs.append(Run(plan, launch.generation, on_end, self, self.expected[key]))
 
     def cancel(self, connector: str, task: int) -> None:
         """End a run by force."""
         if (run := self.world.run(connector, task)) is not None:
             self.world.end(run, "cancelled")
 
-    def expect(self, connector: str, task: int, generation: int) -> LinkAddress:
+    def expect(self, plan: TaskPlan, generation: int, is_paused: bool) -> LinkAddress:
         """Return an address."""
+        self.expected[plan.connector, plan.task] = is_paused
         return LinkAddress("127.0.0.1", 1, "token", "certificate")
 
     def command(self, connector: str, task: int, command: str) -> None:
@@ -304,8 +313,8 @@ class World:
         """Note which runs must not outlive a restart that is asked for."""
         if request.include_tasks and not request.only_failed:
             for run in self.runs:
-                if run.spec.connector == request.connector:
-                    self.after_generation[run.key] = run.spec.generation
+                if run.plan.connector == request.connector:
+                    self.after_generation[run.key] = run.generation
 
     def write(self, act: Callable[[], None]) -> None:
         """Write to the store as another host would; what it refuses is refused."""
@@ -343,7 +352,7 @@ class World:
     def end(self, run: Run, error: str | None = None) -> None:
         """End a run; its host hears of it."""
         self.runs.remove(run)
-        run.on_end(TaskEnd(*run.key, run.spec.generation, error))
+        run.on_end(TaskEnd(*run.key, run.generation, error))
 
     def report(self, run: Run) -> None:
         """Let a run link and say how it is."""
@@ -353,12 +362,12 @@ class World:
     def fail(self, run: Run) -> None:
         """Let a run fail by its own doing."""
         run.is_linked = True
-        self.failed_tasks.add((*run.key, run.spec.generation))
+        self.failed_tasks.add((*run.key, run.generation))
         self._say(run, State.FAILED, "why")
         self.end(run)
 
     def _say(self, run: Run, state: State, trace: str | None = None) -> None:
-        event = TaskEvent(*run.key, run.spec.generation, "status", str(state), trace)
+        event = TaskEvent(*run.key, run.generation, "status", str(state), trace)
         run.host.reconciler.on_event(event)
 
     # What must be true -------------------------------------------------------------------------------------------
@@ -378,7 +387,7 @@ class World:
             assert error is None or isinstance(error, ConnectError), repr(error)
         self.futures.clear()
         entries = self.configs.snapshot().entries if self.host.reconciler.leads else {}
-        assert {run.spec.connector for run in self.runs} <= set(entries)
+        assert {run.plan.connector for run in self.runs} <= set(entries)
         assert {instance.name for instance in self.instances if instance.is_started} <= set(entries)
         for name, entry in entries.items():
             self._check_instance(name, entry)
@@ -413,7 +422,7 @@ class World:
         status = self.statuses.connector(name)
         is_asked = status is not None and status.state is State.RUNNING
         assert sorted(statuses) == list(range(len(entry.tasks)))
-        assert {run.spec.task for run in self.runs if run.spec.connector == name} <= set(statuses)
+        assert {run.plan.task for run in self.runs if run.plan.connector == name} <= set(statuses)
         assert entry.target is not TargetState.STOPPED or not entry.tasks
         for number, config in enumerate(entry.tasks):
             run = self.run(name, number)
@@ -421,9 +430,9 @@ class World:
                 assert statuses[number] is State.FAILED, f"{name}-{number} does not run"
                 newest = max(generation for (*key, generation) in self.failed_tasks if key == [name, number])
             else:
-                newest = run.spec.generation
-                assert (run.spec.task_config, run.is_paused) == (config, entry.target is TargetState.PAUSED)
-                assert run.spec.config == entry.config or not is_asked
+                newest = run.generation
+                assert (run.plan.task_config, run.is_paused) == (config, entry.target is TargetState.PAUSED)
+                assert run.config == entry.config or not is_asked
                 assert run.host is self.host
                 assert statuses[number] is (State.PAUSED if run.is_paused else State.RUNNING)
             assert newest > self.after_generation.get((name, number), 0), f"{name}-{number} was not restarted"
@@ -432,7 +441,9 @@ class World:
 def _plans(
     connector: Plugin, version: str | None, config: Mapping[str, str], tasks: Sequence[Mapping[str, str]]
 ) -> list[TaskPlan]:
+    """Return plans that keep the configuration of the connector in that of its class."""
+    plugins = (PluginSpec("task", connector.class_name, "", config=dict(config)),)
     return [
-        TaskPlan(config["name"], number, connector, version, dict(config), dict(task), {}, (), {})
+        TaskPlan(config["name"], number, connector.class_name, plugins, {}, dict(task), SETTINGS)
         for number, task in enumerate(tasks)
     ]

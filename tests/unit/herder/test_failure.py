@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hearth.herder.plan import Planner
+from hearth.herder.planner import Planner
 from hearth.herder.supervisor import Restart
 from hearth.storage import RestartRequest, State, TargetState
 from hearth_api import ConnectError
@@ -171,10 +171,10 @@ def test_tasks_of_a_connector_without_an_instance_are_restarted(bench: Bench) ->
     assert supervisor._run is not None
     supervisor._run.shut_down()
     supervisor._run = None
-    launched = len(bench.spark.specs)
+    launched = len(bench.spark.runs)
     bench.herder.restart_task("c", 0).result(30)
     bench.await_task("c", State.RUNNING)
-    assert len(bench.spark.specs) == launched + 1
+    assert len(bench.spark.runs) == launched + 1
     bench.herder.restart(RestartRequest("c", include_tasks=True)).result(30)
     bench.await_task("c", State.RUNNING)
     assert bench.connector("c")["connector"]["state"] == "RUNNING"
@@ -207,4 +207,4 @@ def test_no_connector_is_made_behind_the_end_of_the_host(bench: Bench) -> None:
     with pytest.raises(ConnectError, match="the host is stopping"):
         supervisor.reconcile(replace(entry, revision=entry.revision + 1), Restart())
     assert supervisor._run is None
-    assert len(bench.spark.specs) == 1
+    assert len(bench.spark.runs) == 1

@@ -65,21 +65,22 @@ class TestCreation:
             key_converter="StringConverter",
             key_converter_encoding="UTF-16",
         )
-        spec = bench.spark.specs[0]
-        assert (spec.name, spec.type, spec.connector_version, spec.paused) == ("c-0", "source", "4.3.1", False)
-        assert spec.task_config["task.class"] == "org.apache.kafka.connect.file.NoTask"
-        assert [plugin.role for plugin in spec.plugins] == [
+        plan, is_paused = bench.spark.runs[0].plan, bench.spark.runs[0].paused
+        assert (plan.name, plan.type, plan.plugin("task").version, is_paused) == ("c-0", "source", "4.3.1", False)
+        assert plan.task_config["task.class"] == "org.apache.kafka.connect.file.NoTask"
+        assert [plugin.role for plugin in plan.plugins] == [
             "task", "key.converter", "value.converter", "header.converter", "predicates.p", "transforms.a"
         ]  # fmt: skip
-        assert spec.plugin("task").environment in spec.environments
-        assert spec.plugin("key.converter").class_name == "org.apache.kafka.connect.storage.StringConverter"
-        assert spec.plugin("key.converter").config == {"encoding": "UTF-16"}
-        assert spec.plugin("value.converter").config == {"schemas.enable": "false"}
-        transform = spec.plugin("transforms.a")
+        assert plan.plugin("task").environment in plan.environments
+        assert plan.plugin("key.converter").class_name == "org.apache.kafka.connect.storage.StringConverter"
+        assert plan.plugin("key.converter").config == {"encoding": "UTF-16"}
+        assert plan.plugin("value.converter").config == {"schemas.enable": "false"}
+        transform = plan.plugin("transforms.a")
         assert (transform.config, transform.environment) == ({"regex": "x", "replacement": "y"}, None)
         assert (transform.predicate, transform.negate) == ("predicates.p", True)
-        assert spec.plugin("predicates.p").config == {"pattern": "z"}
-        assert spec.worker["bootstrap.servers"] == "127.0.0.1:9092"
+        assert plan.plugin("predicates.p").config == {"pattern": "z"}
+        assert plan.source is not None
+        assert plan.source.producer["bootstrap.servers"] == "127.0.0.1:9092"
 
     def test_a_sink_task_is_told_its_topics(self, bench: Bench) -> None:
         """Kafka adds them to what the connector returns."""
@@ -132,14 +133,14 @@ class TestChange:
         bench.await_task("c", State.RUNNING)
         bench.put("c", topic="u")
         assert bench.spark.commands == [("c", 0, "replace")]
-        assert [spec.task_config["topic"] for spec in bench.spark.specs] == ["t", "u"]
-        assert bench.spark.specs[1].generation > bench.spark.specs[0].generation
+        assert [run.plan.task_config["topic"] for run in bench.spark.runs] == ["t", "u"]
+        assert bench.spark.runs[1].generation > bench.spark.runs[0].generation
 
     def test_the_same_configuration_leaves_the_tasks_alone(self, bench: Bench) -> None:
         """Only the connector's instance is made anew."""
         bench.put("c")
         bench.put("c")
-        assert len(bench.spark.specs) == 1
+        assert len(bench.spark.runs) == 1
 
     def test_fewer_tasks_leave_no_status_behind(self, bench: Bench) -> None:
         """A task that is no more is not shown."""
@@ -160,7 +161,7 @@ class TestChange:
         bench.put("c", ask="1")
         bench.settle("c")
         assert bench.herder.view.tasks("c")[0]["config"]["call"] == "2"
-        assert [spec.task_config["call"] for spec in bench.spark.specs] == ["1", "2"]
+        assert [run.plan.task_config["call"] for run in bench.spark.runs] == ["1", "2"]
 
     def test_a_deleted_connector_is_gone_with_its_tasks(self, bench: Bench, tmp_path: Path) -> None:
         """Its offsets are none of the herder's business."""
@@ -189,14 +190,14 @@ class TestRest:
         bench.herder.want("c", TargetState.STARTED).result(30)
         bench.await_task("c", State.RUNNING)
         assert bench.connector("c")["connector"]["state"] == "RUNNING"
-        assert len(bench.spark.specs) == 1
+        assert len(bench.spark.runs) == 1
 
     def test_a_task_launched_while_paused_begins_paused(self, bench: Bench) -> None:
         """A changed configuration does not wake a connector that rests: its tasks are made when it goes on."""
         bench.put("c")
         bench.herder.want("c", TargetState.PAUSED).result(30)
         bench.herder.restart_task("c", 0).result(30)
-        assert bench.spark.specs[-1].paused
+        assert bench.spark.runs[-1].paused
         bench.await_task("c", State.PAUSED)
 
     def test_a_stopped_connector_has_no_tasks(self, bench: Bench) -> None:
@@ -224,7 +225,7 @@ class TestRestart:
         bench.put("c", stopped_file=str(trace))
         bench.herder.restart_connector("c").result(30)
         assert trace.read_text() == "stopped\n"
-        assert len(bench.spark.specs) == 1
+        assert len(bench.spark.runs) == 1
 
     def test_restarting_a_task_launches_it_anew(self, bench: Bench) -> None:
         """The others go on."""
@@ -232,7 +233,7 @@ class TestRestart:
         bench.await_task("c", State.RUNNING, 1)
         bench.herder.restart_task("c", 1).result(30)
         assert bench.spark.commands == [("c", 1, "replace")]
-        assert [spec.task for spec in bench.spark.specs] == [0, 1, 1]
+        assert [run.task for run in bench.spark.runs] == [0, 1, 1]
 
     def test_only_failed_tasks_are_restarted_when_asked_so(self, bench: Bench) -> None:
         """The plan shows what is about to be restarted (KIP-745)."""
@@ -246,7 +247,7 @@ class TestRestart:
         assert plan["connector"]["state"] == "RUNNING"
         assert [task["state"] for task in plan["tasks"]] == ["RUNNING", "RESTARTING"]
         bench.await_task("c", State.RUNNING, 1)
-        assert [spec.task for spec in bench.spark.specs] == [0, 1, 1]
+        assert [run.task for run in bench.spark.runs] == [0, 1, 1]
 
     def test_everything_is_restarted_when_asked_so(self, bench: Bench) -> None:
         """Connector and tasks."""
@@ -295,7 +296,7 @@ class TestEnd:
         bench.herder.reconciler.lead(2)
         bench.settle("c")
         bench.await_task("c", State.RUNNING)
-        assert bench.spark.specs[1].generation > bench.spark.specs[0].generation
+        assert bench.spark.runs[1].generation > bench.spark.runs[0].generation
         assert bench.connector("c")["connector"]["state"] == "RUNNING"
 
     def test_nothing_begins_after_the_end(self, tmp_path: Path) -> None:

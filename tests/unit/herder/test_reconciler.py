@@ -41,7 +41,7 @@ def generation(world: World, name: str = "a", task: int = 0) -> int:
     """Return the generation of the run of a task."""
     run = world.run(name, task)
     assert run is not None
-    return run.spec.generation
+    return run.generation
 
 
 def state(world: World, name: str = "a") -> State | None:
@@ -170,7 +170,7 @@ class TestLeading:
         world.host.queues.work("a")
         assert world.runs == []
         world.settle()
-        assert [run.spec.task_config["text"] for run in world.runs] == ["2"]
+        assert [run.plan.task_config["text"] for run in world.runs] == ["2"]
 
     def test_tasks_of_a_connector_that_is_wanted_stopped_do_not_run_for_a_moment(self, world: World) -> None:
         """Who wrote that may have ended before it took them out of the store."""
@@ -275,7 +275,7 @@ class TestEvents:
         world.strange.add("a")
         world.configs.put_tasks("a", [{"table": "7", "text": "1"}])
         world.settle()
-        assert [run.spec.task_config["table"] for run in world.runs] == ["7"]
+        assert [run.plan.task_config["table"] for run in world.runs] == ["7"]
         assert [status.task for status in world.statuses.tasks("a")] == [0]
 
     def test_tasks_launched_with_a_configuration_that_was_taken_back_are_replaced(self, world: World) -> None:
@@ -285,11 +285,11 @@ class TestEvents:
         put(world, note="2")
         world.configs.put_restart(RestartRequest("a", include_tasks=True))
         world.settle()
-        assert [run.spec.config["note"] for run in world.runs] == ["2"]
+        assert [run.config["note"] for run in world.runs] == ["2"]
         put(world, note="1")
         world.configs.put_target("a", TargetState.STARTED)
         world.settle()
-        assert [run.spec.config["note"] for run in world.runs] == ["1"]
+        assert [run.config["note"] for run in world.runs] == ["1"]
 
     def test_a_restart_of_another_host_takes_place_once(self, world: World) -> None:
         """The states at that moment say what of it."""
@@ -366,7 +366,7 @@ class TestFailures:
         world.configs.put_connector("a", config(ask="hang"))
         world.host.queues.work("a")
         put(world, text="2")
-        assert [run.spec.task_config["text"] for run in world.runs] == ["2"]
+        assert [run.plan.task_config["text"] for run in world.runs] == ["2"]
 
     @pytest.mark.parametrize("restarts", [False, True])
     def test_a_complaint_of_a_process_that_was_ended_meanwhile_is_no_news(self, world: World, restarts: bool) -> None:
@@ -414,7 +414,7 @@ class TestAnswers:
         world.settle()
         future = world.host.herder.put("a", config(text="2"))
         seen = []
-        future.add_done_callback(lambda _: seen.append((instance(world).config, world.runs[0].spec.task_config)))
+        future.add_done_callback(lambda _: seen.append((instance(world).config, world.runs[0].plan.task_config)))
         world.host.queues.work("a")
         assert future.result(0).is_new is False
         assert seen == [(config(text="2"), {"table": "0", "text": "2"})]

@@ -8,13 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from hearth.herder.plan import TaskPlan
 from hearth.herder.status import StatusBoard
 from hearth.herder.task import LOSSES, SupervisedTask
 from hearth.link.heartbeat import FENCED_SECONDS
 from hearth.storage import State
-from tests.unit.herder.catalogue import SOURCE, directory
 from tests.unit.herder.fake import FakeSpark, StatusWatch
+from tests.unit.runtime.sample import task_plan
 
 
 class Stand:
@@ -25,10 +24,9 @@ class Stand:
         self.spark = FakeSpark()
         self.spark.starts_at_once = False
         self.statuses = StatusWatch()
-        plugin = directory(root).catalogue.find(SOURCE)
-        plan = TaskPlan("c", 0, plugin, "1", {}, {}, {}, (), {})
+        plan = task_plan("source")
         board = StatusBoard(self.statuses, "w:1")
-        self.run = SupervisedTask(plan, self.spark, self.spark, board, itertools.count(), lambda: self.now)
+        self.run = SupervisedTask(plan, {}, "1", self.spark, self.spark, board, itertools.count(), lambda: self.now)
         self.run.start(paused=False)
 
     def state(self) -> State:
@@ -47,7 +45,7 @@ class Stand:
     def report(self, state: State, trace: str | None = None) -> None:
         """Report in the name of the present run."""
         self.spark.linked.add(("c", 0))
-        self.run.on_status(self.spark.specs[-1].generation, state, trace)
+        self.run.on_status(self.spark.runs[-1].generation, state, trace)
 
     def stop(self, seconds: float = 0.2) -> bool:
         """Stop the task; returns whether it ended in time."""
@@ -64,44 +62,44 @@ def stand(tmp_path: Path) -> Stand:
 def test_a_lost_run_is_launched_again_at_once_under_a_new_generation(stand: Stand) -> None:
     """A killed executor is nobody's failure."""
     stand.report(State.RUNNING)
-    stand.spark.end(stand.spark.specs[0], "executor 3 exited")
-    assert [spec.generation for spec in stand.spark.specs] == [0, 1]
-    assert stand.spark.specs[1].link.token == "token-1"
+    stand.spark.end(stand.spark.runs[0], "executor 3 exited")
+    assert [run.generation for run in stand.spark.runs] == [0, 1]
+    assert stand.spark.runs[1].launch.link.token == "token-1"
     assert stand.state() is State.UNASSIGNED
 
 
 def test_an_end_without_a_word_is_a_loss_too(stand: Stand) -> None:
     """A task that lost its host stops itself and reports nothing."""
     stand.report(State.RUNNING)
-    stand.spark.end(stand.spark.specs[0])
-    assert len(stand.spark.specs) == 2
+    stand.spark.end(stand.spark.runs[0])
+    assert len(stand.spark.runs) == 2
 
 
 def test_a_failure_the_task_reported_stays(stand: Stand) -> None:
     """It is the plugin's, and a user's to look at."""
     stand.report(State.FAILED, "why")
     stand.run.on_lost_link(0)
-    stand.spark.end(stand.spark.specs[0], "whatever")
-    assert len(stand.spark.specs) == 1
+    stand.spark.end(stand.spark.runs[0], "whatever")
+    assert len(stand.spark.runs) == 1
     assert (stand.state(), stand.trace) == (State.FAILED, "why")
 
 
 def test_an_older_run_is_not_heard(stand: Stand) -> None:
     """Only the present generation speaks for the task."""
     stand.report(State.RUNNING)
-    stand.spark.end(stand.spark.specs[0], "lost")
+    stand.spark.end(stand.spark.runs[0], "lost")
     stand.run.on_status(0, State.FAILED, "too late")
     stand.run.on_lost_link(0)
-    stand.spark.end(stand.spark.specs[0], "again")
+    stand.spark.end(stand.spark.runs[0], "again")
     assert stand.state() is State.UNASSIGNED
-    assert len(stand.spark.specs) == 2
+    assert len(stand.spark.runs) == 2
 
 
 def test_a_task_that_is_lost_again_and_again_is_failed(stand: Stand) -> None:
     """Launching has a bound; the trace has the last reason."""
     for _ in range(LOSSES + 1):
-        stand.spark.end(stand.spark.specs[-1], "no module named hearth")
-    assert len(stand.spark.specs) == LOSSES + 1
+        stand.spark.end(stand.spark.runs[-1], "no module named hearth")
+    assert len(stand.spark.runs) == LOSSES + 1
     assert stand.state() is State.FAILED
     assert "no module named hearth" in stand.trace
     assert stand.stop()
@@ -111,7 +109,7 @@ def test_runs_that_last_are_lost_without_a_bound(stand: Stand) -> None:
     """A machine may reboot every night."""
     for _ in range(3 * LOSSES):
         stand.now += 60
-        stand.spark.end(stand.spark.specs[-1], "executor lost")
+        stand.spark.end(stand.spark.runs[-1], "executor lost")
     assert stand.state() is State.UNASSIGNED
 
 
@@ -122,7 +120,7 @@ def test_a_run_out_of_reach_is_unassigned_until_it_is_back(stand: Stand) -> None
     assert stand.state() is State.UNASSIGNED
     stand.report(State.RUNNING)
     assert stand.state() is State.RUNNING
-    assert len(stand.spark.specs) == 1
+    assert len(stand.spark.runs) == 1
 
 
 def test_a_task_that_could_not_hear_is_told_again(stand: Stand) -> None:
@@ -168,9 +166,9 @@ def test_a_run_that_ends_while_it_is_stopped_is_not_launched_again(stand: Stand)
     stand.spark.is_deaf = True
     stand.run.begin_stop()
     stand.report(State.FAILED, "the last flush failed")
-    stand.spark.end(stand.spark.specs[0], "killed")
+    stand.spark.end(stand.spark.runs[0], "killed")
     assert stand.run.await_stop(time.monotonic() + 5)
-    assert len(stand.spark.specs) == 1
+    assert len(stand.spark.runs) == 1
     assert stand.state() is State.RUNNING
 
 
@@ -202,7 +200,7 @@ def test_a_task_that_is_cut_off_has_ended_only_when_its_link_has(stand: Stand) -
 def test_a_run_that_fell_silent_is_cancelled_and_waited_for(stand: Stand) -> None:
     """It is out of reach and may be running until it has noticed, so it keeps its registration until then."""
     stand.report(State.RUNNING)
-    stand.spark.lose_link(stand.spark.specs[0])
+    stand.spark.lose_link(stand.spark.runs[0])
     stand.spark.is_silent = True
     stand.run.begin_stop()
     assert stand.spark.forgotten == []
@@ -214,7 +212,7 @@ def test_a_run_that_fell_silent_is_cancelled_and_waited_for(stand: Stand) -> Non
 
 def test_why_a_run_was_lost_is_shown_at_once(stand: Stand) -> None:
     """Not only after it was tried ten times."""
-    stand.spark.end(stand.spark.specs[0], "could not reach its host at 10.0.0.1:1")
+    stand.spark.end(stand.spark.runs[0], "could not reach its host at 10.0.0.1:1")
     assert (stand.state(), stand.trace) == (State.UNASSIGNED, "could not reach its host at 10.0.0.1:1")
     stand.report(State.RUNNING)
     assert stand.trace == ""
@@ -224,8 +222,8 @@ def test_a_task_that_was_told_to_stop_is_not_begun(stand: Stand) -> None:
     """Its host stops all tasks while a queue is about to launch one; nobody would stop that."""
     spark = FakeSpark()
     spark.cancel = lambda connector, task: None  # type: ignore[method-assign]
-    run = SupervisedTask(stand.run.plan, spark, spark, StatusBoard(stand.statuses, "w:1"), itertools.count(1))
+    run = SupervisedTask(stand.run.plan, {}, "1", spark, spark, StatusBoard(stand.statuses, "w:1"), itertools.count(1))
     run.begin_stop()
     run.start(paused=False)
-    assert spark.specs == []
+    assert spark.runs == []
     assert run.await_stop(time.monotonic() + 5)

@@ -24,11 +24,12 @@ from hearth.storage.memory import MemoryOffsetStore
 from hearth_api import ConnectError
 from hearth_stage.frame import read_frame, write_frame
 from tests.unit.link.link_world import WAIT, Guest, Host, Wire
+from tests.unit.runtime.sample import task_plan
 
 
 def test_status_reaches_the_host(host: Host, guests: list[Guest]) -> None:
     """A state comes with the task it belongs to, the generation of its run, and a trace if it has one."""
-    guest = guests[0].join(host.server.expect("c", 0, 7))
+    guest = guests[0].join(host.expect("c", 0, 7))
     guest.link.status("RUNNING")
     guest.link.status("FAILED", "the trace")
     assert host.next_event() == TaskEvent("c", 0, 7, "status", "RUNNING", None)
@@ -37,8 +38,8 @@ def test_status_reaches_the_host(host: Host, guests: list[Guest]) -> None:
 
 def test_commands_reach_the_task_they_are_for(host: Host, guests: list[Guest]) -> None:
     """Pause, resume and stop go to one task and not to its neighbour."""
-    first, second = guests[0].join(host.server.expect("c", 0, 1)), guests[1]
-    second.join(host.server.expect("c", 1, 1), task=1)
+    first, second = guests[0].join(host.expect("c", 0, 1)), guests[1]
+    second.join(host.expect("c", 1, 1), task=1)
     host.server.command("c", 0, "pause")
     host.server.command("c", 1, "stop")
     assert first.commands.get(timeout=WAIT) == "pause"
@@ -48,7 +49,7 @@ def test_commands_reach_the_task_they_are_for(host: Host, guests: list[Guest]) -
 
 def test_command_waits_for_a_task_that_is_not_there_yet(host: Host, guests: list[Guest]) -> None:
     """A task that links late hears the last command first of all."""
-    address = host.server.expect("c", 0, 1)
+    address = host.expect("c", 0, 1)
     host.server.command("c", 0, "pause")
     host.server.command("c", 0, "stop")
     assert guests[0].join(address).commands.get(timeout=WAIT) == "stop"
@@ -71,7 +72,7 @@ def test_command_for_an_unknown_task_does_nothing(host: Host) -> None:
 )
 def test_task_without_the_right_token_is_not_admitted(host: Host, guests: list[Guest], change: Any) -> None:
     """The token of its generation is what admits a task; anything else is turned away without an event."""
-    address = replace(host.server.expect("c", 0, 1), **change)
+    address = replace(host.expect("c", 0, 1), **change)
     with pytest.raises(ConnectError, match="does not expect that task"):
         guests[0].join(address)
     assert guests[0].lost.wait(WAIT)
@@ -80,8 +81,8 @@ def test_task_without_the_right_token_is_not_admitted(host: Host, guests: list[G
 
 def test_task_of_another_name_is_not_admitted(host: Host, guests: list[Guest]) -> None:
     """A token opens the registration it was made for and no other."""
-    address = host.server.expect("c", 0, 1)
-    host.server.expect("d", 0, 1)
+    address = host.expect("c", 0, 1)
+    host.expect("d", 0, 1)
     with pytest.raises(ConnectError):
         guests[0].join(address, "d")
     with pytest.raises(ConnectError):
@@ -90,9 +91,9 @@ def test_task_of_another_name_is_not_admitted(host: Host, guests: list[Guest]) -
 
 def test_next_generation_puts_the_one_before_out(host: Host, guests: list[Guest]) -> None:
     """An older run loses its link at once, is not admitted again, and can store nothing any more."""
-    old = host.server.expect("c", 0, 1)
+    old = host.expect("c", 0, 1)
     guests[0].join(old)
-    new = host.server.expect("c", 0, 2)
+    new = host.expect("c", 0, 2)
     assert guests[0].lost.wait(WAIT)
     with pytest.raises(ConnectError):
         guests[1].join(old)
@@ -106,7 +107,7 @@ def test_next_generation_puts_the_one_before_out(host: Host, guests: list[Guest]
 
 def test_offsets_of_a_generation_that_is_over_are_refused(host: Host, guests: list[Guest]) -> None:
     """Between the end of a registration and the end of its link nothing may be stored."""
-    guest = guests[0].join(host.server.expect("c", 0, 1))
+    guest = guests[0].join(host.expect("c", 0, 1))
     registration = host.server._registrations.pop(admission.task_id("c", 0))
     with pytest.raises(ConnectError, match="generation 1 of c-0 is over"):
         guest.link.write_offsets([({"file": "a"}, {"position": 1})], WAIT)
@@ -118,7 +119,7 @@ def test_offsets_that_are_being_stored_are_stored_before_a_successor_is_expected
     host: Host, guests: list[Guest], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What an older run stores must never come after what the newer one has (invariant 2)."""
-    guest = guests[0].join(host.server.expect("c", 0, 1))
+    guest = guests[0].join(host.expect("c", 0, 1))
     order: list[str] = []
     entered = threading.Event()
 
@@ -131,14 +132,14 @@ def test_offsets_that_are_being_stored_are_stored_before_a_successor_is_expected
     with contextlib.suppress(ConnectError):
         guest.link.write_offsets([({"file": "a"}, {"position": 1})], 0)
     assert entered.wait(WAIT)
-    host.server.expect("c", 0, 2)
+    host.expect("c", 0, 2)
     order.append("expected")
     assert order == ["stored", "expected"]
 
 
 def test_task_that_links_twice_keeps_the_new_link(host: Host, guests: list[Guest]) -> None:
     """A run that Spark moved to another executor takes the link over; its former self is dropped, not missed."""
-    address = host.server.expect("c", 0, 1)
+    address = host.expect("c", 0, 1)
     guests[0].join(address)
     guests[1].join(address).link.status("RUNNING")
     assert guests[0].lost.wait(WAIT)
@@ -148,16 +149,42 @@ def test_task_that_links_twice_keeps_the_new_link(host: Host, guests: list[Guest
     assert host.events.empty()
 
 
+def test_run_that_spark_starts_again_is_told_the_same_plan_and_how_things_are_now(
+    host: Host, guests: list[Guest]
+) -> None:
+    """What Spark carries is as old as the launch; the plan is the launch's, and a task that was resumed runs."""
+    address = host.expect("c", 0, 1, is_paused=True)
+    first = guests[0].join(address).told
+    assert first.is_paused
+    host.server.command("c", 0, "resume")
+    again = guests[1].join(address).told
+    assert (again.plan, again.is_paused) == (first.plan, False)
+    host.server.command("c", 0, "pause")
+    host.server.command("c", 0, "replace")
+    assert guests[2].join(address).told.is_paused
+    assert guests[2].commands.get(timeout=WAIT) == "replace"
+
+
+def test_what_the_host_keeps_of_a_run_shows_no_secret(host: Host) -> None:
+    """Neither the token nor the plan's settings, wherever an object is printed."""
+    plan = replace(task_plan("source"), task_config={"password": "sesame"})
+    address = host.server.expect(plan, 1, False)
+    (registration,) = host.server._registrations.values()
+    for text in (repr(registration), repr(address)):
+        assert address.token not in text
+        assert "sesame" not in text
+
+
 def test_host_hears_that_a_task_is_lost(host: Host, guests: list[Guest]) -> None:
     """A link that breaks without a last word is an event of its own."""
-    guest = guests[0].join(host.server.expect("c", 0, 1))
+    guest = guests[0].join(host.expect("c", 0, 1))
     guest.link.close()
     assert host.next_event() == TaskEvent("c", 0, 1, "lost")
 
 
 def test_forgotten_task_is_put_out(host: Host, guests: list[Guest]) -> None:
     """A host that gives up a registration ends its link and admits nobody to it."""
-    address = host.server.expect("c", 0, 1)
+    address = host.expect("c", 0, 1)
     guests[0].join(address)
     host.server.forget("c", 0)
     assert guests[0].lost.wait(WAIT)
@@ -204,7 +231,7 @@ def is_put_out(connection: socket.socket) -> bool:
 )
 def test_stranger_is_turned_away(host: Host, hello: dict[str, Any]) -> None:
     """Whoever does not say the right word first is disconnected, and nobody else notices."""
-    host.server.expect("c", 0, 1)
+    host.expect("c", 0, 1)
     with encrypted(host) as connection:
         write_frame(connection, {"id": 1, **hello})
         with contextlib.suppress(OSError):
@@ -237,7 +264,7 @@ def test_stranger_that_says_nothing_is_not_kept(host: Host, monkeypatch: pytest.
 
 def test_unknown_request_of_a_task_is_refused(host: Host, guests: list[Guest]) -> None:
     """A host says what it does not understand; the link stays."""
-    guest = guests[0].join(host.server.expect("c", 0, 1))
+    guest = guests[0].join(host.expect("c", 0, 1))
     with pytest.raises(ConnectError, match="no operation 'dance'"):
         guest.link._call("dance", {})
     guest.link.status("RUNNING")
@@ -247,7 +274,7 @@ def test_run_that_fell_silent_counts_as_ended_when_it_must_have_noticed(
     host: Host, guests: list[Guest], wire: Wire, short: float
 ) -> None:
     """Its successor must not run beside it, and nobody else can say that it is over."""
-    guests[0].join(replace(host.server.expect("c", 0, 1), port=wire.port))
+    guests[0].join(replace(host.expect("c", 0, 1), port=wire.port))
     assert not host.server.await_end("c", 0, 0.1)
     wire.cut()
     assert host.next_event().kind == "lost"
@@ -259,7 +286,7 @@ def test_run_that_fell_silent_counts_as_ended_when_it_must_have_noticed(
 
 def test_run_that_ended_its_link_has_ended(host: Host, guests: list[Guest]) -> None:
     """A task closes its link last of all, and so does the kernel for a process that died."""
-    guest = guests[0].join(host.server.expect("c", 0, 1))
+    guest = guests[0].join(host.expect("c", 0, 1))
     assert host.server.is_linked("c", 0)
     guest.link.close()
     began = time.monotonic()
@@ -275,7 +302,7 @@ def test_address_that_tasks_are_told_may_be_another_than_the_one_listened_on() -
         port = probe.getsockname()[1]
     server = TaskLinkServer(lambda event: None, MemoryOffsetStore(), make_identity(), "host.example", "0.0.0.0", port)
     assert server.start() == ("host.example", port)
-    address = server.expect("c", 0, 1)
+    address = server.expect(task_plan("source"), 1, False)
     assert (address.host, address.port) == ("host.example", port)
     guest = Guest().join(replace(address, host="127.0.0.1"))
     guest.link.status("RUNNING")
@@ -290,7 +317,7 @@ def test_strangers_are_limited_and_tasks_get_in_all_the_same(
 ) -> None:
     """Whoever has said nothing for longest goes first."""
     monkeypatch.setattr(task_link, "MOST_STRANGERS", 5)
-    address = host.server.expect("c", 0, 1)
+    address = host.expect("c", 0, 1)
     crowd = [stranger(host) for _ in range(12)]
     guests[0].join(address).link.status("RUNNING")
     assert all(is_put_out(each) for each in crowd[:7])
@@ -305,7 +332,7 @@ def test_host_that_ran_out_of_descriptors_takes_tasks_in_again(
 ) -> None:
     """It says so, waits, and goes on."""
     monkeypatch.setattr(task_link, "_PAUSE_SECONDS", 0.05)
-    address = host.server.expect("c", 0, 1)
+    address = host.expect("c", 0, 1)
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     waiting = socket.socket()
     taken = []

@@ -739,8 +739,7 @@ def test_retry_in_a_stage_ends_when_the_run_is_about_to_stop(started: Started, t
     (tmp_path / "busy.py").write_text(BUSY)
     stage = started(str(tmp_path))
     stage.await_hello()
-    errors = {"errors.retry.timeout": "-1", "errors.retry.delay.max.ms": "3600000"}
-    stage.call("configure", {"type": "sink", "errors": errors})
+    stage.call("configure", {"type": "sink", "retry_timeout": -1, "retry_delay_max": 3_600_000})
     plugin = {"role": "transforms.b", "class_name": "b", "python": "busy:Busy", "config": {}}
     stage.call("load", {"plugins": [plugin]})
     columns = {"value": pa.array(["a"]), "row": pa.array([0], pa.int32())}

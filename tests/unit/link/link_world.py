@@ -6,12 +6,14 @@ import contextlib
 import queue
 import socket
 import threading
+from dataclasses import replace
 
 from hearth.foundation.certificate import make_identity
 from hearth.herder.task_link import TaskEvent, TaskLinkServer
 from hearth.link.admission import LinkAddress
-from hearth.runtime.link import TaskLink
+from hearth.runtime.link import TaskLink, Welcome
 from hearth.storage.memory import MemoryOffsetStore
+from tests.unit.runtime.sample import task_plan
 
 WAIT = 5
 
@@ -25,6 +27,11 @@ class Host:
         self.server = TaskLinkServer(self.events.put, self.offsets, make_identity())
         self.server.start()
 
+    def expect(self, connector: str, task: int, generation: int, is_paused: bool = False) -> LinkAddress:
+        """Expect a run of a task that is to be told a plan of a few words."""
+        plan = replace(task_plan("source"), connector=connector, task=task)
+        return self.server.expect(plan, generation, is_paused)
+
     def next_event(self) -> TaskEvent:
         """Return the next event, waiting for it."""
         return self.events.get(timeout=WAIT)
@@ -36,11 +43,13 @@ class Guest:
     def __init__(self) -> None:
         self.commands: queue.Queue[str] = queue.Queue()
         self.lost = threading.Event()
-        self.link = TaskLink(self.commands.put, self.lost.set)
+        self.link = TaskLink()
+        self.link.listen(self.commands.put, self.lost.set)
+        self.told: Welcome
 
     def join(self, address: LinkAddress, connector: str = "c", task: int = 0) -> Guest:
         """Connect to a host."""
-        self.link.connect(address, connector, task)
+        self.told = self.link.connect(address, connector, task)
         return self
 
 

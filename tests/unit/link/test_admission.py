@@ -34,7 +34,7 @@ def test_id_of_a_task_is_short_and_fits_into_a_greeting() -> None:
 def test_connector_with_a_long_name_is_admitted(host: Host, guests: list[Guest]) -> None:
     """However long a name is, what introduces the task is short."""
     name = "ü" * 20_000
-    guests[0].join(host.server.expect(name, 0, 1), name).link.status("RUNNING")
+    guests[0].join(host.expect(name, 0, 1), name).link.status("RUNNING")
     assert host.next_event().connector == name
 
 

@@ -21,7 +21,7 @@ def test_both_sides_notice_a_network_that_drops_everything(
     host: Host, guests: list[Guest], wire: Wire, short: float
 ) -> None:
     """Nobody is told of it: neither side gets an answer, a reset or an end."""
-    guest = guests[0].join(replace(host.server.expect("c", 0, 1), port=wire.port))
+    guest = guests[0].join(replace(host.expect("c", 0, 1), port=wire.port))
     wire.cut()
     assert guest.lost.wait(WAIT)
     assert host.next_event() == TaskEvent("c", 0, 1, "lost")
@@ -31,7 +31,7 @@ def test_both_sides_notice_a_network_that_drops_everything(
 
 def test_link_on_which_nothing_happens_stays(host: Host, guests: list[Guest], short: float) -> None:
     """Heartbeats are enough, also while the host's store keeps the link's own thread waiting."""
-    guest = guests[0].join(host.server.expect("c", 0, 1))
+    guest = guests[0].join(host.expect("c", 0, 1))
     assert not guest.lost.wait(2 * short)
     guest.link.status("RUNNING")
     assert host.next_event().kind == "status"
@@ -41,7 +41,7 @@ def test_slow_store_is_not_a_lost_host(
     host: Host, guests: list[Guest], short: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A disk that hangs holds up the thread that serves the link, not the host's heartbeat."""
-    guest = guests[0].join(host.server.expect("c", 0, 1))
+    guest = guests[0].join(host.expect("c", 0, 1))
     go_on = threading.Event()
     monkeypatch.setattr(host.offsets, "put", lambda *_: go_on.wait(WAIT))
     with pytest.raises(ConnectError, match="no answer to"):

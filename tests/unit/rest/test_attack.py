@@ -62,9 +62,7 @@ class TestContentType:
             assert client.call("GET", "/connectors").json == []
 
     @pytest.mark.parametrize(("method", "path"), DEEDS)
-    def test_a_request_without_a_body_may_not_claim_another_type(
-        self, client: Client, method: str, path: str
-    ) -> None:
+    def test_a_request_without_a_body_may_not_claim_another_type(self, client: Client, method: str, path: str) -> None:
         """It may claim none, as curl -X does."""
         client.create("x")
         answer = client.call(method, path, "", "text/plain")
@@ -173,7 +171,7 @@ class TestBodies:
     def test_half_a_character_in_a_trace_hides_nobody(self, client: Client) -> None:
         """A plugin may raise any text; everybody's status is shown all the same."""
         client.create("c")
-        client.bench.spark.report(client.bench.spark.specs[0], State.FAILED, "odd \ud800")
+        client.bench.spark.report(client.bench.spark.runs[0], State.FAILED, "odd \ud800")
         answer = client.call("GET", "/connectors?expand=status")
         assert answer.status == 200
         assert answer.json["c"]["status"]["tasks"][0]["trace"] == "odd \ud800"
@@ -196,7 +194,7 @@ class TestBodies:
         client.create("c")
         answer = client.call("POST", f"/connectors/c/tasks/{task}/restart")
         assert (answer.status, answer.text) == error(404, message)
-        assert len(client.bench.spark.specs) == 1
+        assert len(client.bench.spark.runs) == 1
 
 
 HUGE = """

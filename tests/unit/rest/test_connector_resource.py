@@ -175,7 +175,7 @@ class TestDeeds:
     def test_a_failed_task_shows_its_trace(self, client: Client) -> None:
         """And its version."""
         client.create()
-        client.bench.spark.report(client.bench.spark.specs[0], State.FAILED, "line 1\nline 2")
+        client.bench.spark.report(client.bench.spark.runs[0], State.FAILED, "line 1\nline 2")
         assert client.call("GET", "/connectors/c/tasks/0/status").text == (
             f'{{"id":0,"state":"FAILED","worker_id":"{ID}","version":"4.3.1","trace":"line 1\\nline 2"}}'
         )

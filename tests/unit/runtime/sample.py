@@ -1,9 +1,23 @@
-"""Specifications of tasks for the tests of the runtime."""
+"""Plans of tasks for the tests of the runtime."""
 
 from __future__ import annotations
 
-from hearth.link.admission import LinkAddress
-from hearth.runtime.spec import PluginSpec, TaskSpec
+from dataclasses import replace
+from typing import Any
+
+from hearth.runtime.plan import PluginSpec, SinkPlan, SourcePlan, TaskPlan, TaskSettings
+
+SETTINGS = TaskSettings(
+    flush_interval=60.0,
+    flush_timeout=5.0,
+    graceful_timeout=5.0,
+    call_timeout=300.0,
+    retry_timeout_ms=0,
+    retry_delay_max_ms=60_000,
+    is_tolerant=False,
+    logs_failures=False,
+    logs_records=False,
+)
 
 
 def plugin(
@@ -20,24 +34,38 @@ def plugin(
     )
 
 
-def task_spec(type_: str, *transformations: PluginSpec, home: str = "bundle", key: str = "Text") -> TaskSpec:
+def sink_plan(**members: Any) -> SinkPlan:
+    """Return what a sink reads: one topic, or what is given."""
+    plan = SinkPlan(
+        topics=("t",),
+        topics_regex=None,
+        hidden_topics=(),
+        metadata_age=300.0,
+        group="connect-c-host",
+        members=1,
+        max_poll_records=None,
+        consumer={},
+    )
+    return replace(plan, **members)
+
+
+def task_plan(
+    type_: str, *transformations: PluginSpec, home: str = "bundle", key: str = "Text", **settings: Any
+) -> TaskPlan:
     """Return a task whose connector lives in the environment ``home``, with converters of the host."""
     converters = (
         plugin("key.converter", key),
         plugin("value.converter", "TextBatch"),
         plugin("header.converter", "TextHeader"),
     )
-    return TaskSpec(
+    return TaskPlan(
         connector="c",
         task=0,
-        generation=1,
-        type=type_,
         connector_class="sample.Connector",
-        connector_version="1.0",
-        config={},
-        task_config={},
-        worker={},
         plugins=(plugin("task", "Connector", home), *converters, *transformations),
         environments={},
-        link=LinkAddress("127.0.0.1", 1, "token", "certificate"),
+        task_config={},
+        settings=replace(SETTINGS, **settings),
+        source=SourcePlan(producer={}) if type_ == "source" else None,
+        sink=sink_plan() if type_ == "sink" else None,
     )

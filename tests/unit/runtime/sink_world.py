@@ -11,7 +11,7 @@ import queue
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from types import SimpleNamespace
 from typing import Any
@@ -24,13 +24,13 @@ from hearth.kafka.commit_queue import CommitAnswer
 from hearth.kafka.fetched import Incoming
 from hearth.kafka.kafka_error import KafkaError
 from hearth.runtime.delivery import Consumed
-from hearth.runtime.setting import TaskSettings
 from hearth.runtime.sink import SinkLoop
+from hearth.runtime.tolerance import Tolerance
 from hearth_api import STRING_SCHEMA, Batch, ConnectError, RetriableError, TimestampType, TopicPartition
 from hearth_execution.failure import ErrorInfo, Failure
 from hearth_execution.transformation import Outcome
 from hearth_stage.channel import Reply
-from tests.unit.runtime.sample import task_spec
+from tests.unit.runtime.sample import task_plan
 
 PARTITIONS = [TopicPartition("t", 0), TopicPartition("t", 1), TopicPartition("u", 0)]
 NOT_COORDINATOR, ILLEGAL_GENERATION, MESSAGE_TOO_LARGE = 16, 22, 10
@@ -421,10 +421,9 @@ class World:
 
     def start(self, paused: bool = False) -> None:
         """Begin a run of the task, as after a kill or a stop: nothing is known but the group's offsets."""
-        tolerance = {"errors.tolerance": "all" if self.tolerant else "none"}
-        spec = replace(task_spec("sink"), config={"topics": "t,u", **tolerance}, paused=paused)
+        plan = task_plan("sink", flush_interval=self.flush_interval, flush_timeout=2.0)
         self.reporter = FakeReporter(self)
-        settings = TaskSettings(self.flush_interval, 2.0, 5.0, 300.0, [self.reporter])
+        tolerance = Tolerance(self.tolerant, [self.reporter])
         link: Any = SimpleNamespace(status=self.states.append)
         subscription: Any = FakeSubscription()
         self.consumer, self.stage = FakeConsumer(self), FakeStage(self)
@@ -432,7 +431,8 @@ class World:
         self.letters.clear()
         self.unsafe.clear()
         self.forget_what_is_not_flushed()
-        self.loop = SinkLoop(spec, settings, link, consumer, subscription, "100", FakeInbox(self), self.clock)
+        around = link, consumer, subscription
+        self.loop = SinkLoop(plan, tolerance, *around, 100, paused, FakeInbox(self), self.clock)
         self.is_over = False
         self.loop.start(stage, pipeline, [])
 

@@ -8,7 +8,7 @@ import weakref
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -20,12 +20,12 @@ from hearth.kafka.kafka_error import KafkaError
 from hearth.kafka.producer import DeliveryReport, Outgoing
 from hearth.runtime.link import HostLost
 from hearth.runtime.pipeline import Prepared
-from hearth.runtime.setting import TaskSettings
 from hearth.runtime.source import SourceLoop
+from hearth.runtime.tolerance import Tolerance
 from hearth_api import STRING_SCHEMA, Batch, ConnectError, TimestampType
 from hearth_execution.failure import ErrorInfo, Failure
 from hearth_stage.channel import CallTimeout, ChannelClosed, Reply
-from tests.unit.runtime.sample import task_spec
+from tests.unit.runtime.sample import task_plan
 
 OK, DROPPED, FAILING, BAD, HUGE, CROWDED = "ok", "dropped", "failing", "bad", "huge", "crowded"
 """What becomes of a record: written, filtered, not converted, refused by the broker, refused by the client, refused
@@ -399,11 +399,11 @@ class Run:
         self.handed: list[Record] = []
         self.is_over = False
         self.error: Exception | None = None
-        tolerance = {"errors.tolerance": "all" if world.is_tolerant else "none"}
-        spec = replace(task_spec("source"), config=tolerance, paused=is_paused)
-        settings = TaskSettings(FLUSH_INTERVAL, FLUSH_TIMEOUT, GRACEFUL, 300.0)
-        around: list[Any] = [self.link, self.producer, self.topics, WorldInbox(world), lambda: world.now]
-        self.loop = SourceLoop(spec, settings, *around)
+        plan = task_plan(
+            "source", flush_interval=FLUSH_INTERVAL, flush_timeout=FLUSH_TIMEOUT, graceful_timeout=GRACEFUL
+        )
+        around: list[Any] = [self.link, self.producer, self.topics, is_paused, WorldInbox(world), lambda: world.now]
+        self.loop = SourceLoop(plan, Tolerance(world.is_tolerant), *around)
         inside: list[Any] = [self.stage, WorldPipeline(world, self.link), []]
         self.loop.start(*inside)
 

@@ -16,10 +16,11 @@ from hearth.broker import KafkaBroker
 from hearth.kafka.fetched import Incoming
 from hearth.runtime.dead_letter import DeadLetterRefused, DeadLetterReporter
 from hearth.runtime.delivery import Consumed
+from hearth.runtime.plan import DeadLetterPlan
 from hearth_api import ConnectError
 from hearth_execution.failure import ErrorInfo, Failure
 from tests.peer.topic import Record, Topics
-from tests.unit.runtime.sample import task_spec
+from tests.unit.runtime.sample import task_plan
 
 WAIT = 30
 FAILURE = Failure(0, "VALUE_CONVERTER", "the.Converter", ErrorInfo("data", "lib.BadError", "bad", "the trace"))
@@ -39,15 +40,11 @@ def open_reporter(broker: KafkaBroker, topic: str) -> Iterator[Open]:
     opened: list[DeadLetterReporter] = []
 
     def new(context: bool = False, replication: int = 1, **producer: str) -> DeadLetterReporter:
-        config = {
-            "errors.deadletterqueue.topic.name": topic,
-            "errors.deadletterqueue.topic.replication.factor": str(replication),
-            "errors.deadletterqueue.context.headers.enable": str(context).lower(),
-        }
         # silent, as the last client that makes topics lives on when its broker has gone
         servers = {"bootstrap.servers": broker.bootstrap_servers, "log_level": "0"}
         settings = {key.replace("_", "."): value for key, value in producer.items()}
-        opened.append(DeadLetterReporter(replace(task_spec("sink"), config=config), {**servers, **settings}, servers))
+        letters = DeadLetterPlan(topic, replication, context, {}, {})
+        opened.append(DeadLetterReporter(task_plan("sink"), letters, {**servers, **settings}, servers))
         return opened[-1]
 
     yield new

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from hearth.runtime import task as module
+from hearth.runtime.link import TaskLink, Welcome
 from hearth.runtime.task import TaskRun
-from tests.unit.runtime.sample import task_spec
+from tests.unit.runtime.sample import task_plan
 
 
 class Stage:
@@ -31,8 +31,7 @@ class Stage:
 
 def running(stage: Any) -> TaskRun:
     """Return a run with a stage; it may take no time to drain."""
-    run = TaskRun(task_spec("source"))
-    run._settings = replace(run._settings, graceful_timeout=0.0)
+    run = TaskRun(Welcome(task_plan("source", graceful_timeout=0.0), is_paused=False), TaskLink())
     run._keep(stage)
     return run
 

@@ -12,15 +12,16 @@ import pytest
 
 from hearth.foundation.certificate import make_identity
 from hearth.link.encryption import EncryptedSocket, server_context
-from hearth.runtime.link import HostUnreachable
+from hearth.runtime.link import HostUnreachable, TaskLink
 from hearth_api import ConnectError
 from hearth_stage.channel import ChannelClosed
 from tests.unit.link.link_world import WAIT, Guest, Host, Wire
+from tests.unit.runtime.sample import task_plan
 
 
 def test_offsets_are_read_and_written_through_the_link(host: Host, guests: list[Guest]) -> None:
     """What a task wrote is in the host's store when the call returns, and comes back in the order asked."""
-    guest = guests[0].join(host.server.expect("c", 0, 1))
+    guest = guests[0].join(host.expect("c", 0, 1))
     guest.link.write_offsets([({"file": "a"}, {"position": 3})], WAIT)
     assert host.offsets.get("c", [{"file": "a"}]) == [{"position": 3}]
     assert guest.link.read_offsets([{"file": "b"}, {"file": "a"}]) == [None, {"position": 3}]
@@ -32,7 +33,7 @@ def test_failing_store_is_an_error_of_the_write(host: Host, guests: list[Guest],
     def fail(*_: Any) -> None:
         raise OSError("disk full")
 
-    guest = guests[0].join(host.server.expect("c", 0, 1))
+    guest = guests[0].join(host.expect("c", 0, 1))
     monkeypatch.setattr(host.offsets, "put", fail)
     with pytest.raises(ConnectError, match="disk full"):
         guest.link.write_offsets([({"file": "a"}, {"position": 3})], WAIT)
@@ -40,7 +41,7 @@ def test_failing_store_is_an_error_of_the_write(host: Host, guests: list[Guest],
 
 def test_task_hears_that_its_host_is_lost(host: Host, guests: list[Guest]) -> None:
     """A task whose host is gone must stop itself, so it is told."""
-    guest = guests[0].join(host.server.expect("c", 0, 1))
+    guest = guests[0].join(host.expect("c", 0, 1))
     host.server.close()
     assert guest.lost.wait(WAIT)
     with pytest.raises(ChannelClosed):
@@ -49,10 +50,32 @@ def test_task_hears_that_its_host_is_lost(host: Host, guests: list[Guest]) -> No
 
 def test_host_that_is_gone_is_an_error_of_connecting(host: Host, guests: list[Guest]) -> None:
     """A task that starts after its host ended does not run."""
-    address = host.server.expect("c", 0, 1)
+    address = host.expect("c", 0, 1)
     host.server.close()
     with pytest.raises(HostUnreachable, match=f"127.0.0.1:{address.port}: .*set spark.driver.host to"):
         guests[0].join(address)
+
+
+def test_task_is_told_its_plan_when_it_is_let_in(host: Host) -> None:
+    """All of it, however long, and whether it is to rest; before, it knows its name and where its host is."""
+    plan = replace(task_plan("sink"), task_config={"script": "x" * (8 << 20)})
+    told = TaskLink().connect(host.server.expect(plan, 1, True), "c", 0)
+    assert (told.plan, told.is_paused) == (plan, True)
+
+
+def test_nothing_is_lost_before_somebody_listens(host: Host) -> None:
+    """A run that joined is told commands, and that its host is gone, as soon as it can hear."""
+    link, heard, lost = TaskLink(), Guest(), threading.Event()
+    address = host.expect("c", 0, 1)
+    host.server.command("c", 0, "stop")
+    link.connect(address, "c", 0)
+    host.server.command("c", 0, "replace")
+    host.server.close()
+    assert link._channel is not None
+    assert link._channel.closed.wait(WAIT)
+    link.listen(heard.commands.put, lost.set)
+    assert lost.wait(WAIT)
+    assert [heard.commands.get(timeout=WAIT) for _ in range(2)] == ["stop", "replace"]
 
 
 class Impostor:
@@ -82,7 +105,7 @@ class Impostor:
 def test_task_tells_its_token_to_nobody_but_its_host(host: Host, guests: list[Guest]) -> None:
     """Whoever answers at the address without the host's key hears nothing, and the task does not run."""
     impostor = Impostor()
-    address = replace(host.server.expect("c", 0, 1), port=impostor.port)
+    address = replace(host.expect("c", 0, 1), port=impostor.port)
     with pytest.raises(HostUnreachable, match="certificate"):
         guests[0].join(address)
     impostor.close()
@@ -91,7 +114,7 @@ def test_task_tells_its_token_to_nobody_but_its_host(host: Host, guests: list[Gu
 
 def test_nothing_that_crosses_the_network_can_be_read(host: Host, guests: list[Guest], wire: Wire) -> None:
     """Neither token nor state nor offset is on the wire in clear."""
-    address = replace(host.server.expect("customers", 0, 1), port=wire.port)
+    address = replace(host.expect("customers", 0, 1), port=wire.port)
     guest = guests[0].join(address, "customers")
     guest.link.status("FAILED", "password")
     guest.link.write_offsets([({"file": "secret.txt"}, {"position": 3})], WAIT)

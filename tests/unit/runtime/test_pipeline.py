@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hearth.kafka.fetched import Incoming
 from hearth.runtime.pipeline import Pipeline, Prepared, split
 from hearth.runtime.place import LocalPlace, Place
-from hearth.runtime.spec import PluginSpec, TaskSpec
+from hearth.runtime.plan import PluginSpec, TaskPlan
 from hearth_api import (
     OPTIONAL_STRING_SCHEMA,
     STRING_SCHEMA,
@@ -28,8 +28,8 @@ from hearth_api import (
     headers_to_column,
 )
 from hearth_execution.failure import Failure
-from hearth_execution.retry import Retry
-from tests.unit.runtime.sample import plugin, task_spec
+from hearth_execution.retry import NO_RETRY
+from tests.unit.runtime.sample import plugin, task_plan
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 UPPER = plugin("transforms.upper", "UpperBatch")
@@ -44,8 +44,8 @@ def _samples(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def pipeline(type_: str, *transformations: PluginSpec, key: str = "Text") -> Pipeline:
     """Return a pipeline whose plugins run in the runtime or in a second place, as their environment says."""
-    spec = task_spec(type_, *transformations, key=key)
-    places: dict[str | None, Place] = {each: LocalPlace(type_, Retry()) for each in (None, "other")}
+    spec = task_plan(type_, *transformations, key=key)
+    places: dict[str | None, Place] = {each: LocalPlace(type_, NO_RETRY) for each in (None, "other")}
     for environment, place in places.items():
         place.load([each for each in spec.plugins if each.environment == environment and each.role != "task"])
     return Pipeline.build(spec, places, spec.transformations)
@@ -326,13 +326,13 @@ def _value(cell: bytes | None) -> Any:
 # Where the pipeline begins
 
 
-def chain(type_: str, *homes: str | None, predicate: str | None = None) -> TaskSpec:
+def chain(type_: str, *homes: str | None, predicate: str | None = None) -> TaskPlan:
     """Return a task of the environment ``bundle`` with transformations of these environments."""
     steps = [plugin(f"transforms.{index}", "Upper", home) for index, home in enumerate(homes)]
     if predicate is not None:
         steps[0] = plugin("transforms.0", "Upper", homes[0], None, "predicates.p")
         steps.append(plugin("predicates.p", "IsLong", None if predicate == "host" else predicate))
-    return task_spec(type_, *steps)
+    return task_plan(type_, *steps)
 
 
 def names(parts: tuple[list[PluginSpec], list[PluginSpec]]) -> tuple[str, str]:

@@ -10,10 +10,13 @@ from typing import Any
 import pytest
 
 from hearth.broker import KafkaBroker
+from hearth.config.sink_key import parse_topics
+from hearth.herder.planner import HIDDEN_TOPICS, METADATA_AGE
 from hearth.kafka.consumer import Consumer
-from hearth.runtime.subscription import HIDDEN_TOPICS, METADATA_AGE, Subscription
+from hearth.runtime.subscription import Subscription
 from hearth_api import PatternError, TopicPartition
 from tests.peer.topic import Topics
+from tests.unit.runtime.sample import sink_plan
 
 WAIT = 30
 Subscribe = Callable[..., "Reader"]
@@ -26,8 +29,15 @@ class Reader:
     def __init__(self, servers: str, config: dict[str, str], age_ms: str) -> None:
         self.topics: set[str] = set()
         settings = {"bootstrap.servers": servers, "group.id": f"sub-{next(_numbers)}", METADATA_AGE: age_ms}
-        settings[HIDDEN_TOPICS] = "^__consumer_offsets$"
-        self.subscription = Subscription(config, settings)
+        settings[HIDDEN_TOPICS] = hidden = "^__consumer_offsets$"
+        self.subscription = Subscription(
+            sink_plan(
+                topics=tuple(parse_topics(config)),
+                topics_regex=config.get("topics.regex"),
+                hidden_topics=(hidden,),
+                metadata_age=int(age_ms) / 1000,
+            )
+        )
         self.consumer = Consumer(settings)
         self.consumer.listen(self)
 
@@ -138,7 +148,7 @@ class Group:
 def test_named_topics_are_subscribed_to_once() -> None:
     """Whether they are there or not."""
     group: Any = Group()
-    subscription = Subscription({"topics": "a,b"}, {})
+    subscription = Subscription(sink_plan(topics=("a", "b")))
     assert subscription.renew(group)
     assert not subscription.renew(group)
     assert group.subscribed == [["a", "b"]]
@@ -147,7 +157,7 @@ def test_named_topics_are_subscribed_to_once() -> None:
 def test_nobody_joins_without_a_topic() -> None:
     """A pattern that matches nothing yet is no reason to; one that matches nothing any more ends nothing."""
     group: Any = Group()
-    subscription = Subscription({"topics.regex": "a.*"}, {METADATA_AGE: "0"})
+    subscription = Subscription(sink_plan(topics=(), topics_regex="a.*", metadata_age=0.0))
     assert not subscription.renew(group)
     group.names = ["a1", "b"]
     assert subscription.renew(group)

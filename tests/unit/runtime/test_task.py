@@ -8,11 +8,20 @@ from types import SimpleNamespace
 
 import pytest
 
+from hearth.foundation.certificate import make_identity
+from hearth.link.admission import LinkAddress
 from hearth.runtime import task as module
-from hearth.runtime.link import HostLost
+from hearth.runtime.launcher import TaskLaunch
+from hearth.runtime.link import HostLost, TaskLink, Welcome
+from hearth.runtime.plan import TaskPlan
 from hearth.runtime.task import TaskRun, run_task
 from hearth_api import ConnectError
-from tests.unit.runtime.sample import task_spec
+from tests.unit.runtime.sample import sink_plan, task_plan
+
+
+def joined(plan: TaskPlan) -> TaskRun:
+    """Return a run that has joined its host."""
+    return TaskRun(Welcome(plan, is_paused=False), TaskLink())
 
 
 @pytest.fixture
@@ -26,7 +35,7 @@ def exits(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 def test_run_that_does_not_end_after_its_host_was_lost_is_ended_by_force(exits: list[int]) -> None:
     """Whatever holds it up: another run may have begun elsewhere (invariant 4)."""
-    run = TaskRun(task_spec("source"))
+    run = joined(task_plan("source"))
     run._on_lost()
     assert exits == [1]
     assert run._stopping.is_set()
@@ -36,7 +45,7 @@ def test_run_that_does_not_end_after_its_host_was_lost_is_ended_by_force(exits: 
 def test_run_that_ends_in_time_is_left_alone(exits: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
     """Its process may carry another run already."""
     monkeypatch.setattr(module, "LAST_RESORT_SECONDS", 30)
-    run = TaskRun(task_spec("source"))
+    run = joined(task_plan("source"))
     lost = threading.Thread(target=run._on_lost)
     lost.start()
     run._over.set()
@@ -52,7 +61,7 @@ def test_run_that_breaks_while_it_is_closed_is_over(exits: list[int], monkeypatc
         raise RuntimeError("closing")
 
     monkeypatch.setattr(TaskRun, "_execute", fail)
-    run = TaskRun(task_spec("source"))
+    run = joined(task_plan("source"))
     with pytest.raises(RuntimeError, match="closing"):
         run.execute()
     run._on_lost()
@@ -61,7 +70,8 @@ def test_run_that_breaks_while_it_is_closed_is_over(exits: list[int], monkeypatc
 
 def test_run_that_does_not_find_its_host_says_so(exits: list[int]) -> None:
     """Spark carries the reason to the host, at once and without trying again."""
-    reason = run_task(task_spec("source"))  # nobody listens on port 1
+    launch = TaskLaunch("c", 0, 1, LinkAddress("127.0.0.1", 1, "token", make_identity().certificate))
+    reason = run_task(launch, lambda environment: environment)  # nobody listens on port 1
     assert reason is not None
     assert reason.startswith("could not reach its host at 127.0.0.1:1: ")
     assert "spark.driver.host" in reason
@@ -72,7 +82,7 @@ def test_nobody_waits_for_a_plugin_once_the_host_is_lost(exits: list[int]) -> No
     """A call that may take minutes ends at once, and so does one of a stage that is started later."""
     gone: list[Exception] = []
     early, late = (SimpleNamespace(let_go=gone.append) for _ in range(2))
-    run = TaskRun(task_spec("source"))
+    run = joined(task_plan("source"))
     run._keep(early)  # type: ignore[arg-type]
     run._on_lost()
     run._keep(late)  # type: ignore[arg-type]
@@ -87,10 +97,10 @@ def test_run_whose_start_fails_leaves_no_client_behind(exits: list[int], monkeyp
 
     monkeypatch.setattr(TaskRun, "_start_stage", fail)
     states: list[str] = []
-    worker = {"bootstrap.servers": "127.0.0.1:1", "consumer.librdkafka.log_level": "0"}
-    run = TaskRun(replace(task_spec("sink"), config={"topics": "t"}, worker=worker))
+    consumer = {"bootstrap.servers": "127.0.0.1:1", "log_level": "0", "group.id": "connect-c"}
+    run = joined(replace(task_plan("sink"), sink=sink_plan(consumer=consumer)))
     run._link = SimpleNamespace(  # type: ignore[assignment]
-        status=lambda state, trace: states.append(state), close=lambda: None
+        status=lambda state, trace: states.append(state), listen=lambda *_: None
     )
     run.execute()
     assert states == ["FAILED"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
@@ -13,6 +13,7 @@ from hearth.runtime.tolerance import LogReporter, Tolerance, ToleranceExceeded, 
 from hearth_api import DataError
 from hearth_execution.failure import ErrorInfo, Failure
 from hearth_stage.channel import ChannelClosed
+from tests.unit.runtime.sample import SETTINGS
 
 
 @dataclass
@@ -51,7 +52,7 @@ def failure(row: int) -> Failure:
 def test_without_tolerance_the_first_failing_record_ends_the_task() -> None:
     """The failure that is raised is the first record's, whichever step came first; later ones are not reached."""
     ledger = Ledger()
-    tolerance = Tolerance({}, [ledger])
+    tolerance = Tolerance(False, [ledger])
     with pytest.raises(ToleranceExceeded, match="Tolerance exceeded in error handler") as caught:
         tolerance.judge([failure(7), failure(3), failure(9)], Record)
     assert caught.value.failure.row == 3
@@ -62,24 +63,24 @@ def test_failure_is_reported_before_it_ends_the_task() -> None:
     """Kafka Connect logs and dead-letters a record also where it does not tolerate it."""
     ledger = Ledger()
     with pytest.raises(ToleranceExceeded):
-        Tolerance({"errors.tolerance": "none"}, [ledger]).judge([failure(0)])
+        Tolerance(False, [ledger]).judge([failure(0)])
     assert ledger.reported == [(0, None)]
 
 
 def test_with_tolerance_every_failure_is_reported_in_order() -> None:
     """All reporters hear of all records, and the task goes on."""
     first, second = Ledger(), Ledger()
-    tolerance = Tolerance({"errors.tolerance": "all"}, [first, second])
+    tolerance = Tolerance(True, [first, second])
     tolerance.judge([failure(2), failure(1)], Record)
     assert tolerance.is_all
     assert first.reported == second.reported == [(1, Record(1)), (2, Record(2))]
 
 
-@pytest.mark.parametrize("config", [{}, {"errors.tolerance": "all"}])
-def test_nothing_happens_where_nothing_failed(config: dict[str, str]) -> None:
+@pytest.mark.parametrize("is_all", [False, True])
+def test_nothing_happens_where_nothing_failed(is_all: bool) -> None:
     """Success is silent."""
     ledger = Ledger()
-    Tolerance(config, [ledger]).judge([])
+    Tolerance(is_all, [ledger]).judge([])
     assert ledger.reported == []
 
 
@@ -102,7 +103,7 @@ def test_trace_of_any_other_error_is_its_own() -> None:
 def test_commit_waits_for_reports_that_are_under_way() -> None:
     """A record's offset must not be committed before its dead letter is written; what is late is asked for again."""
     under_way: Future[None] = Future()
-    tolerance = Tolerance({"errors.tolerance": "all"}, [Ledger(), Ledger(answer=under_way)])
+    tolerance = Tolerance(True, [Ledger(), Ledger(answer=under_way)])
     assert tolerance.report(failure(0), None) == [under_way]
     assert tolerance.settle(0.01) == 1
     assert tolerance.settle(0.01) == 1
@@ -114,7 +115,7 @@ def test_commit_waits_for_reports_that_are_under_way() -> None:
 def test_report_that_failed_is_raised_as_often_as_somebody_asks() -> None:
     """A record whose dead letter was refused is nowhere: nothing may be committed, now or when the task is closed."""
     refused: Future[None] = Future()
-    tolerance = Tolerance({"errors.tolerance": "all"}, [Ledger(answer=refused)])
+    tolerance = Tolerance(True, [Ledger(answer=refused)])
     tolerance.report(failure(0), None)
     refused.set_exception(DataError("topic is gone"))
     for _ in range(2):
@@ -124,14 +125,14 @@ def test_report_that_failed_is_raised_as_often_as_somebody_asks() -> None:
 
 def test_one_full_reporter_is_enough() -> None:
     """No more records are looked at while a reporter holds as much as it may."""
-    assert Tolerance({}, [Ledger(), Ledger(is_full=True)]).is_full
-    assert not Tolerance({}, [Ledger()]).is_full
+    assert Tolerance(False, [Ledger(), Ledger(is_full=True)]).is_full
+    assert not Tolerance(False, [Ledger()]).is_full
 
 
 def test_report_that_ends_the_task_is_still_waited_for() -> None:
     """Without tolerance a dead letter is written all the same."""
     under_way: Future[None] = Future()
-    tolerance = Tolerance({}, [Ledger(answer=under_way)])
+    tolerance = Tolerance(False, [Ledger(answer=under_way)])
     with pytest.raises(ToleranceExceeded):
         tolerance.report(failure(0), None)
     assert tolerance.settle(0.01) == 1
@@ -211,7 +212,7 @@ def test_log_line_shows_the_record_where_that_is_allowed(caplog: pytest.LogCaptu
 
 def test_reporters_are_those_a_configuration_asks_for() -> None:
     """Nothing is logged unless ``errors.log.enable`` says so."""
-    assert log_reporters("c-0", {}) == []
-    assert log_reporters("c-0", {"errors.log.enable": "false", "errors.log.include.messages": "true"}) == []
-    (reporter,) = log_reporters("c-0", {"errors.log.enable": " True "})
+    assert log_reporters("c-0", SETTINGS) == []
+    assert log_reporters("c-0", replace(SETTINGS, logs_records=True)) == []
+    (reporter,) = log_reporters("c-0", replace(SETTINGS, logs_failures=True))
     assert isinstance(reporter, LogReporter)

@@ -2,9 +2,22 @@
 
 from __future__ import annotations
 
-import pytest
+import json
+import threading
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
+import pytest
+from pyspark.serializers import CloudPickleSerializer
+
+from hearth.config import WorkerConfig
+from hearth.herder.planner import Planner
+from hearth.link.admission import LinkAddress
+from hearth.runtime.launcher import TaskLaunch
+from hearth.spark.executor import run
 from hearth.spark.spark_launcher import SparkLauncher, exposure, link_host, spark_settings
+from tests.unit.herder.catalogue import SOURCE, WORKER, directory
 
 
 def test_any_spark_key_of_the_worker_reaches_spark() -> None:
@@ -55,8 +68,8 @@ def test_spark_has_no_page_on_a_cluster_unless_it_is_asked_for() -> None:
         ({"spark.master": "local[2]"}, False),
     ],
 )
-def test_specifications_that_travel_in_clear_are_told_of(keys: dict[str, str], is_exposed: bool) -> None:
-    """They hold the passwords of connectors."""
+def test_tokens_that_travel_in_clear_are_told_of(keys: dict[str, str], is_exposed: bool) -> None:
+    """Who has one is told the passwords of its connector."""
     said = exposure(spark_settings({"spark.master": "spark://m:7077", "spark.driver.host": "127.0.0.1", **keys}))
     assert (said is not None) is is_exposed
     assert said is None or ("spark.authenticate=true" in said and "spark.network.crypto.enabled=true" in said)
@@ -77,3 +90,79 @@ def test_a_failure_of_the_executors_python_names_the_key(reason: str, is_explain
     said = launcher._explained(reason)
     assert ("executors run /opt/python" in said and "spark.pyspark.python" in said) is is_explained
     assert said.startswith(reason)
+
+
+class Context:
+    """A SparkContext that keeps what would travel to an executor, as Spark would write it."""
+
+    def __init__(self) -> None:
+        self.carried = b""
+        self.groups: list[tuple[str, str, bool]] = []
+        self._data: Any = None
+
+    def setJobGroup(self, *group: Any) -> None:
+        """Take note of a job's group and description."""
+        self.groups.append(group)
+
+    def parallelize(self, data: list[Any], slices: int) -> Context:
+        """Take the data."""
+        self._data = data
+        return self
+
+    def mapPartitions(self, function: Any) -> Context:
+        """Take the function, and write both."""
+        self.carried = bytes(CloudPickleSerializer().dumps((self._data, function)))
+        return self
+
+    def collect(self) -> list[str]:
+        """End at once."""
+        return []
+
+
+SECRETS = {
+    "worker": {
+        "producer.sasl.mechanism": "PLAIN",
+        "producer.sasl.jaas.config": "org.apache.kafka.common.security.plain.PlainLoginModule required "
+        'username="sesame-user" password="sesame-sasl";',
+        "producer.ssl.key.password": "sesame-key",
+        "listeners.https.ssl.keystore.password": "sesame-rest",
+        "spark.hadoop.fs.s3a.secret.key": "sesame-spark",
+        "value.converter.basic.auth.user.info": "sesame-registry",
+    },
+    "connector": {
+        "database.password": "sesame-database",
+        "producer.override.ssl.keystore.password": "sesame-override",
+        "transforms": "t",
+        "transforms.t.type": "RegexRouter",
+        "transforms.t.regex": "sesame-transform",
+        "transforms.t.replacement": "x",
+    },
+}
+
+
+def test_what_spark_carries_holds_no_setting_and_no_secret(tmp_path: Path) -> None:
+    """It is how a task finds and enters its host; everything else that host tells it itself."""
+    known = directory(tmp_path)
+    worker = WorkerConfig({**WORKER, **SECRETS["worker"]})
+    config = {"name": "c", "connector.class": SOURCE, **SECRETS["connector"]}
+    (plan,) = Planner(known, worker).plan(known.connector(config), "1", config, [{**config, "table": "sesame-table"}])
+    assert "sesame-sasl" in str(plan.to_json())
+    launch = TaskLaunch("c", 0, 7, LinkAddress("10.0.0.1", 4711, "the-token", "the-certificate"))
+    launcher, context, ended = SparkLauncher(dict(worker.originals)), Context(), threading.Event()
+    launcher._driver = SimpleNamespace(context=context)  # type: ignore[assignment]
+    launcher._ready.set()
+    launcher.launch(launch, plan, lambda end: ended.set())
+    assert ended.wait(10)
+    assert context.groups == [("c-0", f"c-0 ({SOURCE})", False)]
+    for word in ("sesame", "127.0.0.1:9092", "RegexRouter", "JsonConverter", "converter", "bootstrap"):
+        assert word.encode() not in context.carried, word
+    ((text,), function) = CloudPickleSerializer().loads(context.carried)
+    assert function is run
+    assert json.loads(text) == {
+        "connector": "c",
+        "task": 0,
+        "generation": 7,
+        "link": {"host": "10.0.0.1", "port": 4711, "token": "the-token", "certificate": "the-certificate"},
+    }
+    assert TaskLaunch.from_json(text) == launch
+    assert "the-token" not in repr(launch)

@@ -123,9 +123,7 @@ def test_the_rename_happens_between_two_syncs(tmp_path: Path, monkeypatch: pytes
 
 
 @pytest.mark.parametrize("step", ["write", "open", "replace"])
-def test_a_full_disk_leaves_everything_as_it_was(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
-) -> None:
+def test_a_full_disk_leaves_everything_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str) -> None:
     """The file of before stays, readers see it, nothing else is left behind, and the next write works."""
     path = tmp_path / "offsets"
     store = FileOffsetStore(path)

@@ -52,6 +52,8 @@ CONSUMER_DEFAULTS: dict[str, str] = _EVERYWHERE | {
     "isolation.level": "read_uncommitted",
     "allow.auto.create.topics": "true",
     "exclude.internal.topics": "true",
+    # Java's, and librdkafka's as well; here it also says how often a pattern of topics is looked at
+    "metadata.max.age.ms": "300000",
     # Hearth's: a rebalance is noticed soon by those who are in it
     "heartbeat.interval.ms": "1000",
     # Hearth's, measured: librdkafka stands still for a second when its queue was full, and keeps 64 MB in it
@@ -64,34 +66,23 @@ CONSUMER_DEFAULTS: dict[str, str] = _EVERYWHERE | {
 """A sink task's consumer."""
 
 
-def producer_config(
-    worker: Mapping[str, str],
-    connector_config: Mapping[str, str],
-    connector: str,
-    task: int,
-    dead_letters: bool = False,
-) -> Translation:
-    """Return the configuration of a task's producer: of a source's records, or of a sink's dead letters."""
-    name = "dlq-producer" if dead_letters else "producer"
-    own = {
-        "bootstrap.servers": worker.get("bootstrap.servers", ""),
-        "client.id": f"connector-{name}-{connector}-{task}",
-    }
+def producer_config(worker: Mapping[str, str], connector_config: Mapping[str, str]) -> Translation:
+    """Return the configuration of the producers of a connector's tasks, of a source's records or of dead letters."""
+    own = {"bootstrap.servers": worker.get("bootstrap.servers", "")}
     return _layered(
         "producer", PRODUCER_DEFAULTS | own | _plain_sends(worker, connector_config), worker, connector_config
     )
 
 
-def consumer_config(
-    worker: Mapping[str, str], connector_config: Mapping[str, str], connector: str, task: int
-) -> Translation:
-    """Return the configuration of a sink task's consumer."""
-    own = {
-        "bootstrap.servers": worker.get("bootstrap.servers", ""),
-        "client.id": f"connector-consumer-{connector}-{task}",
-        "group.id": f"connect-{connector}",
-    }
+def consumer_config(worker: Mapping[str, str], connector_config: Mapping[str, str], connector: str) -> Translation:
+    """Return the configuration of the consumers of a sink's tasks."""
+    own = {"bootstrap.servers": worker.get("bootstrap.servers", ""), "group.id": f"connect-{connector}"}
     return _layered("consumer", CONSUMER_DEFAULTS | own, worker, connector_config)
+
+
+def named(config: Mapping[str, str], client: str, connector: str, task: int) -> dict[str, str]:
+    """Return the configuration of one task's client, with Kafka Connect's name for it unless the user named it."""
+    return {"client.id": f"connector-{client}-{connector}-{task}", **config}
 
 
 def group_name(host: str, connector: str) -> str:
@@ -104,20 +95,14 @@ def group_name(host: str, connector: str) -> str:
     return f"connect-{re.sub(r'[^A-Za-z0-9._-]', '_', connector)[:200]}-{digest[:12]}"
 
 
-def admin_config(
-    worker: Mapping[str, str],
-    connector_config: Mapping[str, str] | None = None,
-    connector: str | None = None,
-    task: int | None = None,
-) -> Translation:
-    """Return the configuration of an admin client: a task's, or the worker's own.
+def admin_config(worker: Mapping[str, str], connector_config: Mapping[str, str] | None = None) -> Translation:
+    """Return the configuration of the admin clients of a connector's tasks, or of the worker's own.
 
     Admin clients alone also read the worker's keys without prefix, as in Kafka Connect.
     """
-    parts = ("connector-adminclient", connector, None if task is None else str(task))
-    client_id = "-".join(part for part in parts if part) if connector else "hearth-adminclient"
+    own = {"client.id": "hearth-adminclient"} if connector_config is None else {}
     plain = {key: value for key, value in worker.items() if key in RULES["admin"] and key not in _WORKERS_OWN}
-    return _layered("admin", _EVERYWHERE | plain | {"client.id": client_id}, worker, connector_config or {}, plain)
+    return _layered("admin", _EVERYWHERE | plain | own, worker, connector_config or {}, plain)
 
 
 def _plain_sends(worker: Mapping[str, str], connector_config: Mapping[str, str]) -> dict[str, str]:

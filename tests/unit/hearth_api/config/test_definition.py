@@ -61,9 +61,7 @@ def embedded() -> ConfigDef:
     child = (
         ConfigDef()
         .define("regex", STRING, validator=NonNull(), importance=Importance.HIGH)
-        .define(
-            "n", INT, 1, Range.at_least(0), Importance.LOW, group="deep", order_in_group=5, dependents=["o"]
-        )
+        .define("n", INT, 1, Range.at_least(0), Importance.LOW, group="deep", order_in_group=5, dependents=["o"])
         .define("o", STRING, "v", group="deep", order_in_group=1, display_name="O", recommender=Suggest("v"))
     )
     outer = ConfigDef().define("transforms", LIST, "", group="Transforms", order_in_group=1)
@@ -105,18 +103,14 @@ def view(value: ConfigValue) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize(
-    "case", GOLDEN["definitions"], ids=lambda case: f"{case['definition']}-{case['props']}"
-)
+@pytest.mark.parametrize("case", GOLDEN["definitions"], ids=lambda case: f"{case['definition']}-{case['props']}")
 def test_configuration_is_validated_as_kafka_validates_it(case: dict[str, Any]) -> None:
     """Values, suggestions, visibility and all messages, repeated ones too, are those of Kafka's class."""
     outcome = DEFINITIONS[case["definition"]].validate(case["props"])
     assert {value.name: view(value) for value in outcome} == case["validate"]
 
 
-@pytest.mark.parametrize(
-    "case", GOLDEN["definitions"], ids=lambda case: f"{case['definition']}-{case['props']}"
-)
+@pytest.mark.parametrize("case", GOLDEN["definitions"], ids=lambda case: f"{case['definition']}-{case['props']}")
 def test_configuration_is_parsed_as_kafka_parses_it(case: dict[str, Any]) -> None:
     """Typed values, or the message of the first wrong key, are those of Kafka's own class."""
     definition = DEFINITIONS[case["definition"]]
@@ -132,9 +126,7 @@ def test_configuration_is_parsed_as_kafka_parses_it(case: dict[str, Any]) -> Non
 def test_embedded_keys_are_prefixed_grouped_and_numbered_as_documentation_sorts_them() -> None:
     """Groups, order and dependents of embedded keys are those Kafka's embed gave."""
     definition = embedded()
-    keys = [
-        (k.name, k.group, k.order_in_group, k.display_name, k.dependents) for k in definition.keys.values()
-    ]
+    keys = [(k.name, k.group, k.order_in_group, k.display_name, k.dependents) for k in definition.keys.values()]
     assert keys == [
         ("transforms", "Transforms", 1, "transforms", ()),
         ("transforms.a.regex", "Transforms: a", 0, "regex", ()),

@@ -135,9 +135,7 @@ def test_double_survives_its_own_text(number: float) -> None:
     assert parse_type("k", text, ConfigType.DOUBLE) == number
 
 
-@given(
-    st.lists(st.text(st.characters(codec="ascii", min_codepoint=0x21, exclude_characters=","), min_size=1))
-)
+@given(st.lists(st.text(st.characters(codec="ascii", min_codepoint=0x21, exclude_characters=","), min_size=1)))
 def test_list_survives_its_own_text(items: list[str]) -> None:
     """Items without commas and blanks at their ends come back as they were, in order, duplicates kept."""
     text = convert_to_string(items, ConfigType.LIST)

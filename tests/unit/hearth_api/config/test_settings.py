@@ -50,13 +50,9 @@ def test_attributes_are_the_parsed_values() -> None:
 
 def test_wrong_settings_are_refused_in_kafkas_words() -> None:
     """The first wrong key is the message."""
-    with pytest.raises(
-        ConfigError, match='Missing required configuration "topic" which has no default value'
-    ):
+    with pytest.raises(ConfigError, match='Missing required configuration "topic" which has no default value'):
         LineSettings({})
-    with pytest.raises(
-        ConfigError, match=r"Invalid value 0 for configuration batch\.size: Value must be at least 1"
-    ):
+    with pytest.raises(ConfigError, match=r"Invalid value 0 for configuration batch\.size: Value must be at least 1"):
         LineSettings({"topic": "t", "batch.size": "0"})
 
 

@@ -8,7 +8,7 @@ import confluent_kafka
 import confluent_kafka.admin
 import pytest
 
-from hearth.kafka.client import admin_config, consumer_config, group_name, producer_config
+from hearth.kafka.client import admin_config, consumer_config, group_name, named, producer_config
 
 WORKER = {
     "bootstrap.servers": "127.0.0.1:1",
@@ -22,10 +22,9 @@ WORKER = {
 
 def test_source_producer_has_connects_defaults_and_is_real() -> None:
     """Nothing is given up and order holds, unless the user says otherwise."""
-    result = producer_config(WORKER, {}, "files", 3)
+    result = producer_config(WORKER, {})
     wanted = {
         "bootstrap.servers": "127.0.0.1:1",
-        "client.id": "connector-producer-files-3",
         "acks": "all",
         "enable.idempotence": "true",
         "max.in.flight.requests.per.connection": "5",
@@ -42,7 +41,7 @@ def test_source_producer_has_connects_defaults_and_is_real() -> None:
 
 def test_connector_overrides_worker() -> None:
     """`producer.override.` of the connector wins over `producer.` of the worker, which wins over defaults."""
-    result = producer_config(WORKER, {"producer.override.linger.ms": "0", "producer.override.acks": "1"}, "f", 0)
+    result = producer_config(WORKER, {"producer.override.linger.ms": "0", "producer.override.acks": "1"})
     assert (result.config["linger.ms"], result.config["acks"]) == ("0", "1")
 
 
@@ -51,7 +50,7 @@ def test_connector_overrides_worker() -> None:
 )
 def test_setting_that_excludes_idempotence_turns_it_off(key: str, text: str) -> None:
     """Such a configuration runs on Kafka Connect, so it runs here; librdkafka would refuse the combination."""
-    result = producer_config(WORKER, {f"producer.override.{key}": text}, "f", 0)
+    result = producer_config(WORKER, {f"producer.override.{key}": text})
     assert result.config["enable.idempotence"] == "false"
     assert result.config["max.in.flight.requests.per.connection"] == ("10" if text == "10" else "1")
     confluent_kafka.Producer({**result.config, "log_level": "0"})
@@ -60,23 +59,32 @@ def test_setting_that_excludes_idempotence_turns_it_off(key: str, text: str) -> 
 def test_idempotence_that_was_asked_for_is_not_given_up() -> None:
     """Then the contradiction is the user's, and the client says so."""
     asked = {"producer.override.enable.idempotence": "true", "producer.override.acks": "1"}
-    result = producer_config(WORKER, asked, "f", 0)
+    result = producer_config(WORKER, asked)
     with pytest.raises(confluent_kafka.KafkaException, match="acks"):
         confluent_kafka.Producer({**result.config, "log_level": "0"})
 
 
 def test_dead_letter_producer_has_its_own_name() -> None:
     """Kafka Connect names it so that it is told apart in the broker's log."""
-    config = producer_config(WORKER, {}, "files", 0, dead_letters=True).config
-    assert config["client.id"] == "connector-dlq-producer-files-0"
+    config = producer_config(WORKER, {}).config
+    assert named(config, "dlq-producer", "files", 0)["client.id"] == "connector-dlq-producer-files-0"
+
+
+@pytest.mark.parametrize("client", ["producer", "consumer", "adminclient"])
+def test_clients_are_named_for_their_tasks_unless_the_user_named_them(client: str) -> None:
+    """As in Kafka Connect: a name of the user is that of all tasks."""
+    assert named({"a": "b"}, client, "files", 3) == {"a": "b", "client.id": f"connector-{client}-files-3"}
+    config = producer_config({**WORKER, "producer.client.id": "mine"}, {}).config
+    assert named(config, client, "files", 3) == config
+    assert config["client.id"] == "mine"
 
 
 def test_sink_consumer_is_in_connects_group_and_is_real() -> None:
     """The group is Kafka Connect's, so offsets are found again."""
-    result = consumer_config(WORKER, {}, "files", 1)
+    result = consumer_config(WORKER, {}, "files")
     wanted = {
         "group.id": "connect-files",
-        "client.id": "connector-consumer-files-1",
+        "topic.metadata.refresh.interval.ms": "300000",
         "enable.auto.commit": "false",
         "enable.auto.offset.store": "false",
         "auto.offset.reset": "earliest",
@@ -106,13 +114,13 @@ def test_what_members_are_known_by_keeps_to_kafkas_rules() -> None:
 
 def test_a_members_own_name_is_kept() -> None:
     """As every key of the consumer it may be overridden."""
-    result = consumer_config(WORKER, {"consumer.override.group.instance.id": "mine"}, "files", 0)
+    result = consumer_config(WORKER, {"consumer.override.group.instance.id": "mine"}, "files")
     assert result.config["group.instance.id"] == "mine"
 
 
 def test_new_group_protocol_leaves_sessions_to_the_broker() -> None:
     """Hearth's default session gives way to the protocol, which librdkafka would refuse together."""
-    result = consumer_config(WORKER, {"consumer.override.group.protocol": "consumer"}, "files", 0)
+    result = consumer_config(WORKER, {"consumer.override.group.protocol": "consumer"}, "files")
     assert not {"session.timeout.ms", "heartbeat.interval.ms"} & result.config.keys()
     confluent_kafka.Consumer({**result.config, "log_level": "0"}).close()
 
@@ -120,10 +128,11 @@ def test_new_group_protocol_leaves_sessions_to_the_broker() -> None:
 def test_admin_client_reads_the_workers_plain_keys_too() -> None:
     """As in Kafka Connect only the admin client reads keys without prefix, and the prefix wins."""
     worker = {**WORKER, "request.timeout.ms": "20000", "admin.request.timeout.ms": "15000"}
-    result = admin_config(worker, {}, "files", 0)
+    result = admin_config(worker, {})
     assert result.config["socket.timeout.ms"] == "15000"
     assert result.config["security.protocol"] == "plaintext"
-    assert result.config["client.id"] == "connector-adminclient-files-0"
+    assert named(result.config, "adminclient", "files", 0)["client.id"] == "connector-adminclient-files-0"
+    assert admin_config(worker).config["client.id"] == "hearth-adminclient"
     assert result.warnings == []
     confluent_kafka.admin.AdminClient({**result.config, "log_level": "0"})
 
@@ -131,12 +140,12 @@ def test_admin_client_reads_the_workers_plain_keys_too() -> None:
 def test_producer_does_not_read_the_workers_plain_keys() -> None:
     """Security settings of tasks need their prefix, as every user of Kafka Connect has learnt."""
     worker = {**WORKER, "security.protocol": "SSL"}
-    assert "security.protocol" not in producer_config(worker, {}, "f", 0).config
+    assert "security.protocol" not in producer_config(worker, {}).config
     assert admin_config(worker).config["security.protocol"] == "ssl"
 
 
 def test_warning_names_the_key_with_its_prefix() -> None:
     """The user looks for what was written, in the file where it was written."""
     connector = {"consumer.override.interceptor.classes": "com.example.Audit"}
-    (warning,) = consumer_config(WORKER, connector, "f", 0).warnings
+    (warning,) = consumer_config(WORKER, connector, "f").warnings
     assert warning.startswith("consumer.override.interceptor.classes: ")

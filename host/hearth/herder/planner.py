@@ -1,0 +1,217 @@
+"""From the configurations of worker, connector and tasks to the plan of each task."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from hearth.config import ConnectorConfig, SinkConnectorConfig, SourceConnectorConfig, WorkerConfig, topic_groups
+from hearth.config.connector_key import CONVERTER_KEYS, VERSION_SUFFIX
+from hearth.config.sink_key import TOPICS_REGEX, parse_topics
+from hearth.discovery import Plugin, PluginType
+from hearth.herder.cluster_lookup import client_config
+from hearth.herder.plugin.directory import PluginDirectory
+from hearth.isolation.environment import Environment
+from hearth.kafka.client import Translation, admin_config, consumer_config, group_name, producer_config
+from hearth.runtime.plan import DeadLetterPlan, PluginSpec, SinkPlan, SourcePlan, TaskPlan, TaskSettings
+from hearth_api import ConfigError, NotFoundError
+
+log = logging.getLogger(__name__)
+
+METADATA_AGE = "topic.metadata.refresh.interval.ms"
+HIDDEN_TOPICS = "topic.blacklist"
+"""What a consumer's settings say of topics, in librdkafka's words."""
+VERSION = "plugin.version"
+_OWN_OF_TRANSFORM = ("type", "predicate", "negate", VERSION)
+_OWN_OF_PREDICATE = ("type", VERSION)
+_PARSERS: Mapping[PluginType, type[ConnectorConfig]] = {
+    PluginType.SOURCE: SourceConnectorConfig,
+    PluginType.SINK: SinkConnectorConfig,
+}
+
+
+@dataclass(frozen=True)
+class Planner:
+    """Makes the plans of a connector's tasks: what is configuration up to here is typed from here on.
+
+    Every default comes from where its key is declared, and the tasks of a connector share what is the same for them.
+    """
+
+    directory: PluginDirectory
+    worker: WorkerConfig
+
+    def plan(
+        self, connector: Plugin, version: str | None, config: Mapping[str, str], tasks: Sequence[Mapping[str, str]]
+    ) -> list[TaskPlan]:
+        """Return the plans of all tasks of a connector, and log what its clients cannot honour.
+
+        Raises ConfigError for the first plugin of its pipeline that is not there, and for the first wrong setting.
+        """
+        parsed = _PARSERS[connector.type](config)
+        specs = _PluginSpecs(self.directory, self.worker, parsed)
+        specs.add_task(connector, version)
+        specs.add_converters()
+        specs.add_transforms()
+        plan = TaskPlan(
+            parsed.name, 0, connector.class_name, tuple(specs.plugins), specs.environments, {}, self._settings(parsed)
+        )
+        if isinstance(parsed, SinkConnectorConfig):
+            plan = replace(plan, sink=self._sink(parsed, len(tasks)))
+        else:
+            plan = replace(plan, source=self._source(parsed))
+        return [replace(plan, task=number, task_config=dict(own)) for number, own in enumerate(tasks)]
+
+    def _settings(self, config: ConnectorConfig) -> TaskSettings:
+        worker = self.worker
+        return TaskSettings(
+            flush_interval=worker.offset_flush_interval_ms / 1000,
+            flush_timeout=worker.offset_flush_timeout_ms / 1000,
+            graceful_timeout=worker.task_shutdown_graceful_timeout_ms / 1000,
+            call_timeout=worker.call_seconds(config.originals),
+            retry_timeout_ms=config.errors_retry_timeout,
+            retry_delay_max_ms=config.errors_retry_delay_max_ms,
+            is_tolerant=config.errors_tolerance == "all",
+            logs_failures=config.errors_log_enable,
+            logs_records=config.errors_log_include_messages,
+        )
+
+    def _source(self, config: ConnectorConfig) -> SourcePlan:
+        groups = tuple(topic_groups(config.originals)) if self.worker.topic_creation_enable else ()
+        return SourcePlan(self._producer(config), groups, self._admin(config) if groups else None)
+
+    def _sink(self, config: SinkConnectorConfig, members: int) -> SinkPlan:
+        consumer = consumer_config(self.worker.originals, config.originals, config.name)
+        settings = self._honoured(config, consumer)
+        topics, most = tuple(parse_topics(config.originals)), consumer.runtime.get("max.poll.records")
+        return SinkPlan(
+            topics=topics,
+            topics_regex=None if topics else config.originals[TOPICS_REGEX],  # blanks and all, as Java compiles it
+            hidden_topics=tuple(each for each in settings.get(HIDDEN_TOPICS, "").split(",") if each),
+            metadata_age=int(settings[METADATA_AGE]) / 1000,
+            group=group_name(self.worker.identity, config.name),
+            members=members,
+            max_poll_records=None if most is None else int(most),
+            consumer=settings,
+            dead_letters=self._dead_letters(config) if config.dead_letter_topic else None,
+        )
+
+    def _dead_letters(self, config: SinkConnectorConfig) -> DeadLetterPlan:
+        return DeadLetterPlan(
+            topic=config.dead_letter_topic,
+            replication_factor=config.dead_letter_replication_factor,
+            has_context=config.dead_letter_headers,
+            producer=self._producer(config),
+            admin=self._admin(config),
+        )
+
+    def _producer(self, config: ConnectorConfig) -> dict[str, str]:
+        return self._honoured(config, producer_config(self.worker.originals, config.originals))
+
+    def _admin(self, config: ConnectorConfig) -> dict[str, str]:
+        return self._honoured(config, admin_config(self.worker.originals, config.originals))
+
+    def _honoured(self, config: ConnectorConfig, client: Translation) -> dict[str, str]:
+        """Return a client's settings, and log what of them cannot be honoured; the worker's own was at its start."""
+        for warning in client.warnings:
+            if warning not in self._warned:
+                log.warning("connector %r: %s", config.name, warning)
+        return client.config
+
+    @cached_property
+    def _warned(self) -> frozenset[str]:
+        worker = self.worker.originals
+        clients = (producer_config(worker, {}), consumer_config(worker, {}, ""), client_config(worker))
+        return frozenset(warning for client in clients for warning in client.warnings)
+
+
+class _PluginSpecs:
+    """The plugins of one connector's tasks while they are put together."""
+
+    def __init__(self, directory: PluginDirectory, worker: WorkerConfig, config: ConnectorConfig) -> None:
+        self._directory = directory
+        self._worker = worker
+        self._config: Mapping[str, str] = config.originals
+        self._settings = config
+        self.plugins: list[PluginSpec] = []
+        self.environments: dict[str, Environment] = {}
+
+    def add_task(self, connector: Plugin, version: str | None) -> None:
+        """Add the connector; also one that is installed with the host runs in a stage of its own (Invariant 6)."""
+        environment = self._directory.environment(connector)
+        self.environments[environment.key] = environment
+        python = connector.python
+        self.plugins.append(PluginSpec("task", connector.class_name, python, version, environment.key))
+
+    def add_converters(self) -> None:
+        """Add a converter for keys, values and headers: the connector's own, or the worker's with its settings."""
+        for role in CONVERTER_KEYS:
+            type_ = PluginType.HEADER_CONVERTER if role == "header.converter" else PluginType.CONVERTER
+            source = self._config if self._config.get(role) else self._worker.originals
+            settings = _below(source, f"{role}.")
+            name = source.get(role) or self._worker.parsed[role]
+            self._add(role, name, source.get(role + VERSION_SUFFIX), settings, (VERSION,), type_)
+
+    def add_transforms(self) -> None:
+        """Add the transformations in the order of the chain, and the predicates they refer to."""
+        for alias in dict.fromkeys(self._settings.transforms):
+            settings = _below(self._config, f"transforms.{alias}.")
+            guard = settings.get("predicate")
+            if guard is not None:
+                self._add_predicate(guard, alias)
+            negate = settings.get("negate", "").strip().lower() == "true"
+            self._add(
+                f"transforms.{alias}",
+                settings.get("type"),
+                settings.get(VERSION),
+                settings,
+                _OWN_OF_TRANSFORM,
+                PluginType.TRANSFORMATION,
+                predicate=None if guard is None else f"predicates.{guard}",
+                negate=negate and guard is not None,
+            )
+
+    def _add_predicate(self, alias: str, transform: str) -> None:
+        role = f"predicates.{alias}"
+        if any(plugin.role == role for plugin in self.plugins):
+            return
+        if alias not in self._settings.predicates:
+            raise ConfigError(
+                f"transforms.{transform}.predicate",
+                alias,
+                "no predicate of that name is listed in the configuration predicates",
+            )
+        settings = _below(self._config, f"{role}.")
+        version = settings.get(VERSION)
+        self._add(role, settings.get("type"), version, settings, _OWN_OF_PREDICATE, PluginType.PREDICATE)
+
+    def _add(
+        self,
+        role: str,
+        name: str | None,
+        version: str | None,
+        settings: Mapping[str, str],
+        without: tuple[str, ...],
+        type_: PluginType,
+        predicate: str | None = None,
+        negate: bool = False,
+    ) -> None:
+        key = role if role in CONVERTER_KEYS else f"{role}.type"
+        try:
+            plugin = self._directory.plugin((name or "").strip(), version, type_)
+        except NotFoundError as error:
+            raise ConfigError(key, name, f"Class {name} could not be found.", hint=error.hint) from error
+        environment = None
+        if plugin.bundle is not None:
+            built = self._directory.environment(plugin)
+            self.environments[built.key] = built
+            environment = built.key
+        config = {key: value for key, value in settings.items() if key not in without}
+        self.plugins.append(
+            PluginSpec(role, plugin.class_name, plugin.python, plugin.version, environment, config, predicate, negate)
+        )
+
+
+def _below(config: Mapping[str, str], prefix: str) -> dict[str, str]:
+    return {name[len(prefix) :]: value for name, value in config.items() if name.startswith(prefix)}

@@ -1,0 +1,239 @@
+"""Plans: every setting typed, every default from where its key is declared, and nothing that a task does not need."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hearth.config import SinkConnectorConfig, SourceConnectorConfig, StandaloneConfig, TopicGroup, WorkerConfig
+from hearth.herder.planner import Planner
+from hearth.runtime.plan import SinkPlan, SourcePlan, TaskPlan
+from hearth_api import ConfigError
+from tests.unit.herder.catalogue import SINK, SOURCE, WORKER, directory
+
+DEFAULTS: Mapping[str, Any] = {
+    name: key.default
+    for config in (StandaloneConfig, SourceConnectorConfig, SinkConnectorConfig)
+    for name, key in config.definition().keys.items()
+    if key.has_default
+}
+
+
+@pytest.fixture
+def plan(tmp_path: Path) -> Callable[..., list[TaskPlan]]:
+    """Plan the tasks of a connector; keys below ``worker.`` are the worker's, underscores stand for dots."""
+
+    def planned(class_name: str, tasks: int = 1, **settings: str) -> list[TaskPlan]:
+        given = {key.replace("_", "."): text for key, text in settings.items()}
+        worker = {key.removeprefix("worker."): text for key, text in given.items() if key.startswith("worker.")}
+        config = {key: text for key, text in given.items() if not key.startswith("worker.")}
+        if class_name == SINK and "topics.regex" not in config:
+            config = {"topics": "t", **config}
+        known = directory(tmp_path)
+        planner = Planner(known, WorkerConfig({**WORKER, **worker}))
+        config = {"name": "c", "connector.class": class_name, **config}
+        return planner.plan(known.connector(config), "1", config, [{"number": str(each)} for each in range(tasks)])
+
+    return planned
+
+
+Plan = Callable[..., "list[TaskPlan]"]
+
+
+def source(plan: TaskPlan) -> SourcePlan:
+    """Return what the plan of a source has."""
+    assert plan.source is not None
+    assert plan.sink is None
+    return plan.source
+
+
+def sink(plan: TaskPlan) -> SinkPlan:
+    """Return what the plan of a sink has."""
+    assert plan.sink is not None
+    assert plan.source is None
+    return plan.sink
+
+
+def seconds(key: str) -> float:
+    """Return a default of milliseconds."""
+    return float(DEFAULTS[key]) / 1000
+
+
+@pytest.mark.parametrize("class_name", [SOURCE, SINK])
+def test_every_default_is_that_of_the_declared_key(plan: Plan, class_name: str) -> None:
+    """A configuration that says nothing gives a plan of what ``hearth.config`` declares, and of no other value."""
+    (told,) = plan(class_name)
+    settings = told.settings
+    assert settings.flush_interval == seconds("offset.flush.interval.ms")
+    assert settings.flush_timeout == seconds("offset.flush.timeout.ms")
+    assert settings.graceful_timeout == seconds("task.shutdown.graceful.timeout.ms")
+    assert settings.call_timeout == seconds("plugin.call.timeout.ms")
+    assert settings.retry_timeout_ms == DEFAULTS["errors.retry.timeout"]
+    assert settings.retry_delay_max_ms == DEFAULTS["errors.retry.delay.max.ms"]
+    assert settings.is_tolerant is (DEFAULTS["errors.tolerance"] == "all")
+    assert settings.logs_failures is DEFAULTS["errors.log.enable"]
+    assert settings.logs_records is DEFAULTS["errors.log.include.messages"]
+
+
+def test_defaults_of_a_dead_letter_queue_are_those_of_the_declared_keys(plan: Plan) -> None:
+    """There is none unless a topic is named; the rest has its defaults."""
+    key = "errors.deadletterqueue."
+    assert DEFAULTS[f"{key}topic.name"] == ""
+    assert sink(plan(SINK)[0]).dead_letters is None
+    assert sink(plan(SINK, errors_deadletterqueue_topic_name=" ")[0]).dead_letters is None
+    letters = sink(plan(SINK, errors_deadletterqueue_topic_name=" dead ")[0]).dead_letters
+    assert letters is not None
+    assert letters.topic == "dead"
+    assert letters.replication_factor == DEFAULTS[f"{key}topic.replication.factor"]
+    assert letters.has_context is DEFAULTS[f"{key}context.headers.enable"]
+
+
+GROUP = {"topic_creation_default_partitions": "2", "topic_creation_default_replication_factor": "1"}
+
+
+def test_topics_are_created_where_connector_and_worker_want_it(plan: Plan) -> None:
+    """The worker does unless it says otherwise; without groups there is no client that could create any."""
+    keys = {key.replace("replication_factor", "replication.factor"): text for key, text in GROUP.items()}
+    assert DEFAULTS["topic.creation.enable"] is True
+    made = source(plan(SOURCE, **keys)[0])
+    assert made.topic_groups == (TopicGroup("default", [".*"], [], 1, 2, {}),)
+    assert made.admin is not None
+    for told in (plan(SOURCE)[0], plan(SOURCE, worker_topic_creation_enable=" False ", **keys)[0]):
+        assert (source(told).topic_groups, source(told).admin) == ((), None)
+    with pytest.raises(ConfigError, match="partitions"):
+        plan(SOURCE, **{**keys, "topic_creation_default_partitions": "0"})
+
+
+def test_times_become_seconds_and_words_become_truth(plan: Plan) -> None:
+    """Blanks and capitals mean as little as in Java."""
+    (told,) = plan(
+        SINK,
+        worker_offset_flush_interval_ms=" 250 ",
+        worker_offset_flush_timeout_ms="1500",
+        worker_task_shutdown_graceful_timeout_ms="2000",
+        worker_plugin_call_timeout_ms="10",
+        errors_retry_timeout=" -1 ",
+        errors_retry_delay_max_ms="7",
+        errors_tolerance=" all ",
+        errors_log_enable=" True ",
+        errors_log_include_messages="TRUE",
+        consumer_override_max_poll_records="7",
+        consumer_override_metadata_max_age_ms="1500",
+    )
+    settings = told.settings
+    times = settings.flush_interval, settings.flush_timeout, settings.graceful_timeout, settings.call_timeout
+    assert times == (0.25, 1.5, 2.0, 0.01)
+    assert (settings.retry_timeout_ms, settings.retry_delay_max_ms) == (-1, 7)
+    assert (settings.is_tolerant, settings.logs_failures, settings.logs_records) == (True, True, True)
+    assert (sink(told).max_poll_records, sink(told).metadata_age) == (7, 1.5)
+
+
+def test_connector_may_set_its_own_call_timeout(plan: Plan) -> None:
+    """How long a plugin may take is best known for the one connector."""
+    (told,) = plan(SOURCE, worker_plugin_call_timeout_ms="10", plugin_call_timeout_ms="20")
+    assert told.settings.call_timeout == 0.02
+
+
+def test_sink_is_told_what_it_reads(plan: Plan) -> None:
+    """Names, or a pattern and what it must not match; Kafka's own topics are hidden as in Java."""
+    named = sink(plan(SINK, topics=" a , b")[0])
+    assert (named.topics, named.topics_regex, named.max_poll_records) == (("a", "b"), None, None)
+    matched = sink(plan(SINK, **{"topics.regex": " a.*"})[0])
+    assert (matched.topics, matched.topics_regex, matched.metadata_age) == ((), " a.*", 300.0)
+    assert matched.hidden_topics == ("^__consumer_offsets$", "^__transaction_state$")
+    seen = plan(SINK, consumer_override_exclude_internal_topics="false")
+    assert sink(seen[0]).hidden_topics == ()
+
+
+def test_clients_are_translated_on_the_host_and_named_for_no_task(plan: Plan) -> None:
+    """What a task hands to librdkafka is what stands there; the name it adds itself, unless the user gave one."""
+    letters = {"errors.deadletterqueue.topic.name": "dead"}
+    told = sink(plan(SINK, worker_consumer_fetch_min_bytes="1000", producer_override_linger_ms="9", **letters)[0])
+    assert told.dead_letters is not None
+    assert told.consumer["fetch.min.bytes"] == "1000"
+    assert told.consumer["group.id"] == "connect-c"
+    assert told.dead_letters.producer["linger.ms"] == "9"
+    for client in (told.consumer, told.dead_letters.producer, told.dead_letters.admin):
+        assert client["bootstrap.servers"] == "127.0.0.1:9092"
+        assert "client.id" not in client
+    assert source(plan(SOURCE, producer_override_client_id="mine")[0]).producer["client.id"] == "mine"
+
+
+def test_tasks_share_what_is_the_same_for_all_of_them(plan: Plan) -> None:
+    """A host has one plan for each task; what a connector says is there once."""
+    first, *others = plan(SINK, tasks=100, **{"errors.deadletterqueue.topic.name": "dead"})
+    assert [told.task for told in others] == list(range(1, 100))
+    assert [told.task_config["number"] for told in others] == [str(told.task) for told in others]
+    assert sink(first).members == 100
+    for told in others:
+        assert told.sink is first.sink
+        assert told.plugins is first.plugins
+        assert told.environments is first.environments
+        assert told.settings is first.settings
+
+
+def text_of(plan: TaskPlan) -> str:
+    """Return everything that a task is told."""
+    return json.dumps(plan.to_json())
+
+
+def test_a_task_is_told_nothing_it_does_not_need(plan: Plan) -> None:
+    """Neither settings of other parts of the host, nor the text from which its clients' were made."""
+    secrets = {
+        "worker.listeners.https.ssl.key.password": "rest-password",
+        "worker.spark.hadoop.fs.s3a.secret.key": "spark-key",
+        "worker.config.providers.vault.param.token": "vault-token",
+        "worker.consumer.security.protocol": "SASL_SSL",
+        "worker.consumer.sasl.mechanism": "PLAIN",
+        "worker.consumer.sasl.jaas.config": "org.apache.kafka.common.security.plain.PlainLoginModule required "
+        'username="reader" password="consumer-password";',
+        "worker.producer.ssl.keystore.password": "producer-password",
+        "worker.admin.ssl.keystore.password": "admin-password",
+        "worker.ssl.keystore.password": "plain-password",
+        "database.password": "connector-password",
+    }
+    text = text_of(plan(SINK, **secrets)[0])
+    assert "consumer-password" in text
+    others = "rest-password", "spark-key", "vault-token", "admin-password", "plain-password", "connector-password"
+    for word in (*others, "producer-password", "jaas"):
+        assert word not in text, word
+    text = text_of(plan(SOURCE, **secrets)[0])
+    for word in (*others, "consumer-password", "jaas", "producer-password"):  # the last of a keystore nobody named
+        assert word not in text, word
+
+
+def test_what_cannot_be_honoured_is_logged_once_for_the_connector(
+    plan: Plan, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Of every client its tasks will have, however many they are; the worker's own keys were told at its start."""
+    letters = {"errors.deadletterqueue.topic.name": "dead"}
+    overrides = {
+        "consumer.override.interceptor.classes": "com.example.Audit",
+        "producer.override.interceptor.classes": "com.example.Audit",
+        "admin.override.nobody.knows": "1",
+        "worker.consumer.nobody.knows.either": "1",
+        "worker.producer.nobody.knows.either": "1",
+        "worker.admin.nobody.knows.either": "1",
+    }
+    with caplog.at_level(logging.WARNING):
+        plan(SINK, tasks=5, **letters, **overrides)
+    begun = sorted(message.split(": ")[1] for message in caplog.messages)
+    assert begun == [
+        "admin.override.nobody.knows", "consumer.override.interceptor.classes", "producer.override.interceptor.classes"
+    ]  # fmt: skip
+    assert all(message.startswith("connector 'c': ") for message in caplog.messages)
+    caplog.clear()
+    with caplog.at_level(logging.WARNING):
+        plan(SINK, **overrides)
+    assert len(caplog.messages) == 1  # it has no other clients
+
+
+def test_client_that_must_not_be_made_is_refused_on_the_host(plan: Plan) -> None:
+    """Before anything is launched, with the key as the user wrote it."""
+    with pytest.raises(ConfigError, match=r"producer\.override\.partitioner\.class: .* cannot be honoured"):
+        plan(SOURCE, producer_override_partitioner_class="com.example.Mine")

@@ -1,0 +1,68 @@
+"""Plans: they travel as JSON, and no text of them shows a setting."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from hearth.config import TopicGroup
+from hearth.isolation.environment import Environment
+from hearth.runtime.plan import DeadLetterPlan, SourcePlan, TaskPlan
+from tests.unit.runtime.sample import plugin, sink_plan, task_plan
+
+SECRET = "sesame-opens"
+
+
+def sink() -> TaskPlan:
+    """Return the plan of a sink's task that uses every member."""
+    plan = task_plan(
+        "sink",
+        plugin("transforms.b", "Upper", "bundle", {"key": SECRET}, "predicates.p", True),
+        plugin("transforms.a", "Route"),
+        plugin("predicates.p", "IsLong"),
+    )
+    command = ("/usr/bin/java", "-cp", "{0}/*:{1}/*", "Stage")
+    environments = {"bundle": Environment("bundle", command, ("/one", "/two"))}
+    letters = DeadLetterPlan("dead", 3, True, {"sasl.password": SECRET}, {"ssl.key.password": SECRET})
+    read = sink_plan(consumer={"sasl.password": SECRET}, dead_letters=letters, max_poll_records=5)
+    return replace(plan, environments=environments, task_config={"password": SECRET}, sink=read)
+
+
+def source() -> TaskPlan:
+    """Return the plan of a source's task that creates topics."""
+    group = TopicGroup("default", [".*"], [], 1, 1, {"cleanup.policy": "compact"})
+    made = SourcePlan({"sasl.password": SECRET}, (group,), {"sasl.password": SECRET})
+    return replace(task_plan("source"), source=made)
+
+
+@pytest.mark.parametrize("plan", [sink(), source(), task_plan("source"), task_plan("sink")])
+def test_plan_goes_over_the_link_unchanged(plan: TaskPlan) -> None:
+    """The link carries JSON; what is read is what was written, in types too."""
+    assert TaskPlan.from_json(json.loads(json.dumps(plan.to_json()))) == plan
+
+
+@pytest.mark.parametrize("plan", [sink(), source()])
+def test_no_text_of_a_plan_shows_a_setting(plan: TaskPlan) -> None:
+    """Logs, traces and debuggers print objects; what plugins and clients are told may be secret."""
+    assert SECRET in json.dumps(plan.to_json())
+    for text in (repr(plan), str(plan), f"{plan}", repr([plan]), repr(plan.plugins), repr(plan.sink or plan.source)):
+        assert SECRET not in text
+
+
+def test_name_is_kafka_connects() -> None:
+    """Logs, threads and clients name a task by connector and number."""
+    assert replace(sink(), connector="my-sink", task=3).name == "my-sink-3"
+
+
+def test_plugins_are_found_by_role() -> None:
+    """Every role of a pipeline has one plugin."""
+    assert sink().plugin("predicates.p").class_name == "sample.IsLong"
+    with pytest.raises(StopIteration):
+        sink().plugin("transforms.nobody")
+
+
+def test_transformations_keep_the_order_of_the_chain() -> None:
+    """The chain runs in the order of ``transforms``, not of the aliases."""
+    assert [each.role for each in sink().transformations] == ["transforms.b", "transforms.a"]
