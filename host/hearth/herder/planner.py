@@ -61,7 +61,7 @@ class Planner:
             plan = replace(plan, sink=self._sink(parsed, len(tasks)))
         else:
             plan = replace(plan, source=self._source(parsed))
-        return [replace(plan, task=number, task_config=dict(own)) for number, own in enumerate(tasks)]
+        return [replace(plan, task=number, task_config=own) for number, own in enumerate(tasks)]
 
     def _settings(self, config: ConnectorConfig) -> TaskSettings:
         worker = self.worker

@@ -98,8 +98,8 @@ class SinkPlan:
 class TaskPlan:
     """One task of a connector: the same from one run of it to the next.
 
-    Tasks of one connector share every part that is the same for all of them. Clients are named for their tasks by the
-    task (``hearth.kafka.client.named``). No text of it shows settings, which may be secret.
+    Tasks of one connector share every part that is the same for all of them. No text of it shows settings: they may
+    be secret.
     """
 
     connector: str
@@ -107,7 +107,7 @@ class TaskPlan:
     connector_class: str
     plugins: tuple[PluginSpec, ...]
     environments: dict[str, Environment]
-    task_config: dict[str, str] = field(repr=False)
+    task_config: Mapping[str, str] = field(repr=False)
     settings: TaskSettings
     source: SourcePlan | None = None
     sink: SinkPlan | None = None
@@ -130,6 +130,10 @@ class TaskPlan:
     def transformations(self) -> list[PluginSpec]:
         """Return the transformations in the order of the chain."""
         return [plugin for plugin in self.plugins if plugin.role.startswith("transforms.")]
+
+    def named(self, client: str, config: Mapping[str, str]) -> dict[str, str]:
+        """Return the settings of a client of the task, with Kafka Connect's name for it unless the user named it."""
+        return {"client.id": f"connector-{client}-{self.name}", **config}
 
     def to_json(self) -> dict[str, Any]:
         """Return the plan as an object of JSON."""

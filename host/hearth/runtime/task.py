@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 from hearth.isolation.environment import Environment
 from hearth.isolation.stage import Stage
-from hearth.kafka.client import named
 from hearth.kafka.consumer import Consumer
 from hearth.kafka.membership import GroupIdentity
 from hearth.kafka.producer import Producer
@@ -131,12 +130,12 @@ class TaskRun:
         tolerance = Tolerance(self._settings.is_tolerant, self._reporters)
         if sink is not None:
             identity = GroupIdentity(sink.group, self._spec.task, sink.members)
-            self._consumer = Consumer(self._named(sink.consumer, "consumer"), identity)
+            self._consumer = Consumer(self._spec.named("consumer", sink.consumer), identity)
             subscription = Subscription(sink)
             around = self._link, self._consumer, subscription
             return SinkLoop(self._spec, tolerance, *around, sink.max_poll_records, self._is_paused)
         assert source is not None, "a task is of a source or of a sink"
-        self._producer = Producer(self._named(source.producer, "producer"))
+        self._producer = Producer(self._spec.named("producer", source.producer))
         topics = self._topic_creation(source)
         return SourceLoop(self._spec, tolerance, self._link, self._producer, topics, self._is_paused)
 
@@ -147,20 +146,17 @@ class TaskRun:
         from hearth.kafka.admin import TopicAdmin  # with confluent-kafka's own clients: 6 MB
         from hearth.runtime.topic import TopicCreation
 
-        return TopicCreation(source.topic_groups, TopicAdmin(self._named(source.admin, "adminclient")))
+        return TopicCreation(source.topic_groups, TopicAdmin(self._spec.named("adminclient", source.admin)))
 
     def _new_reporters(self) -> list[Reporter]:
         reporters = log_reporters(self._spec.name, self._settings)
         if self._spec.sink is not None and (letters := self._spec.sink.dead_letters) is not None:
             from hearth.runtime.dead_letter import DeadLetterReporter  # with confluent-kafka's own clients: 6 MB
 
-            producer = self._named(letters.producer, "dlq-producer")
-            admin = self._named(letters.admin, "adminclient")
+            producer = self._spec.named("dlq-producer", letters.producer)
+            admin = self._spec.named("adminclient", letters.admin)
             reporters.append(DeadLetterReporter(self._spec, letters, producer, admin))
         return reporters
-
-    def _named(self, config: dict[str, str], client: str) -> dict[str, str]:
-        return named(config, client, self._spec.connector, self._spec.task)
 
     def _start_stage(self, environment: str, loop: SourceLoop | SinkLoop) -> StagePlace:
         stage: Stage

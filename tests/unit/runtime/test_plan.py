@@ -56,6 +56,14 @@ def test_name_is_kafka_connects() -> None:
     assert replace(sink(), connector="my-sink", task=3).name == "my-sink-3"
 
 
+def test_clients_are_named_for_their_task_unless_the_user_named_them() -> None:
+    """As in Kafka Connect, so that brokers tell them apart; a name the user gave is that of all tasks."""
+    plan = replace(task_plan("sink"), connector="files", task=3)
+    for client in ("producer", "consumer", "adminclient", "dlq-producer"):
+        assert plan.named(client, {"a": "b"}) == {"a": "b", "client.id": f"connector-{client}-files-3"}
+    assert plan.named("consumer", {"client.id": "mine"}) == {"client.id": "mine"}
+
+
 def test_plugins_are_found_by_role() -> None:
     """Every role of a pipeline has one plugin."""
     assert sink().plugin("predicates.p").class_name == "sample.IsLong"

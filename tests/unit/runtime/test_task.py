@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from hearth.foundation.certificate import make_identity
+from hearth.isolation.environment import Environment
 from hearth.link.admission import LinkAddress
 from hearth.runtime import task as module
 from hearth.runtime.launcher import TaskLaunch
@@ -16,6 +17,7 @@ from hearth.runtime.link import HostLost, TaskLink, Welcome
 from hearth.runtime.plan import TaskPlan
 from hearth.runtime.task import TaskRun, run_task
 from hearth_api import ConnectError
+from tests.unit.link.link_world import Host
 from tests.unit.runtime.sample import sink_plan, task_plan
 
 
@@ -76,6 +78,36 @@ def test_run_that_does_not_find_its_host_says_so(exits: list[int]) -> None:
     assert reason.startswith("could not reach its host at 127.0.0.1:1: ")
     assert "spark.driver.host" in reason
     assert exits == []
+
+
+def test_run_looks_for_its_environments_once_it_is_told_its_plan(
+    exits: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was carried to this machine is known only now; the link is closed when everything else has ended."""
+    host, ran = Host(), []
+
+    def execute(run: TaskRun) -> None:
+        ran.append((run._spec, run._is_paused))
+        assert host.server.is_linked("c", 0)
+
+    monkeypatch.setattr(TaskRun, "execute", execute)
+    plan = replace(task_plan("sink"), environments={"bundle": Environment("bundle", ("{0}",), ("/host/site",))})
+    address = host.server.expect(plan, 1, True)
+    reason = run_task(TaskLaunch("c", 0, 1, address), lambda each: replace(each, paths=("/here/0",)))
+    assert reason is None
+    found = {"bundle": Environment("bundle", ("{0}",), ("/here/0",))}
+    assert ran == [(replace(plan, environments=found), True)]
+    assert host.next_event().kind == "lost"
+    host.server.close()
+
+
+def test_run_that_its_host_does_not_expect_ends_without_a_word(exits: list[int]) -> None:
+    """Another has its place; there is nothing to tell anybody, and no link is left behind."""
+    host = Host()
+    address = replace(host.expect("c", 0, 1), token="another")
+    assert run_task(TaskLaunch("c", 0, 1, address), lambda environment: environment) is None
+    assert not host.server.is_linked("c", 0)
+    host.server.close()
 
 
 def test_nobody_waits_for_a_plugin_once_the_host_is_lost(exits: list[int]) -> None:

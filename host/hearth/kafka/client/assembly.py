@@ -67,7 +67,10 @@ CONSUMER_DEFAULTS: dict[str, str] = _EVERYWHERE | {
 
 
 def producer_config(worker: Mapping[str, str], connector_config: Mapping[str, str]) -> Translation:
-    """Return the configuration of the producers of a connector's tasks, of a source's records or of dead letters."""
+    """Return the configuration of the producers of a connector's tasks, of a source's records or of dead letters.
+
+    As with the others' it has a name only if the user gave one: a task names its clients for itself.
+    """
     own = {"bootstrap.servers": worker.get("bootstrap.servers", "")}
     return _layered(
         "producer", PRODUCER_DEFAULTS | own | _plain_sends(worker, connector_config), worker, connector_config
@@ -78,11 +81,6 @@ def consumer_config(worker: Mapping[str, str], connector_config: Mapping[str, st
     """Return the configuration of the consumers of a sink's tasks."""
     own = {"bootstrap.servers": worker.get("bootstrap.servers", ""), "group.id": f"connect-{connector}"}
     return _layered("consumer", CONSUMER_DEFAULTS | own, worker, connector_config)
-
-
-def named(config: Mapping[str, str], client: str, connector: str, task: int) -> dict[str, str]:
-    """Return the configuration of one task's client, with Kafka Connect's name for it unless the user named it."""
-    return {"client.id": f"connector-{client}-{connector}-{task}", **config}
 
 
 def group_name(host: str, connector: str) -> str:

@@ -8,7 +8,7 @@ import confluent_kafka
 import confluent_kafka.admin
 import pytest
 
-from hearth.kafka.client import admin_config, consumer_config, group_name, named, producer_config
+from hearth.kafka.client import admin_config, consumer_config, group_name, producer_config
 
 WORKER = {
     "bootstrap.servers": "127.0.0.1:1",
@@ -64,21 +64,6 @@ def test_idempotence_that_was_asked_for_is_not_given_up() -> None:
         confluent_kafka.Producer({**result.config, "log_level": "0"})
 
 
-def test_dead_letter_producer_has_its_own_name() -> None:
-    """Kafka Connect names it so that it is told apart in the broker's log."""
-    config = producer_config(WORKER, {}).config
-    assert named(config, "dlq-producer", "files", 0)["client.id"] == "connector-dlq-producer-files-0"
-
-
-@pytest.mark.parametrize("client", ["producer", "consumer", "adminclient"])
-def test_clients_are_named_for_their_tasks_unless_the_user_named_them(client: str) -> None:
-    """As in Kafka Connect: a name of the user is that of all tasks."""
-    assert named({"a": "b"}, client, "files", 3) == {"a": "b", "client.id": f"connector-{client}-files-3"}
-    config = producer_config({**WORKER, "producer.client.id": "mine"}, {}).config
-    assert named(config, client, "files", 3) == config
-    assert config["client.id"] == "mine"
-
-
 def test_sink_consumer_is_in_connects_group_and_is_real() -> None:
     """The group is Kafka Connect's, so offsets are found again."""
     result = consumer_config(WORKER, {}, "files")
@@ -131,7 +116,7 @@ def test_admin_client_reads_the_workers_plain_keys_too() -> None:
     result = admin_config(worker, {})
     assert result.config["socket.timeout.ms"] == "15000"
     assert result.config["security.protocol"] == "plaintext"
-    assert named(result.config, "adminclient", "files", 0)["client.id"] == "connector-adminclient-files-0"
+    assert "client.id" not in result.config
     assert admin_config(worker).config["client.id"] == "hearth-adminclient"
     assert result.warnings == []
     confluent_kafka.admin.AdminClient({**result.config, "log_level": "0"})
