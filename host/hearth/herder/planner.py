@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from hearth.config import ConnectorConfig, SinkConnectorConfig, SourceConnectorConfig, WorkerConfig, topic_groups
-from hearth.config.connector_key import CONVERTER_KEYS, VERSION_SUFFIX
+from hearth.config.connector_key import CONVERTER_KEYS, NAME, VERSION_SUFFIX
 from hearth.config.sink_key import TOPICS_REGEX, parse_topics
 from hearth.discovery import Plugin, PluginType
 from hearth.herder.cluster_lookup import client_config
@@ -55,7 +55,7 @@ class Planner:
         specs.add_converters()
         specs.add_transforms()
         plan = TaskPlan(
-            parsed.name, 0, connector.class_name, tuple(specs.plugins), specs.environments, {}, self._settings(parsed)
+            config[NAME], 0, connector.class_name, tuple(specs.plugins), specs.environments, {}, self._settings(parsed)
         )
         if isinstance(parsed, SinkConnectorConfig):
             plan = replace(plan, sink=self._sink(parsed, len(tasks)))
@@ -82,7 +82,8 @@ class Planner:
         return SourcePlan(self._producer(config), groups, self._admin(config) if groups else None)
 
     def _sink(self, config: SinkConnectorConfig, members: int) -> SinkPlan:
-        consumer = consumer_config(self.worker.originals, config.originals, config.name)
+        name = config.originals[NAME]
+        consumer = consumer_config(self.worker.originals, config.originals, name)
         settings = self._honoured(config, consumer)
         topics, most = tuple(parse_topics(config.originals)), consumer.runtime.get("max.poll.records")
         return SinkPlan(
@@ -90,7 +91,7 @@ class Planner:
             topics_regex=None if topics else config.originals[TOPICS_REGEX],  # blanks and all, as Java compiles it
             hidden_topics=tuple(each for each in settings.get(HIDDEN_TOPICS, "").split(",") if each),
             metadata_age=int(settings[METADATA_AGE]) / 1000,
-            group=group_name(self.worker.identity, config.name),
+            group=group_name(self.worker.identity, name),
             members=members,
             max_poll_records=None if most is None else int(most),
             consumer=settings,
@@ -116,7 +117,7 @@ class Planner:
         """Return a client's settings, and log what of them cannot be honoured; the worker's own was at its start."""
         for warning in client.warnings:
             if warning not in self._warned:
-                log.warning("connector %r: %s", config.name, warning)
+                log.warning("connector %r: %s", config.originals[NAME], warning)
         return client.config
 
     @cached_property

@@ -150,6 +150,13 @@ def test_sink_is_told_what_it_reads(plan: Plan) -> None:
     assert sink(seen[0]).hidden_topics == ()
 
 
+def test_connector_keeps_the_name_it_was_created_with(plan: Plan) -> None:
+    """Blanks and all: by it the host knows its tasks, and Kafka their group."""
+    (told,) = plan(SINK, name=" c ")
+    assert told.connector == " c "
+    assert sink(told).consumer["group.id"] == "connect- c"  # librdkafka is given no blanks at the end
+
+
 def test_clients_are_translated_on_the_host_and_named_for_no_task(plan: Plan) -> None:
     """What a task hands to librdkafka is what stands there; the name it adds itself, unless the user gave one."""
     letters = {"errors.deadletterqueue.topic.name": "dead"}
