@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import hearth
 from hearth.config import SinkConnectorConfig, SourceConnectorConfig, StandaloneConfig, TopicGroup, WorkerConfig
+from hearth.config.connector import CONVERTER_KEYS
 from hearth.herder.planner import Planner
 from hearth.runtime.plan import SinkPlan, SourcePlan, TaskPlan
 from hearth_api import ConfigError
@@ -244,3 +247,30 @@ def test_client_that_must_not_be_made_is_refused_on_the_host(plan: Plan) -> None
     """Before anything is launched, with the key as the user wrote it."""
     with pytest.raises(ConfigError, match=r"producer\.override\.partitioner\.class: .* cannot be honoured"):
         plan(SOURCE, producer_override_partitioner_class="com.example.Mine")
+
+
+def keys_read(path: Path) -> Iterator[str]:
+    """Yield the declared keys that a file looks up somewhere; those of converters are the names of roles as well."""
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        looked_up: list[ast.expr] = []
+        if isinstance(node, ast.Subscript):
+            looked_up = [node.slice]
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("get", "pop"):
+            looked_up = node.args[:1]
+        texts = (str(each.value) for each in looked_up if isinstance(each, ast.Constant))
+        yield from (text for text in texts if text in DEFAULTS and "." in text and text not in CONVERTER_KEYS)
+
+
+@pytest.mark.parametrize("folder", ["hearth/runtime", "hearth/spark", "hearth_execution", "hearth_stage"])
+def test_no_key_is_read_where_tasks_run(folder: str) -> None:
+    """There, a key that is left out would get a second default."""
+    files = sorted(Path(hearth.__file__).parents[1].joinpath(folder).glob("*.py"))
+    assert len(files) > 5
+    assert [(path.name, key) for path in files for key in keys_read(path)] == []
+
+
+def test_key_that_is_read_as_text_is_found(tmp_path: Path) -> None:
+    """However it is looked up."""
+    file = tmp_path / "any.py"
+    file.write_text("a = config.get('errors.tolerance', 'none') + config['offset.flush.interval.ms'] + args['topics']")
+    assert sorted(keys_read(file)) == ["errors.tolerance", "offset.flush.interval.ms"]
