@@ -13,7 +13,7 @@ import pytest
 
 import hearth
 from hearth.config import SinkConnectorConfig, SourceConnectorConfig, StandaloneConfig, TopicGroup, WorkerConfig
-from hearth.config.connector import CONVERTER_KEYS
+from hearth.config.connector_key import CONVERTER_KEYS
 from hearth.herder.planner import Planner
 from hearth.runtime.plan import SinkPlan, SourcePlan, TaskPlan
 from hearth_api import ConfigError
