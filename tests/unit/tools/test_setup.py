@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 import sys
 import types
+from collections.abc import Callable
 from importlib.machinery import SourceFileLoader
 from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
@@ -63,6 +66,35 @@ def test_interpreter_of_the_environment_is_the_one_it_was_made_with(
     setup.main()
     assert len(setup.ran) == len(STEPS)
     assert not setup.interpreter().startswith(setup.VENV)
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Run tools/setup of an empty checkout, in which it would find nothing to set up with."""
+    (tmp_path / "tools").mkdir()
+    script = shutil.copy(ROOT / "tools" / "setup", tmp_path / "tools")
+    return lambda *arguments: subprocess.run(
+        [sys.executable, script, *arguments], capture_output=True, text=True, check=False
+    )
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["-h"], ["anything", "--help"]])
+def test_help_explains_and_sets_nothing_up(
+    run: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path, arguments: list[str]
+) -> None:
+    """A download of 450 MB is no answer to a question."""
+    done = run(*arguments)
+    assert done.returncode == 0
+    assert "Makes .venv from tools/requirements.lock" in done.stdout
+    assert [each.name for each in tmp_path.iterdir()] == ["tools"]
+
+
+def test_what_is_not_known_is_refused(run: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path) -> None:
+    """Bad input has an exit code of its own, as everywhere."""
+    done = run("--upgrade")
+    assert done.returncode == 2
+    assert done.stderr == "error: tools/setup takes no arguments, not '--upgrade' either\nhint: tools/setup --help\n"
+    assert [each.name for each in tmp_path.iterdir()] == ["tools"]
 
 
 def test_new_lock_rebuilds_the_environment(setup: Any) -> None:
