@@ -215,8 +215,8 @@ class Stage:
     def _await(self, answer: Future[T], seconds: float | None) -> T:
         either: tuple[Future[Any], ...] = (answer, self._unwanted)
         wait(either, seconds, FIRST_COMPLETED)
-        if self._unwanted.done() and not answer.done():
-            self._unwanted.result()
+        if self._unwanted.done() and (not answer.done() or isinstance(answer.exception(), ChannelClosed)):
+            self._unwanted.result()  # also where the process has been ended since: that is no answer
         return answer.result(0)
 
     def timed_out(self, op: str, seconds: float) -> StageTimeout:

@@ -102,6 +102,22 @@ def test_nobody_waits_for_a_stage_that_is_let_go(started: Started) -> None:
     assert stage.is_alive
 
 
+def test_the_end_of_a_stage_that_was_let_go_is_not_why_its_answer_does_not_come(started: Started) -> None:
+    """Whoever lets it go ends it next, and may be quicker than those who wait."""
+    stage = started(limit=None)
+    stage.call("connector.load", {"python": CONNECTOR})
+    answer = stage.begin("ping")
+    hanging = stage.begin(
+        "connector.start", {"config": {"misbehave.how": "hang", "misbehave.where": "connector.start"}}
+    )
+    answer.result(10)
+    stage.let_go(ConnectError("somebody else is wanted"))
+    stage.close()
+    stage.result(answer, "ping")
+    with pytest.raises(ConnectError, match="somebody else is wanted"):
+        stage.result(hanging, "connector.start")
+
+
 def test_call_is_answered(started: Started) -> None:
     """A call goes to the process and its answer comes back."""
     stage = started()
