@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import logging
-import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 from hearth.herder.instance import TransitionFailed
-from hearth.herder.queue import Queues
+from hearth.herder.queue import Queues, then
 from hearth.herder.reconciler import Reconciler
 from hearth.herder.status import StatusView
 from hearth.herder.supervisor import Equipment
@@ -21,12 +20,6 @@ from hearth_api import ConfigError, ConflictError, NotFoundError
 from hearth_execution.failure import cut
 
 log = logging.getLogger(__name__)
-
-
-T = TypeVar("T")
-
-PATIENCE_SECONDS = 5.0
-"""How long whoever ends an instance waits for its plugin first: what Java's ``Worker`` gives a connector to stop."""
 
 
 class NotLeading(ConflictError):
@@ -48,7 +41,9 @@ class Herder:
     """Writes what users want to the store, and answers when what runs has become that.
 
     Every method puts its work on the queue of its connector and returns a future; the reconciler hears of the same
-    writes from the store, as it does of those of other hosts. Safe to call from any thread.
+    writes from the store, as it does of those of other hosts. What is to end or to replace an instance is impatient. A
+    configuration is validated before it comes to that queue: one that is refused has ended nothing, and plugins that
+    hang meanwhile hold up nobody. Safe to call from any thread.
     """
 
     def __init__(
@@ -56,14 +51,12 @@ class Herder:
         equipment: Equipment,
         validator: ConnectorValidator,
         queues: Queues | None = None,
-        patience: float = PATIENCE_SECONDS,
     ) -> None:
         self.view = StatusView(equipment.configs, equipment.board.store, equipment.directory)
         self._with = equipment
         self._configs = equipment.configs
         self._validator = validator
         self._queues = queues or Queues()
-        self._patience = patience
         self.reconciler = Reconciler(equipment, self._queues)
 
     def connectors(self) -> list[str]:
@@ -74,19 +67,19 @@ class Herder:
         self, name: str, config: Mapping[str, str], target: TargetState | None = None, replace: bool = True
     ) -> Future[Created]:
         """Create a connector, or replace its configuration where that is allowed."""
-        return self._queues.submit(name, lambda: self._put(name, config, target, replace))
+        return self._put_valid(name, lambda: config, target, replace)
 
     def patch(self, name: str, changes: Mapping[str, str | None]) -> Future[Created]:
         """Change single keys of a configuration; None removes a key."""
-        return self._queues.submit(name, lambda: self._patch(name, changes))
+        return self._put_valid(name, lambda: self._patched(name, changes), None, True)
 
     def delete(self, name: str) -> Future[None]:
         """Stop a connector and forget it; its offsets stay."""
-        return self._end(name, lambda: self._delete(name))
+        return self._queues.submit(name, lambda: self._delete(name), is_impatient=True)
 
     def restart_connector(self, name: str) -> Future[None]:
         """Restart the instance of a connector; its tasks go on unless their configurations change."""
-        return self._end(name, lambda: self._restart_connector(name))
+        return self._queues.submit(name, lambda: self._restart_connector(name), is_impatient=True)
 
     def restart_task(self, name: str, task: int) -> Future[None]:
         """Restart one task."""
@@ -94,7 +87,7 @@ class Herder:
 
     def restart(self, request: RestartRequest) -> Future[dict[str, Any]]:
         """Restart what a request asks for; the answer shows that as RESTARTING."""
-        return self._queues.submit(request.connector, lambda: self._restart(request))
+        return self._queues.submit(request.connector, lambda: self._restart(request), is_impatient=True)
 
     def want(self, name: str, target: TargetState) -> Future[None]:
         """Say in which state a connector is wanted; the future is done when it was brought there.
@@ -102,7 +95,7 @@ class Herder:
         Raises NotFoundError at once when there is no connector of that name.
         """
         self._configs.put_target(name, target)
-        return self._queues.submit(name, lambda: None)
+        return self._queues.submit(name, lambda: None, is_impatient=target is TargetState.STOPPED)
 
     def validate(self, config: Mapping[str, str | None]) -> Future[dict[str, Any]]:
         """Check a configuration; the answer is a ConfigInfos."""
@@ -118,26 +111,30 @@ class Herder:
         self.reconciler.follow()
         self._with.pool.close()
 
-    def _end(self, name: str, job: Callable[[], T]) -> Future[T]:
-        """Do what ends an instance, and end it first where its plugin keeps the queue waiting for too long."""
-        is_busy = self._queues.is_busy(name)
-        future = self._queues.submit(name, job)
-        if is_busy:
-            patience = threading.Timer(self._patience, self._interrupt, [name, future])
-            patience.daemon = True
-            patience.start()
-            future.add_done_callback(lambda _: patience.cancel())
-        return future
+    def _put_valid(
+        self, name: str, config: Callable[[], Mapping[str, str]], target: TargetState | None, replace: bool
+    ) -> Future[Created]:
+        """Put a configuration that was found valid, unless the same request comes to another one by then."""
 
-    def _interrupt(self, name: str, future: Future[Any]) -> None:
-        if not (future.running() or future.done()):
-            log.warning("connector %r keeps others waiting for %g s, its instance is ended", name, self._patience)
-            self.reconciler.interrupt(name)
+        def put(valid: Mapping[str, str]) -> Created:
+            if config() != valid:
+                raise ConflictError(
+                    f"Connector {name} got another configuration while this change of it was validated",
+                    code="connector.changed",
+                    hint="ask for the change again",
+                )
+            return self._put(name, valid, target, replace)
 
-    def _put(self, name: str, config: Mapping[str, str], target: TargetState | None, replace: bool) -> Created:
+        checked = self._queues.submit(object(), lambda: self._validated(name, config()))
+        return then(checked, lambda valid: self._queues.submit(name, lambda: put(valid), is_impatient=replace))
+
+    def _validated(self, name: str, config: Mapping[str, str]) -> Mapping[str, str]:
         _refuse_unwritable(name, config)
         if message := complaint(self._validator.validate(config)):
             raise ConfigError(message, code="connector.invalid")
+        return config
+
+    def _put(self, name: str, config: Mapping[str, str], target: TargetState | None, replace: bool) -> Created:
         is_new = self._configs.snapshot().find(name) is None
         if not is_new and not replace:
             raise ConflictError(f"Connector {name} already exists", code="connector.exists")
@@ -146,9 +143,9 @@ class Herder:
         self.reconciler.reconcile(name)
         return Created(is_new, self.view.info(name))
 
-    def _patch(self, name: str, changes: Mapping[str, str | None]) -> Created:
+    def _patched(self, name: str, changes: Mapping[str, str | None]) -> Mapping[str, str]:
         merged = {**self._entry(name).config, **changes}
-        return self._put(name, {key: value for key, value in merged.items() if value is not None}, None, True)
+        return {key: value for key, value in merged.items() if value is not None}
 
     def _delete(self, name: str) -> None:
         self._entry(name)

@@ -101,13 +101,6 @@ class Reconciler(ConfigListener):
             self._requests.setdefault(request.connector, set()).add(request)
         self.on_change(request.connector)
 
-    def interrupt(self, name: str) -> None:
-        """End the instance of a connector, although its plugin may hang in a call on the connector's queue."""
-        with self._lock:
-            supervisor = self._supervisors.get(name)
-        if supervisor is not None:
-            supervisor.interrupt()
-
     def on_event(self, event: TaskEvent) -> None:
         """Pass what the link heard on to the connector it is about."""
         with self._lock:

@@ -131,13 +131,6 @@ class Supervisor:
             if run is not None:
                 run.shut_down()
 
-    def interrupt(self) -> None:
-        """End the instance, whatever it is doing; the next `reconcile` goes on from there."""
-        with self._lock:
-            run = self._run
-        if run is not None:
-            run.shut_down()
-
     def on_event(self, event: TaskEvent) -> None:
         """Pass what the link heard on to the task it is about."""
         with self._lock:

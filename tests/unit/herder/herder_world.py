@@ -7,8 +7,9 @@ until that is released; so every interleaving can be tried, and tried again.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
+from contextlib import contextmanager
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from types import SimpleNamespace
@@ -17,7 +18,7 @@ from typing import Any, cast
 from hearth.discovery import Plugin, PluginType
 from hearth.herder.herder import Herder
 from hearth.herder.plugin.stage import StageListener
-from hearth.herder.queue import Queues
+from hearth.herder.queue import Queues, interruptible
 from hearth.herder.status import StatusBoard
 from hearth.herder.supervisor import Equipment
 from hearth.herder.task_link import TaskEvent
@@ -67,11 +68,25 @@ class SteppedQueues(Queues):
         threading.Thread(target=self._at_work, args=[queue], daemon=True).start()
         self._await(queue)
 
+    def validate(self) -> None:
+        """Let configurations be validated, each of which has a queue without a name."""
+        for queue in [each for each in self.ready if not isinstance(each, str)]:
+            self.work(queue)
+
+    def _hurry(self, queue: Hashable) -> None:
+        """Leave it to the test when somebody runs out of patience."""
+
     def park(self) -> None:
         """Hang, in the thread of a queue, until it is released; others go on."""
         gate = self.parked[self._mine.queue] = threading.Event()
         self._news.put("parked")
         gate.wait()
+
+    def run_out_of_patience(self, queue: Hashable) -> None:
+        """Interrupt what hangs, where somebody waits behind it who is to end that."""
+        if any(job.is_impatient for job in self._waiting[queue]):
+            self._running[queue]._interrupt()
+            self.release(queue)
 
     def release(self, queue: Hashable) -> None:
         """Let what hangs go on, until nothing waits in its queue or a plugin hangs again."""
@@ -168,12 +183,12 @@ class Instance:
 
     def _do(self, call: str) -> None:
         deed = self.config.get(call, "")
-        if deed == "hang":
-            self.host.queues.park()
-            deed = self.world.outcome
-        if deed == "raise" or not self.is_alive:
-            self.world.faults.add(self.name)
-            raise PluginError(f"{call} does not work today")
+        with self.world.faulty(self.name), interruptible(self.close):
+            if deed == "hang":
+                self.host.queues.park()
+                deed = self.world.outcome
+            if deed == "raise" or not self.is_alive:
+                raise PluginError(f"{call} does not work today")
 
 
 class Host:
@@ -206,8 +221,9 @@ class Host:
 
     def _take(self, known: Plugin, environment: object, seconds: float) -> Instance:
         """Load a class, which may take long."""
-        if self._wanted.get("load") == "hang":
-            self.queues.park()
+        with self.world.faulty(self._wanted["name"]), interruptible(lambda: None):
+            if self._wanted.get("load") == "hang":
+                self.queues.park()
         return Instance(self)
 
     def _validate(self, config: Mapping[str, str]) -> dict[str, Any]:
@@ -344,6 +360,15 @@ class World:
         while host.queues.ready or host.queues.parked:
             self._go_on(host)
         self.host = Host(self)
+
+    @contextmanager
+    def faulty(self, name: str) -> Iterator[None]:
+        """Note that a connector has a reason to be FAILED, where one of its calls fails."""
+        try:
+            yield
+        except PluginError:
+            self.faults.add(name)
+            raise
 
     def run(self, connector: str, task: int) -> Run | None:
         """Return the run of a task."""

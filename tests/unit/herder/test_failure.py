@@ -40,9 +40,10 @@ def test_a_connector_that_hangs_holds_up_nobody_else(bench: Bench) -> None:
 
 def test_whoever_ends_a_connector_that_hangs_does_not_wait_for_its_call(bench: Bench) -> None:
     """The call itself may take minutes; Java's worker gives up such a connector after five seconds."""
-    bench.herder._patience = 0.5
+    bench.herder._queues._patience = 0.5
     config = {"name": "c", "connector.class": "FileStreamSource", "topic": "t", "do.start": "hang"}
     hanging = bench.herder.put("c", config)
+    bench.configs_hold("c")
     again = bench.herder.restart_connector("c")
     assert not again.done()
     with pytest.raises(ConnectError):

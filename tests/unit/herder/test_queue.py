@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import threading
 from concurrent.futures import CancelledError
 
 import pytest
 
-from hearth.herder.queue import Queues
+from hearth.herder.queue import Interrupted, Queues, interruptible, then
+from hearth_api import PluginError
 
 
 def test_jobs_of_one_queue_happen_in_order() -> None:
@@ -129,3 +131,99 @@ def test_what_is_asked_again_before_it_is_done_is_done_once() -> None:
     gate.set()
     queues.submit("a", lambda: None).result(10)
     assert done == ["again", "again", "else"]
+
+
+class Hanging:
+    """A job that waits until somebody ends what it waits for."""
+
+    def __init__(self) -> None:
+        self.begun = threading.Event()
+        self._ended = threading.Event()
+
+    def __call__(self) -> None:
+        """Wait; whoever ends it is the reason why it fails."""
+        with interruptible(self._ended.set):
+            self.begun.set()
+            assert self._ended.wait(30), "nobody ended it"
+            raise PluginError("ended")
+
+
+def test_who_is_impatient_ends_what_is_done_before_it() -> None:
+    """It comes to its turn although those before it would take for ever, each of them."""
+    queues = Queues(patience=0.05)
+    hanging = [queues.submit("a", Hanging()) for _ in range(3)]
+    assert queues.submit("a", lambda: "done", is_impatient=True).result(10) == "done"
+    for each in hanging:
+        with pytest.raises(PluginError, match="ended"):
+            each.result(10)
+
+
+def test_who_is_patient_ends_nothing() -> None:
+    """A queue is held up by its own plugin, until somebody comes who is to end that."""
+    queues, hanging = Queues(patience=0.0), Hanging()
+    held, patient = queues.submit("a", hanging), queues.submit("a", lambda: "patient")
+    assert hanging.begun.wait(10)
+    assert queues.submit("b", lambda: "other").result(10) == "other"
+    assert not held.done()
+    assert not patient.done()
+    queues.submit("a", lambda: None, is_impatient=True).result(10)
+    assert patient.result(10) == "patient"
+
+
+def test_what_was_interrupted_does_not_begin_to_wait_again() -> None:
+    """Between two calls of a plugin there is nothing to end, so the second does not take place."""
+    queues, gate = Queues(patience=0.0), threading.Event()
+    waits = [Hanging(), Hanging()]
+
+    def work() -> None:
+        with contextlib.suppress(PluginError):
+            waits[0]()
+        assert gate.wait(10)
+        waits[1]()
+
+    working = queues.submit("a", work)
+    assert waits[0].begun.wait(10)
+    last = queues.submit("a", lambda: "done", is_impatient=True)
+    gate.set()
+    with pytest.raises(Interrupted):
+        working.result(10)
+    assert last.result(10) == "done"
+    assert not waits[1].begun.is_set()
+
+
+def test_an_end_that_comes_with_the_answer_counts() -> None:
+    """Who was ended is not taken for one that goes on, although its last call went well."""
+    queues, begun, ended = Queues(patience=0.0), threading.Event(), threading.Event()
+
+    def work() -> None:
+        with interruptible(ended.set):
+            begun.set()
+            assert ended.wait(10)
+
+    working = queues.submit("a", work)
+    assert begun.wait(10)
+    queues.submit("a", lambda: None, is_impatient=True).result(10)
+    with pytest.raises(Interrupted):
+        working.result(10)
+
+
+def test_outside_of_a_queue_nobody_is_impatient() -> None:
+    """Who ends everything calls plugins, too."""
+    with interruptible(lambda: pytest.fail("was ended")):
+        pass
+
+
+def test_what_follows_a_future_is_its_outcome() -> None:
+    """Or what kept it from following."""
+    queues = Queues()
+    one = queues.submit("a", lambda: 1)
+    assert then(one, lambda found: queues.submit("b", lambda: found + 1)).result(10) == 2
+    for failing in (
+        then(queues.submit("a", lambda: 1 // 0), lambda found: one),
+        then(one, lambda found: queues.submit("b", lambda: 1 // 0)),
+    ):
+        with pytest.raises(ZeroDivisionError):
+            failing.result(10)
+    queues.close()
+    assert then(one, lambda found: queues.submit("b", lambda: found)).cancelled()
+    assert then(queues.submit("a", lambda: 1), lambda found: one).cancelled()

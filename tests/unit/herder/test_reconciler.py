@@ -349,6 +349,7 @@ class TestFailures:
             world.host.queues.work(f"h{number}")
         assert len(world.host.queues.parked) == 20
         future = world.host.herder.put("b", config("b"))
+        world.host.queues.validate()
         world.host.queues.work("b")
         assert future.result(0).info["tasks"] == [{"connector": "b", "task": 0}]
         world.settle()
@@ -415,6 +416,7 @@ class TestAnswers:
         future = world.host.herder.put("a", config(text="2"))
         seen = []
         future.add_done_callback(lambda _: seen.append((instance(world).config, world.runs[0].plan.task_config)))
+        world.host.queues.validate()
         world.host.queues.work("a")
         assert future.result(0).is_new is False
         assert seen == [(config(text="2"), {"table": "0", "text": "2"})]

@@ -174,6 +174,13 @@ class ReconcilerMachine(RuleBasedStateMachine):
         self.world.outcome = outcome
         self.world.host.queues.release(data.draw(st.sampled_from(list(self.world.host.queues.parked))))
 
+    @precondition(lambda self: bool(self.world.host.queues.parked))
+    @rule(data=st.data())
+    def run_out_of_patience(self, data: st.DataObject) -> None:
+        """Somebody has waited long enough behind a plugin that hangs, which he is to end."""
+        self.world.outcome = ""
+        self.world.host.queues.run_out_of_patience(data.draw(st.sampled_from(list(self.world.host.queues.parked))))
+
     @rule(act=st.sampled_from(["lead", "follow", "stop", "kill"]), leads_then=st.sampled_from([True, True, False]))
     def host_changes(self, act: str, leads_then: bool) -> None:
         """This host leads anew, leads no more, or ends and another takes its place."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import time
 import weakref
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -11,6 +12,7 @@ from typing import Any, Protocol, TypeVar
 
 from hearth.config import WorkerConfig
 from hearth.discovery import Plugin
+from hearth.herder.queue import interruptible
 from hearth.isolation.environment import Environment
 from hearth.isolation.stage import Stage
 from hearth_api import ConfigError, ConnectError, PluginError
@@ -87,7 +89,14 @@ class PluginStage:
             self._stage.close()
 
     def _call(self, op: str, args: dict[str, Any], timeout: float) -> dict[str, Any]:
-        return dict(self._stage.call(op, args, timeout=timeout).args)
+        began = time.monotonic()
+        with interruptible(lambda: self._give_up(op, began)):
+            return dict(self._stage.call(op, args, timeout=timeout).args)
+
+    def _give_up(self, op: str, began: float) -> None:
+        """End a call before its time, and the process; the error tells what it was doing."""
+        self._stage.let_go(self._stage.timed_out(op, round(time.monotonic() - began, 1)))
+        self.close()
 
     def _answer(self, op: str, args: dict[str, Any]) -> dict[str, Any]:
         raise ConnectError(f"nothing runs here, so {op!r} has no meaning")
@@ -139,7 +148,8 @@ class ConnectorStage(PluginStage):
         self._listener = None
         if self._is_started and self.is_alive:
             self._is_started = False
-            self._call("connector.stop", {}, STOP_SECONDS)
+            # Not to be interrupted: it takes no longer than anybody has patience, and has to be tried (Invariant 8).
+            self._stage.call("connector.stop", timeout=STOP_SECONDS)
 
     def end(self) -> None:
         """Stop the connector and end its process; PluginError tells what went wrong with the first of the two."""

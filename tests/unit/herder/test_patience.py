@@ -1,0 +1,203 @@
+"""Bundles that hang while they are loaded: whoever ends or replaces such a connector gets what he asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hearth.discovery import discover
+from hearth.storage import RestartRequest, State, TargetState
+from hearth_api import ConnectError, NotFoundError
+from tests.bundles.build import plain_wheel
+from tests.peer.rest import eventually
+from tests.unit.herder.fake import Bench
+
+CODE = """
+import pathlib
+import threading
+
+from hearth_api import ConfigDef, SourceConnector, SourceTask
+
+
+def hang_if(where):
+    if pathlib.Path({flag!r}, where).exists():
+        pathlib.Path({flag!r}, "hangs").touch()
+        threading.Event().wait()
+
+
+hang_if("import")
+
+
+class Task(SourceTask):
+    def version(self): return "1"
+    def start(self, props): pass
+    def poll(self): pass
+    def stop(self): pass
+
+
+class Connector(SourceConnector):
+    def __init__(self): hang_if("init")
+    def version(self): return "1"
+    def config(self): return ConfigDef()
+    def start(self, props): hang_if("start")
+    def task_class(self): return Task
+    def task_configs(self, max_tasks):
+        hang_if("task_configs")
+        return [{{}}]
+    def stop(self): hang_if("stop")
+"""
+POINTS = {"hearth.source_connectors": {"org.example.MoodyConnector": "moody:Connector"}}
+CONFIG = {"name": "c", "connector.class": "MoodyConnector"}
+LOADING = ["import", "init"]
+ANYWHERE = [*LOADING, "start", "task_configs"]
+
+
+class Moody:
+    """A herder whose one bundle hangs where a test says, in calls that may take five minutes."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        (root / "path").mkdir()
+        plain_wheel(root / "path", "moody", groups=POINTS, code=CODE.format(flag=str(root)))
+        self.bench = Bench(root, None, *discover([root / "path"], include_host=False).plugins)
+        self.herder = self.bench.herder
+        self.herder._queues._patience = 0.2
+
+    def hang(self, where: str) -> None:
+        """Hang there from now on."""
+        (self._root / where).touch()
+
+    def hangs(self) -> bool:
+        """Return whether it has begun to hang."""
+        return (self._root / "hangs").exists()
+
+    def behave(self) -> None:
+        """Hang nowhere from now on."""
+        for where in (*ANYWHERE, "stop"):
+            (self._root / where).unlink(missing_ok=True)
+
+    def run(self) -> None:
+        """Bring the connector up."""
+        self.herder.put("c", CONFIG).result(30)
+        self.bench.await_task("c", State.RUNNING)
+
+    def begin_to_hang(self, where: str) -> Future[Any]:
+        """Restart the connector, whose new instance hangs; returns the answer that does not come."""
+        self.run()
+        self.hang(where)
+        return self.herder.restart_connector("c")
+
+    @property
+    def state(self) -> str:
+        """Return what REST shows of the connector."""
+        return str(self.bench.connector("c")["connector"]["state"])
+
+
+@pytest.fixture
+def moody(tmp_path: Path) -> Iterator[Moody]:
+    """Provide a herder with one bundle."""
+    made = Moody(tmp_path)
+    yield made
+    made.behave()
+    made.herder.shut_down()
+
+
+@pytest.mark.parametrize("where", ANYWHERE)
+def test_a_connector_that_hangs_is_deleted_in_time(moody: Moody, where: str) -> None:
+    """Also while its class is loaded, when there is no instance yet; what was asked before says what kept it."""
+    hanging = moody.begin_to_hang(where)
+    moody.herder.delete("c").result(30)
+    assert moody.herder.connectors() == []
+    with pytest.raises(NotFoundError):
+        moody.bench.connector("c")
+    if where == "task_configs":  # the restart itself went well, the tasks are another matter
+        hanging.result(30)
+    else:
+        with pytest.raises(ConnectError, match="Failed to transition connector c"):
+            hanging.result(30)
+
+
+ENDING: list[Callable[[Moody], Future[Any]]] = [
+    lambda moody: moody.herder.put("c", {**CONFIG, "new": "1"}),
+    lambda moody: moody.herder.patch("c", {"new": "1"}),
+    lambda moody: moody.herder.restart_connector("c"),
+    lambda moody: moody.herder.restart(RestartRequest("c", include_tasks=True)),
+    lambda moody: moody.herder.restart(RestartRequest("c", only_failed=True)),
+]
+
+
+@pytest.mark.parametrize("act", ENDING, ids=["put", "patch", "restart", "restart with tasks", "restart of failed"])
+@pytest.mark.parametrize("where", ANYWHERE)
+def test_a_connector_that_hangs_runs_anew_in_time(
+    moody: Moody, where: str, act: Callable[[Moody], Future[Any]]
+) -> None:
+    """With the new configuration, where there is one; to have kept somebody waiting is to have failed."""
+    moody.begin_to_hang(where)
+    assert eventually(moody.hangs, 30)
+    moody.behave()
+    act(moody).result(30)
+    assert moody.state == "RUNNING"
+    moody.bench.await_task("c", State.RUNNING)
+
+
+@pytest.mark.parametrize("where", ANYWHERE)
+def test_a_connector_that_hangs_is_stopped_in_time(moody: Moody, where: str) -> None:
+    """Who stops it ends its instance, too."""
+    moody.begin_to_hang(where)
+    moody.herder.want("c", TargetState.STOPPED).result(30)
+    assert moody.state == "STOPPED"
+    assert moody.bench.connector("c")["tasks"] == []
+
+
+def test_the_status_of_who_was_interrupted_says_where_it_hung(moody: Moody) -> None:
+    """Its author wants to know."""
+    moody.begin_to_hang("import")
+    assert eventually(moody.hangs, 30)
+    moody.herder._queues.submit("c", lambda: None, is_impatient=True).result(30)
+    trace = moody.bench.connector("c")["connector"]["trace"]
+    assert "did not answer 'connector.load' within" in trace
+    assert 'hang_if("import")' in trace
+
+
+@pytest.mark.parametrize("where", LOADING)
+def test_a_validation_that_hangs_holds_up_nothing(moody: Moody, where: str) -> None:
+    """It is a question, which nobody who acts has to wait for, and it has ended nothing."""
+    moody.run()
+    moody.hang(where)
+    moody.herder._queues._patience = 3600.0
+    asked = moody.herder.put("c", {**CONFIG, "new": "1"})
+    moody.herder.restart_task("c", 0).result(30)
+    moody.herder.want("c", TargetState.PAUSED).result(30)
+    assert moody.state == "PAUSED"
+    moody.herder.delete("c").result(30)
+    assert not asked.done()
+
+
+def test_a_configuration_that_is_refused_ends_nothing(moody: Moody) -> None:
+    """Who waits for an instance that is slow to start keeps it, whatever nonsense comes meanwhile."""
+    hanging = moody.begin_to_hang("start")
+    with pytest.raises(ConnectError, match="Not a number of type INT"):
+        moody.herder.put("c", {**CONFIG, "tasks.max": "many"}).result(30)
+    with pytest.raises(ConnectError, match="contains no connector type"):
+        moody.herder.patch("c", {"connector.class": None}).result(30)
+    assert not hanging.done()
+
+
+def test_a_patch_of_what_has_changed_meanwhile_is_refused(moody: Moody, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would take back what somebody else has put, and was told has been put."""
+    moody.run()
+    validate = moody.herder._validator.validate
+
+    def validate_slowly(config: Any) -> dict[str, Any]:
+        monkeypatch.undo()
+        moody.herder.put("c", {**CONFIG, "theirs": "1"}).result(30)
+        return validate(config)
+
+    monkeypatch.setattr(moody.herder._validator, "validate", validate_slowly)
+    with pytest.raises(ConnectError, match="got another configuration"):
+        moody.herder.patch("c", {"mine": "1"}).result(30)
+    assert moody.herder.view.info("c")["config"] == {**CONFIG, "theirs": "1"}
