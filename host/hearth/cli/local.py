@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import time
@@ -22,16 +23,23 @@ _REQUEST_TIMEOUT = 100.0
 _STOP_GRACE = 30.0
 _POLL = 0.1
 _LAST_WORDS = 15
+_SERVES = re.compile(r"^Hearth \S+ serves (http://[^\s,]+)", re.MULTILINE)
+_SPARKS_PAGE = re.compile(r"Spark's own page is at (http://\S+)")
 
 
 class LocalHost:
-    """A host that keeps its files in one folder and ends with the process that started it."""
+    """A host that keeps its files in one folder and ends with the process that started it.
+
+    Where it listens it says itself: whoever looks for a free port beforehand may lose it to somebody else, and takes
+    that one for this host.
+    """
 
     def __init__(self, folder: Path, port: int, settings: Mapping[str, str]) -> None:
-        """Describe a host that will listen on `port`; nothing is started yet."""
+        """Describe a host that will listen on `port` or the next free one; nothing is started yet."""
         self.folder = folder
-        self.url = f"http://localhost:{port}"
-        self.settings = {**settings, "listeners": f"http://127.0.0.1:{port}"}
+        self.url = ""
+        """Where it answers; known once it was started."""
+        self._settings = {**settings, "listeners": f"http://127.0.0.1:{port}"}
         self._child: subprocess.Popen[bytes] | None = None
 
     @property
@@ -44,22 +52,28 @@ class LocalHost:
         """Return whether the process is alive."""
         return self._child is not None and self._child.poll() is None
 
+    @property
+    def sparks_page(self) -> str | None:
+        """Return the address of Spark's own page, None where it has none, or not yet."""
+        return self._told(_SPARKS_PAGE)
+
     def start(self) -> None:
         """Start the host and return when it answers; relative paths of connectors begin in its folder."""
         worker = self.folder / "worker.properties"
-        worker.write_text(render(self.settings), encoding="ascii")
-        command = [sys.executable, "-m", "hearth", "standalone", str(worker)]
+        worker.write_text(render(self._settings), encoding="ascii")
+        command = [sys.executable, "-m", "hearth", "standalone", "--free-port", str(worker)]
         with self.log.open("wb") as log:
             self._child = start_child(
                 command, cwd=self.folder, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT
             )
         deadline = time.monotonic() + _START_TIMEOUT
-        while not self._answers():
+        while (url := self._told(_SERVES)) is None:
             if not self.is_running:
                 raise self.failure(f"ended with code {self._child.wait()}")
             if time.monotonic() > deadline:
-                raise self.failure(f"did not answer on {self.url} within {_START_TIMEOUT:.0f} s")
+                raise self.failure(f"did not serve within {_START_TIMEOUT:.0f} s")
             time.sleep(_POLL)
+        self.url = url
 
     def request(self, method: str, path: str, body: object = None) -> Any:
         """Send a request and return the JSON of the answer; the host's own message becomes the error."""
@@ -83,17 +97,18 @@ class LocalHost:
 
     def failure(self, fact: str) -> ConnectError:
         """Return the error that tells a fact about the host together with its last words."""
-        lines = self.log.read_text(encoding="utf-8", errors="replace").splitlines()[-_LAST_WORDS:]
+        lines = self._said().splitlines()[-_LAST_WORDS:]
         return ConnectError(
             "\n".join((f"the host {fact}; its last words:", *lines)), code="host.start", hint=f"see {self.log}"
         )
 
-    def _answers(self) -> bool:
-        try:
-            self.request("GET", "/")
-        except ConnectError:
-            return False
-        return True
+    def _told(self, pattern: re.Pattern[str]) -> str | None:
+        """Return what the host has printed in the place of a pattern's group."""
+        found = pattern.search(self._said())
+        return None if found is None else found[1]
+
+    def _said(self) -> str:
+        return self.log.read_text(encoding="utf-8", errors="replace")
 
 
 def _as_error(status: int, body: bytes) -> ConnectError:

@@ -91,11 +91,10 @@ def _start(terminal: Terminal, running: ExitStack, checkout: Path, folder: Path)
     with _part(terminal, "the file bundle") as done:
         done(_pack(checkout / "plugins" / "file", checkout / "plugin_path", folder))
     with _part(terminal, "the host") as done:
-        port = next_free(REST_PORT)
-        host = LocalHost(folder, port, _worker(broker, checkout, folder))
+        host = LocalHost(folder, REST_PORT, _worker(broker, checkout, folder))
         running.callback(host.stop)
         host.start()
-        taken = f" ({REST_PORT} is taken)" if port != REST_PORT else ""
+        taken = "" if host.url.endswith(f":{REST_PORT}") else f" ({REST_PORT} is taken)"
         done(f"answers on {host.url}{taken}")
     for name, config in CONNECTORS.items():
         with _part(terminal, f"the connector {name}") as done:
@@ -118,9 +117,9 @@ def _carry(terminal: Terminal, host: LocalHost, trip: RoundTrip, lines: int) -> 
 
 def _stay(terminal: Terminal, broker: KafkaBroker, host: LocalHost, trip: RoundTrip, checkout: Path) -> None:
     """Say what to try next, then show what arrives until Ctrl-C or until a part ends by itself."""
-    for text in _next_steps(host, trip, checkout):
-        terminal.say(text)
     try:
+        for text in _next_steps(host, trip, checkout):
+            terminal.say(text)
         while host.is_running and broker.is_running:
             for line in trip.newly_arrived():
                 terminal.note(f"{trip.sink.name}: {line}")
@@ -135,6 +134,7 @@ def _stay(terminal: Terminal, broker: KafkaBroker, host: LocalHost, trip: RoundT
 
 def _next_steps(host: LocalHost, trip: RoundTrip, checkout: Path) -> list[str]:
     hearth_command = checkout / ".venv" / "bin" / "hearth"
+    page = host.sparks_page
     return [
         "",
         "Try next, in another terminal:",
@@ -143,7 +143,7 @@ def _next_steps(host: LocalHost, trip: RoundTrip, checkout: Path) -> list[str]:
         f"  curl '{host.url}/connectors?expand=status'",
         f"  curl {host.url}/connector-plugins",
         f"  curl -X PUT {host.url}/connectors/local-file-sink/pause",
-        f"  open http://127.0.0.1:{host.settings['spark.ui.port']}, Spark's own page: a job per task",
+        *([f"  open {page}, Spark's own page: a job per task"] if page else []),
         f"  {hearth_command} plugins list --plugin-path {checkout / 'plugin_path'}",
         "",
         f"Logs and data are in {host.folder}. Ctrl-C stops everything.",

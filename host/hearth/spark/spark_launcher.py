@@ -125,12 +125,6 @@ class SparkLauncher:
         threading.Thread(target=self._look_for_master, name="spark-master", daemon=True).start()
         threading.Thread(target=self._start, name="spark-start", daemon=True).start()
 
-    @property
-    def ui_url(self) -> str | None:
-        """Return the address of Spark's own page once Spark is up."""
-        driver = self._driver
-        return None if driver is None else driver.context.uiWebUrl
-
     def wait_until_ready(self, timeout: float | None = None) -> bool:
         """Wait until Spark takes tasks; returns whether it does."""
         return self._ready.wait(timeout) and self._failure is None
@@ -174,6 +168,8 @@ class SparkLauncher:
             driver.stop()
         self._ready.set()
         threading.Thread(target=self._slots.watch, args=(driver.context,), name="spark-slots", daemon=True).start()
+        with contextlib.suppress(Exception):  # a context that is going away has no page
+            log.info("Spark's own page is at %s", driver.context.uiWebUrl)
         if not is_local(self.settings):
             keep_warm(driver.context)
 

@@ -160,6 +160,19 @@ def test_second_command_in_one_directory_is_refused(tmp_path: Path) -> None:
             assert "hint: stop it with Ctrl-C" in second.shown
 
 
+def test_commands_that_start_at_the_same_moment_all_come_up(tmp_path: Path) -> None:
+    """Each finds the same ports free, and loses some of them to the other; what it tells is its own."""
+    with running(tmp_path / "one") as one, running(tmp_path / "other") as other:
+        urls = set()
+        for run in (one, other):
+            shown = run.read_until("Ctrl-C stops everything")
+            urls |= set(re.findall(r"(?:listens on|answers on|open|curl) (?:http://)?(127.0.0.1:[0-9]+)", shown))
+            run.signal(signal.SIGTERM)
+        assert len(urls) == 6, "a broker, a host and a page of Spark, for each"
+        assert [one.end(), other.end()] == [0, 0]
+        assert [*one.processes(), *other.processes()] == []
+
+
 def test_part_that_does_not_come_up_is_named(tmp_path: Path) -> None:
     """Without Java the first part fails, and the exit code says that the machine lacks something."""
     bare = {"PATH": str(tmp_path), "JAVA_HOME": str(tmp_path / "no-java")}

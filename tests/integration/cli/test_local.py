@@ -1,0 +1,56 @@
+"""A host of one's own, beside others."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+
+from hearth.broker import KafkaBroker
+from hearth.cli.local import LocalHost
+
+JSON = "org.apache.kafka.connect.json.JsonConverter"
+
+
+class Stranger(BaseHTTPRequestHandler):
+    """Answers every question as if it were asked."""
+
+    def do_GET(self) -> None:
+        """Answer."""
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b"{}")
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+@contextmanager
+def stranger() -> Iterator[int]:
+    """Let somebody else serve HTTP; yields the port."""
+    with HTTPServer(("127.0.0.1", 0), Stranger) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield server.server_port
+        server.shutdown()
+        thread.join()
+
+
+def test_who_took_the_port_is_not_taken_for_the_host(broker: KafkaBroker, tmp_path: Path) -> None:
+    """Between the choice of a port and its use others may come, another host among them."""
+    settings = {
+        "bootstrap.servers": broker.bootstrap_servers,
+        "key.converter": JSON,
+        "value.converter": JSON,
+        "offset.storage.file.filename": str(tmp_path / "offsets"),
+    }
+    with stranger() as port:
+        host = LocalHost(tmp_path, port, settings)
+        try:
+            host.start()
+            assert host.url != f"http://127.0.0.1:{port}"
+            assert host.request("GET", "/")["kafka_cluster_id"] == broker.cluster_id
+        finally:
+            host.stop()
