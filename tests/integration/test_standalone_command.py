@@ -137,3 +137,19 @@ def test_a_java_that_is_too_old_is_named(command: Command, tmp_path: Path) -> No
     assert code == 3
     assert "is Java 11, and Java 17 or newer is needed" in errors
     assert "hint: " in errors
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_a_host_that_ends_while_spark_starts_leaves_no_process(
+    command: Command, tmp_path: Path, number: signal.Signals
+) -> None:
+    """A JVM looks at its input, which ends with its host, only when it has started; nor does its folder stay."""
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    with command.start(TMPDIR=str(folder)) as process:
+        assert eventually(lambda: any("SparkSubmit" in each.command for each in tree(process.pid)), 60, every=0.01)
+        everyone = tree(process.pid)
+        process.send_signal(number)
+        process.communicate(timeout=60)
+    await_end(everyone)
+    assert number is signal.SIGKILL or not list(folder.iterdir())

@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+import threading
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
@@ -31,9 +32,17 @@ class DriverFailed(ConnectError):
 
 
 class Driver:
-    """A running driver; it is made on the calling thread, which takes seconds."""
+    """A driver, which is started once; it may be stopped while it starts, which takes seconds."""
 
     def __init__(self, settings: Mapping[str, str]) -> None:
+        self._settings = settings
+        self._lock = threading.Lock()
+        self._jvm: subprocess.Popen[bytes] | None = None
+        self._is_over = False
+
+    def start(self) -> None:
+        """Start it on the calling thread; raises DriverFailed."""
+        settings = self._settings
         os.environ["PYSPARK_PYTHON"] = executors_python(settings)
         os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
         if is_local(settings):
@@ -46,7 +55,7 @@ class Driver:
         # Executors on this machine import what this process does, installed or not; on others the path leads nowhere.
         own = {_IMPORT_PATH: os.environ["PYTHONPATH"], **settings, _OPTIONS: options}
         configuration = SparkConf().setAll(list(own.items()))
-        gateway, self._jvm = start_jvm(own)
+        gateway = start_jvm(own, self._keep)
         try:
             seek_admission(gateway.jvm, own["spark.master"])
             self.context: Any = SparkContext(conf=configuration, gateway=gateway)
@@ -65,12 +74,21 @@ class Driver:
             return self._is_stopped()
         if not isinstance(failure, (Py4JError, OSError)):
             return False
+        assert self._jvm is not None, "a call that failed was made"
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._jvm.wait(ENDING_SECONDS)  # its connections end a moment before it does
         return self._jvm.poll() is not None
 
     def stop(self, grace: float = 5) -> None:
-        """Stop Spark and its JVM, which has ``grace`` seconds to end; every task's process ends with it."""
+        """Stop Spark and its JVM, which has ``grace`` seconds to end; every task's process ends with it.
+
+        One that is being started does not come up any more. Its JVM would wait for nothing to end it: it looks at its
+        input only when it has been able to say where it listens.
+        """
+        with self._lock:
+            self._is_over = True
+            if self._jvm is None:
+                return
         with contextlib.suppress(Exception):
             self.context.cancelAllJobs()
         for _ in range(2):  # where the JVM is gone the first call fails half-way, and the second does the rest
@@ -85,8 +103,16 @@ class Driver:
             return bool(self.context._jsc.sc().isStopped())
         return False
 
+    def _keep(self, jvm: subprocess.Popen[bytes]) -> None:
+        """Take the JVM as soon as there is one, so that it can be ended before it can be spoken to."""
+        with self._lock:
+            self._jvm = jvm
+            if self._is_over:
+                jvm.kill()
+
     def _end_jvm(self, grace: float) -> None:
         jvm = self._jvm
+        assert jvm is not None, "it was started"
         from pyspark import SparkContext
 
         if SparkContext._gateway is not None:

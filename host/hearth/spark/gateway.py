@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import shlex
+import shutil
 import struct
 import subprocess
 import tempfile
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -39,12 +40,15 @@ class JvmEnded(ConnectError):
     code = "environment.jvm"
 
 
-def start_jvm(settings: Mapping[str, str]) -> tuple[Any, subprocess.Popen[bytes]]:
-    """Start Spark's JVM; returns pyspark's gateway to it and its process.
+def start_jvm(settings: Mapping[str, str], keep: Callable[[subprocess.Popen[bytes]], None]) -> Any:
+    """Start Spark's JVM and return pyspark's gateway to it; ``keep`` is given its process before that is of any use.
 
-    Every user of a machine can read command lines, so the settings go through a file that only this one can read.
+    Every user of a machine can read command lines, so the settings go through a file that only this one can read. Its
+    folder is no `TemporaryDirectory`, which would go when this process ends meanwhile: a JVM that finds no place where
+    to write how it is reached does not look at its input either, and stays for ever.
     """
-    with tempfile.TemporaryDirectory(prefix="hearth-spark-") as folder:
+    folder = tempfile.mkdtemp(prefix="hearth-spark-")
+    try:
         properties, introduction = Path(folder, "spark.properties"), Path(folder, "gateway")
         properties.touch(mode=0o600)
         properties.write_text(render(settings), encoding="latin-1")
@@ -54,8 +58,11 @@ def start_jvm(settings: Mapping[str, str]) -> tuple[Any, subprocess.Popen[bytes]
             env={**os.environ, **_environment(), "_PYSPARK_DRIVER_CONN_INFO_PATH": str(introduction)},
             start_new_session=True,
         )
+        keep(jvm)
         _await(introduction, jvm)
-        return _connect(introduction.read_bytes()), jvm
+        return _connect(introduction.read_bytes())
+    finally:
+        shutil.rmtree(folder)
 
 
 def _options(properties: Path) -> list[str]:

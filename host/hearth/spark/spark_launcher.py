@@ -123,7 +123,8 @@ class SparkLauncher:
     def start(self) -> None:
         """Begin to start Spark; returns at once, tasks launched meanwhile wait for it."""
         threading.Thread(target=self._look_for_master, name="spark-master", daemon=True).start()
-        threading.Thread(target=self._start, name="spark-start", daemon=True).start()
+        self._starter = threading.Thread(target=self._start, name="spark-start", daemon=True)
+        self._starter.start()
 
     def wait_until_ready(self, timeout: float | None = None) -> bool:
         """Wait until Spark takes tasks; returns whether it does."""
@@ -152,26 +153,33 @@ class SparkLauncher:
             driver, self._driver = self._driver, None
         if driver is not None:
             driver.stop(grace)
+            self._starter.join(grace)  # where it was still starting, it has something to clear away
 
     def _start(self) -> None:
-        try:
-            driver = Driver(self.settings)
-        except Exception as error:
-            self._failure = f"Spark did not start: {reason_of(error)}"
-            self._on_error(self._failure)
-            self._ready.set()
-            return
+        driver = Driver(self.settings)
         with self._lock:
-            if not self._stopping:
-                self._driver = driver
-        if self._driver is not driver:
-            driver.stop()
+            if self._stopping:
+                return
+            self._driver = driver
+        try:
+            driver.start()
+        except Exception as error:
+            self._give_up(f"Spark did not start: {reason_of(error)}")
+            return
         self._ready.set()
         threading.Thread(target=self._slots.watch, args=(driver.context,), name="spark-slots", daemon=True).start()
         with contextlib.suppress(Exception):  # a context that is going away has no page
             log.info("Spark's own page is at %s", driver.context.uiWebUrl)
         if not is_local(self.settings):
             keep_warm(driver.context)
+
+    def _give_up(self, reason: str) -> None:
+        """Take note that there is no Spark; what waits for it hears why, and so does the host unless it stops it."""
+        with self._lock:
+            self._driver, self._failure = None, reason
+        self._ready.set()
+        if not self._stopping:
+            self._on_error(reason)
 
     def _look_for_master(self) -> None:
         """Say what the user should know of a cluster before Spark does, which takes it a minute."""
