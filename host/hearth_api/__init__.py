@@ -12,6 +12,7 @@ from hearth_api.batch_plugin import (
     BatchSourceTask,
     BatchTransformation,
     ColumnRun,
+    Declined,
 )
 from hearth_api.batch_record import (
     batch_to_sink_records,
@@ -191,6 +192,7 @@ __all__ = [
     "ClientType",
     "ClusterState",
     "ColumnRun",
+    "Declined",
     "Composite",
     "Config",
     "ConfigData",

@@ -1,15 +1,22 @@
 """What plugins derive from, besides their usual class, to be given batches instead of records.
 
-The host asks by `isinstance`. Both forms must give the same result; the form with records is the plain
-one. When a batch method raises, the host repeats the work with batches of one row to find the records that
-fail, so a plugin need not sort them out, and must not leave half of a batch done.
+The host asks by `isinstance`. The form for records is always there and is the truth; the form for batches is an
+optimisation that gives the same result. Where columns will not do, for data without schema say, a batch method
+returns `NotImplemented`, and the host uses the form for records for that batch, with all that it changes: values,
+headers, timestamps, partitions. It says so before it has done anything that can be seen: nothing read, nothing
+written. What it says of one batch binds it for no other.
+
+When a batch method raises, the host repeats the work with halves of the batch, down to single rows, to find the
+records that fail, so a plugin need not sort them out, and must not leave half of a batch done. Each half may be
+answered in its own way. Where only the form for records knows what is wrong with a record, `NotImplemented` is the
+shorter way there.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from hearth_api.batch import Batch
 from hearth_api.converter import Converter
@@ -17,16 +24,21 @@ from hearth_api.schema import Schema
 from hearth_api.task import SinkTask, SourceTask
 from hearth_api.transformation import Predicate, Transformation
 
+Declined: TypeAlias = Any
+"""The type of `NotImplemented` where a batch method returns it; type checkers know it as that of operators only."""
+
 
 class BatchSourceTask(SourceTask):
     """A source task that reads whole batches."""
 
     @abstractmethod
-    def poll_batch(self) -> list[Batch] | None:
-        """Return the next batches, or None when there are none at present.
+    def poll_batch(self) -> list[Batch] | Declined | None:
+        """Return the next batches, None when there are none at present, `NotImplemented` to be asked by `poll`.
 
         Called in place of `poll` and under the same terms. Each batch names its source partition and has the
-        columns `value` and `source_offset`, and any other a source may set.
+        columns `value` and `source_offset`, and any other a source may set. After `NotImplemented`, `poll` is
+        called at once and what comes next is asked of `poll_batch` again; a task that answers so reads from
+        the same place in both forms.
         """
 
 
@@ -34,14 +46,16 @@ class BatchSinkTask(SinkTask):
     """A sink task that writes whole batches."""
 
     columns: frozenset[str] | None = None
-    """The columns the task reads; None for all. What it does not read need not be fetched, converted or carried."""
+    """The columns the task reads, in either form; None for all. What it does not read need not be fetched, converted
+    or carried, and is missing in the records of `put` as well."""
 
     @abstractmethod
-    def put_batch(self, batches: list[Batch]) -> None:
-        """Write the batches, or buffer them until `flush` or `pre_commit`.
+    def put_batch(self, batches: list[Batch]) -> Declined | None:
+        """Write the batches, or buffer them until `flush` or `pre_commit`; `NotImplemented` to be given records.
 
         Called in place of `put` and under the same terms, so the list may be empty. Rows keep Kafka's
-        order within a partition; one batch may hold rows of several partitions of its topic.
+        order within a partition; one batch may hold rows of several partitions of its topic. After
+        `NotImplemented`, `put` is given all the records of these batches, so none of them may be written yet.
         """
 
 
@@ -49,11 +63,12 @@ class BatchTransformation(Transformation):
     """A transformation of whole batches."""
 
     @abstractmethod
-    def apply_batch(self, batch: Batch) -> list[Batch]:
+    def apply_batch(self, batch: Batch) -> list[Batch] | Declined:
         """Return the changed rows as one batch or several, in order; rows that are left out are dropped.
 
         Called in place of `apply` and under the same terms. The column `row`, when there is one, goes with
-        its row: it tells the host which records are left.
+        its row: it tells the host which records are left. After `NotImplemented`, `apply` is given the records
+        of the batch one by one.
         """
 
 
@@ -62,7 +77,10 @@ class BatchPredicate(Predicate):
 
     @abstractmethod
     def test_batch(self, batch: Batch) -> Any:
-        """Return a pyarrow BooleanArray without nulls: for every row whether it satisfies the predicate."""
+        """Return a pyarrow BooleanArray without nulls: for every row whether it satisfies the predicate.
+
+        After `NotImplemented`, `test` is given the records of the batch one by one.
+        """
 
 
 @dataclass(frozen=True)
@@ -74,20 +92,24 @@ class ColumnRun:
 
 
 class BatchConverter(Converter):
-    """A converter of whole columns."""
+    """A converter of whole columns.
+
+    It sees nothing of the headers of records: one whose bytes depend on them has no form for batches.
+    """
 
     @abstractmethod
     def from_connect_batch(self, topic: str, schema: Schema | None, column: Any) -> Any:
         """Return the bytes to write for a column of values as a pyarrow binary array; null writes a null.
 
-        Called in place of `from_connect_data` and under the same terms, unless the record has headers the
-        converter must see. `column` is of `arrow_type(schema)`.
+        Called in place of `from_connect_data` and under the same terms. `column` is of `arrow_type(schema)`.
+        After `NotImplemented`, `from_connect_data` is given the values one by one.
         """
 
     @abstractmethod
-    def to_connect_batch(self, topic: str, data: Any) -> list[ColumnRun]:
+    def to_connect_batch(self, topic: str, data: Any) -> list[ColumnRun] | Declined:
         """Return the values of a pyarrow binary array, in order, split where the schema changes.
 
         Called in place of `to_connect_data` and under the same terms. The lengths of the runs add up to
-        that of `data`; every column is of `arrow_type(run.schema)`.
+        that of `data`; every column is of `arrow_type(run.schema)`. After `NotImplemented`, `to_connect_data`
+        is given the messages one by one.
         """

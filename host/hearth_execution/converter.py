@@ -1,7 +1,7 @@
 """Converters, run on columns and on headers.
 
-Each is called in its batch form where it has one and value by value otherwise. A failed row leaves a null behind,
-which the pipeline takes out, and is named among the failures.
+Each is called in its batch form where it has one that takes the column, and value by value otherwise. A failed row
+leaves a null behind, which the pipeline takes out, and is named among the failures.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Converters:
         attempts = self._plugins.attempts(role)
         converter: Converter = self._plugins[role]
         if isinstance(converter, BatchConverter):
-            return _serialize_column(converter, attempts, topic, schema, column, rows), attempts.failures
+            return _serialize_column(converter, attempts, topic, schema, column, rows, headers), attempts.failures
         return _serialize_values(converter, attempts, topic, schema, column, rows, headers), attempts.failures
 
     def deserialize(
@@ -62,7 +62,7 @@ class Converters:
         attempts = self._plugins.attempts(role)
         converter: Converter = self._plugins[role]
         if isinstance(converter, BatchConverter):
-            return _deserialize_column(converter, attempts, topic, data, rows), attempts.failures
+            return _deserialize_column(converter, attempts, topic, data, rows, headers), attempts.failures
         return _deserialize_values(converter, attempts, topic, data, rows, headers), attempts.failures
 
     def write_headers(self, topic: str, batch: Batch) -> tuple[list[RawHeaders], list[Failure]]:
@@ -105,10 +105,20 @@ class Converters:
 
 
 def _serialize_column(
-    converter: BatchConverter, attempts: Attempts, topic: str, schema: Any, column: Any, rows: Any
+    converter: BatchConverter,
+    attempts: Attempts,
+    topic: str,
+    schema: Any,
+    column: Any,
+    rows: Any,
+    headers: dict[int, RawHeaders],
 ) -> Any:
     def run(start: int, size: int) -> Any:
-        cells = converter.from_connect_batch(topic, schema, column.slice(start, size))
+        part = column.slice(start, size)
+        cells = converter.from_connect_batch(topic, schema, part)
+        if cells is NotImplemented:
+            numbers = rows[start : start + size]
+            return _serialize_values(converter, attempts, topic, schema, part, numbers, headers, start)
         _check_length("from_connect_batch", len(cells), size)
         return cells if cells.type == pa.binary() else cells.cast(pa.binary())
 
@@ -123,6 +133,7 @@ def _serialize_values(
     column: Any,
     rows: Any,
     headers: dict[int, RawHeaders],
+    first: int = 0,
 ) -> Any:
     def read(start: int, size: int) -> list[Any]:
         return column_to_values(schema, column.slice(start, size))
@@ -137,14 +148,18 @@ def _serialize_values(
         return data
 
     values = chain.from_iterable(attempts.in_halves(rows, read, [None]))
-    return pa.array(attempts.one_by_one(rows, convert, enumerate(values), None), pa.binary())
+    return pa.array(attempts.one_by_one(rows, convert, enumerate(values, first), None), pa.binary())
 
 
 def _deserialize_column(
-    converter: BatchConverter, attempts: Attempts, topic: str, data: Any, rows: Any
+    converter: BatchConverter, attempts: Attempts, topic: str, data: Any, rows: Any, headers: Mapping[int, RawHeaders]
 ) -> list[ColumnRun]:
     def run(start: int, size: int) -> list[ColumnRun]:
-        runs = converter.to_connect_batch(topic, data.slice(start, size))
+        part = data.slice(start, size)
+        runs = converter.to_connect_batch(topic, part)
+        if runs is NotImplemented:
+            numbers = rows[start : start + size]
+            return _deserialize_values(converter, attempts, topic, part, numbers, headers, start)
         _check_length("to_connect_batch", sum(len(each.column) for each in runs), size)
         return runs
 
@@ -152,13 +167,19 @@ def _deserialize_column(
 
 
 def _deserialize_values(
-    converter: Converter, attempts: Attempts, topic: str, data: Any, rows: Any, headers: Mapping[int, RawHeaders]
+    converter: Converter,
+    attempts: Attempts,
+    topic: str,
+    data: Any,
+    rows: Any,
+    headers: Mapping[int, RawHeaders],
+    first: int = 0,
 ) -> list[ColumnRun]:
     def convert(item: tuple[int, bytes | None]) -> SchemaAndValue:
         position, cell = item
         return converter.to_connect_data(topic, cell, to_headers(headers.get(position, [])))
 
-    cells = attempts.one_by_one(rows, convert, enumerate(data.to_pylist()), _NULL)
+    cells = attempts.one_by_one(rows, convert, enumerate(data.to_pylist(), first), _NULL)
 
     def collect(start: int, size: int) -> list[ColumnRun]:
         return _runs(cells[start : start + size])

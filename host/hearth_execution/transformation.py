@@ -1,6 +1,6 @@
 """Transformations and predicates, run on batches whose rows are numbered.
 
-Each is called in its batch form where it has one and record by record otherwise.
+Each is called in its batch form where it has one that takes the batch, and record by record otherwise.
 """
 
 from __future__ import annotations
@@ -113,10 +113,12 @@ class Transformations:
             batches = self._transform_records(transformation, attempts, batch)
         return Outcome(batches, attempts.failures)
 
-    @staticmethod
-    def _transform_batch(transformation: BatchTransformation, attempts: Attempts, batch: Batch) -> list[Batch]:
+    def _transform_batch(self, transformation: BatchTransformation, attempts: Attempts, batch: Batch) -> list[Batch]:
         def run(start: int, size: int) -> list[Batch]:
-            batches = transformation.apply_batch(batch.slice(start, size))
+            part = batch.slice(start, size)
+            batches = transformation.apply_batch(part)
+            if batches is NotImplemented:
+                return self._transform_records(transformation, attempts, part)
             if any(each.column("row") is None for each in batches):
                 raise PluginError("apply_batch returned a batch without the column 'row' it was given")
             return batches
@@ -134,10 +136,12 @@ class Transformations:
 
         return _flat(attempts.in_halves(rows, collect, []))
 
-    @staticmethod
-    def _test_batch(predicate: BatchPredicate, attempts: Attempts, batch: Batch) -> Any:
+    def _test_batch(self, predicate: BatchPredicate, attempts: Attempts, batch: Batch) -> Any:
         def run(start: int, size: int) -> Any:
-            mask = predicate.test_batch(batch.slice(start, size))
+            part = batch.slice(start, size)
+            mask = predicate.test_batch(part)
+            if mask is NotImplemented:
+                return self._test_records(predicate, attempts, part)
             if len(mask) != size or mask.null_count:
                 raise PluginError(f"test_batch returned {len(mask)} answers, {mask.null_count} null, for {size} rows")
             return mask

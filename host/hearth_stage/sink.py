@@ -206,9 +206,7 @@ class StageSink:
 
     def _put(self, batches: list[Batch]) -> None:
         task, _ = self._parts()
-        if isinstance(task, BatchSinkTask):
-            task.put_batch(batches)
-        else:
+        if not isinstance(task, BatchSinkTask) or task.put_batch(batches) is NotImplemented:
             task.put([record for batch in batches for record in batch_to_sink_records(batch)])
 
     def _parts(self) -> tuple[SinkTask, StageSinkContext]:

@@ -160,8 +160,9 @@ class StageSource:
     def _poll(self) -> list[Polled]:
         """Return what the task has, batch by batch, with the records that cannot be what they say they are."""
         task = self._started()
-        if isinstance(task, BatchSourceTask):
-            batches = task.poll_batch() or []
+        polled = task.poll_batch() if isinstance(task, BatchSourceTask) else NotImplemented
+        if polled is not NotImplemented:
+            batches = polled or []
             if self._wants_records:
                 self._remember(record for batch in batches for record in batch_to_source_records(batch))
             return [(batch, []) for batch in batches if batch.num_rows]

@@ -78,6 +78,35 @@ class Columns(BatchConverter, Text):
         return [ColumnRun(OPTIONAL_STRING_SCHEMA, data.cast(pa.string()))]
 
 
+class Unsure(Columns):
+    """Leaves columns in which something is odd to the form for values, which reads and writes headers."""
+
+    def from_connect_data(
+        self, topic: str, schema: Schema | None, value: Any, headers: Headers | None = None
+    ) -> bytes | None:
+        """Return the text as bytes, and name it in the headers."""
+        assert headers is not None
+        headers.add_bytes("seen", str(value).encode())
+        return super().from_connect_data(topic, schema, value, headers)
+
+    def to_connect_data(self, topic: str, data: bytes | None, headers: Headers | None = None) -> SchemaAndValue:
+        """Return the text with the headers behind it; fail for a bad one."""
+        if data == b"bad":
+            raise ValueError("bad")
+        found = " ".join(f"{each.key}={each.value}" for each in headers or ())
+        return SchemaAndValue(OPTIONAL_STRING_SCHEMA, f"{(data or b'').decode()} {found}")
+
+    def from_connect_batch(self, topic: str, schema: Schema | None, column: Any) -> Any:
+        """Do as the columns do, unless something is odd."""
+        done = super().from_connect_batch(topic, schema, column)
+        return NotImplemented if "odd" in column.to_pylist() else done
+
+    def to_connect_batch(self, topic: str, data: Any) -> Any:
+        """Do as the columns do, unless something is odd."""
+        done = super().to_connect_batch(topic, data)
+        return NotImplemented if b"odd" in data.to_pylist() else done
+
+
 class Faltering(HeaderConverter):
     """Goes well at the second attempt."""
 
@@ -158,6 +187,20 @@ def test_failing_column_is_asked_in_halves_until_the_bad_value_stands_alone() ->
         (12, "VALUE_CONVERTER", "sample.Columns")
     ]
     assert asked == [["a", "b", "bad", "c"], ["a", "b"], ["bad", "c"], ["bad"], ["c"]]
+
+
+def test_column_that_is_left_to_the_values_brings_the_headers_of_its_rows() -> None:
+    """Halves included: what a converter is given and changes of headers stands at the place of the row."""
+    column, rows = pa.array(["a", "bad", "odd", "b"]), np.arange(10, 14)
+    headers: dict[int, RawHeaders] = {2: [("old", b"1")]}
+    unsure = converters("Unsure")
+    data, failures = unsure.serialize("value.converter", "t", OPTIONAL_STRING_SCHEMA, column, rows, headers)
+    assert (data.to_pylist(), [each.row for each in failures]) == ([b"a", None, b"odd", b"b"], [11])
+    assert headers == {2: [("old", b"1"), ("seen", b"odd")], 3: [("seen", b"b")]}
+    cells = pa.array([b"a", b"bad", b"odd", b"b"], pa.binary())
+    runs, failures = unsure.deserialize("value.converter", "t", cells, rows, {3: [("k", b"v")]})
+    assert [cell for run in runs for cell in run.column.to_pylist()] == ["a", None, "odd ", "b k=b'v'"]
+    assert [each.row for each in failures] == [11]
 
 
 def test_bad_bytes_are_a_null_of_their_row() -> None:

@@ -2,17 +2,117 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hearth_api import STRING_SCHEMA, Batch
+from hearth_api import (
+    STRING_SCHEMA,
+    Batch,
+    BatchPredicate,
+    BatchTransformation,
+    ConnectRecord,
+    DataError,
+    Header,
+    Headers,
+    Predicate,
+    RetriableError,
+    Transformation,
+    batch_to_source_records,
+    headers_to_column,
+)
 from hearth_execution.failure import ErrorInfo, Failure
 from hearth_execution.order import number_rows, rows_of
-from hearth_execution.transformation import Guard, Outcome, Step, chain, steps_of, without
+from hearth_execution.plugins import Plugins
+from hearth_execution.retry import NO_RETRY, Retry
+from hearth_execution.transformation import Guard, Outcome, Step, Transformations, chain, steps_of, without
+
+asked: list[Any] = []
+"""What the plugins below were given: a list by the form for batches, a value by that for records."""
+
+
+class Shout(Transformation):
+    """Writes values in capitals; drops ``drop``, refuses ``bad``, and needs a second attempt at ``later``."""
+
+    def configure(self, configs: Mapping[str, Any]) -> None:
+        """Need nothing."""
+
+    def apply(self, record: Any) -> Any:
+        """Return the record in capitals, and labelled in everything that a batch has a column for."""
+        asked.append(record.value)
+        if record.value == "bad":
+            raise DataError("bad")
+        if record.value == "later" and asked.count("later") < 2:
+            raise RetriableError("later")
+        if record.value == "drop":
+            return None
+        label = Header("seen", STRING_SCHEMA, record.value)
+        value = record.value.upper()
+        return record.new_record(kafka_partition=3, timestamp=4, headers=[*record.headers, label], value=value)
+
+
+class Unsure(BatchTransformation, Shout):
+    """Knows by columns what to do with batches that hold neither ``odd`` nor ``later`` nor ``bad``."""
+
+    def apply_batch(self, batch: Batch) -> Any:
+        """Return the batch in capitals, leave one with odd values to the records, refuse one with bad values."""
+        texts = batch.column("value").to_pylist()
+        asked.append(texts)
+        if "bad" in texts:
+            raise DataError("bad")
+        if {"odd", "later"} & set(texts):
+            return NotImplemented
+        kept = batch.filter(pc.not_equal(batch.column("value"), "drop"))
+        labels = [Headers([Header("seen", STRING_SCHEMA, text)]) for text in kept.column("value").to_pylist()]
+        return [
+            kept.with_columns(
+                value=pc.utf8_upper(kept.column("value")),
+                partition=pa.repeat(pa.scalar(3, pa.int32()), kept.num_rows),
+                timestamp=pa.repeat(pa.scalar(4, pa.int64()), kept.num_rows),
+                headers=headers_to_column(labels),
+            )
+        ]
+
+
+class IsLong(Predicate):
+    """Chooses values of more than three letters."""
+
+    def configure(self, configs: Mapping[str, Any]) -> None:
+        """Need nothing."""
+
+    def test(self, record: ConnectRecord) -> bool:
+        """Return whether the value is long; refuse bad ones."""
+        if record.value == "bad":
+            raise DataError("bad")
+        return len(record.value) > 3
+
+
+class UnsureIsLong(BatchPredicate, IsLong):
+    """Does not know by columns what to answer for batches that hold ``odd``."""
+
+    def test_batch(self, batch: Batch) -> Any:
+        """Return which values are long."""
+        texts = batch.column("value").to_pylist()
+        if "bad" in texts:
+            raise DataError("bad")
+        return NotImplemented if "odd" in texts else pa.array([len(text) > 3 for text in texts], pa.bool_())
+
+
+@pytest.fixture(autouse=True)
+def _forget() -> None:
+    asked.clear()
+
+
+def plugins(kind: type[Any], retry: Retry = NO_RETRY) -> Transformations:
+    """Return a plugin of this file, loaded as ``it``."""
+    loaded = Plugins("source", retry)
+    loaded.load("it", kind.__name__, f"{__name__}:{kind.__name__}", {})
+    return Transformations(loaded)
 
 
 def batch(*values: str) -> Batch:
@@ -105,3 +205,53 @@ def test_guard_touches_the_chosen_rows_only(kinds: list[str], negate: bool) -> N
 def test_mask_leaves_out_what_failed(rows: list[int], kept: list[bool]) -> None:
     """Rows are known by number, not by place."""
     assert without(batch("a", "b", "c"), [failure(row) for row in rows]).to_pylist() == kept
+
+
+TEXTS = st.lists(st.sampled_from(["a", "longer", "odd", "bad", "drop"]), min_size=1, max_size=9)
+
+
+@settings(deadline=None)
+@given(TEXTS)
+def test_a_form_for_batches_may_leave_any_batch_to_the_records(texts: list[str]) -> None:
+    """In one half and not in the other, after a failure or before: records, row numbers and failures are the same."""
+    by_records = plugins(Shout).apply([Step("it")], batch(*texts))
+    outcome = plugins(Unsure).apply([Step("it")], batch(*texts))
+    assert content(outcome.batches) == content(by_records.batches)
+    records, plain = (
+        [record for part in each.batches for record in batch_to_source_records(part)] for each in (outcome, by_records)
+    )
+    assert records == plain
+    failed, refused = ([(each.row, each.error.message) for each in one.failures] for one in (outcome, by_records))
+    assert failed == refused
+
+
+def test_everything_the_form_for_records_changes_goes_on() -> None:
+    """Headers, timestamp and Kafka partition as well as the value."""
+    (after,) = plugins(Unsure).apply([Step("it")], batch("odd")).batches
+    (record,) = batch_to_source_records(after)
+    assert (record.value, record.kafka_partition, record.timestamp) == ("ODD", 3, 4)
+    assert [header.key for header in record.headers] == ["seen"]
+
+
+def test_each_half_is_asked_anew() -> None:
+    """What a form for batches says of one batch binds it for no other."""
+    outcome = plugins(Unsure).apply([Step("it")], batch("a", "bad", "odd", "b"))
+    assert content(outcome.batches) == [(0, "A"), (2, "ODD"), (3, "B")]
+    assert asked == [["a", "bad", "odd", "b"], ["a", "bad"], ["a"], ["bad"], ["odd", "b"], "odd", "b"]
+
+
+def test_a_record_is_tried_again_and_nothing_with_it() -> None:
+    """A retry in the form for records is that record's alone, however many rows the batch has."""
+    patient = Retry(60_000, 1)
+    outcome = plugins(Unsure, patient).apply([Step("it")], batch("a", "later", "b"))
+    assert content(outcome.batches) == [(0, "A"), (1, "LATER"), (2, "B")]
+    assert asked == [["a", "later", "b"], "a", "later", "later", "b"]
+
+
+@settings(deadline=None)
+@given(TEXTS)
+def test_a_predicate_may_leave_any_batch_to_the_records(texts: list[str]) -> None:
+    """One answer per row, and the same rows refused."""
+    answers, failures = plugins(UnsureIsLong).test("it", batch(*texts))
+    assert answers.to_pylist() == [len(text) > 3 for text in texts]
+    assert [each.row for each in failures] == [row for row, text in enumerate(texts) if text == "bad"]

@@ -75,9 +75,11 @@ class BatchTask(BatchSinkTask, Task):
 
     columns = frozenset({"value", "offset"})
 
-    def put_batch(self, batches: list[Batch]) -> None:
-        """Note values."""
-        heard.append(("put_batch", [batch.column("value").to_pylist() for batch in batches]))
+    def put_batch(self, batches: list[Batch]) -> Any:
+        """Note values, and leave odd ones to the records."""
+        texts = [batch.column("value").to_pylist() for batch in batches]
+        heard.append(("put_batch", texts))
+        return NotImplemented if ["odd"] in texts else None
 
 
 class Connector(SinkConnector):
@@ -190,6 +192,18 @@ def test_records_are_put_in_the_form_the_task_takes() -> None:
     sink, _, _ = started("BatchConnector")
     sink.put(request(batch("a", "b"), batch("c")))
     assert heard[-1] == ("put_batch", [["a", "b"], ["c"]])
+
+
+def test_put_that_is_left_to_the_records_brings_all_of_them() -> None:
+    """The form for batches has written nothing then; of the next put it is asked again."""
+    sink, _, _ = started("BatchConnector")
+    sink.put(request(batch("a", "b"), batch("odd")))
+    sink.put(request(batch("c")))
+    assert heard[1:] == [
+        ("put_batch", [["a", "b"], ["odd"]]),
+        ("put", [("a", 100), ("b", 101), ("odd", 100)]),
+        ("put_batch", [["c"]]),
+    ]
 
 
 @pytest.mark.parametrize("tolerant", [True, False])

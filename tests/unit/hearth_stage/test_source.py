@@ -73,10 +73,9 @@ class Curious(Task):
 class CuriousBatches(BatchSourceTask, Curious):
     """Returns batches and wants to hear of each record."""
 
-    def poll_batch(self) -> list[Batch] | None:
+    def poll_batch(self) -> Any:
         """Return the next of the prepared polls."""
-        answer: list[Batch] | None = polls.pop(0)()
-        return answer
+        return polls.pop(0)()
 
 
 class _Connector(SourceConnector):
@@ -247,6 +246,21 @@ def test_polled_records_are_handed_over_as_batches() -> None:
     ((op, args, batches),) = wire.sent
     assert (op, args) == ("source.batches", {"groups": [{"results": 1}, {"results": 1}]})
     assert [(batch.topic, values(batch)) for batch in batches] == [("t", ["a"]), ("u", ["b"])]
+
+
+def test_poll_that_is_left_to_the_records_is_one_poll() -> None:
+    """The records come in its place, and are heard of like others; the next poll asks for batches again."""
+    source, wire = started("Batch")
+    polls.append(lambda: NotImplemented)
+    poll(source, records("a", "b"))
+    assert [(op, [values(batch) for batch in batches]) for op, _, batches in wire.sent] == [
+        ("source.batches", [["a", "b"]])
+    ]
+    source.commit_records(request(records=[[0, "t", 0, 7, None]]))
+    assert heard[-1] == ("a", RecordMetadata("t", 0, 7, None))
+    data = pa.RecordBatch.from_arrays([pa.array(["c"])], names=["value"])
+    poll(source, [Batch("t", None, STRING_SCHEMA, data, {"file": "f"})])
+    assert [values(batch) for batch in wire.sent[-1][2]] == [["c"]]
 
 
 def test_steps_run_before_the_hand_over(monkeypatch: pytest.MonkeyPatch) -> None:

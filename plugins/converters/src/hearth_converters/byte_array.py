@@ -16,10 +16,8 @@ from hearth_api import (
     Schema,
     SchemaAndValue,
     Type,
-    column_to_values,
     converter_config_def,
     is_logical,
-    values_to_column,
 )
 
 
@@ -41,7 +39,8 @@ class ByteArrayConverter(BatchConverter, HeaderConverter):
         self, topic: str, schema: Schema | None, value: Any, headers: Headers | None = None
     ) -> bytes | None:
         """Return bytes as they are; anything else raises a DataError."""
-        _check(schema)
+        if schema is not None and schema.type is not Type.BYTES:
+            raise DataError(f"Invalid schema type for ByteArrayConverter: {schema.type}")
         if value is None or isinstance(value, bytes):
             return value
         if isinstance(value, (bytearray, memoryview)):
@@ -63,19 +62,9 @@ class ByteArrayConverter(BatchConverter, HeaderConverter):
 
     def from_connect_batch(self, topic: str, schema: Schema | None, column: Any) -> Any:
         """Return the column itself when it holds bytes."""
-        _check(schema)
-        if schema is not None and not is_logical(schema):
-            return column
-        values = column_to_values(schema, column)
-        return values_to_column(
-            OPTIONAL_BYTES_SCHEMA, [self.from_connect_data(topic, schema, value) for value in values]
-        )
+        holds_bytes = schema is not None and schema.type is Type.BYTES and not is_logical(schema)
+        return column if holds_bytes else NotImplemented
 
     def to_connect_batch(self, topic: str, data: Any) -> list[ColumnRun]:
         """Return the data itself."""
         return [ColumnRun(OPTIONAL_BYTES_SCHEMA, data)]
-
-
-def _check(schema: Schema | None) -> None:
-    if schema is not None and schema.type is not Type.BYTES:
-        raise DataError(f"Invalid schema type for ByteArrayConverter: {schema.type}")

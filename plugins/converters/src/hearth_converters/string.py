@@ -7,12 +7,12 @@ from typing import Any
 
 from hearth_api import (
     CONVERTER_TYPE_CONFIG,
-    OPTIONAL_BYTES_SCHEMA,
     OPTIONAL_STRING_SCHEMA,
     BatchConverter,
     ColumnRun,
     ConfigDef,
     ConverterType,
+    Declined,
     HeaderConverter,
     Headers,
     Importance,
@@ -21,12 +21,10 @@ from hearth_api import (
     Settings,
     Type,
     Width,
-    column_to_values,
     converter_config_def,
     is_logical,
     java_text,
     key,
-    values_to_column,
 )
 from hearth_converters.charset import charset
 
@@ -91,20 +89,14 @@ class StringConverter(BatchConverter, HeaderConverter):
         if self._charset.is_utf8 and schema is None:
             from hearth_converters.plain import bare_texts
 
-            texts = bare_texts(column)
-            if texts is not None:
-                return texts
-        values = column_to_values(schema, column)
-        return values_to_column(
-            OPTIONAL_BYTES_SCHEMA, [self.from_connect_data(topic, schema, value) for value in values]
-        )
+            return bare_texts(column)
+        return NotImplemented
 
-    def to_connect_batch(self, topic: str, data: Any) -> list[ColumnRun]:
+    def to_connect_batch(self, topic: str, data: Any) -> list[ColumnRun] | Declined:
         """Return a column of optional texts; bytes that are UTF-8 are not copied."""
+        if not self._charset.is_utf8:
+            return NotImplemented
         try:
-            if self._charset.is_utf8:
-                return [ColumnRun(OPTIONAL_STRING_SCHEMA, data.cast("string"))]
+            return [ColumnRun(OPTIONAL_STRING_SCHEMA, data.cast("string"))]
         except ValueError:
-            pass  # some row is not UTF-8, and gets marks in the places of its errors
-        texts = [None if one is None else self._charset.decode(one) for one in data.to_pylist()]
-        return [ColumnRun(OPTIONAL_STRING_SCHEMA, values_to_column(OPTIONAL_STRING_SCHEMA, texts))]
+            return NotImplemented  # some row is not UTF-8, and gets marks in the places of its errors

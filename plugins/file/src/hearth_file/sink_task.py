@@ -10,9 +10,10 @@ from hearth_api import (
     Batch,
     BatchSinkTask,
     ConnectError,
+    Declined,
+    Schema,
     SinkRecord,
     Type,
-    column_to_values,
     is_logical,
     java_text,
 )
@@ -48,13 +49,19 @@ class FileStreamSinkTask(BatchSinkTask):
     def put(self, records: Collection[SinkRecord]) -> None:
         """Write the records."""
         lines = [f"{java_text(record.value, record.value_schema)}\n" for record in records]
-        self._write(_encoded("".join(lines)))
+        # Half a surrogate pair has no UTF-8; Java writes a question mark for it as well.
+        self._write("".join(lines).encode("utf-8", "replace"))
 
-    def put_batch(self, batches: list[Batch]) -> None:
-        """Write the batches."""
+    def put_batch(self, batches: list[Batch]) -> Declined | None:
+        """Write the batches, if Arrow has the texts of them all."""
+        from hearth_file.line_column import joined_lines  # with Arrow, which the connector itself has no use for
+
+        if not all(_is_text(batch.value_schema) for batch in batches):
+            return NotImplemented
         for batch in batches:
             if batch.num_rows:
-                self._write(*_lines(batch))
+                self._write(joined_lines(batch.column("value")), b"\n")
+        return None
 
     def stop(self) -> None:
         """Close the file; the standard output stays open."""
@@ -82,20 +89,8 @@ def _open(file: str) -> int:
         ) from error
 
 
-def _lines(batch: Batch) -> tuple[Any, bytes]:
-    """Return the lines of a batch without the end of the last one, and that end."""
-    from hearth_file.line_column import joined_lines  # with Arrow, which the connector's own process has no use for
-
-    column, schema = batch.column("value"), batch.value_schema
-    if schema is None or schema.type not in _CASTS or is_logical(schema):
-        texts = [java_text(value, schema) for value in column_to_values(schema, column)]
-        return _encoded("\n".join(texts)), b"\n"
-    return joined_lines(column), b"\n"
-
-
-def _encoded(text: str) -> bytes:
-    # Half a surrogate pair has no UTF-8; Java writes a question mark for it as well.
-    return text.encode("utf-8", "replace")
+def _is_text(schema: Schema | None) -> bool:
+    return schema is not None and schema.type in _CASTS and not is_logical(schema)
 
 
 def _after(parts: list[memoryview], written: int) -> list[memoryview]:

@@ -1,8 +1,8 @@
 """Kafka Connect's transformations and predicates.
 
 Each transformation has two forms: `apply` works on one record and is the plain reference, `apply_batch` works on
-Arrow columns. The columns are for structs; everything else, data without schema above all, takes the way of the
-records (`record_form`), and so does a batch in which a record fails, since only that way knows what is wrong.
+Arrow columns. The columns are for structs; everything else, data without schema above all, is `NotImplemented` there
+and left to `apply`, and so is a batch in which a record fails, since only `apply` knows what is wrong.
 `side` is the difference between the variants for key and value, `field_path` finds fields, `struct_column` takes
 structs apart and puts them together (with Arrow, which the first batch loads), `requirement` words what Kafka Connect
 says about wrong data.

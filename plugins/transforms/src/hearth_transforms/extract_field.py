@@ -9,6 +9,7 @@ from hearth_api import (
     Batch,
     BatchTransformation,
     CaseInsensitiveValidString,
+    Declined,
     Importance,
     Settings,
     Type,
@@ -65,14 +66,13 @@ class ExtractField(KafkaPlugin, BatchTransformation):
         found = None if struct is None else self._path.value_in_struct(struct, self._with_default)
         return self.side.replaced(record, field.schema, found)
 
-    def apply_batch(self, batch: Batch) -> list[Batch]:
+    def apply_batch(self, batch: Batch) -> list[Batch] | Declined:
         """Take the column of the field out of the column of structs."""
         from hearth_transforms import struct_column as columns
-        from hearth_transforms.record_form import apply_records
 
         schema = self.side.schema(batch)
         if schema is None or schema.type is not Type.STRUCT:
-            return apply_records(self, batch)
+            return NotImplemented
         *outer, field = self._path.fields_in(schema)
         column = columns.side_column(self.side, batch)
         for each in outer:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, ClassVar
 
-from hearth_api import Batch, BatchTransformation, Importance, Schema, SchemaBuilder, Settings, Struct, key
+from hearth_api import Batch, BatchTransformation, Declined, Importance, Schema, SchemaBuilder, Settings, Struct, key
 from hearth_transforms.plugin import KafkaPlugin
 from hearth_transforms.side import KEY, VALUE, R, Side
 
@@ -36,14 +36,13 @@ class HoistField(KafkaPlugin, BatchTransformation):
         wrapping = self._wrapping(schema)
         return self.side.replaced(record, wrapping, Struct(wrapping).put(self._field, value))
 
-    def apply_batch(self, batch: Batch) -> list[Batch]:
+    def apply_batch(self, batch: Batch) -> list[Batch] | Declined:
         """Wrap a column, which is not even copied."""
         from hearth_transforms import struct_column as columns
-        from hearth_transforms.record_form import apply_records
 
         schema, column = self.side.schema(batch), columns.side_column(self.side, batch)
         if schema is None or not columns.is_sound(schema, column):
-            return apply_records(self, batch)
+            return NotImplemented
         wrapping = self._wrapping(schema)
         return [self.side.replaced_column(batch, wrapping, columns.struct_column(wrapping, [column]))]
 

@@ -10,6 +10,7 @@ from hearth_api import (
     Batch,
     BatchTransformation,
     ConfigError,
+    Declined,
     Importance,
     Schema,
     SchemaBuilder,
@@ -95,10 +96,9 @@ class InsertField(KafkaPlugin, BatchTransformation):
             updated.put(each.name, found if found is None else each.attribute.logical(found))
         return self.side.replaced(record, updated.schema, updated)
 
-    def apply_batch(self, batch: Batch) -> list[Batch]:
+    def apply_batch(self, batch: Batch) -> list[Batch] | Declined:
         """Put the columns of the fields beside those that are there; nulls keep their schema, so they are cut out."""
         from hearth_transforms import struct_column as columns
-        from hearth_transforms.record_form import apply_records
 
         if any(each.attribute is TIMESTAMP for each in self._insertions):
             batch = batch.stamped()
@@ -106,13 +106,14 @@ class InsertField(KafkaPlugin, BatchTransformation):
         if column.null_count == len(column):
             return [batch]
         if schema is None or schema.type is not Type.STRUCT:
-            return apply_records(self, batch)
+            return NotImplemented
         if column.null_count:
-            return [after for part in columns.runs(batch, column.is_null()) for after in self.apply_batch(part)]
+            parts = [self.apply_batch(part) for part in columns.runs(batch, column.is_null())]
+            return NotImplemented if NotImplemented in parts else [each for part in parts for each in part]
         present = columns.field_columns(schema, column, self._with_default)
         inserted = [columns.attribute_column(each.attribute, batch) for each in self._insertions]
         if present is None or any(each is None for each in inserted):
-            return apply_records(self, batch)
+            return NotImplemented
         extended = self._extended(schema)
         column = columns.struct_column(extended, [*present, *inserted])
         return [self.side.replaced_column(batch, extended, column)]

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from hearth_api import (
     Batch,
     BatchTransformation,
+    Declined,
     Importance,
     NonEmptyString,
     Settings,
@@ -75,17 +76,16 @@ class MaskField(KafkaPlugin, BatchTransformation):
             updated.put(field, mask(found, field.schema, self._replacement) if is_masked else found)
         return self.side.replaced(record, schema, updated)
 
-    def apply_batch(self, batch: Batch) -> list[Batch]:
+    def apply_batch(self, batch: Batch) -> list[Batch] | Declined:
         """Replace the columns of the fields."""
         from hearth_transforms import struct_column as columns
-        from hearth_transforms.record_form import apply_records
 
         schema, column = self.side.schema(batch), columns.side_column(self.side, batch)
         if schema is None or schema.type is not Type.STRUCT or column.null_count:
-            return apply_records(self, batch)
+            return NotImplemented
         parts = columns.field_columns(schema, column, self._with_default)
         if not parts:
-            return apply_records(self, batch)
+            return NotImplemented
         for field in schema.fields:
             if field.name in self._names:
                 parts[field.index] = columns.masked_column(parts[field.index], field.schema, self._replacement)

@@ -19,7 +19,7 @@ from hearth_api import (
     key,
 )
 from hearth_transforms.plugin import KafkaPlugin
-from hearth_transforms.side import R, is_sink_batch
+from hearth_transforms.side import R
 
 
 class RegexRouterConfig(Settings):
@@ -59,7 +59,7 @@ class RegexRouter(KafkaPlugin, BatchTransformation):
         """Return the batch with its new topic; where a sink's record was read stays known."""
         topic = self._routed(batch.topic)
         original = batch.original_topic
-        if original is None and is_sink_batch(batch):
+        if original is None and batch.column("offset") is not None:  # only a batch read from Kafka has offsets
             original = batch.topic
         return [batch.replace(topic=topic, original_topic=original)]
 

@@ -37,8 +37,3 @@ class Side:
 
 KEY = Side("key")
 VALUE = Side("value")
-
-
-def is_sink_batch(batch: Batch) -> bool:
-    """Tell whether the batch was read from Kafka."""
-    return batch.column("offset") is not None

@@ -1,7 +1,7 @@
 """Columns of structs: taken apart into the columns of their fields, checked, masked, and put together.
 
-All that needs Arrow is here and in `record_form`; both are loaded with the first batch, since a host that only asks
-for definitions has no use for 25 MB.
+All that needs Arrow is here, and loaded with the first batch, since a host that only asks for definitions has no use
+for 25 MB.
 """
 
 from __future__ import annotations

@@ -25,6 +25,7 @@ from hearth_api import (
 from hearth_api.schema import deep_key
 from hearth_converters import ByteArrayConverter, SimpleHeaderConverter, StringConverter
 from tests.unit.hearth_api.strategy import SCHEMALESS, TEXT, schemas, values
+from tests.unit.plugins.two_forms import messages, read, values_of, written
 
 PROJECT = Path(__file__).parents[4] / "plugins" / "converters" / "pyproject.toml"
 calm = settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=50)
@@ -41,16 +42,18 @@ def string(**config: str) -> StringConverter:
 
 
 def same_in_both_forms(made: BatchConverter, schema: Schema | None, column: Any) -> None:
-    """Compare a column with its values, or see both forms raise."""
-    try:
-        plain = [made.from_connect_data("t", schema, value) for value in column_to_values(schema, column)]
-    except DataError:
-        with pytest.raises(DataError):
-            made.from_connect_batch("t", schema, column)
-        return
-    written = made.from_connect_batch("t", schema, column)
-    assert written.type == pa.binary()
-    assert written.to_pylist() == plain
+    """Compare a column with its values: the bytes of those that can be written, the refusals of the others."""
+    plain: list[bytes | None] = []
+    refused = {}
+    for row, value in enumerate(column_to_values(schema, column)):
+        try:
+            plain.append(made.from_connect_data("t", schema, value))
+        except DataError as error:
+            plain.append(None)
+            refused[row] = str(error)
+    cells, failures = written(made, schema, column)
+    assert cells.type == pa.binary()
+    assert (cells.to_pylist(), messages(failures)) == (plain, refused)
 
 
 @calm
@@ -75,14 +78,16 @@ def test_columns_without_schema_are_written_as_single_values_are(rows: list[Any]
 
 @calm
 @given(st.lists(st.none() | st.binary(max_size=6) | BROKEN.map(b"".join), max_size=4))
-def test_columns_are_read_as_single_messages_are(messages: list[bytes | None]) -> None:
+def test_columns_are_read_as_single_messages_are(given_messages: list[bytes | None]) -> None:
     """Whatever the bytes are, both forms give the same values with the same schema."""
-    data = pa.array([None, *messages], pa.binary())[1:]
+    data = pa.array([None, *given_messages], pa.binary())[1:]
     for made in (string(), string(encoding="UTF-16"), string(encoding="ISO-8859-1"), ByteArrayConverter()):
-        (run,) = made.to_connect_batch("t", data)
-        plain = [made.to_connect_data("t", message) for message in messages]
-        assert deep_key(column_to_values(run.schema, run.column)) == deep_key([value for _, value in plain])
-        assert all(schema == run.schema for schema, _ in plain)
+        runs, failures = read(made, data)
+        plain = [made.to_connect_data("t", message) for message in given_messages]
+        assert len(runs) <= 1
+        assert not failures
+        assert deep_key([value for _, value in values_of(runs)]) == deep_key([value for _, value in plain])
+        assert [schema for schema, _ in values_of(runs)] == [schema for schema, _ in plain]
 
 
 def test_texts_and_bytes_are_not_copied() -> None:

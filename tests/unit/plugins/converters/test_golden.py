@@ -24,6 +24,7 @@ from hearth_api import (
 )
 from hearth_converters import ByteArrayConverter, SimpleHeaderConverter, StringConverter
 from tests.unit.plugins.sample import build, cases, form, message
+from tests.unit.plugins.two_forms import read, written
 
 CLASSES = {"string": StringConverter, "bytes": ByteArrayConverter, "simple": SimpleHeaderConverter}
 CASES = cases(Path(__file__).parent / "golden" / "answers.jsonl")
@@ -74,7 +75,7 @@ def test_written_bytes_are_those_of_java(case: dict[str, Any]) -> None:
     assert made.from_connect_header("t", "h", schema, value) == expected
     if isinstance(made, BatchConverter) and fits_column(schema, value):
         column = values_to_column(schema, [value] * ROWS)
-        assert made.from_connect_batch("t", schema, column).to_pylist() == [expected] * ROWS
+        assert written(made, schema, column)[0].to_pylist() == [expected] * ROWS
 
 
 def fits_column(schema: Schema | None, value: Any) -> bool:
@@ -98,7 +99,7 @@ def test_read_values_are_those_of_java(case: dict[str, Any]) -> None:
     assert without_nulls(schema_form(schema)) == without_nulls(case["out_schema"])
     assert form(schema, value) == case["out"]
     if isinstance(made, BatchConverter):
-        (run,) = made.to_connect_batch("t", pa.array([data] * ROWS, pa.binary()))
+        (run,), _ = read(made, pa.array([data] * ROWS, pa.binary()))
         assert run.schema == schema
         assert [form(schema, one) for one in column_to_values(schema, run.column)] == [case["out"]] * ROWS
 

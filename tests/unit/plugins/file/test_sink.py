@@ -26,6 +26,7 @@ from hearth_api import (
     Struct,
     Timestamp,
     TopicPartition,
+    batch_to_sink_records,
     config_def_to_json,
     records_to_batches,
 )
@@ -42,8 +43,10 @@ def put_records(task: FileStreamSinkTask, records: list[SinkRecord]) -> None:
 
 
 def put_columns(task: FileStreamSinkTask, records: list[SinkRecord]) -> None:
-    """Write in the form of batches."""
-    task.put_batch(records_to_batches(records))
+    """Write in the form of batches, where that form takes them."""
+    batches = records_to_batches(records)
+    if task.put_batch(batches) is NotImplemented:
+        task.put([record for batch in batches for record in batch_to_sink_records(batch)])
 
 
 FORMS = pytest.mark.parametrize("write", [put_records, put_columns])

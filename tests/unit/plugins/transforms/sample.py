@@ -39,6 +39,7 @@ from hearth_api import (
     batch_to_source_records,
     records_to_batches,
 )
+from tests.unit.plugins.two_forms import messages, transformed
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc)
 _INTEGERS = {Type.INT8: 8, Type.INT16: 16, Type.INT32: 32, Type.INT64: 64}
@@ -200,30 +201,30 @@ def records_of(batch: Batch) -> list[ConnectRecord]:
 
 
 def check_forms(transformation: BatchTransformation, batch: Batch) -> None:
-    """Check that both forms give the same records in the same order, or that both refuse.
+    """Check that both forms give the same records in the same order and refuse the same rows in the same words.
 
     The numbers of the rows must have gone along, and every other column must be as it was.
     """
-    try:
-        applied = [transformation.apply(record) for record in records_of(batch)]
-    except ConnectError:
-        assert refusal(transformation.apply_batch, batch) is not None
-        _check_rows(transformation, batch)
-        return
-    after = transformation.apply_batch(batch)
-    assert [record for part in after for record in records_of(part)] == [each for each in applied if each is not None]
     rows = batch.column("row").to_pylist()
-    kept = [row for part in after for row in part.column("row").to_pylist()]
-    assert kept == [row for row, record in zip(rows, applied, strict=True) if record is not None]
-    for part in after:
+    applied = {}
+    refused = {}
+    for row, record in zip(rows, records_of(batch), strict=True):
+        try:
+            applied[row] = transformation.apply(record)
+        except ConnectError as error:
+            refused[row] = str(error)
+    outcome = transformed(transformation, batch)
+    assert messages(outcome.failures) == refused
+    kept = {row: record for row, record in applied.items() if record is not None}
+    assert [record for part in outcome.batches for record in records_of(part)] == list(kept.values())
+    assert [row for part in outcome.batches for row in part.column("row").to_pylist()] == list(kept)
+    for part in outcome.batches:
         part.data.validate(full=True)
 
 
-def _check_rows(transformation: BatchTransformation, batch: Batch) -> None:
-    for row in range(batch.num_rows):
-        single = batch.slice(row, 1)
-        expected = refusal(transformation.apply, records_of(single)[0])
-        assert refusal(transformation.apply_batch, single) == expected
+def refusal_in_batch(transformation: BatchTransformation, batch: Batch) -> str | None:
+    """Return the message of the error that a batch of one record ends with."""
+    return messages(transformed(transformation, batch).failures).get(0)
 
 
 def refusal(call: Callable[[Any], object], argument: Any) -> str | None:

@@ -22,7 +22,7 @@ from hearth_api import (
 )
 from hearth_transforms.extract_field import ExtractFieldKey, ExtractFieldValue
 from hearth_transforms.field_path import FieldPath
-from tests.unit.plugins.transforms.sample import check_forms, numbered, refusal, source_record
+from tests.unit.plugins.transforms.sample import check_forms, numbered, refusal, refusal_in_batch, source_record
 
 INNER = (
     SchemaBuilder.struct().optional().field("x", OPTIONAL_INT32_SCHEMA)
@@ -120,7 +120,7 @@ def test_what_is_not_there_is_refused(field: str, version: str, schema: Schema, 
     record = source_record(schema, value)
     assert refusal(extract(field, version).apply, record) == message
     (batch,) = records_to_batches([record])
-    assert refusal(extract(field, version).apply_batch, numbered(batch)) == message
+    assert refusal_in_batch(extract(field, version), numbered(batch)) == message
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from hearth_api import Batch, BatchPredicate, BatchTransformation
+from hearth_api import STRING_SCHEMA, Batch, BatchPredicate, BatchTransformation, Header
 from hearth_transforms.extract_field import ExtractFieldKey, ExtractFieldValue
 from hearth_transforms.filter import Filter
 from hearth_transforms.hoist_field import HoistFieldKey, HoistFieldValue
@@ -15,6 +15,7 @@ from hearth_transforms.insert_field import InsertFieldKey, InsertFieldValue
 from hearth_transforms.mask_field import MaskFieldKey, MaskFieldValue
 from hearth_transforms.predicate import HasHeaderKey, RecordIsTombstone, TopicNameMatches
 from hearth_transforms.regex_router import RegexRouter
+from hearth_transforms.side import R
 from tests.unit.plugins.transforms.sample import batches, check_forms, records_of
 
 INSERT = {
@@ -58,6 +59,24 @@ def test_a_transformation_gives_the_same_records_in_both_forms(
     """Same records, same order, same refusals; the numbers of the rows go along."""
     transformation = kind()
     transformation.configure(config)
+    check_forms(transformation, batch)
+
+
+class Labelling(ExtractFieldValue):
+    """Says in headers, timestamp and Kafka partition that a record was here."""
+
+    def apply(self, record: R) -> R:
+        """Extract the field and label the record."""
+        headers = [*record.headers, Header("seen", STRING_SCHEMA, "yes")]
+        return super().apply(record).new_record(kafka_partition=3, timestamp=4, headers=headers)
+
+
+@THOROUGH
+@given(batch=batches().filter(lambda batch: batch.value_schema is None))
+def test_whatever_the_form_for_records_changes_is_changed(batch: Batch) -> None:
+    """Where columns will not do the records are taken as a whole, not their keys and values alone."""
+    transformation = Labelling()
+    transformation.configure({"field": "a"})
     check_forms(transformation, batch)
 
 

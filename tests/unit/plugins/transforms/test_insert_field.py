@@ -24,6 +24,7 @@ from tests.unit.plugins.transforms.sample import (
     numbered,
     records_of,
     refusal,
+    refusal_in_batch,
     sink_record,
     source_record,
 )
@@ -152,7 +153,7 @@ def test_what_cannot_be_done_is_refused(
     record = source_record(schema, value)
     assert refusal(insert(config).apply, record) == message
     (batch,) = records_to_batches([record])
-    assert refusal(insert(config).apply_batch, numbered(batch)) == message
+    assert refusal_in_batch(insert(config), numbered(batch)) == message
 
 
 def test_a_missing_topic_is_refused_by_a_required_field() -> None:

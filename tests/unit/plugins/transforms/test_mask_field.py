@@ -30,7 +30,7 @@ from hearth_api import (
     records_to_batches,
 )
 from hearth_transforms.mask_field import MaskFieldKey, MaskFieldValue
-from tests.unit.plugins.transforms.sample import check_forms, numbered, refusal, source_record
+from tests.unit.plugins.transforms.sample import check_forms, numbered, refusal, refusal_in_batch, source_record
 
 INNER = SchemaBuilder.struct().field("x", INT32_SCHEMA).build()
 DAY = dt.date(1970, 1, 2)
@@ -151,7 +151,7 @@ def test_some_types_have_no_mask(schema: Schema, value: Any, replacement: str | 
     record = source_record(struct.schema, struct)
     assert refusal(masking(replacement=replacement).apply, record) == message
     (batch,) = records_to_batches([record])
-    assert refusal(masking(replacement=replacement).apply_batch, numbered(batch)) == message
+    assert refusal_in_batch(masking(replacement=replacement), numbered(batch)) == message
 
 
 def test_defaults_stand_in_for_nulls_of_every_field() -> None:

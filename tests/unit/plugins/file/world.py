@@ -1,0 +1,92 @@
+"""A file for each form of a task, with the same in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from hypothesis import strategies as st
+
+from hearth_api import (
+    BatchSinkTask,
+    BatchSourceTask,
+    OffsetStorageReader,
+    SinkRecord,
+    SourceRecord,
+    SourceTaskContext,
+    batch_to_sink_records,
+    batch_to_source_records,
+    records_to_batches,
+)
+from tests.unit.hearth_api.strategy import SCHEMALESS, schemas, values
+
+CONTENT = st.lists(st.sampled_from([b"a", b"bc", "é😀".encode(), b"\xff", b"\n", b"\r", b"\r\n"]), max_size=20).map(
+    b"".join
+)
+
+
+class Beginning(OffsetStorageReader, SourceTaskContext):
+    """Is the context of a task that never ran."""
+
+    def config(self) -> dict[str, str]:
+        """Return nothing, since nobody asks."""
+        return {}
+
+    def offset_storage_reader(self) -> OffsetStorageReader:
+        """Return a reader that knows no offset."""
+        return self
+
+    def offset(self, partition: Any) -> None:
+        """Know nothing."""
+
+    def offsets(self, partitions: Any) -> list[Any]:
+        """Know nothing."""
+        return [None for _ in partitions]
+
+
+def polled(kind: type[BatchSourceTask], data: st.DataObject, folder: Path) -> tuple[list[Any], list[Any]]:
+    """Return what both forms read of one file; the time of a record is that of its poll."""
+    (folder / "in").write_bytes(data.draw(CONTENT, label="content"))
+    size = str(data.draw(st.integers(1, 5), label="batch.size"))
+
+    def all_of(poll: Callable[[Any], list[SourceRecord]]) -> list[Any]:
+        task = kind()
+        task.initialize(Beginning())
+        task.start({"topic": "t", "file": str(folder / "in"), "batch.size": size})
+        found = []
+        while records := poll(task):
+            found += [record.new_record(timestamp=0) for record in records]
+        task.stop()
+        return found
+
+    return all_of(lambda task: task.poll() or []), all_of(_in_batches)
+
+
+def _in_batches(task: BatchSourceTask) -> list[SourceRecord]:
+    batches = task.poll_batch()
+    if batches is NotImplemented:
+        return task.poll() or []
+    return [record for batch in batches or () for record in batch_to_source_records(batch)]
+
+
+def put(kind: type[BatchSinkTask], data: st.DataObject, folder: Path) -> tuple[bytes, bytes]:
+    """Return what is in the files that both forms wrote."""
+    typed = data.draw(st.lists(_TYPED, max_size=5), label="values")
+    records = [SinkRecord("t", 0, None, None, schema, value, offset) for offset, (schema, value) in enumerate(typed)]
+    batches = records_to_batches(records)
+    tasks = {name: kind() for name in ("records", "batches")}
+    for name, task in tasks.items():
+        task.start({"file": str(folder / name)})
+    tasks["records"].put([record for batch in batches for record in batch_to_sink_records(batch)])
+    if tasks["batches"].put_batch(batches) is NotImplemented:
+        tasks["batches"].put([record for batch in batches for record in batch_to_sink_records(batch)])
+    for task in tasks.values():
+        task.flush({})
+        task.stop()
+    return (folder / "records").read_bytes(), (folder / "batches").read_bytes()
+
+
+_TYPED = schemas().flatmap(lambda schema: values(schema).map(lambda value: (schema, value))) | SCHEMALESS.map(
+    lambda value: (None, value)
+)

@@ -1,0 +1,199 @@
+"""The rule for every first-party plugin that has a form for batches: it gives what the form for records gives.
+
+The plugins are found, as the host finds them, by the entry points of the projects in `plugins`. Settings are drawn
+from a plugin's own definition, so a plugin that is added is tried without a word here; a task needs a world of its
+own, which its bundle's tests have in `world.py`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, reject, settings
+from hypothesis import strategies as st
+
+from hearth_api import (
+    Batch,
+    BatchConverter,
+    BatchPredicate,
+    BatchSinkTask,
+    BatchSourceTask,
+    BatchTransformation,
+    ConfigKey,
+    ConnectError,
+    Connector,
+    DataError,
+    Schema,
+    SchemaAndValue,
+    column_to_values,
+    values_to_column,
+)
+from hearth_api.schema import deep_key
+from hearth_execution.load import load_class
+from tests.unit.hearth_api.strategy import SCHEMALESS, schemas, values
+from tests.unit.plugins.transforms.sample import batches, check_forms, records_of
+from tests.unit.plugins.two_forms import answered, messages, read, values_of, written
+
+ROOT = Path(__file__).parents[3] / "plugins"
+FIELDS = ("a", "b", "a,b", "a.b")
+"""Where there are fields, these are their names."""
+WORDS = (
+    *FIELDS, "x!", "12", "(to).*", "$1-new", "true", "false", "V2", "value", "NUMERIC", "UTF-16", "ISO-8859-1",
+    '{"type": "struct", "optional": true, "fields": [{"field": "a", "type": "string"}]}',
+)  # fmt: skip
+"""Something among it suits nearly every key."""
+THOROUGH = settings(deadline=None, max_examples=60, suppress_health_check=list(HealthCheck))
+
+
+def plugins() -> Iterator[type[Any]]:
+    """Yield the classes that the projects register, for a connector that of its tasks."""
+    for project in sorted(ROOT.glob("*/pyproject.toml")):
+        for section in re.split(r"^\[", project.read_text("utf-8"), flags=re.MULTILINE):
+            if section.startswith('project.entry-points."hearth.'):
+                for path in re.findall(r'^"[^"]+" = "(\w[\w.]*:\w+)"$', section, re.MULTILINE):
+                    found = load_class(path)
+                    yield found().task_class() if issubclass(found, Connector) else found
+
+
+FOUND = sorted(set(plugins()), key=lambda kind: kind.__qualname__)
+
+
+def all_of(base: type[Any]) -> pytest.MarkDecorator:
+    """Run a test for each plugin found that derives from a class."""
+    return pytest.mark.parametrize("kind", [kind for kind in FOUND if issubclass(kind, base)])
+
+
+def configured(kind: type[Any], data: st.DataObject) -> Any:
+    """Return a plugin with settings that its definition allows."""
+    keys = kind().config().keys.values()
+    needed = {key.name: words(key) for key in keys if not key.has_default}
+    rest = {key.name: words(key) for key in keys if key.has_default}
+    plugin = kind()
+    config = data.draw(st.fixed_dictionaries(needed, optional=rest), label="settings")
+    try:
+        plugin.configure(
+            {name: word for name, word in config.items() if word},
+            *([False] if issubclass(kind, BatchConverter) else []),
+        )
+    except ConnectError:
+        reject()  # settings that are wrong together
+    return plugin
+
+
+def words(key: ConfigKey) -> st.SearchStrategy[str]:
+    """Return what a key may be, the names of fields above all; empty where nothing suits it."""
+    allowed = [word for word in WORDS if is_allowed(key, word)] or [""]
+    return st.sampled_from([word for word in allowed if word in FIELDS] or allowed) | st.sampled_from(allowed)
+
+
+def is_allowed(key: ConfigKey, word: str) -> bool:
+    """Tell whether a word can be the value of a key."""
+    try:
+        key.check(key.parse(word))
+    except ConnectError:
+        return False
+    return True
+
+
+@all_of(BatchTransformation)
+@settings(THOROUGH, max_examples=100)  # what may go wrong there needs the right settings as well as the right data
+@given(data=st.data(), batch=batches() | batches(unsound=True))
+def test_transformations(kind: type[BatchTransformation], data: st.DataObject, batch: Batch) -> None:
+    """The same records in the same order, and the same rows refused in the same words."""
+    check_forms(configured(kind, data), batch)
+
+
+@all_of(BatchPredicate)
+@THOROUGH
+@given(data=st.data(), batch=batches())
+def test_predicates(kind: type[BatchPredicate], data: st.DataObject, batch: Batch) -> None:
+    """The same answer for every record."""
+    predicate = configured(kind, data)
+    assert answered(predicate, batch) == ([predicate.test(record) for record in records_of(batch)], [])
+
+
+@st.composite
+def columns(draw: st.DrawFn) -> tuple[Schema | None, Any]:
+    """Draw a column of values that share a schema or have none, perhaps cut out of a larger one."""
+    schema = draw(st.none() | schemas())
+    column = values_to_column(schema, draw(st.lists(values(schema) if schema else SCHEMALESS, min_size=1, max_size=5)))
+    return schema, column.slice(draw(st.integers(0, len(column) - 1)))
+
+
+@all_of(BatchConverter)
+@THOROUGH
+@given(data=st.data(), typed=columns())
+def test_converters_that_write(kind: type[BatchConverter], data: st.DataObject, typed: tuple[Any, Any]) -> None:
+    """The same bytes for every value, and the same refusals."""
+    converter, (schema, column) = configured(kind, data), typed
+    plain: list[bytes | None] = []
+    refused = {}
+    for row, value in enumerate(column_to_values(schema, column)):
+        try:
+            plain.append(converter.from_connect_data("t", schema, value))
+        except DataError as error:
+            plain.append(None)
+            refused[row] = str(error)
+    cells, failures = written(converter, schema, column)
+    assert (cells.type, cells.to_pylist(), messages(failures)) == (pa.binary(), plain, refused)
+
+
+@all_of(BatchConverter)
+@THOROUGH
+@given(data=st.data(), typed=columns(), garbage=st.lists(st.none() | st.binary(max_size=5), max_size=3))
+def test_converters_that_read(
+    kind: type[BatchConverter], data: st.DataObject, typed: tuple[Any, Any], garbage: list[bytes | None]
+) -> None:
+    """The same schema and value for all bytes, those it wrote as well as others, and the same rows refused."""
+    converter, (schema, column) = configured(kind, data), typed
+    given_bytes = data.draw(st.permutations([*written(converter, schema, column)[0].to_pylist(), *garbage]))
+    plain = []
+    refused = set()
+    for row, cell in enumerate(given_bytes):
+        try:
+            found = converter.to_connect_data("t", cell)
+            values_to_column(found.schema, [found.value])  # what no column can hold is refused as well
+        except DataError:
+            found = SchemaAndValue(None, None)
+            refused.add(row)
+        plain.append((found.schema, deep_key(found.value)))
+    runs, failures = read(converter, pa.array(given_bytes, pa.binary()))
+    assert [(schema, deep_key(value)) for schema, value in values_of(runs)] == plain
+    assert {failure.row for failure in failures} == refused
+
+
+@all_of(BatchSourceTask)
+@THOROUGH
+@given(data=st.data())
+def test_source_tasks(kind: type[Any], data: st.DataObject, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """The same records with the same offsets from the same source."""
+    by_records, by_batches = world(kind).polled(kind, data, tmp_path_factory.mktemp("polled"))
+    assert by_batches == by_records
+
+
+@all_of(BatchSinkTask)
+@THOROUGH
+@given(data=st.data())
+def test_sink_tasks(kind: type[Any], data: st.DataObject, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """The same content after the same records."""
+    by_records, by_batches = world(kind).put(kind, data, tmp_path_factory.mktemp("put"))
+    assert by_batches == by_records
+
+
+def world(kind: type[Any]) -> Any:
+    """Return the module that shows a task's two forms the same world."""
+    bundle = kind.__module__.partition(".")[0].removeprefix("hearth_")
+    return importlib.import_module(f"tests.unit.plugins.{bundle}.world")
+
+
+def test_plugins_of_every_kind_are_found() -> None:
+    """A search that finds nothing would pass every test above."""
+    bases = (BatchTransformation, BatchPredicate, BatchConverter, BatchSourceTask, BatchSinkTask)
+    assert [base for base in bases if not any(issubclass(kind, base) for kind in FOUND)] == []
+    assert len(FOUND) > 15

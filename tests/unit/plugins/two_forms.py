@@ -1,0 +1,70 @@
+"""Plugins that have two forms, run as the runtime runs them: by batches where those are taken, else by records."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from hearth_api import (
+    Batch,
+    BatchConverter,
+    BatchPredicate,
+    BatchTransformation,
+    ColumnRun,
+    Schema,
+    column_to_values,
+)
+from hearth_execution.converter import Converters
+from hearth_execution.failure import Failure
+from hearth_execution.plugins import Plugins
+from hearth_execution.transformation import Outcome, Step, Transformations
+
+ROLE = "value.converter"
+"""The role every plugin has here, whatever it is."""
+
+
+class Ready(Plugins):
+    """One plugin that is configured already."""
+
+    def __init__(self, plugin: Any, type_: str = "source") -> None:
+        """Take the plugin."""
+        super().__init__(type_)
+        self._loaded[ROLE] = plugin
+        self._class_names[ROLE] = type(plugin).__qualname__
+
+
+def transformed(transformation: BatchTransformation, batch: Batch) -> Outcome:
+    """Return what becomes of a numbered batch."""
+    return Transformations(Ready(transformation, type_of(batch))).apply([Step(ROLE)], batch)
+
+
+def answered(predicate: BatchPredicate, batch: Batch) -> tuple[list[bool], list[Failure]]:
+    """Return the answers for a numbered batch."""
+    mask, failures = Transformations(Ready(predicate, type_of(batch))).test(ROLE, batch)
+    return mask.to_pylist(), failures
+
+
+def written(converter: BatchConverter, schema: Schema | None, column: Any) -> tuple[Any, list[Failure]]:
+    """Return the bytes of a column of values."""
+    return Converters(Ready(converter)).serialize(ROLE, "t", schema, column, np.arange(len(column)), {})
+
+
+def read(converter: BatchConverter, data: Any) -> tuple[list[ColumnRun], list[Failure]]:
+    """Return what a column of bytes stands for."""
+    return Converters(Ready(converter)).deserialize(ROLE, "t", data, np.arange(len(data)), {})
+
+
+def values_of(runs: list[ColumnRun]) -> list[tuple[Schema | None, Any]]:
+    """Return schema and value of every row."""
+    return [(run.schema, value) for run in runs for value in column_to_values(run.schema, run.column)]
+
+
+def messages(failures: list[Failure]) -> dict[int, str]:
+    """Return by row what was wrong with it."""
+    return {failure.row: failure.error.message for failure in failures}
+
+
+def type_of(batch: Batch) -> str:
+    """Return which kind of connector has such batches: those of a sink know their offset."""
+    return "source" if batch.column("offset") is None else "sink"
