@@ -43,10 +43,10 @@ class DeadLetterReporter:
     """
 
     def __init__(
-        self, spec: TaskPlan, letters: DeadLetterPlan, producer: Mapping[str, Any], admin: Mapping[str, Any]
+        self, plan: TaskPlan, letters: DeadLetterPlan, producer: Mapping[str, Any], admin: Mapping[str, Any]
     ) -> None:
         """``producer`` and ``admin`` are the clients' settings, named for the task."""
-        self._spec, self._topic, self._with_context = spec, letters.topic, letters.has_context
+        self._plan, self._topic, self._with_context = plan, letters.topic, letters.has_context
         self._ensure_topic(TopicAdmin(admin), letters.replication_factor)
         config = dict(producer)
         self._most_bytes = int(config.pop("queue.buffering.max.kbytes", DEFAULT_KBYTES)) * 1024
@@ -86,7 +86,7 @@ class DeadLetterReporter:
         self._closing.set()
         self._poller.join()
         if left := self._producer.flush(CLOSE_SECONDS):
-            log.warning("%s: %d dead letters were not written, their records come again", self._spec.name, left)
+            log.warning("%s: %d dead letters were not written, their records come again", self._plan.name, left)
             self._producer.purge()
             self._producer.poll(0)
 
@@ -107,8 +107,8 @@ class DeadLetterReporter:
             "topic": part.topic,
             "partition": str(part.partition[row]),
             "offset": str(part.offset[row]),
-            "connector.name": self._spec.connector,
-            "task.id": str(self._spec.task),
+            "connector.name": self._plan.connector,
+            "task.id": str(self._plan.task),
             "stage": failure.stage,
             "class.name": failure.class_name,
             "exception.class.name": error.class_name,
@@ -127,7 +127,7 @@ class DeadLetterReporter:
             f"the dead letter of {where} was not taken by topic {self._topic!r}: {error}",
             hint="its record is not committed; mend the topic (its access, max.message.bytes), then restart the task",
         )
-        log.error("%s: %s", self._spec.name, refused)
+        log.error("%s: %s", self._plan.name, refused)
         letter.done.set_exception(refused)
 
     def _count(self, size: int) -> None:
