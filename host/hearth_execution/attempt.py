@@ -20,9 +20,9 @@ X = TypeVar("X")
 class Attempts:
     """Runs one plugin on one batch and collects the rows that failed in ``failures``."""
 
-    def __init__(self, retry: Retry, stage: str, class_name: str) -> None:
+    def __init__(self, retry: Retry, phase: str, class_name: str) -> None:
         self._retry = retry
-        self._stage = stage
+        self._phase = phase
         self._class_name = class_name
         self.failures: list[Failure] = []
 
@@ -61,7 +61,7 @@ class Attempts:
         ]
 
     def _note(self, row: Any, error: Exception) -> None:
-        self.failures.append(Failure(int(row), self._stage, self._class_name, ErrorInfo.of(error)))
+        self.failures.append(Failure(int(row), self._phase, self._class_name, ErrorInfo.of(error)))
 
 
 def joined(columns: list[Any]) -> Any:

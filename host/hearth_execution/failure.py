@@ -104,26 +104,26 @@ def is_retriable(error: BaseException) -> bool:
 
 @dataclass(frozen=True)
 class Failure:
-    """A record that a step could not process: its row, the stage and class of Kafka Connect's vocabulary, why."""
+    """A record that could not be processed: its row, its phase and class as Kafka Connect names them, and why."""
 
     row: int
-    stage: str
+    phase: str
     class_name: str
     error: ErrorInfo
 
     def to_json(self) -> dict[str, Any]:
         """Return the members as they stand in a reply."""
-        return {"row": self.row, "stage": self.stage, "class_name": self.class_name, "error": self.error.to_json()}
+        return {"row": self.row, "phase": self.phase, "class_name": self.class_name, "error": self.error.to_json()}
 
     @classmethod
     def from_json(cls, members: dict[str, Any]) -> Failure:
         """Read what ``to_json`` wrote."""
         error = ErrorInfo.from_json(members["error"])
-        return cls(int(members["row"]), str(members["stage"]), str(members["class_name"]), error)
+        return cls(int(members["row"]), str(members["phase"]), str(members["class_name"]), error)
 
 
 def first_of_each_row(failures: Iterable[Failure]) -> list[Failure]:
-    """Return one failure per row, the first: a record that failed goes through no further stage."""
+    """Return one failure per row, the first: a record that failed goes through no further phase."""
     found: dict[int, Failure] = {}
     for failure in failures:
         found.setdefault(failure.row, failure)

@@ -1,4 +1,4 @@
-"""Loading: from the Python path of an entry point to the class it names."""
+"""Loading: from the reference of an entry point to the class it names."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 from hearth_api import PluginError
 
 
-def load_class(python: str) -> type[Any]:
+def load_class(reference: str) -> type[Any]:
     """Import ``module:Attribute`` and return the class; raises ``PluginError`` naming what is missing."""
-    module, _, attribute = python.partition(":")
+    module, _, attribute = reference.partition(":")
     target: Any = importlib.import_module(module)
     for name in attribute.split("."):
         try:
@@ -18,7 +18,7 @@ def load_class(python: str) -> type[Any]:
         except AttributeError:
             raise PluginError(f"module {module!r} has no attribute {attribute!r}") from None
     if not isinstance(target, type):
-        raise PluginError(f"{python!r} is {type(target).__name__}, not a class")
+        raise PluginError(f"{reference!r} is {type(target).__name__}, not a class")
     return target
 
 

@@ -14,7 +14,7 @@ from hearth_execution.attempt import Attempts
 from hearth_execution.load import load_class, version_of
 from hearth_execution.retry import NO_RETRY, Retry
 
-_STAGE_OF_ROLE = {
+_PHASE_OF_ROLE = {
     "key.converter": "KEY_CONVERTER",
     "value.converter": "VALUE_CONVERTER",
     "header.converter": "HEADER_CONVERTER",
@@ -30,9 +30,9 @@ class Plugins:
         self._loaded: dict[str, Any] = {}
         self._class_names: dict[str, str] = {}
 
-    def load(self, role: str, class_name: str, python: str, config: dict[str, str]) -> str | None:
+    def load(self, role: str, class_name: str, reference: str, config: dict[str, str]) -> str | None:
         """Create and configure the plugin of a role; returns its version."""
-        plugin = load_class(python)()
+        plugin = load_class(reference)()
         if isinstance(plugin, Converter) and role != "header.converter":
             plugin.configure(config, role == "key.converter")
         elif isinstance(plugin, HeaderConverter) and role == "header.converter":
@@ -52,8 +52,8 @@ class Plugins:
         return self._class_names[role]
 
     def attempts(self, role: str) -> Attempts:
-        """Return what runs the plugin of a role on rows, named as Kafka Connect names its stage."""
-        return Attempts(self.retry, _STAGE_OF_ROLE.get(role, "TRANSFORMATION"), self.class_name(role))
+        """Return what runs the plugin of a role on rows, whose phase is named as in Kafka Connect."""
+        return Attempts(self.retry, _PHASE_OF_ROLE.get(role, "TRANSFORMATION"), self.class_name(role))
 
     def records(self, batch: Batch) -> list[Any]:
         """Return the rows of a batch as the records this task's kind of connector has."""

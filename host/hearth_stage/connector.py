@@ -57,7 +57,7 @@ class StageConnector:
 
     def load(self, request: Request) -> Reply:
         """Create the connector; the calls that follow go to this instance."""
-        self._connector = load_class(request.args["python"])()
+        self._connector = load_class(request.args["reference"])()
         return Reply({"version": version_of(self._connector)})
 
     def config(self, request: Request) -> Reply:

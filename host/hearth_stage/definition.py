@@ -66,7 +66,7 @@ def checked(definition: ConfigDef | None, values: Iterable[ConfigValue] | None, 
 
 def _plugin(request: Request) -> Any:
     """Return a new instance of the plugin a request names, of the type that it names."""
-    kind, type_ = load_class(request.args["python"]), request.args.get("type")
+    kind, type_ = load_class(request.args["reference"]), request.args.get("type")
     wanted = _TYPES.get(type_ or "")
     if wanted is not None and not issubclass(kind, wanted):
         name = f"{kind.__module__}.{kind.__qualname__}"

@@ -152,7 +152,7 @@ class Program:
 
     def _on_load(self, request: Request) -> Reply:
         versions = [
-            self._plugins.load(each["role"], each["class_name"], each["python"], each["config"])
+            self._plugins.load(each["role"], each["class_name"], each["reference"], each["config"])
             for each in request.args["plugins"]
         ]
         return Reply({"versions": versions})

@@ -135,7 +135,7 @@ class StageSink:
     def start(self, request: Request) -> Reply:
         """Create the connector's task and start it."""
         config: dict[str, str] = request.args["config"]
-        task = load_class(request.args["python"])().task_class()()
+        task = load_class(request.args["reference"])().task_class()()
         self._steps = steps_of(request.args.get("steps", ()))
         self._tolerant = bool(request.args.get("tolerant"))
         reporter = ChannelErrantReporter(self._channel, tolerant=self._tolerant)

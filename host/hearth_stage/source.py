@@ -96,7 +96,7 @@ class StageSource:
     def start(self, request: Request) -> Reply:
         """Create the connector's task and start it."""
         config: dict[str, str] = request.args["config"]
-        task = load_class(request.args["python"])().task_class()()
+        task = load_class(request.args["reference"])().task_class()()
         self._steps = steps_of(request.args.get("steps", ()))
         self._wants_records = type(task).commit_record is not SourceTask.commit_record
         task.initialize(StageSourceContext(self._channel, config))

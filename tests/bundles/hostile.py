@@ -119,7 +119,7 @@ def manifest(change: Callable[[dict[str, Any]], object] | None = None, text: str
             "version": "1.0",
             "requires_python": ">=3.10",
             "files": [{"path": f"wheels/{WHEEL}", "sha256": "0" * 64, "size": 1}],
-            "plugins": [{"class": "a.Evil", "type": "sink", "version": "1.0", "python": "evil:Evil", "config": [KEY]}],
+            "plugins": [{"class": "a.Evil", "type": "sink", "version": "1.0", "reference": "evil:Evil", "config": [KEY]}],
         }
         if change is not None:
             change(members)
@@ -427,10 +427,10 @@ HOSTILE: dict[str, tuple[Make, str]] = {
     "class of a bell": (plugin(**{"class": "a\x07"}), MALFORMED + "the plugin 'a\\x07' has no name that can be shown"),
     "class of megabytes": (plugin(**{"class": "a" * 3_000_000}), MALFORMED + "the plugin 'aaa"),
     "type": (plugin(type="evil"), MALFORMED + "'type' is 'evil'"),
-    "python up": (plugin(python="../../../../x:y"), MALFORMED + "the plugin 'a.Evil' is '../../../../x:y', not module:Class"),
-    "python 5": (plugin(python=5), MALFORMED + "'python' is 5"),
-    "python null": (plugin(python=None), MALFORMED + "'python' is None"),
-    "python word": (plugin(python="evil"), MALFORMED + "the plugin 'a.Evil' is 'evil', not module:Class"),
+    "reference up": (plugin(reference="../../../../x:y"), MALFORMED + "the plugin 'a.Evil' is '../../../../x:y', not module:Class"),
+    "reference 5": (plugin(reference=5), MALFORMED + "'reference' is 5"),
+    "reference null": (plugin(reference=None), MALFORMED + "'reference' is None"),
+    "reference word": (plugin(reference="evil"), MALFORMED + "the plugin 'a.Evil' is 'evil', not module:Class"),
     "version null": (plugin(version=None), MALFORMED + "'version' is None"),
     "config text": (plugin(config="x"), MALFORMED + "'config' is 'x'"),
     "key without members": (plugin(config=[{}]), MALFORMED + "'name' is missing"),

@@ -89,7 +89,7 @@ def content(batches: list[Batch]) -> list[tuple[int, str]]:
 
 def facts(failures: list[Failure]) -> list[tuple[int, str, str, str]]:
     """Return what of a failure does not depend on the process."""
-    return [(each.row, each.stage, each.class_name, each.error.message) for each in failures]
+    return [(each.row, each.phase, each.class_name, each.error.message) for each in failures]
 
 
 BAD = "the value is 'bad'"
@@ -235,7 +235,7 @@ def test_deserialize_names_the_rows_that_fail(place: Place, name: str) -> None:
     data = pa.array([b"bad", b"1", b"\xff"], pa.binary())
     runs, failures = place.deserialize("key.converter", "t", data, np.array([4, 5, 6]), {})
     assert [value for run in runs for value in run.column.to_pylist()] == [None, 1, None]
-    assert [(each.row, each.stage) for each in failures] == [(4, "KEY_CONVERTER"), (6, "KEY_CONVERTER")]
+    assert [(each.row, each.phase) for each in failures] == [(4, "KEY_CONVERTER"), (6, "KEY_CONVERTER")]
 
 
 def test_converter_sees_and_changes_the_headers_of_the_records_it_writes(place: Place) -> None:

@@ -47,7 +47,7 @@ def list_(
 ) -> int:
     """Print every plugin, and every rejected candidate with its reason.
 
-    With --json standard output is one array of objects with class, type, version, aliases, location, python
+    With --json standard output is one array of objects with class, type, version, aliases, location, reference
     and bundle; rejected candidates go to standard error as text. With --json --rejected it is an array of
     objects with location, reason and hint instead. No code of a plugin runs.
 
@@ -119,7 +119,7 @@ def _describe(plugin: Plugin) -> Description:
     if plugin.bundle is not None:
         environment = EnvironmentStore(cache_directory("environments")).ensure(plugin.bundle)
     store = DescriptionStore(cache_directory("descriptions"))
-    return store.of(environment, plugin.python, plugin.type, plugin.class_name)
+    return store.of(environment, plugin.reference, plugin.type, plugin.class_name)
 
 
 def _row(plugin: Plugin) -> dict[str, Any]:
@@ -129,7 +129,7 @@ def _row(plugin: Plugin) -> dict[str, Any]:
         "version": plugin.version,
         "aliases": list(plugin.aliases),
         "location": plugin.location,
-        "python": plugin.python,
+        "reference": plugin.reference,
         "bundle": None if plugin.bundle is None else f"{plugin.bundle.name} {plugin.bundle.version}",
     }
 
@@ -169,7 +169,7 @@ def _echo_plugin(plugin: Plugin, description: Description) -> None:
         "version": description.version,
         "aliases": ", ".join(plugin.aliases) or "-",
         "location": plugin.location,
-        "python": plugin.python,
+        "reference": plugin.reference,
     }
     for name, value in facts.items():
         click.echo(f"{name + ':':<10}{printable(value, keep='')}")

@@ -21,7 +21,7 @@ MAX_WHEELS = 2_000
 MAX_PLUGINS = 1_000
 """Plugins of one bundle; Kafka's own largest has some sixty."""
 MAX_NAME = 200
-"""Characters of a class name, a Python path, a distribution's name or a version."""
+"""Characters of a class name, a reference, a distribution's name or a version."""
 
 _FREE, _RATIO = 64 << 20, 20
 _MAX_PASSING = 1 << 30

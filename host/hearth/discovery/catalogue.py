@@ -50,7 +50,7 @@ class Catalogue:
         return [plugin for plugin in self.plugins if not types or plugin.type in types]
 
     def find(self, name: str, *types: PluginType) -> Plugin:
-        """Return the latest plugin called ``name``: a class name, an alias or a Python path.
+        """Return the latest plugin called ``name``: a class name, an alias or a reference.
 
         Raises ``NotFoundError`` whose hint has the nearest names.
         """
@@ -95,7 +95,7 @@ class Catalogue:
         names: dict[str, list[Plugin]] = {}
         aliases: dict[str, list[Plugin]] = {}
         for plugin in self.plugins:
-            for name in {plugin.class_name, plugin.python, plugin.python.replace(":", ".")}:
+            for name in {plugin.class_name, plugin.reference, plugin.reference.replace(":", ".")}:
                 names.setdefault(name, []).append(plugin)
             for short in plugin.aliases:
                 aliases.setdefault(short, []).append(plugin)
@@ -154,7 +154,7 @@ def _plugin(declaration: Declaration, bundle: Bundle | None, aliases: dict[str, 
         declaration.version,
         tuple(kept),
         CLASSPATH if bundle is None else str(bundle.location),
-        declaration.python,
+        declaration.reference,
         bundle,
         declaration.definitions,
     )

@@ -1,7 +1,7 @@
 """The manifest of a packed bundle: ``hearth-bundle.json``, written by ``hearth bundle pack``.
 
 Format 1 is one JSON object: ``format``, ``name``, ``version``, ``requires_python``, ``files`` (``path``,
-``sha256``, ``size``) and ``plugins`` (``class``, ``type``, ``version``, ``python``, ``config``). A reader
+``sha256``, ``size``) and ``plugins`` (``class``, ``type``, ``version``, ``reference``, ``config``). A reader
 refuses a format it does not know and ignores members it does not know.
 """
 
@@ -88,7 +88,7 @@ def _plugin_to_json(plugin: Declaration) -> dict[str, Any]:
         "class": plugin.class_name,
         "type": plugin.type.value,
         "version": plugin.version,
-        "python": plugin.python,
+        "reference": plugin.reference,
         "config": None if plugin.definitions is None else list(plugin.definitions),
     }
 
@@ -138,7 +138,7 @@ def _plugin_from_json(members: object) -> Declaration:
         member(members, "class", str),
         _choice(members, "type", PluginType),
         member(members, "version", str),
-        member(members, "python", str),
+        member(members, "reference", str),
         None if config is None else tuple(_key_from_json(each) for each in config),
     )
     if fault := found.fault():

@@ -16,7 +16,7 @@ from hearth.discovery.tree import Tree
 VERSION_GROUP = "hearth.plugin_versions"
 """Entry points ``version = package`` where plugins have another version than their distribution.
 
-The value may also be a module or ``module:Class``; the longest that fits a plugin's Python path counts.
+The value may also be a module or ``module:Class``; the longest that fits a plugin's reference counts.
 """
 
 _GROUPS = {*TYPE_OF_GROUP, VERSION_GROUP}
@@ -81,8 +81,9 @@ def declared(entry_points: str, version: str) -> tuple[list[Declaration], list[s
     for point in points:
         if point.group == VERSION_GROUP:
             continue
-        python = point.value.split("[")[0].replace(" ", "")[: MAX_NAME + 1]  # a longer one is at fault anyway
-        found = Declaration(point.name, TYPE_OF_GROUP[point.group], _version_of(python, versions, version), python)
+        reference = point.value.split("[")[0].replace(" ", "")[: MAX_NAME + 1]  # a longer one is at fault anyway
+        own = _version_of(reference, versions, version)
+        found = Declaration(point.name, TYPE_OF_GROUP[point.group], own, reference)
         fault = found.fault()
         if fault is None:
             declarations.append(found)
@@ -115,12 +116,12 @@ def distribution_folders(tree: Tree, folder: str = "") -> list[str]:
     return [path for path in tree.children(folder)[1] if path.endswith(".dist-info")]
 
 
-def _version_of(python: str, versions: dict[str, str], version: str) -> str:
+def _version_of(reference: str, versions: dict[str, str], version: str) -> str:
     """Return the version stated for a plugin, for its module or for a package around it, else ``version``."""
-    while python:
-        if python in versions:
-            return versions[python]
-        python = python.rpartition(":" if ":" in python else ".")[0]
+    while reference:
+        if reference in versions:
+            return versions[reference]
+        reference = reference.rpartition(":" if ":" in reference else ".")[0]
     return version
 
 

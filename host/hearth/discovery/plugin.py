@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 CLASSPATH = "classpath"
 """The location of plugins that are installed with the host, as Kafka's REST API and tools call it."""
-_PYTHON_PATH = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
+_REFERENCE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
 
 
 class PluginType(str, Enum):
@@ -80,21 +80,22 @@ class Declaration:
     class_name: str
     type: PluginType
     version: str
-    python: str
+    reference: str
     definitions: tuple[Mapping[str, Any], ...] | None = field(default=None, compare=False, repr=False)
     """The configuration definition (``ConfigKeyInfo`` objects) packed with the bundle, if it was."""
 
     def fault(self) -> str | None:
         """Return what is wrong with a declaration, which anybody may have written; ``None`` for a good one.
 
-        Names reach terminals, answers and file names, the Python path an import.
+        Names reach terminals, answers and file names, the reference an import.
         """
         if not is_name(self.class_name):
             return "has no name that can be shown"
         if not is_name(self.version):
             return f"has the version {quoted(self.version)}"
-        if not _PYTHON_PATH.fullmatch(self.python) or len(self.python.encode()) > MAX_NAME:  # is part of a file's name
-            return f"is {quoted(self.python)}, not module:Class"
+        is_short = len(self.reference.encode()) <= MAX_NAME  # it is part of a file's name
+        if not is_short or not _REFERENCE.fullmatch(self.reference):
+            return f"is {quoted(self.reference)}, not module:Class"
         return None
 
 
@@ -112,7 +113,7 @@ class Plugin:
     version: str
     aliases: tuple[str, ...]
     location: str
-    python: str
+    reference: str
     bundle: Bundle | None = field(default=None, repr=False)
     """Where it comes from; ``None`` for a plugin that is installed with the host."""
     definitions: tuple[Mapping[str, Any], ...] | None = field(default=None, compare=False, repr=False)
@@ -120,4 +121,4 @@ class Plugin:
     @property
     def declaration(self) -> Declaration:
         """Return what its distribution declares of it."""
-        return Declaration(self.class_name, self.type, self.version, self.python, self.definitions)
+        return Declaration(self.class_name, self.type, self.version, self.reference, self.definitions)

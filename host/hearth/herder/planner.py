@@ -142,8 +142,8 @@ class _PluginSpecs:
         """Add the connector; also one that is installed with the host runs in a stage of its own (Invariant 6)."""
         environment = self._directory.environment(connector)
         self.environments[environment.key] = environment
-        python = connector.python
-        self.plugins.append(PluginSpec("task", connector.class_name, python, version, environment.key))
+        reference = connector.reference
+        self.plugins.append(PluginSpec("task", connector.class_name, reference, version, environment.key))
 
     def add_converters(self) -> None:
         """Add a converter for keys, values and headers: the connector's own, or the worker's with its settings."""
@@ -209,9 +209,8 @@ class _PluginSpecs:
             self.environments[built.key] = built
             environment = built.key
         config = {key: value for key, value in settings.items() if key not in without}
-        self.plugins.append(
-            PluginSpec(role, plugin.class_name, plugin.python, plugin.version, environment, config, predicate, negate)
-        )
+        names = role, plugin.class_name, plugin.reference, plugin.version
+        self.plugins.append(PluginSpec(*names, environment, config, predicate, negate))
 
 
 def _below(config: Mapping[str, str], prefix: str) -> dict[str, str]:

@@ -27,21 +27,21 @@ class Description:
     config: tuple[Mapping[str, Any], ...]
 
 
-def describe(environment: Environment, python: str, type_: PluginType, name: str) -> Description:
+def describe(environment: Environment, reference: str, type_: PluginType, name: str) -> Description:
     """Describe one plugin in a stage process of its own; raises ``PluginError`` with the plugin's trace."""
     stage = Stage.start(environment, f"describe {name}")
     try:
-        return ask(stage, python, type_)
+        return ask(stage, reference, type_)
     finally:
         stage.close()
 
 
-def ask(stage: Stage, python: str, type_: PluginType) -> Description:
+def ask(stage: Stage, reference: str, type_: PluginType) -> Description:
     """Describe one plugin in a stage that runs already."""
-    answer = stage.call("describe", {"python": python, "type": type_.value}, timeout=SECONDS).args
+    answer = stage.call("describe", {"reference": reference, "type": type_.value}, timeout=SECONDS).args
     version, config = answer.get("version"), answer.get("config")
     if not isinstance(version, (str, NoneType)) or not isinstance(config, list):
-        raise PluginError(f"{python} answered something else than a version and a list of keys")
+        raise PluginError(f"{reference} answered something else than a version and a list of keys")
     return Description(UNDEFINED_VERSION if version is None else version, tuple(config))
 
 
@@ -51,12 +51,12 @@ class DescriptionStore:
     def __init__(self, root: Path) -> None:
         self._root = root
 
-    def of(self, environment: Environment, python: str, type_: PluginType, name: str) -> Description:
+    def of(self, environment: Environment, reference: str, type_: PluginType, name: str) -> Description:
         """Return the remembered description, else ask for it in a process of its own and remember it."""
-        path = self._root / environment.key / f"{type_.value}-{python.replace(':', '-')}.json"
+        path = self._root / environment.key / f"{type_.value}-{reference.replace(':', '-')}.json"
         found = _read(path)
         if found is None:
-            found = describe(environment, python, type_, name)
+            found = describe(environment, reference, type_, name)
             replace_text(path, json.dumps({"version": found.version, "config": list(found.config)}))
         return found
 

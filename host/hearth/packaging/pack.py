@@ -79,10 +79,10 @@ def _described(folder: Path, own: Bundle, environments: EnvironmentStore) -> Man
 
 def _describe(stage: Stage, declaration: Declaration) -> Declaration:
     try:
-        found = ask(stage, declaration.python, declaration.type)
+        found = ask(stage, declaration.reference, declaration.type)
     except PluginError as error:
         raise BundleError(
-            f"{declaration.class_name} ({declaration.python}) cannot be described: {error.trace or error}",
+            f"{declaration.class_name} ({declaration.reference}) cannot be described: {error.trace or error}",
             hint="make it importable and let version() and config() work on a new instance",
         ) from error
     version = declaration.version if found.version == UNDEFINED_VERSION else found.version

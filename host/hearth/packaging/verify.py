@@ -104,13 +104,13 @@ def _plugin(environment: Environment, declaration: Declaration) -> Iterator[Chec
         yield Check("environment", name, False, _last_line(error), hint, is_environment=True)
         return
     try:
-        found = ask(stage, declaration.python, declaration.type)
+        found = ask(stage, declaration.reference, declaration.type)
     except PluginError as error:
-        yield Check("import", name, False, _last_line(error), f"make {declaration.python} importable")
+        yield Check("import", name, False, _last_line(error), f"make {declaration.reference} importable")
         return
     finally:
         stage.close()
-    yield Check("import", name, True, declaration.python)
+    yield Check("import", name, True, declaration.reference)
     yield from _compared(declaration, found)
 
 

@@ -109,7 +109,7 @@ class DeadLetterReporter:
             "offset": str(part.offset[row]),
             "connector.name": self._plan.connector,
             "task.id": str(self._plan.task),
-            "stage": failure.stage,
+            "stage": failure.phase,
             "class.name": failure.class_name,
             "exception.class.name": error.class_name,
             "exception.message": error.message or None,

@@ -73,7 +73,7 @@ class LocalPlace:
     def load(self, plugins: list[PluginSpec]) -> None:
         """Create and configure plugins."""
         for plugin in plugins:
-            self._plugins.load(plugin.role, plugin.class_name, plugin.python, plugin.config)
+            self._plugins.load(plugin.role, plugin.class_name, plugin.reference, plugin.config)
 
 
 class StagePlace:
@@ -85,7 +85,7 @@ class StagePlace:
     def load(self, plugins: list[PluginSpec]) -> None:
         """Create and configure plugins."""
         wanted = [
-            {"role": each.role, "class_name": each.class_name, "python": each.python, "config": each.config}
+            {"role": each.role, "class_name": each.class_name, "reference": each.reference, "config": each.config}
             for each in plugins
         ]
         self.stage.call("load", {"plugins": wanted})

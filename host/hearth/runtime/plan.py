@@ -19,7 +19,7 @@ from hearth.isolation.environment import Environment
 class PluginSpec:
     """One plugin of a pipeline.
 
-    ``role`` is ``task`` (``python`` names the connector, which is asked for its task class), ``key.converter``,
+    ``role`` is ``task`` (``reference`` names the connector, which is asked for its task class), ``key.converter``,
     ``value.converter``, ``header.converter``, ``transforms.ALIAS`` or ``predicates.ALIAS``. ``environment`` keys
     ``TaskPlan.environments``, or ``None`` for a plugin installed with the host. ``config`` holds the plugin's own
     settings without their prefix. ``predicate`` is the role of the predicate that guards a transformation.
@@ -27,7 +27,7 @@ class PluginSpec:
 
     role: str
     class_name: str
-    python: str
+    reference: str
     version: str | None = None
     environment: str | None = None
     config: dict[str, str] = field(default_factory=dict, repr=False)

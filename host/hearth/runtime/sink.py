@@ -99,7 +99,7 @@ class SinkLoop:
         """Start the task in its stage; the group is joined by the loop."""
         self._stage, self._pipeline = stage, pipeline
         args = {
-            "python": self._spec.plugin("task").python,
+            "reference": self._spec.plugin("task").reference,
             "config": self._spec.task_config,
             "steps": [asdict(step_of(plugin)) for plugin in inside],
             "reporter": self._tolerance.has_reporters,

@@ -88,7 +88,7 @@ class SourceLoop:
         self._stage, self._pipeline = stage, pipeline
         task = self._spec.plugin("task")
         args = {
-            "python": task.python,
+            "reference": task.reference,
             "config": self._spec.task_config,
             "steps": [asdict(step_of(plugin)) for plugin in inside],
         }

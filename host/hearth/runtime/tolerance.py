@@ -26,7 +26,7 @@ class ToleranceExceeded(ConnectError):
         super().__init__("Tolerance exceeded in error handler")
         self.failure = failure
         self.trace = (
-            f"ToleranceExceeded: {self}: {failure.stage} with class {failure.class_name}\n"
+            f"ToleranceExceeded: {self}: {failure.phase} with class {failure.class_name}\n"
             f"caused by:\n{failure.error.trace}"
         )
 
@@ -64,7 +64,7 @@ class LogReporter:
     def report(self, failure: Failure, record: Any) -> None:
         """Log one failure with its trace."""
         text = (
-            f"Error encountered in task {self._task}. Executing stage '{failure.stage}' "
+            f"Error encountered in task {self._task}. Executing stage '{failure.phase}' "
             f"with class '{failure.class_name}'"
         )
         if self._with_record and record is not None:

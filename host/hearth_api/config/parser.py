@@ -69,7 +69,7 @@ def convert_to_string(value: Any, kind: ConfigType | None) -> str | None:
 
 
 def class_text(value: type) -> str:
-    """Return the Python path of a class, as `module:Name`."""
+    """Return the reference to a class, as `module:Name`."""
     return f"{value.__module__}:{value.__qualname__}"
 
 

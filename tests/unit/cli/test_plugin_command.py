@@ -54,7 +54,7 @@ def test_list_prints_json(bundles: str, capsys: pytest.CaptureFixture[str]) -> N
         "version": "1.1",
         "aliases": ["GreetingSourceConnector", "GreetingSource"],
         "location": f"{bundles}/greeting_source-1.1.zip",
-        "python": "greeting_source.connector:GreetingSourceConnector",
+        "reference": "greeting_source.connector:GreetingSourceConnector",
         "bundle": "greeting-source 1.1",
     }
 

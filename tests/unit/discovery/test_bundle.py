@@ -107,7 +107,7 @@ def test_every_form_of_a_bundle_declares_the_same(form: str, tmp_path: Path) -> 
     assert bundle.roots == ("demo==1.0",)
     (declaration,) = bundle.declarations
     assert declaration.class_name == "org.example.DemoSourceConnector"
-    assert (declaration.type, declaration.version, declaration.python) == ("source", "1.0", "demo:DemoSource")
+    assert (declaration.type, declaration.version, declaration.reference) == ("source", "1.0", "demo:DemoSource")
 
 
 @pytest.mark.parametrize("form", GOOD)
@@ -244,7 +244,7 @@ def test_malformed_lines_of_entry_points_cost_only_themselves(tmp_path: Path) ->
     """A file that no packaging tool would write is read as far as it makes sense."""
     points = "stray\n[x]\n= \n[hearth.sink_connectors]\n# comment\nno value\n = a:B\nGood = demo : Demo [extra]\n"
     declarations, faults = declared(points, "1.0")
-    assert [(each.class_name, each.python) for each in declarations] == [("Good", "demo:Demo")]
+    assert [(each.class_name, each.reference) for each in declarations] == [("Good", "demo:Demo")]
     assert len(faults) == 2
 
 

@@ -85,9 +85,9 @@ def test_latest_version_is_found() -> None:
 def test_bundle_goes_before_the_class_path_at_equal_versions() -> None:
     """What a user drops into plugin.path wins over what came with the host, unless it is older."""
     bundle = discover([build.packed("greeting_source")], include_host=False).plugins[0]
-    installed = Plugin(bundle.class_name, SOURCE, bundle.version, (), CLASSPATH, bundle.python)
+    installed = Plugin(bundle.class_name, SOURCE, bundle.version, (), CLASSPATH, bundle.reference)
     assert Catalogue([bundle, installed]).find(bundle.class_name) is bundle
-    newer = Plugin(bundle.class_name, SOURCE, "9", (), CLASSPATH, bundle.python)
+    newer = Plugin(bundle.class_name, SOURCE, "9", (), CLASSPATH, bundle.reference)
     assert Catalogue([bundle, newer]).find(bundle.class_name) is newer
 
 

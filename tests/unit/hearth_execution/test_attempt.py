@@ -60,7 +60,7 @@ def test_one_bad_row_is_found_by_halving() -> None:
     assert trying.in_halves(np.arange(100, 108), work, [-1]) == [[0, 1, 2, 3], [4], [-1], [6, 7]]
     assert work.calls == [(0, 8), (0, 4), (4, 4), (4, 2), (4, 1), (5, 1), (6, 2)]
     (failure,) = trying.failures
-    assert (failure.row, failure.stage, failure.class_name) == (105, "TRANSFORMATION", "the.Class")
+    assert (failure.row, failure.phase, failure.class_name) == (105, "TRANSFORMATION", "the.Class")
     assert failure.error.message == "bad row"
 
 

@@ -183,7 +183,7 @@ def test_failing_column_is_asked_in_halves_until_the_bad_value_stands_alone() ->
     """The values beside it are converted, in their order, and the failure is of its row."""
     data, failures = serialize("Columns", ["a", "b", "bad", "c"])
     assert data.to_pylist() == [b"a", b"b", None, b"c"]
-    assert [(each.row, each.stage, each.class_name) for each in failures] == [
+    assert [(each.row, each.phase, each.class_name) for each in failures] == [
         (12, "VALUE_CONVERTER", "sample.Columns")
     ]
     assert asked == [["a", "b", "bad", "c"], ["a", "b"], ["bad", "c"], ["bad"], ["c"]]
@@ -234,4 +234,4 @@ def test_header_that_falters_is_tried_again_where_retries_are_asked_for() -> Non
     column, failures = lasting.read_headers("t", {1: raw}, 2)
     assert (column_to_headers(column), failures) == ([None, headers], [])
     rows, (failure,) = converters("Faltering", "header.converter").write_headers("t", batch)
-    assert (rows, failure.row, failure.stage) == ([[]], 0, "HEADER_CONVERTER")
+    assert (rows, failure.row, failure.phase) == ([[]], 0, "HEADER_CONVERTER")

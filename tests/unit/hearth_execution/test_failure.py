@@ -108,16 +108,16 @@ def test_error_without_text_shows_its_class() -> None:
 
 
 def test_failure_goes_through_json_unchanged() -> None:
-    """A record's failure keeps row, stage, class and error."""
+    """A record's failure keeps row, phase, class and error."""
     failure = Failure(3, "VALUE_CONVERTER", "c", ErrorInfo("data", "e", "m", "t"))
     assert Failure.from_json(json.loads(json.dumps(failure.to_json()))) == failure
 
 
 def test_only_the_first_failure_of_a_record_counts() -> None:
-    """A record that failed goes through no further stage, so it is reported once."""
+    """A record that failed goes through no further phase, so it is reported once."""
     info = ErrorInfo("data", "e", "m", "t")
-    failures = [Failure(row, stage, "c", info) for row, stage in [(2, "KEY"), (1, "KEY"), (2, "VALUE"), (0, "VALUE")]]
-    assert [(each.row, each.stage) for each in first_of_each_row(failures)] == [(2, "KEY"), (1, "KEY"), (0, "VALUE")]
+    failures = [Failure(row, phase, "c", info) for row, phase in [(2, "KEY"), (1, "KEY"), (2, "VALUE"), (0, "VALUE")]]
+    assert [(each.row, each.phase) for each in first_of_each_row(failures)] == [(2, "KEY"), (1, "KEY"), (0, "VALUE")]
 
 
 def test_long_text_is_cut_in_the_middle_with_a_note() -> None:

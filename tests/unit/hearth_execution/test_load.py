@@ -41,11 +41,11 @@ def test_missing_attribute_is_named_with_its_module(attribute: str) -> None:
         load_class(f"collections:{attribute}")
 
 
-@pytest.mark.parametrize("python", ["math:pi", "json:dumps"])
-def test_what_is_no_class_is_refused(python: str) -> None:
+@pytest.mark.parametrize("reference", ["math:pi", "json:dumps"])
+def test_what_is_no_class_is_refused(reference: str) -> None:
     """Plugins are classes; a function or a value is none."""
     with pytest.raises(PluginError, match="not a class"):
-        load_class(python)
+        load_class(reference)
 
 
 class Silent:

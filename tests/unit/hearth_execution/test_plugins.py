@@ -110,7 +110,7 @@ def test_converters_are_told_what_they_are_for() -> None:
 
 
 @pytest.mark.parametrize(
-    ("role", "stage"),
+    ("role", "phase"),
     [
         ("key.converter", "KEY_CONVERTER"),
         ("value.converter", "VALUE_CONVERTER"),
@@ -119,14 +119,14 @@ def test_converters_are_told_what_they_are_for() -> None:
         ("predicates.p", "TRANSFORMATION"),
     ],
 )
-def test_failures_are_named_by_kafka_connects_stages(role: str, stage: str) -> None:
-    """Reports and dead letters name the stage as Kafka Connect does."""
+def test_failures_are_named_by_kafka_connects_phases(role: str, phase: str) -> None:
+    """Reports and dead letters name the phase as Kafka Connect does."""
     plugins = Plugins("source")
     load(plugins, role, "Both")
     attempts = plugins.attempts(role)
     attempts.one_by_one([3], int, ["x"], 0)
     (failure,) = attempts.failures
-    assert (failure.row, failure.stage, failure.class_name) == (3, stage, "users.Both")
+    assert (failure.row, failure.phase, failure.class_name) == (3, phase, "users.Both")
 
 
 @pytest.mark.parametrize(("type_", "kind"), [("source", SourceRecord), ("sink", SinkRecord)])

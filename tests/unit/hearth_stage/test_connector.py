@@ -76,7 +76,7 @@ class Host:
         self.notices: list[tuple[str, dict[str, Any]]] = []
         channel: Any = SimpleNamespace(notify=lambda op, args=None: self.notices.append((op, args or {})))
         self.connector = StageConnector(channel)
-        self.version = self.call("load", python=f"{__name__}:{name}")["version"]
+        self.version = self.call("load", reference=f"{__name__}:{name}")["version"]
 
     def call(self, op: str, **args: Any) -> dict[str, Any]:
         """Call the connector."""

@@ -100,7 +100,7 @@ def test_column_is_serialized_elsewhere(wire: Wire) -> None:
     column, rows = pa.array(["a", "bad", None]), np.array([4, 6, 8])
     data, failures = conversion.ask_serialize(wire, "key.converter", "t", OPTIONAL_STRING_SCHEMA, column, rows, {})
     assert data.to_pylist() == [b"a", None, None]
-    assert [(each.row, each.stage, each.class_name) for each in failures] == [(6, "KEY_CONVERTER", "sample.Text")]
+    assert [(each.row, each.phase, each.class_name) for each in failures] == [(6, "KEY_CONVERTER", "sample.Text")]
 
 
 def test_column_without_schema_is_serialized_elsewhere(wire: Wire) -> None:
@@ -133,7 +133,7 @@ def test_a_map_with_a_null_key_is_a_failure_of_its_record() -> None:
     )
     cells = [cell for run in runs for cell in run.column.to_pylist()]
     assert cells == [[("a", "v")], None, [("b", "v")]]
-    assert [(each.row, each.stage, each.error.kind) for each in failures] == [(1, "VALUE_CONVERTER", "data")]
+    assert [(each.row, each.phase, each.error.kind) for each in failures] == [(1, "VALUE_CONVERTER", "data")]
 
 
 def test_header_bytes_of_any_kind_go_there_and_back(wire: Wire) -> None:
@@ -153,4 +153,4 @@ def test_headers_that_cannot_be_read_are_named(wire: Wire) -> None:
     """A row whose header fails has none, and is a failure of the header converter."""
     column, failures = conversion.ask_read_headers(wire, "t", {0: [("ok", b"1"), ("bad", b"2")]}, 1)
     assert column_to_headers(column) == [None]
-    assert [(each.row, each.stage, each.class_name) for each in failures] == [(0, "HEADER_CONVERTER", "sample.Raw")]
+    assert [(each.row, each.phase, each.class_name) for each in failures] == [(0, "HEADER_CONVERTER", "sample.Raw")]

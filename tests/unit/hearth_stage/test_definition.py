@@ -52,9 +52,9 @@ class Silent(Cut):
         """Return nothing."""
 
 
-def asked(python: str, config: dict[str, str] | None = None, **more: Any) -> Any:
+def asked(name: str, config: dict[str, str] | None = None, **more: Any) -> Any:
     """Return a request."""
-    return SimpleNamespace(args={"python": f"{__name__}:{python}", "config": config or {}, **more})
+    return SimpleNamespace(args={"reference": f"{__name__}:{name}", "config": config or {}, **more})
 
 
 def test_settings_are_checked_below_their_prefix() -> None:

@@ -153,7 +153,7 @@ def started(connector: str = "Connector", steps: bool = False, **args: Any) -> t
     plugins.load("transforms.u", "sample.Upper", "sample_plugins:Upper", {})
     sink = StageSink(wire, Transformations(plugins))
     forms = [{"role": "transforms.u"}] if steps else []
-    reply = sink.start(request(python=f"{__name__}:{connector}", config={"a": "1"}, steps=forms, **args))
+    reply = sink.start(request(reference=f"{__name__}:{connector}", config={"a": "1"}, steps=forms, **args))
     return sink, wire, reply
 
 

@@ -150,7 +150,7 @@ def started(connector: str = "Plain", plugins: Plugins | None = None, **args: An
     """Return a stage whose task is started and may be polled ten times."""
     wire: Any = Wire()
     source = StageSource(wire, Transformations(plugins or Plugins("source")))
-    source.start(request(python=f"{__name__}:{connector}Connector", config={"a": "1"}, **args))
+    source.start(request(reference=f"{__name__}:{connector}Connector", config={"a": "1"}, **args))
     source.credit(request(count=10))
     return source, wire
 
@@ -178,7 +178,7 @@ def test_records_that_do_not_fit_their_schema_are_failures_in_their_place() -> N
         (topic, [f'{{"position":{index}}}']) for index, topic in enumerate(("t", "t", "other", "t"))
     ]
     failures = [failure for group in args["groups"] for failure in group.get("failures", ())]
-    assert [(each["row"], each["stage"], each["class_name"]) for each in failures] == [
+    assert [(each["row"], each["phase"], each["class_name"]) for each in failures] == [
         (0, "TASK_POLL", f"{__name__}.Task")
     ] * 2
     assert "STRING" in failures[0]["error"]["message"]
@@ -349,7 +349,7 @@ def test_task_whose_start_failed_is_stopped() -> None:
     wire: Any = Wire()
     source = StageSource(wire, Transformations(Plugins("source")))
     with pytest.raises(RuntimeError, match="cannot start"):
-        source.start(request(python=f"{__name__}:PlainConnector", config={"fail": "1"}))
+        source.start(request(reference=f"{__name__}:PlainConnector", config={"fail": "1"}))
     source.end()
     assert heard[1:] == ["stop"]
 

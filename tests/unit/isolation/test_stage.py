@@ -58,7 +58,7 @@ def started() -> Iterator[Started]:
 def misbehave(stage: Stage, how: str, limit: float | None = None) -> None:
     """Have a connector misbehave in its start."""
     stage.await_hello()
-    stage.call("connector.load", {"python": CONNECTOR})
+    stage.call("connector.load", {"reference": CONNECTOR})
     config = {"misbehave.how": how, "misbehave.where": "connector.start"}
     stage.call("connector.start", {"config": config}, timeout=limit)
 
@@ -75,7 +75,7 @@ def look(started: Started, tmp_path: Path, *statements: str) -> list[Any]:
     (tmp_path / "looker.py").write_text(code + "        return json.dumps(answers)\n")
     stage = started(str(tmp_path))
     stage.await_hello()
-    answers: list[Any] = json.loads(stage.call("describe", {"python": "looker:Plugin"}).args["version"])
+    answers: list[Any] = json.loads(stage.call("describe", {"reference": "looker:Plugin"}).args["version"])
     return answers
 
 
@@ -122,7 +122,7 @@ def test_call_is_answered(started: Started) -> None:
     """A call goes to the process and its answer comes back."""
     stage = started()
     stage.await_hello()
-    assert stage.call("connector.load", {"python": CONNECTOR}).args == {"version": "1.0"}
+    assert stage.call("connector.load", {"reference": CONNECTOR}).args == {"version": "1.0"}
     assert stage.is_alive
 
 
@@ -140,8 +140,8 @@ def test_any_plugin_is_asked_of_its_settings_beside_a_connector(started: Started
     """One process serves a whole environment while a configuration is validated."""
     stage = started()
     stage.await_hello()
-    stage.call("connector.load", {"python": CONNECTOR})
-    args = {"python": "misbehaving:Misbehave", "prefix": "t.", "config": {"t.misbehave.after": "soon"}}
+    stage.call("connector.load", {"reference": CONNECTOR})
+    args = {"reference": "misbehaving:Misbehave", "prefix": "t.", "config": {"t.misbehave.after": "soon"}}
     values = stage.call("validate", {**args, "type": "transformation"}).args["values"]
     assert {value["name"]: value["errors"] for value in values if value["errors"]} == {
         "t.misbehave.after": ["Invalid value soon for configuration t.misbehave.after: Not a number of type INT"]
@@ -195,7 +195,7 @@ def test_plugin_that_hangs_in_native_code_is_ended_all_the_same(
     stage = started(str(tmp_path))
     stage.await_hello()
     with pytest.raises(StageTimeout) as caught:
-        stage.call("describe", {"python": "greedy:Plugin"}, timeout=0.3)
+        stage.call("describe", {"reference": "greedy:Plugin"}, timeout=0.3)
     assert "it did not even say what it was doing" in str(caught.value.trace)
     stage.close(grace=0.1)
     assert wait_for_end(stage.pid)
@@ -210,7 +210,7 @@ def test_last_words_are_in_the_trace(started: Started, tmp_path: Path, capfd: py
     stage = started(str(tmp_path))
     stage.await_hello()
     with pytest.raises(StageDied) as caught:
-        stage.call("describe", {"python": "talker:Plugin"})
+        stage.call("describe", {"reference": "talker:Plugin"})
     assert "its last words:\nout of luck" in str(caught.value.trace)
     assert "[test-0] out of luck" in capfd.readouterr().err
 
@@ -221,7 +221,7 @@ def test_sys_exit_ends_the_stage_like_any_exit(started: Started, tmp_path: Path)
     stage = started(str(tmp_path))
     stage.await_hello()
     with pytest.raises(StageDied, match="exited with 4"):
-        stage.call("describe", {"python": "leaver:Plugin"})
+        stage.call("describe", {"reference": "leaver:Plugin"})
 
 
 def test_unknown_operation_is_refused_by_name(started: Started) -> None:
@@ -241,7 +241,7 @@ def test_answer_that_is_no_json_is_an_error_not_a_death(started: Started, tmp_pa
     )
     stage = started(str(tmp_path), MISBEHAVING)
     stage.await_hello()
-    stage.call("connector.load", {"python": "odd:Odd"})
+    stage.call("connector.load", {"reference": "odd:Odd"})
     with pytest.raises(RemoteError, match="not JSON serializable"):
         stage.call("connector.task_configs", {"max": 1})
     stage.call("ping")
@@ -260,7 +260,7 @@ def test_stage_asks_its_runtime(started: Started) -> None:
 
     stage = Stage.start(python_environment("test", host(), (MISBEHAVING,)), "test-0", answer)
     try:
-        stage.call("source.start", {"python": CONNECTOR, "config": {"number": "2"}})
+        stage.call("source.start", {"reference": CONNECTOR, "config": {"number": "2"}})
         assert asked == [("offsets.read", {"partitions": [{"task": "2"}]})]
         stage.notify("source.credit", {"count": 1})
         assert polled.wait(10)
@@ -274,7 +274,7 @@ def test_request_nobody_answers_is_refused(started: Started) -> None:
     stage = started()
     stage.await_hello()
     with pytest.raises(RemoteError, match=r"nobody here answers 'offsets\.read'"):
-        stage.call("source.start", {"python": CONNECTOR, "config": {}})
+        stage.call("source.start", {"reference": CONNECTOR, "config": {}})
 
 
 def test_bundle_sees_its_own_packages_and_none_of_the_hosts(started: Started, tmp_path: Path) -> None:
@@ -318,7 +318,7 @@ def test_paths_come_in_the_order_of_the_environment(started: Started, tmp_path: 
         (tmp_path / name / "which.py").write_text(f"class Plugin:\n    def version(self): return '{name}'\n")
     stage = started(str(tmp_path / "first"), str(tmp_path / "second"))
     stage.await_hello()
-    assert stage.call("describe", {"python": "which:Plugin"}).args["version"] == "first"
+    assert stage.call("describe", {"reference": "which:Plugin"}).args["version"] == "first"
 
 
 def test_working_directory_and_variables_add_no_packages(
@@ -389,9 +389,9 @@ def test_end_of_the_connection_stops_the_task_once_and_closes_plugins(
     file = str(tmp_path / "notes")
     stage = started(str(tmp_path))
     stage.await_hello()
-    plugin = {"role": "transforms.p", "class_name": "p", "python": "noting:Passing", "config": {"file": file}}
+    plugin = {"role": "transforms.p", "class_name": "p", "reference": "noting:Passing", "config": {"file": file}}
     stage.call("load", {"plugins": [plugin]})
-    stage.call("source.start", {"python": "noting:Connector", "config": {"file": file}})
+    stage.call("source.start", {"reference": "noting:Connector", "config": {"file": file}})
     stage.notify("source.credit", {"count": 1})
     if stops:
         stage.call("source.stop")
@@ -426,7 +426,7 @@ def test_death_is_noticed_though_a_forked_process_lives_on(started: Started, tmp
     died = threading.Event()
     stage = started(str(tmp_path), on_death=died.set)
     stage.await_hello()
-    child = int(stage.call("describe", {"python": "parent:Plugin"}).args["version"])
+    child = int(stage.call("describe", {"reference": "parent:Plugin"}).args["version"])
     try:
         stage.kill()
         assert died.wait(5)
@@ -586,7 +586,7 @@ def test_request_of_the_stage_may_be_answered_later(started: Started) -> None:
 
     stage = started(on_request=keep)
     stage.await_hello()
-    answer = stage.begin("source.start", {"python": CONNECTOR, "config": {}})
+    answer = stage.begin("source.start", {"reference": CONNECTOR, "config": {}})
     assert came.wait(10)
     assert not answer.done()
     kept[0].reply({"offsets": [None]})
@@ -604,7 +604,7 @@ def bundle(tmp_path: Path, body: str, imports: str = "os, signal, sys, threading
 def do(stage: Stage) -> Any:
     """Have the bundle's class do what it does."""
     stage.await_hello()
-    return stage.call("describe", {"python": "doer:Plugin"}).args["version"]
+    return stage.call("describe", {"reference": "doer:Plugin"}).args["version"]
 
 
 def test_stage_leads_a_session_and_a_group_of_its_own(started: Started, tmp_path: Path) -> None:
@@ -620,7 +620,7 @@ from hearth.isolation.interpreter import host
 from hearth.isolation.stage import Stage
 neighbour = Stage.start(python_environment("t", host(), ()), "neighbour")
 stage = Stage.start(python_environment("t", host(), (sys.argv[1],)), "t")
-stage.call("describe", {"python": "doer:Plugin"})
+stage.call("describe", {"reference": "doer:Plugin"})
 neighbour.call("ping")
 stage.close()
 neighbour.close()
@@ -756,7 +756,7 @@ def test_retry_in_a_stage_ends_when_the_run_is_about_to_stop(started: Started, t
     stage = started(str(tmp_path))
     stage.await_hello()
     stage.call("configure", {"type": "sink", "retry_timeout": -1, "retry_delay_max": 3_600_000})
-    plugin = {"role": "transforms.b", "class_name": "b", "python": "busy:Busy", "config": {}}
+    plugin = {"role": "transforms.b", "class_name": "b", "reference": "busy:Busy", "config": {}}
     stage.call("load", {"plugins": [plugin]})
     columns = {"value": pa.array(["a"]), "row": pa.array([0], pa.int32())}
     data = pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))

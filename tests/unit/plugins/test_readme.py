@@ -39,8 +39,8 @@ FILE_SOURCE = FileStreamSourceConnector.__module__ + ":FileStreamSourceConnector
 
 def real_plugins() -> Catalogue:
     """Return the plugins that are installed with the host, and the file source as if it were."""
-    source = next(each for each in catalogue().plugins if each.python.endswith(":Source"))
-    return Catalogue([*discover([]).plugins, replace(source, python=FILE_SOURCE)])
+    source = next(each for each in catalogue().plugins if each.reference.endswith(":Source"))
+    return Catalogue([*discover([]).plugins, replace(source, reference=FILE_SOURCE)])
 
 
 @pytest.fixture(scope="module")
@@ -98,7 +98,7 @@ def test_the_table_of_transformations_has_their_classes_and_keys() -> None:
         for name in (first, *(first.partition("$")[0] + other for other in others)):
             told[TRANSFORMS + name] = set(re.findall(r"`([a-z.]+)`", re.sub(r"``.*?``", "", keys)))
     declared = {
-        each.class_name: set(load_class(each.python)().config().names)
+        each.class_name: set(load_class(each.reference)().config().names)
         for each in real_plugins().plugins
         if each.class_name.startswith(TRANSFORMS)
     }

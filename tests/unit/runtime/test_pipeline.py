@@ -90,7 +90,7 @@ def sent(prepared: Prepared) -> list[tuple[int, str, bytes | None, bytes | None]
 
 def failed(failures: list[Failure]) -> list[tuple[int, str]]:
     """Return row and stage of failures."""
-    return [(each.row, each.stage) for each in failures]
+    return [(each.row, each.phase) for each in failures]
 
 
 # Towards Kafka
@@ -227,7 +227,7 @@ def test_predicate_guards_wherever_it_lives(home: str | None, negate: bool) -> N
     )
     values = [b"A", b"longer", b"B", b"longest"] if negate else [b"a", b"LONGER", b"b", b"LONGEST"]
     assert [(row, value) for row, _, _, value in sent(prepared)] == list(zip([0, 1, 2, 4], values, strict=True))
-    assert [(each.row, each.stage, each.class_name) for each in prepared.failures] == [
+    assert [(each.row, each.phase, each.class_name) for each in prepared.failures] == [
         (3, "TRANSFORMATION", "sample.UpperBatch")
     ]
 

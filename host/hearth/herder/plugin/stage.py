@@ -78,7 +78,7 @@ class PluginStage:
 
     def validate_plugin(self, plugin: Plugin, config: Mapping[str, Any], prefix: str, seconds: float) -> Said:
         """Let any plugin of the environment check the settings whose names begin with a prefix."""
-        args = {"python": plugin.python, "type": plugin.type.value, "config": dict(config), "prefix": prefix}
+        args = {"reference": plugin.reference, "type": plugin.type.value, "config": dict(config), "prefix": prefix}
         reply = self._call("validate", args, seconds)
         return reply["definitions"], reply["values"]
 
@@ -118,7 +118,8 @@ class ConnectorStage(PluginStage):
         self._is_started = False
         super().__init__(environment, plugin.class_name)
         try:
-            self.version: str | None = self._call("connector.load", {"python": plugin.python}, seconds)["version"]
+            reply = self._call("connector.load", {"reference": plugin.reference}, seconds)
+            self.version: str | None = reply["version"]
         except PluginError:
             self.close()
             raise

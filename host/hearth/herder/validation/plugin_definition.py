@@ -39,7 +39,7 @@ class Describer:
 
     def _describe(self, plugin: Plugin) -> ConfigDef:
         if plugin.bundle is None:
-            definition: ConfigDef = load_class(plugin.python)().config()
+            definition: ConfigDef = load_class(plugin.reference)().config()
             return definition
         if plugin.definitions is not None:
             return definition_from_json(plugin.definitions)
@@ -47,7 +47,7 @@ class Describer:
 
         environment = self._directory.environment(plugin)
         store = DescriptionStore(cache_directory("descriptions"))
-        return definition_from_json(store.of(environment, plugin.python, plugin.type, plugin.class_name).config)
+        return definition_from_json(store.of(environment, plugin.reference, plugin.type, plugin.class_name).config)
 
 
 def definition_from_json(keys: Iterable[Mapping[str, Any]]) -> ConfigDef:

@@ -90,15 +90,15 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> Bundle:
 
 def catalogue(bundle: Bundle) -> Catalogue:
     """Return the stand-ins for Kafka's plugins, all but connectors moved to a bundle, and those that fail."""
-    moved = {CONNECT + name: class_name for name, class_name in CLASSES.items()}
+    moved = {CONNECT + name: f"bundled:{class_name}" for name, class_name in CLASSES.items()}
     plugins = [
-        replace(each, bundle=bundle, python=f"bundled:{moved[each.class_name]}") if each.class_name in moved else each
+        replace(each, bundle=bundle, reference=moved[each.class_name]) if each.class_name in moved else each
         for each in known.catalogue().plugins
     ]
     for class_name, (type_, python) in DOERS.items():
-        plugins.append(replace(known.plugin(class_name, type_, ""), bundle=bundle, python=f"bundled:{python}"))
+        plugins.append(replace(known.plugin(class_name, type_, ""), bundle=bundle, reference=f"bundled:{python}"))
     own = known.plugin("org.example.BundledSource", PluginType.SOURCE, "")
-    return Catalogue([*plugins, replace(own, bundle=bundle, python="bundled:Source")])
+    return Catalogue([*plugins, replace(own, bundle=bundle, reference="bundled:Source")])
 
 
 @pytest.fixture
