@@ -105,7 +105,7 @@ def test_nobody_waits_for_a_stage_that_is_let_go(started: Started) -> None:
 def test_the_end_of_a_stage_that_was_let_go_is_not_why_its_answer_does_not_come(started: Started) -> None:
     """Whoever lets it go ends it next, and may be quicker than those who wait."""
     stage = started(limit=None)
-    stage.call("connector.load", {"python": CONNECTOR})
+    stage.call("connector.load", {"reference": CONNECTOR})
     answer = stage.begin("ping")
     hanging = stage.begin(
         "connector.start", {"config": {"misbehave.how": "hang", "misbehave.where": "connector.start"}}
@@ -451,7 +451,7 @@ def test_stage_dies_with_the_process_that_started_it() -> None:
         "import sys\nfrom hearth.isolation.environment import python_environment\n"
         "from hearth.isolation.interpreter import host\nfrom hearth.isolation.stage import Stage\n"
         f"stage = Stage.start(python_environment('t', host(), ({MISBEHAVING!r},)), 't')\n"
-        f"stage.call('connector.load', {{'python': {CONNECTOR!r}}})\n"
+        f"stage.call('connector.load', {{'reference': {CONNECTOR!r}}})\n"
         "stage.begin('connector.start', {'config': {'misbehave.how': 'hang', 'misbehave.where': 'connector.start'}})\n"
         "print(stage.pid, flush=True)\nsys.stdin.read()\n"
     )
