@@ -13,7 +13,7 @@ import numpy as np
 
 from hearth.kafka.c_memory import gather_nullable
 from hearth.kafka.c_memory import messages as structures
-from hearth.kafka.kafka_error import KafkaError, check
+from hearth.kafka.kafka_error import KafkaError, check, fatal_error
 from hearth.kafka.library import ERR_FATAL, ERR_PARTITION_EOF, FETCHED, OK, library
 from hearth_api import TopicPartition
 
@@ -187,9 +187,7 @@ class MessageQueue:
     def _raise_errors(self, rows: Any, pointers: Any) -> None:
         for number, pointer in zip(rows["error"].tolist(), pointers.tolist()):
             if number == ERR_FATAL:
-                text = ctypes.create_string_buffer(512)
-                cause = self._library.fatal_error(self._client, text, len(text))
-                raise KafkaError(cause or number, text.value.decode() or None)
+                raise fatal_error(self._client, number)
             if number not in (OK, ERR_PARTITION_EOF):
                 error = KafkaError(number, (self._library.message_errstr(pointer) or b"").decode() or None)
                 if not error.is_passing:  # else librdkafka goes on by itself

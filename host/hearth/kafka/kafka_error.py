@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+
 from hearth.kafka.library import ERR_AUTHENTICATION, ERR_SSL, OK, library
 from hearth_api import ConnectError
 
@@ -35,6 +37,13 @@ class KafkaError(ConnectError):
     def is_passing(self) -> bool:
         """Return whether the same may succeed later, because brokers come back, leaders move and groups settle."""
         return self.name in _PASSING
+
+
+def fatal_error(client: int | None, number: int, reason: str | None = None) -> KafkaError:
+    """Return why a client cannot go on; the error it reports says little more than that, and is the one without."""
+    text = ctypes.create_string_buffer(512)
+    cause = library().fatal_error(client, text, len(text))
+    return KafkaError(cause or number, text.value.decode(errors="replace") or reason or None)
 
 
 def is_refusal(number: int, reason: str, *, has_worked: bool) -> bool:

@@ -15,7 +15,7 @@ import pyarrow as pa
 from hearth.kafka.c_memory import content_size, locate, messages
 from hearth.kafka.c_object import new_client, new_configuration
 from hearth.kafka.interceptor import ZERO, can_write_zero, write_zero
-from hearth.kafka.kafka_error import KafkaError, is_refusal
+from hearth.kafka.kafka_error import KafkaError, fatal_error, is_refusal
 from hearth.kafka.library import (
     ERR_FATAL,
     ERR_INVALID_DIFFERENT_RECORD,
@@ -300,7 +300,10 @@ class Producer:
         self._bytes -= int(rows["value_size"].sum() + rows["key_size"].sum())
         if self._messages == 0:
             self._bytes = 0
-        timestamps = self._timestamps(pointers) if self.wants_timestamps else None
+        timestamps = None
+        if self.wants_timestamps:
+            stamps = map(self._library.message_timestamp, pointers.tolist(), repeat(None))
+            timestamps = np.fromiter(stamps, np.int64, count)
         return DeliveryReport(rows["opaque"], self._errors(rows), rows["partition"], rows["offset"], timestamps)
 
     def _errors(self, rows: Any) -> Any:
@@ -312,18 +315,12 @@ class Producer:
         self._is_batch_too_large = self._batch_bytes > 1 and bool(may_fit.any())
         return np.where(may_fit, ERR_INVALID_DIFFERENT_RECORD, errors) if self._is_batch_too_large else errors
 
-    def _timestamps(self, pointers: Any) -> Any:
-        stamps = map(self._library.message_timestamp, pointers.tolist(), repeat(None))
-        return np.fromiter(stamps, np.int64, len(pointers))
-
     def _lasting_error(self, event: int) -> KafkaError | None:
         """Return what an error event says, unless librdkafka goes on by itself, as it does when brokers are away."""
         number = self._library.event_error(event)
         reason = (self._library.event_error_string(event) or b"").decode(errors="replace")
         if number == ERR_FATAL or self._library.event_error_is_fatal(event):
-            text = ctypes.create_string_buffer(512)
-            cause = self._library.fatal_error(self._client, text, len(text))
-            return KafkaError(cause or number, text.value.decode(errors="replace") or reason or None)
+            return fatal_error(self._client, number, reason)
         return KafkaError(number, reason) if is_refusal(number, reason, has_worked=self._has_worked) else None
 
 
