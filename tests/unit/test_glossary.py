@@ -26,7 +26,7 @@ RETIRED = {
 }
 """Words of our own that gave way to the field's, which say the same."""
 TWO_SIDES = {
-    **dict.fromkeys(("connector", "converter", "plugin", "transformation"), "what authors write, and what runs it"),
+    **dict.fromkeys(("connector", "converter", "transformation"), "what authors write, and what runs it"),
     **dict.fromkeys(("conversion", "definition"), "of single values for authors, and on the wire of a stage"),
     **dict.fromkeys(("sink", "source"), "the loop of the task runtime, and the stage that answers it"),
     "stage": "the process, and that of a connector with the herder's calls",

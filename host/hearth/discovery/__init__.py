@@ -2,15 +2,15 @@
 
 ``location`` turns plugin.path into candidates and a ``format`` reads each, be it one that others have added;
 ``tree`` and ``archive`` make directories, zips and tar archives look alike, within the limits of ``allowance``;
-``bundle`` finds the layout in a tree, ``metadata`` and ``manifest`` read what it declares. ``catalogue`` adds what
+``bundle`` finds the layout in a tree, ``metadata`` and ``manifest`` read its ``declaration``. ``catalogue`` adds what
 came with the host and puts all of it in Kafka's order (``version_order``) and under Kafka's aliases (``alias``). What
 cannot be used is kept with its reason (``refusal``).
 """
 
 from hearth.discovery.bundle import Bundle, Layout
-from hearth.discovery.catalogue import Catalogue, discover, read
+from hearth.discovery.catalogue import CLASSPATH, Catalogue, Plugin, discover, read
+from hearth.discovery.declaration import PluginType
 from hearth.discovery.location import split_plugin_path
-from hearth.discovery.plugin import CLASSPATH, Plugin, PluginType
 from hearth.discovery.refusal import BundleError, Rejected
 
 __all__ = [

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from hearth.discovery.plugin import Declaration
+from hearth.discovery.declaration import Declaration
 
 _SEPARATOR = re.compile(r"[.$:]")
 

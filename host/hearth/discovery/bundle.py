@@ -20,9 +20,9 @@ from typing import IO
 
 from hearth.discovery.allowance import MAX_MANIFEST, MAX_PLUGINS, MAX_WHEELS
 from hearth.discovery.archive import ZipTree
+from hearth.discovery.declaration import Declaration
 from hearth.discovery.manifest import MANIFEST, Manifest
 from hearth.discovery.metadata import Facts, distribution_folders, read_facts, too_many_plugins
-from hearth.discovery.plugin import Declaration
 from hearth.discovery.refusal import COPY_AGAIN, BundleError
 from hearth.discovery.tree import Opener, Tree, blocks, check_path, is_ignored, reading
 from hearth.discovery.version_order import version_key

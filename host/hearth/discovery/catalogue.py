@@ -3,22 +3,46 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import importlib_metadata
 
 from hearth.discovery import alias, location
 from hearth.discovery.bundle import Bundle
+from hearth.discovery.declaration import Declaration, PluginType
 from hearth.discovery.format import bundle_formats
 from hearth.discovery.metadata import declared
-from hearth.discovery.plugin import CLASSPATH, Declaration, Plugin, PluginType
 from hearth.discovery.refusal import BundleError, Rejected, quoted
 from hearth.discovery.version_order import version_key
 from hearth_api import NotFoundError
 
+CLASSPATH = "classpath"
+"""The location of plugins that are installed with the host, as Kafka's REST API and tools call it."""
 LONGEST_NAME = 1000
+
+
+@dataclass(frozen=True)
+class Plugin:
+    """A class that users may name in a configuration, as the catalogue lists it."""
+
+    class_name: str
+    type: PluginType
+    version: str
+    aliases: tuple[str, ...]
+    location: str
+    reference: str
+    bundle: Bundle | None = field(default=None, repr=False)
+    """Where it comes from; ``None`` for a plugin that is installed with the host."""
+    definitions: tuple[Mapping[str, Any], ...] | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def declaration(self) -> Declaration:
+        """Return what its distribution declares of it."""
+        return Declaration(self.class_name, self.type, self.version, self.reference, self.definitions)
 
 
 class Catalogue:

@@ -13,8 +13,8 @@ from enum import Enum
 from typing import Any, TypeVar
 
 from hearth.discovery.allowance import MAX_FILES, MAX_PLUGINS
+from hearth.discovery.declaration import Declaration, PluginType
 from hearth.discovery.metadata import check_identity, too_many_plugins
-from hearth.discovery.plugin import Declaration, PluginType
 from hearth.discovery.refusal import BundleError, quoted
 from hearth.discovery.tree import check_path, is_text, too_many_files
 from hearth_api import ConfigType, Importance, Width

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hearth.discovery.plugin import PluginType
+from hearth.discovery.declaration import PluginType
 from hearth.foundation.user_file import replace_text
 from hearth.isolation.environment import Environment
 from hearth.isolation.stage import Stage

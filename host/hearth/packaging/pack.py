@@ -11,8 +11,8 @@ from functools import partial
 from pathlib import Path
 
 from hearth.discovery.bundle import Bundle, read_bundle
+from hearth.discovery.declaration import Declaration
 from hearth.discovery.manifest import MANIFEST, Manifest, PackedFile
-from hearth.discovery.plugin import Declaration
 from hearth.discovery.refusal import BundleError
 from hearth.discovery.tree import DirectoryTree
 from hearth.foundation.user_file import replacing

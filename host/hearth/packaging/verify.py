@@ -10,8 +10,8 @@ from pathlib import Path
 from hearth.discovery import Rejected
 from hearth.discovery.bundle import Bundle, wheels_of
 from hearth.discovery.catalogue import read
+from hearth.discovery.declaration import Declaration
 from hearth.discovery.manifest import MANIFEST
-from hearth.discovery.plugin import Declaration
 from hearth.discovery.refusal import BundleError
 from hearth.isolation.environment import Environment, EnvironmentStore
 from hearth.isolation.environment_refused import EnvironmentRefused

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hearth.discovery import alias
-from hearth.discovery.plugin import Declaration, PluginType
+from hearth.discovery.declaration import Declaration, PluginType
 
 KAFKA = "org.apache.kafka.connect"
 

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hearth.discovery import BundleError, PluginType
+from hearth.discovery.declaration import Declaration
 from hearth.discovery.manifest import Manifest, PackedFile
-from hearth.discovery.plugin import Declaration
 
 GOLDEN = Path(__file__).with_name("hearth-bundle.golden.json")
 KEYS = (

@@ -1,4 +1,4 @@
-"""The words of the catalogue: what a plugin is and what kinds there are."""
+"""What a distribution declares of a plugin, and the kinds of plugins there are."""
 
 from __future__ import annotations
 
@@ -6,16 +6,11 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hearth.discovery.allowance import MAX_NAME
 from hearth.discovery.refusal import quoted
 
-if TYPE_CHECKING:
-    from hearth.discovery.bundle import Bundle
-
-CLASSPATH = "classpath"
-"""The location of plugins that are installed with the host, as Kafka's REST API and tools call it."""
 _REFERENCE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
 
 
@@ -102,23 +97,3 @@ class Declaration:
 def is_name(text: str) -> bool:
     """Return whether a text can be shown on a line as a name."""
     return 0 < len(text) <= MAX_NAME and text.isprintable()
-
-
-@dataclass(frozen=True)
-class Plugin:
-    """A class that users may name in a configuration, as the catalogue lists it."""
-
-    class_name: str
-    type: PluginType
-    version: str
-    aliases: tuple[str, ...]
-    location: str
-    reference: str
-    bundle: Bundle | None = field(default=None, repr=False)
-    """Where it comes from; ``None`` for a plugin that is installed with the host."""
-    definitions: tuple[Mapping[str, Any], ...] | None = field(default=None, compare=False, repr=False)
-
-    @property
-    def declaration(self) -> Declaration:
-        """Return what its distribution declares of it."""
-        return Declaration(self.class_name, self.type, self.version, self.reference, self.definitions)
