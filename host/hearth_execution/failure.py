@@ -111,16 +111,6 @@ class Failure:
     class_name: str
     error: ErrorInfo
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the members as they stand in a reply."""
-        return {"row": self.row, "phase": self.phase, "class_name": self.class_name, "error": self.error.to_json()}
-
-    @classmethod
-    def from_json(cls, members: dict[str, Any]) -> Failure:
-        """Read what ``to_json`` wrote."""
-        error = ErrorInfo.from_json(members["error"])
-        return cls(int(members["row"]), str(members["phase"]), str(members["class_name"]), error)
-
 
 def first_of_each_row(failures: Iterable[Failure]) -> list[Failure]:
     """Return one failure per row, the first: a record that failed goes through no further phase."""

@@ -5,7 +5,7 @@ Each is called in its batch form where it has one that takes the batch, and reco
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -163,11 +163,6 @@ class Transformations:
 
         pairs = _flat(attempts.in_halves(numbers, read, []))
         return [row for row, _ in pairs], [record for _, record in pairs]
-
-
-def steps_of(forms: Iterable[Mapping[str, Any]]) -> list[Step]:
-    """Read steps as they stand in a request; what a later protocol may add to them is ignored."""
-    return [Step(form["role"], form.get("predicate"), bool(form.get("negate"))) for form in forms]
 
 
 def without(batch: Batch, failures: list[Failure]) -> Any:

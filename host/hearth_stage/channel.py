@@ -1,4 +1,4 @@
-"""A channel: requests, replies and notices over one socket, in both directions at once."""
+"""A channel: calls, replies and notices over one socket, in both directions at once."""
 
 from __future__ import annotations
 
@@ -10,12 +10,15 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
-from dataclasses import dataclass, field
-from typing import Any
+from functools import cached_property
+from typing import Any, TypeVar
 
 from hearth_api import Batch, ConnectError
 from hearth_execution.failure import ErrorInfo, cut
-from hearth_stage.frame import MAX_FRAME, Frame, read_frame, write_frame
+from hearth_stage.call import Call, Message, Notice, Operations, decoded, encoded
+from hearth_stage.frame import MAX_FRAME, PROTOCOL_VERSION, Frame, read_frame, write_frame
+
+R = TypeVar("R")
 
 log = logging.getLogger(__name__)
 
@@ -32,72 +35,83 @@ class CallTimeout(ConnectError):
     code = "channel.timeout"
 
 
-@dataclass(frozen=True)
-class Reply:
-    """The answer to a call: its members and record batches."""
-
-    args: dict[str, Any] = field(default_factory=dict)
-    batches: list[Batch] = field(default_factory=list)
-
-
 class Request:
     """A call or notice that arrived; a call is answered exactly once."""
 
-    def __init__(self, channel: Channel, frame: Frame) -> None:
+    def __init__(self, channel: Channel, frame: Frame, known: Operations) -> None:
         self._channel = channel
         self._frame = frame
         self.op = str(frame.header["op"])
-        self.args: dict[str, Any] = frame.header.get("args") or {}
-        if not isinstance(self.args, dict):
-            raise ValueError(f"not a request: the arguments are {type(self.args).__name__}, not an object")
+        self.kind: type[Message] | None = known.get(self.op)
+        """What it is; ``None`` where this side knows no such operation."""
 
     @property
     def is_call(self) -> bool:
         """Return whether somebody waits for an answer."""
         return self._frame.header.get("id") is not None
 
-    @property
-    def batches(self) -> list[Batch]:
-        """Return the record batches that came with the request."""
-        return self._frame.batches
+    @cached_property
+    def message(self) -> Message:
+        """Return what the other side said; raises ``ValueError`` where that cannot be read.
 
-    def reply(self, args: dict[str, Any] | None = None, batches: Sequence[Batch] = ()) -> None:
-        """Answer a call; does nothing for a notice."""
+        Raises ``LookupError`` for an operation that this side does not know.
+        """
+        if self.kind is None:
+            raise LookupError(f"protocol {PROTOCOL_VERSION} has no operation {cut(self.op, 200)!r}")
+        batches = self._frame.batches
+        try:
+            message: Message = decoded(self.kind, _members(self._frame), batches)
+        except ValueError as error:
+            raise ValueError(f"{self.op}: {error}") from error
+        return message
+
+    def reply(self, answer: Any = None) -> None:
+        """Answer a call with what it is answered with; does nothing for a notice."""
         if self.is_call:
-            self._channel.send({"re": self._frame.header["id"], "args": args or {}}, batches)
+            members, batches = encoded(answer)
+            self._channel.send({"re": self._frame.header["id"], "args": members}, batches)
 
     def fail(self, error: BaseException) -> None:
         """Answer a call with what was raised; a notice has nobody to tell."""
         if self.is_call:
             self._channel.send({"re": self._frame.header["id"], "error": ErrorInfo.of(error).to_json()})
 
-    def answer(self, handler: Callable[[Request], Reply | None]) -> None:
-        """Run ``handler`` and send its reply, or what it raised."""
+    def answer(self, handler: Callable[[Any], Any]) -> None:
+        """Give the message to ``handler`` and send what it returns, or what was raised."""
         try:
-            reply = handler(self) or Reply()
-            self.reply(reply.args, reply.batches)
+            self.reply(handler(self.message))
         except ChannelClosed:
             raise
         except Exception as error:  # raised by the handler, or by a reply that is no JSON
             self.fail(error)
 
 
-def _reply(frame: Frame) -> Reply:
+def _members(frame: Frame) -> dict[str, Any]:
+    members = frame.header.get("args") or {}
+    if not isinstance(members, dict):
+        raise ValueError(f"not a message: the arguments are {type(members).__name__}, not an object")
+    return members
+
+
+def _reply(call: Call[R], frame: Frame) -> R:
     """Return the answer in a frame; raises what the other side raised."""
     if (error := frame.header.get("error")) is not None:
         raise ErrorInfo.from_json(error).to_error()
-    args = frame.header.get("args") or {}
-    if not isinstance(args, dict):
-        raise ValueError(f"not a reply: the arguments are {type(args).__name__}, not an object")
-    return Reply(args, frame.batches)
+    batches = frame.batches
+    try:
+        answer: R = decoded(call.reply, _members(frame), batches)
+        return call.verify(answer)
+    except ValueError as error:
+        raise ValueError(f"not a reply to {call.op!r}: {error}") from error
 
 
 class Channel:
     """One end of a connection.
 
     A thread of its own reads: a reply completes its call, a request goes to ``on_request`` on that thread, which
-    must not block. What ``on_request`` raises is the answer of a call. A notice has no answer, so there it ends the
-    connection, as does what is no frame or longer than ``limit``; ``fault`` then says why. ``on_close`` runs once, on
+    must not block. ``known`` is what the other side may say. What ``on_request`` raises is the answer of a call. A
+    notice has no answer, so there it ends the connection, as does what is no frame or longer than ``limit``; ``fault``
+    then says why. One that nobody knows is dropped. ``on_close`` runs once, on
     that thread, when the other side is gone. The owner may change the limit when it knows the other side. Batches of
     another side that is not trusted are checked before anything reads them.
     """
@@ -105,6 +119,7 @@ class Channel:
     def __init__(
         self,
         sock: socket.socket,
+        known: Operations,
         on_request: Callable[[Request], None],
         on_close: Callable[[], None] | None = None,
         name: str = "channel",
@@ -116,10 +131,11 @@ class Channel:
         self._is_trusted = is_trusted
         self._complaint_level = logging.ERROR
         self._socket = sock
+        self._known = known
         self._on_request = on_request
         self._on_close = on_close
         self._numbers = itertools.count(1)
-        self._calls: dict[int, Future[Reply]] = {}
+        self._calls: dict[int, tuple[Call[Any], Future[Any]]] = {}
         self._lock = threading.Lock()
         self._write_lock = threading.Lock()
         self.closed = threading.Event()
@@ -130,41 +146,38 @@ class Channel:
         self._reader.start()
         return self
 
-    def call(
-        self,
-        op: str,
-        args: dict[str, Any] | None = None,
-        batches: Sequence[Batch] = (),
-        timeout: float | None = None,
-    ) -> Reply:
-        """Send a request and wait for its answer; ``timeout`` is in seconds.
+    def call(self, call: Call[R], timeout: float | None = None) -> R:
+        """Send a call and wait for its answer; ``timeout`` is in seconds.
 
-        Raises what the other side raised as ``RemoteError``, ``CallTimeout`` or ``ChannelClosed``.
+        Raises what the other side raised as ``RemoteError``, ``CallTimeout`` or ``ChannelClosed``, and ``ValueError``
+        where the answer cannot be understood.
         """
-        call = self.begin(op, args, batches)
+        answer = self.begin(call)
         try:
-            return call.result(timeout)
+            return answer.result(timeout)
         except FutureTimeoutError:
-            raise CallTimeout(f"no answer to {op!r} within {timeout:g} s") from None
+            raise CallTimeout(f"no answer to {call.op!r} within {timeout:g} s") from None
 
-    def begin(self, op: str, args: dict[str, Any] | None = None, batches: Sequence[Batch] = ()) -> Future[Reply]:
-        """Send a request and return the future of its answer."""
-        call: Future[Reply] = Future()
+    def begin(self, call: Call[R]) -> Future[R]:
+        """Send a call and return the future of its answer."""
+        answer: Future[R] = Future()
+        members, batches = encoded(call)
         with self._lock:
             if self.closed.is_set():
-                raise ChannelClosed(f"the connection is closed, {op!r} was not sent")
+                raise ChannelClosed(f"the connection is closed, {call.op!r} was not sent")
             number = next(self._numbers)
-            self._calls[number] = call
+            self._calls[number] = call, answer
         try:
-            self.send({"id": number, "op": op, "args": args or {}}, batches)
+            self.send({"id": number, "op": call.op, "args": members}, batches)
         except BaseException:
             self._calls.pop(number, None)
             raise
-        return call
+        return answer
 
-    def notify(self, op: str, args: dict[str, Any] | None = None, batches: Sequence[Batch] = ()) -> None:
-        """Send a request that has no answer."""
-        self.send({"op": op, "args": args or {}}, batches)
+    def notify(self, notice: Notice) -> None:
+        """Send a notice."""
+        members, batches = encoded(notice)
+        self.send({"op": notice.op, "args": members}, batches)
 
     def send(self, header: dict[str, Any], batches: Sequence[Batch] = ()) -> None:
         """Write one frame; raises ``ChannelClosed`` when nobody reads any more."""
@@ -194,16 +207,17 @@ class Channel:
 
     def _dispatch(self, frame: Frame) -> None:
         if "op" in frame.header:
-            self._serve(Request(self, frame))
+            self._serve(Request(self, frame, self._known))
             return
         with self._lock:
-            call = self._calls.pop(frame.header.get("re", 0), None)
-        if call is None:
+            found = self._calls.pop(frame.header.get("re", 0), None)
+        if found is None:
             return
+        call, answer = found
         try:
-            call.set_result(_reply(frame))
+            answer.set_result(_reply(call, frame))
         except Exception as error:
-            call.set_exception(error)
+            answer.set_exception(error)
 
     def _serve(self, request: Request) -> None:
         try:
@@ -211,6 +225,9 @@ class Channel:
         except ChannelClosed:
             raise
         except Exception as error:
+            if request.kind is None:
+                request.fail(error)
+                return
             op = cut(request.op, 200)
             log.log(self._complaint_level, "%r of the other side was not served", op, exc_info=True)
             self._complaint_level = logging.DEBUG  # one is enough: it may ask again without end
@@ -222,8 +239,8 @@ class Channel:
         with self._lock:
             self.closed.set()
             calls, self._calls = self._calls, {}
-        for call in calls.values():
-            call.set_exception(ChannelClosed("the other side closed the connection"))
+        for _, answer in calls.values():
+            answer.set_exception(ChannelClosed("the other side closed the connection"))
         self._socket.close()
         if self._on_close is not None:
             self._on_close()

@@ -1,4 +1,4 @@
-"""A connector beside the host: configuration, validation and task configurations, each as one call."""
+"""A connector beside the host: start, task configurations and stop, each as one call."""
 
 from __future__ import annotations
 
@@ -10,12 +10,20 @@ from hearth_api import (
     SinkConnectorContext,
     SourceConnector,
     SourceConnectorContext,
-    config_def_to_json,
 )
 from hearth_execution.failure import ErrorInfo
 from hearth_execution.load import load_class, version_of
-from hearth_stage.channel import Channel, Reply, Request
-from hearth_stage.definition import checked
+from hearth_stage.channel import Channel
+from hearth_stage.connector_call import (
+    AskTaskConfigs,
+    ConnectorLoaded,
+    LoadConnector,
+    RaiseError,
+    RequestReconfiguration,
+    StartConnector,
+    StopConnector,
+    TaskConfigs,
+)
 from hearth_stage.source import ChannelOffsetReader
 
 
@@ -27,12 +35,12 @@ class _StageContext:
 
     def request_task_reconfiguration(self) -> None:
         """Ask the host to call ``task_configs`` again."""
-        self._channel.notify("task_reconfiguration")
+        self._channel.notify(RequestReconfiguration())
 
     def raise_error(self, error: BaseException) -> None:
         """Tell the host that the connector cannot go on."""
         info = ErrorInfo.of(error)
-        self._channel.notify("raise_error", {"message": info.message, "trace": info.trace})
+        self._channel.notify(RaiseError(info.message, info.trace))
 
 
 class StageSourceConnectorContext(_StageContext, SourceConnectorContext):
@@ -55,38 +63,26 @@ class StageConnector:
         self._connector: Connector | None = None
         self._is_started = False
 
-    def load(self, request: Request) -> Reply:
+    def load(self, call: LoadConnector) -> ConnectorLoaded:
         """Create the connector; the calls that follow go to this instance."""
-        self._connector = load_class(request.args["reference"])()
-        return Reply({"version": version_of(self._connector)})
+        self._connector = load_class(call.reference)()
+        return ConnectorLoaded(version_of(self._connector))
 
-    def config(self, request: Request) -> Reply:
-        """Answer the configuration definition; ``null`` when the connector returns none."""
-        definition = self._loaded().config()
-        return Reply({"config": None if definition is None else config_def_to_json(definition)})
-
-    def validate(self, request: Request) -> Reply:
-        """Answer the definition and the checked values; ``null`` for what the connector does not return."""
-        connector = self._loaded()
-        definition = connector.config()
-        result = None if definition is None else connector.validate(request.args["config"])
-        return checked(definition, None if result is None else result.values)
-
-    def start(self, request: Request) -> None:
+    def start(self, call: StartConnector) -> None:
         """Initialize and start the connector."""
         connector = self._loaded()
         connector.initialize(self._context(connector))
-        connector.start(request.args["config"])
+        connector.start(call.config)
         self._is_started = True
 
-    def task_configs(self, request: Request) -> Reply:
+    def task_configs(self, call: AskTaskConfigs) -> TaskConfigs:
         """Answer one configuration per task, at most ``max`` of them wanted."""
         connector = self._loaded()
-        configs = connector.task_configs(int(request.args["max"]))
+        configs = connector.task_configs(call.max)
         task = connector.task_class()
-        return Reply({"configs": configs, "task_class": f"{task.__module__}.{task.__qualname__}"})
+        return TaskConfigs(configs, f"{task.__module__}.{task.__qualname__}")
 
-    def stop(self, request: Request) -> None:
+    def stop(self, call: StopConnector) -> None:
         """Stop the connector."""
         self._is_started = False
         self._loaded().stop()

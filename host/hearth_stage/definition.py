@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 from hearth_api import (
     ConfigDef,
     ConfigProvider,
-    ConfigValue,
+    Connector,
     ConnectorClientConfigOverridePolicy,
     Converter,
     HeaderConverter,
@@ -22,7 +21,7 @@ from hearth_api import (
     config_value_to_json,
 )
 from hearth_execution.load import load_class, version_of
-from hearth_stage.channel import Reply, Request
+from hearth_stage.plugin_call import Describe, Described, Validate, Validated
 
 _TYPES: dict[str, type[Any]] = {
     "source": SourceConnector,
@@ -37,38 +36,38 @@ _TYPES: dict[str, type[Any]] = {
 }
 
 
-def answer_describe(request: Request) -> Reply:
+def describe(call: Describe) -> Described:
     """Load any plugin and answer its version and configuration definition."""
-    plugin = _plugin(request)
+    plugin = _plugin(call)
     definition = plugin.config() if hasattr(plugin, "config") else None
-    keys = [] if definition is None else config_def_to_json(definition)
-    return Reply({"version": version_of(plugin), "config": keys})
+    return Described(version_of(plugin), [] if definition is None else config_def_to_json(definition))
 
 
-def answer_validate(request: Request) -> Reply:
-    """Load any plugin and answer its definition and the checked values, whose names begin with a prefix."""
-    definition, prefix = _plugin(request).config(), request.args.get("prefix") or ""
+def validate(call: Validate) -> Validated:
+    """Load any plugin and answer its definition and the checked values, whose names begin with a prefix.
+
+    A connector checks its settings itself, all at once, and they have no prefix.
+    """
+    plugin = _plugin(call)
+    definition = plugin.config()
     if definition is None:
-        return checked(None, None)
-    below = ConfigDef()
-    below.embed(prefix, "", 0, definition)
-    return checked(definition, below.validate(request.args["config"]), prefix)
-
-
-def checked(definition: ConfigDef | None, values: Iterable[ConfigValue] | None, prefix: str = "") -> Reply:
-    """Return a reply of a definition and of values that were checked against it, ``null`` for what is missing."""
-    if definition is None:
-        return Reply({"definitions": None, "values": None})
-    kinds = {prefix + name: key.type for name, key in definition.keys.items()}
+        return Validated()
+    if isinstance(plugin, Connector):
+        result = plugin.validate(call.config)
+        values = None if result is None else result.values
+    else:
+        below = ConfigDef()
+        below.embed(call.prefix, "", 0, definition)
+        values = below.validate(call.config)
+    kinds = {call.prefix + name: key.type for name, key in definition.keys.items()}
     shown = None if values is None else [config_value_to_json(value, kinds.get(value.name)) for value in values]
-    return Reply({"definitions": config_def_to_json(definition), "values": shown})
+    return Validated(config_def_to_json(definition), shown)
 
 
-def _plugin(request: Request) -> Any:
-    """Return a new instance of the plugin a request names, of the type that it names."""
-    kind, type_ = load_class(request.args["reference"]), request.args.get("type")
-    wanted = _TYPES.get(type_ or "")
+def _plugin(call: Describe | Validate) -> Any:
+    """Return a new instance of the plugin a call names, of the type that it names."""
+    kind, wanted = load_class(call.reference), _TYPES.get(call.type or "")
     if wanted is not None and not issubclass(kind, wanted):
         name = f"{kind.__module__}.{kind.__qualname__}"
-        raise PluginError(f"{name} is declared as {type_} and is no {wanted.__name__}")
+        raise PluginError(f"{name} is declared as {call.type} and is no {wanted.__name__}")
     return kind()

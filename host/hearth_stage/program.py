@@ -10,22 +10,42 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable
+from typing import Any
 
-from hearth_execution.converter import Converters
 from hearth_execution.plugins import Plugins
 from hearth_execution.retry import NO_RETRY, Retry
-from hearth_execution.transformation import Transformations, steps_of
-from hearth_stage import conversion, definition
-from hearth_stage.channel import Channel, ChannelClosed, Reply, Request
+from hearth_execution.transformation import Transformations
+from hearth_stage import definition
+from hearth_stage.call import Message, PluginCall
+from hearth_stage.channel import Channel, ChannelClosed, Request
 from hearth_stage.connector import StageConnector
+from hearth_stage.connector_call import AskTaskConfigs, LoadConnector, StartConnector, StopConnector
 from hearth_stage.frame import PROTOCOL_VERSION
+from hearth_stage.operation import TO_STAGE, Hello
+from hearth_stage.plugin_call import AskStacks, Configure, Describe, Ping, Stacks, Stopping, Validate
 from hearth_stage.sink import StageSink
 from hearth_stage.source import StageSource
+from hearth_stage.task_call import (
+    AddCredit,
+    ClosePartitions,
+    CommitRecords,
+    CommitSource,
+    HoldPolling,
+    OpenPartitions,
+    PreCommit,
+    Put,
+    ResumePolling,
+    StartSink,
+    StartSource,
+    StopSink,
+    StopSource,
+)
 
 END_SECONDS = 5
 """How long plugins may take to stop once the connection is gone."""
 
-Handler = Callable[[Request], "Reply | None"]
+_COMMITS = (CommitSource, CommitRecords, StopSource)
+"""What goes through the commit thread."""
 
 
 class Program:
@@ -37,7 +57,7 @@ class Program:
     """
 
     def __init__(self, sock: socket.socket) -> None:
-        self.channel = Channel(sock, self._receive, on_close=self._on_close, name="stage")
+        self.channel = Channel(sock, TO_STAGE, self._receive, on_close=self._on_close, name="stage")
         self._requests: queue.SimpleQueue[Request | None] = queue.SimpleQueue()
         self._commits: queue.SimpleQueue[Request] = queue.SimpleQueue()
         self._stopping = threading.Event()
@@ -47,10 +67,10 @@ class Program:
         """Serve until the connection ends."""
         threading.Thread(target=self._serve_commits, name="stage-commits", daemon=True).start()
         self.channel.start()
-        self.channel.notify("hello", {"protocol": PROTOCOL_VERSION, "pid": os.getpid()})
+        self.channel.notify(Hello(PROTOCOL_VERSION, os.getpid()))
         with contextlib.suppress(ChannelClosed):
             while (request := self._next()) is not None:
-                self._serve(request)
+                request.answer(self._do)
         self._end()
 
     def _next(self) -> Request | None:
@@ -76,94 +96,65 @@ class Program:
 
     def _configure(self, type_: str, retry: Retry) -> None:
         self._plugins = Plugins(type_, retry)
-        self._transformations = Transformations(self._plugins)
-        self._converters = Converters(self._plugins)
-        self._source = StageSource(self.channel, self._transformations)
-        self._sink = StageSink(self.channel, self._transformations)
+        transformations = Transformations(self._plugins)
+        self._source = StageSource(self.channel, transformations)
+        self._sink = StageSink(self.channel, transformations)
         self._connector = StageConnector(self.channel)
         self._handlers = self._table()
 
-    def _table(self) -> dict[str, Handler]:
+    def _table(self) -> dict[type[Message], Callable[[Any], Any]]:
+        """Return who does what cannot be done by plugins alone."""
         source, sink, connector = self._source, self._sink, self._connector
         return {
-            "ping": lambda request: None,
-            "configure": self._on_configure,
-            "load": self._on_load,
-            "apply": self._on_apply,
-            "test": self._on_test,
-            "serialize": lambda request: conversion.answer_serialize(self._converters, request),
-            "deserialize": lambda request: conversion.answer_deserialize(self._converters, request),
-            "serialize_headers": lambda request: conversion.answer_write_headers(self._converters, request),
-            "deserialize_headers": lambda request: conversion.answer_read_headers(self._converters, request),
-            "source.start": source.start,
-            "source.credit": source.credit,
-            "source.hold": source.hold,
-            "source.resume": source.resume,
-            "source.commit": source.commit,
-            "source.commit_records": source.commit_records,
-            "source.stop": source.stop,
-            "sink.start": sink.start,
-            "sink.open": sink.open,
-            "sink.put": sink.put,
-            "sink.pre_commit": sink.pre_commit,
-            "sink.close": sink.close,
-            "sink.stop": sink.stop,
-            "describe": definition.answer_describe,
-            "validate": definition.answer_validate,
-            "connector.load": connector.load,
-            "connector.config": connector.config,
-            "connector.validate": connector.validate,
-            "connector.start": connector.start,
-            "connector.task_configs": connector.task_configs,
-            "connector.stop": connector.stop,
+            Ping: lambda _: None,
+            Configure: self._on_configure,
+            Describe: definition.describe,
+            Validate: definition.validate,
+            StartSource: source.start,
+            AddCredit: source.credit,
+            HoldPolling: source.hold,
+            ResumePolling: source.resume,
+            CommitSource: source.commit,
+            CommitRecords: source.commit_records,
+            StopSource: source.stop,
+            StartSink: sink.start,
+            OpenPartitions: sink.open,
+            Put: sink.put,
+            PreCommit: sink.pre_commit,
+            ClosePartitions: sink.close,
+            StopSink: sink.stop,
+            LoadConnector: connector.load,
+            StartConnector: connector.start,
+            AskTaskConfigs: connector.task_configs,
+            StopConnector: connector.stop,
         }
 
     def _receive(self, request: Request) -> None:
-        if request.op == "stacks":
-            request.reply({"stacks": _stacks()})  # here, on the reader's thread: the others may hang
-            return
-        if request.op == "stopping":
+        if request.kind is AskStacks:
+            request.reply(Stacks(_stacks()))  # here, on the reader's thread: the others may hang
+        elif request.kind is Stopping:
             self._stopping.set()  # here as well: the main thread may be waiting for its next attempt
-            return
-        commits = request.op in ("source.commit", "source.commit_records", "source.stop")
-        (self._commits if commits else self._requests).put(request)
+        else:
+            (self._commits if request.kind in _COMMITS else self._requests).put(request)
 
     def _serve_commits(self) -> None:
         """Serve commits; a stop passes through here, so that the commits before it are done by then."""
         with contextlib.suppress(ChannelClosed):
             while True:
                 request = self._commits.get()
-                if request.op == "source.stop":
+                if request.kind is StopSource:
                     self._requests.put(request)
                 else:
-                    self._serve(request)
+                    request.answer(self._do)
 
-    def _serve(self, request: Request) -> None:
-        handler = self._handlers.get(request.op)
-        if handler is None:
-            request.fail(LookupError(f"protocol {PROTOCOL_VERSION} has no operation {request.op!r}"))
-        else:
-            request.answer(handler)
+    def _do(self, message: Message) -> Any:
+        if isinstance(message, PluginCall):
+            return message.run(self._plugins)
+        return self._handlers[type(message)](message)
 
-    def _on_configure(self, request: Request) -> None:
+    def _on_configure(self, call: Configure) -> None:
         self._plugins.close()
-        args = request.args
-        self._configure(args["type"], Retry(args["retry_timeout"], args["retry_delay_max"], self._stopping))
-
-    def _on_load(self, request: Request) -> Reply:
-        versions = [
-            self._plugins.load(each["role"], each["class_name"], each["reference"], each["config"])
-            for each in request.args["plugins"]
-        ]
-        return Reply({"versions": versions})
-
-    def _on_apply(self, request: Request) -> Reply:
-        outcome = self._transformations.apply(steps_of(request.args["steps"]), request.batches[0])
-        return Reply({"failures": [failure.to_json() for failure in outcome.failures]}, outcome.batches)
-
-    def _on_test(self, request: Request) -> Reply:
-        mask, failures = self._transformations.test(request.args["role"], request.batches[0])
-        return Reply({"mask": mask.to_pylist(), "failures": [failure.to_json() for failure in failures]})
+        self._configure(call.type, Retry(call.retry_timeout, call.retry_delay_max, self._stopping))
 
 
 def _stacks() -> str:

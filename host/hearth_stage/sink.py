@@ -18,10 +18,23 @@ from hearth_api import (
     TopicPartition,
     batch_to_sink_records,
 )
-from hearth_execution.failure import ErrorInfo
+from hearth_execution.failure import ErrorInfo, Failure
 from hearth_execution.load import load_class, version_of
-from hearth_execution.transformation import Step, Transformations, steps_of
-from hearth_stage.channel import Channel, Reply, Request
+from hearth_execution.transformation import Step, Transformations
+from hearth_stage.channel import Channel
+from hearth_stage.task_call import (
+    Agreed,
+    ClosePartitions,
+    ContextRequest,
+    OpenPartitions,
+    PreCommit,
+    Put,
+    PutDone,
+    ReportRecord,
+    SinkStarted,
+    StartSink,
+    StopSink,
+)
 
 
 class ConsumedRecords:
@@ -60,7 +73,7 @@ class ChannelErrantReporter(ErrantRecordReporter):
                 hint="report the record that put received, or a copy made with its new_record",
             ) from error
         rows, row = record.consumed
-        answer = self._channel.begin("sink.errant", {"error": ErrorInfo.of(error).to_json()}, [rows[row]])
+        answer = self._channel.begin(ReportRecord(ErrorInfo.of(error), rows[row]))
         if not self._tolerant:
             raise ConnectError("Tolerance exceeded in error handler") from error
         done: Future[None] = Future()
@@ -68,7 +81,7 @@ class ChannelErrantReporter(ErrantRecordReporter):
         return done
 
 
-def _finish(done: Future[None], reply: Future[Reply]) -> None:
+def _finish(done: Future[None], reply: Future[None]) -> None:
     if (error := reply.exception()) is not None:
         done.set_exception(error)
     else:
@@ -90,12 +103,12 @@ class StageSinkContext(SinkTaskContext):
 
     def offset(self, partition: TopicPartition | Mapping[TopicPartition, int], offset: int | None = None) -> None:
         """Read on from these offsets, before the next put."""
-        wanted = partition if isinstance(partition, Mapping) else {partition: offset}
-        self._request(rewind=[[*key, value] for key, value in wanted.items()])
+        wanted: Any = partition if isinstance(partition, Mapping) else {partition: offset}
+        self._channel.notify(ContextRequest(rewind=wanted))
 
     def timeout(self, timeout_ms: int) -> None:
         """Wait at most this long (milliseconds) before the next put."""
-        self._request(timeout=timeout_ms)
+        self._channel.notify(ContextRequest(timeout=timeout_ms))
 
     def assignment(self) -> set[TopicPartition]:
         """Return the partitions the task has open."""
@@ -103,22 +116,19 @@ class StageSinkContext(SinkTaskContext):
 
     def pause(self, *partitions: TopicPartition) -> None:
         """Read nothing from these partitions until they are resumed."""
-        self._request(pause=[list(each) for each in partitions])
+        self._channel.notify(ContextRequest(pause=list(partitions)))
 
     def resume(self, *partitions: TopicPartition) -> None:
         """Read these partitions again."""
-        self._request(resume=[list(each) for each in partitions])
+        self._channel.notify(ContextRequest(resume=list(partitions)))
 
     def request_commit(self) -> None:
         """Commit as soon as the current put is done."""
-        self._request(commit=True)
+        self._channel.notify(ContextRequest(commit=True))
 
     def errant_record_reporter(self) -> ErrantRecordReporter | None:
         """Return the reporter of bad records; ``None`` unless a dead letter topic or error log is set."""
         return self._reporter
-
-    def _request(self, **requests: Any) -> None:
-        self._channel.notify("sink.context", requests)
 
 
 class StageSink:
@@ -132,69 +142,59 @@ class StageSink:
         self._steps: list[Step] = []
         self._tolerant = False
 
-    def start(self, request: Request) -> Reply:
+    def start(self, call: StartSink) -> SinkStarted:
         """Create the connector's task and start it."""
-        config: dict[str, str] = request.args["config"]
-        task = load_class(request.args["reference"])().task_class()()
-        self._steps = steps_of(request.args.get("steps", ()))
-        self._tolerant = bool(request.args.get("tolerant"))
+        task = load_class(call.reference)().task_class()()
+        self._steps = call.steps
+        self._tolerant = call.tolerant
         reporter = ChannelErrantReporter(self._channel, tolerant=self._tolerant)
-        self._context = StageSinkContext(self._channel, config, reporter if request.args.get("reporter") else None)
+        self._context = StageSinkContext(self._channel, call.config, reporter if call.reporter else None)
         task.initialize(self._context)
         self._task = task
-        task.start(config)
+        task.start(call.config)
         columns = task.columns if isinstance(task, BatchSinkTask) and not self._steps else None
-        return Reply(
-            {
-                "version": version_of(task),
-                "is_batch": isinstance(task, BatchSinkTask),
-                "columns": None if columns is None else sorted(columns),
-            }
-        )
+        is_batch = isinstance(task, BatchSinkTask)
+        return SinkStarted(version_of(task), is_batch, None if columns is None else sorted(columns))
 
-    def open(self, request: Request) -> None:
+    def open(self, call: OpenPartitions) -> None:
         """Open newly assigned partitions."""
-        partitions = [TopicPartition(*each) for each in request.args["partitions"]]
         task, context = self._parts()
-        context.partitions |= set(partitions)
-        task.open(partitions)
+        context.partitions |= set(call.partitions)
+        task.open(call.partitions)
 
-    def put(self, request: Request) -> Reply:
+    def put(self, call: Put) -> PutDone:
         """Run the stage's own steps and give the records to the task.
 
-        Where a record fails in a step and nothing is tolerated, nothing is put. The last ``consumed`` of the bodies
-        are the records as they were read.
+        Where a record fails in a step and nothing is tolerated, nothing is put.
         """
-        arrived = request.batches
-        first = len(arrived) - int(request.args.get("consumed", 0))
-        rows = ConsumedRecords(arrived[first:]) if first < len(arrived) else None
+        arrived, consumed = call.split
+        rows = ConsumedRecords(consumed) if consumed else None
         batches: list[Batch] = []
-        failures = []
-        for batch in arrived[:first]:
+        failures: list[Failure] = []
+        for batch in arrived:
             outcome = self._transformations.apply(self._steps, batch)
             batches += [each.replace(consumed=rows) for each in outcome.batches]
-            failures += [failure.to_json() for failure in outcome.failures]
+            failures += outcome.failures
         if not failures or self._tolerant:
             self._put(batches)
-        return Reply({"failures": failures})
+        return PutDone(failures)
 
-    def pre_commit(self, request: Request) -> Reply:
+    def pre_commit(self, call: PreCommit) -> Agreed:
         """Flush; the answer says up to where the task is done."""
-        asked = _offsets(request.args["offsets"])
         task, _ = self._parts()
-        agreed = task.pre_commit(asked)
-        return Reply({"offsets": [[*key, value.offset] for key, value in (agreed or {}).items()]})
+        asked = {partition: OffsetAndMetadata(offset) for partition, offset in call.offsets.items()}
+        agreed = task.pre_commit(asked) or {}
+        return Agreed({partition: each.offset for partition, each in agreed.items()})
 
-    def close(self, request: Request) -> None:
+    def close(self, call: ClosePartitions) -> None:
         """Close partitions that are taken away."""
-        partitions = [TopicPartition(*each) for each in request.args["partitions"]]
         task, context = self._parts()
         try:
-            task.close(partitions)
+            task.close(call.partitions)
         finally:
-            context.partitions -= set(partitions)
+            context.partitions -= set(call.partitions)
 
-    def stop(self, request: Request) -> None:
+    def stop(self, call: StopSink) -> None:
         """Stop the task."""
         self.end()
 
@@ -213,7 +213,3 @@ class StageSink:
         assert self._task is not None, "the protocol starts a task before it is used"
         assert self._context is not None
         return self._task, self._context
-
-
-def _offsets(rows: list[list[Any]]) -> dict[TopicPartition, OffsetAndMetadata]:
-    return {TopicPartition(topic, partition): OffsetAndMetadata(offset) for topic, partition, offset in rows}

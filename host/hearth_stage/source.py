@@ -29,8 +29,22 @@ from hearth_api import (
 from hearth_execution.failure import ErrorInfo, Failure
 from hearth_execution.load import load_class, version_of
 from hearth_execution.order import number_rows
-from hearth_execution.transformation import Step, Transformations, steps_of
-from hearth_stage.channel import Channel, Reply, Request
+from hearth_execution.transformation import Outcome, Step, Transformations
+from hearth_stage.channel import Channel
+from hearth_stage.task_call import (
+    AddCredit,
+    CommitRecords,
+    CommitSource,
+    HandOver,
+    HoldPolling,
+    Polled,
+    PollFailed,
+    ReadOffsets,
+    ResumePolling,
+    SourceStarted,
+    StartSource,
+    StopSource,
+)
 
 
 class ChannelOffsetReader(OffsetStorageReader):
@@ -46,8 +60,7 @@ class ChannelOffsetReader(OffsetStorageReader):
     def offsets(self, partitions: Sequence[Mapping[str, Any]]) -> list[dict[str, Any] | None]:
         """Return the committed offsets in the order of ``partitions``, ``None`` where there is none."""
         wanted = [json.loads(offset_to_json(each)) for each in partitions]  # as they are stored: bytes as base64
-        reply = self._channel.call("offsets.read", {"partitions": wanted})
-        return list(reply.args["offsets"])
+        return self._channel.call(ReadOffsets(wanted)).offsets
 
 
 class StageSourceContext(SourceTaskContext):
@@ -70,10 +83,6 @@ class StageSourceContext(SourceTaskContext):
         return
 
 
-Polled = tuple[Batch, list[Failure]]
-"""A batch and, where its records do not fit their schemas, a failure for each of them."""
-
-
 class StageSource:
     """Answers the ``source.*`` calls of the protocol."""
 
@@ -93,60 +102,59 @@ class StageSource:
         """Return whether the runtime waits for records and the task can give some."""
         return self._polling and self._credit > 0
 
-    def start(self, request: Request) -> Reply:
+    def start(self, call: StartSource) -> SourceStarted:
         """Create the connector's task and start it."""
-        config: dict[str, str] = request.args["config"]
-        task = load_class(request.args["reference"])().task_class()()
-        self._steps = steps_of(request.args.get("steps", ()))
+        task = load_class(call.reference)().task_class()()
+        self._steps = call.steps
         self._wants_records = type(task).commit_record is not SourceTask.commit_record
-        task.initialize(StageSourceContext(self._channel, config))
+        task.initialize(StageSourceContext(self._channel, call.config))
         self._task = task
-        task.start(config)
+        task.start(call.config)
         self._polling = True
-        return Reply({"version": version_of(task), "wants_records": self._wants_records})
+        return SourceStarted(version_of(task), self._wants_records)
 
-    def credit(self, request: Request) -> None:
+    def credit(self, notice: AddCredit) -> None:
         """Take more credit: one for each hand-over the runtime has room for."""
-        self._credit += int(request.args["count"])
+        self._credit += notice.count
 
-    def hold(self, request: Request) -> None:
+    def hold(self, call: HoldPolling) -> None:
         """Poll no more, because the task is paused or draining; ``source.resume`` takes it back."""
         self._polling = False
 
-    def resume(self, request: Request) -> None:
+    def resume(self, notice: ResumePolling) -> None:
         """Poll again."""
         self._polling = True
 
     def poll(self) -> None:
         """Poll once and hand over what came; a task that raises is reported and not polled again."""
         try:
-            polled = self._poll()
-            if polled:
-                self._hand_over(polled)
+            if polled := self._poll():
+                self._credit -= 1
+                self._channel.notify(HandOver.of(polled))
         except RetriableError:
             traceback.print_exc()  # and polled again, as Kafka Connect does
         except Exception as error:
             self._polling = False
-            self._channel.notify("source.failed", {"error": ErrorInfo.of(error).to_json()})
+            self._channel.notify(PollFailed(ErrorInfo.of(error)))
 
-    def commit(self, request: Request) -> None:
+    def commit(self, notice: CommitSource) -> None:
         """Tell the task that the offsets so far are stored; what it raises is only noted, as in Kafka Connect."""
         try:
             self._started().commit()
         except Exception:
             traceback.print_exc()
 
-    def commit_records(self, request: Request) -> None:
+    def commit_records(self, notice: CommitRecords) -> None:
         """Tell the task which records are written (or, without a topic, dropped); what it raises is only noted."""
         task = self._started()
-        for number, topic, partition, offset, timestamp in request.args["records"]:
+        for number, topic, partition, offset, timestamp in notice.records:
             metadata = None if topic is None else RecordMetadata(topic, partition, offset, timestamp)
             try:
                 task.commit_record(self._pending.pop(number), metadata)
             except Exception:
                 traceback.print_exc()
 
-    def stop(self, request: Request) -> None:
+    def stop(self, call: StopSource) -> None:
         """Stop the task; it is not polled afterwards."""
         self.end()
 
@@ -165,14 +173,15 @@ class StageSource:
             batches = polled or []
             if self._wants_records:
                 self._remember(record for batch in batches for record in batch_to_source_records(batch))
-            return [(batch, []) for batch in batches if batch.num_rows]
+            return [self._stepped(batch) for batch in batches if batch.num_rows]
         records = task.poll() or []
         if self._wants_records:
             self._remember(records)
         try:
-            return [(batch, []) for batch in records_to_batches(records)]
+            batches = records_to_batches(records)
         except DataError:
-            return list(_sorted_out(records, type(task)))
+            return list(self._sorted_out(records, type(task)))
+        return [self._stepped(batch) for batch in batches]
 
     def _remember(self, records: Iterable[SourceRecord]) -> None:
         """Number records as the runtime does, from 0 in the order they are handed over."""
@@ -183,42 +192,27 @@ class StageSource:
         assert self._task is not None, "the protocol starts a task before it is used"
         return self._task
 
-    def _hand_over(self, polled: list[Polled]) -> None:
-        self._credit -= 1
-        groups: list[dict[str, Any]] = []
-        sent: list[Batch] = []
-        for batch, misfits in polled:
-            if misfits:
-                groups.append({"results": 0, "origin": True, "failures": [each.to_json() for each in misfits]})
-                sent.append(batch)
+    def _stepped(self, batch: Batch) -> Polled:
+        """Run a polled batch through the stage's own steps, if it has any."""
+        return Polled(batch, self._transformations.apply(self._steps, number_rows(batch)) if self._steps else None)
+
+    def _sorted_out(self, records: Sequence[SourceRecord], task: type[SourceTask]) -> Iterator[Polled]:
+        """Yield the records in their order: those that fit as they are, the others without key, value and headers.
+
+        In Kafka Connect a converter finds that a record is not what its schemas say, so it is tolerated like any other
+        that cannot be converted.
+        """
+        class_name = f"{task.__module__}.{task.__qualname__}"
+        judged = ((each, _misfit(each)) for each in records)
+        for is_fit, group in itertools.groupby(judged, lambda pair: pair[1] is None):
+            pairs = list(group)
+            if is_fit:
+                yield from map(self._stepped, records_to_batches([record for record, _ in pairs]))
                 continue
-            if not self._steps:
-                groups.append({"results": 1})
-                sent.append(batch)
-                continue
-            outcome = self._transformations.apply(self._steps, number_rows(batch))
-            failures = [failure.to_json() for failure in outcome.failures]
-            groups.append({"results": len(outcome.batches), "origin": True, "failures": failures})
-            sent += [batch, *outcome.batches]
-        self._channel.notify("source.batches", {"groups": groups}, sent)
-
-
-def _sorted_out(records: Sequence[SourceRecord], task: type[SourceTask]) -> Iterator[Polled]:
-    """Yield the records in their order: those that fit as they are, the others without key, value and headers.
-
-    In Kafka Connect a converter finds that a record is not what its schemas say, so it is tolerated like any other
-    that cannot be converted.
-    """
-    class_name = f"{task.__module__}.{task.__qualname__}"
-    for is_fit, group in itertools.groupby(((each, _misfit(each)) for each in records), lambda pair: pair[1] is None):
-        pairs = list(group)
-        if is_fit:
-            yield from ((batch, []) for batch in records_to_batches([record for record, _ in pairs]))
-            continue
-        errors = (ErrorInfo.of(error) for _, error in pairs if error is not None)
-        for batch in records_to_batches([_emptied(record) for record, _ in pairs]):
-            rows = zip(range(batch.num_rows), errors)
-            yield batch, [Failure(row, "TASK_POLL", class_name, error) for row, error in rows]
+            errors = (ErrorInfo.of(error) for _, error in pairs if error is not None)
+            for batch in records_to_batches([_emptied(record) for record, _ in pairs]):
+                rows = zip(range(batch.num_rows), errors)
+                yield Polled(batch, Outcome([], [Failure(row, "TASK_POLL", class_name, error) for row, error in rows]))
 
 
 def _misfit(record: SourceRecord) -> DataError | None:

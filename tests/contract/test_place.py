@@ -14,12 +14,13 @@ from hearth.isolation.environment import python_environment
 from hearth.isolation.interpreter import host
 from hearth.isolation.stage import Stage
 from hearth.runtime.place import LocalPlace, Place, StagePlace
-from hearth.runtime.plan import PluginSpec
 from hearth_api import (
     INT64_SCHEMA,
+    OPTIONAL_BYTES_SCHEMA,
     OPTIONAL_STRING_SCHEMA,
     STRING_SCHEMA,
     Batch,
+    ColumnRun,
     Header,
     Headers,
     TimestampType,
@@ -30,6 +31,19 @@ from hearth_execution.failure import Failure
 from hearth_execution.order import number_rows, rows_of
 from hearth_execution.retry import Retry
 from hearth_execution.transformation import Step
+from hearth_stage.plugin_call import (
+    Apply,
+    AskPredicate,
+    Cells,
+    Configure,
+    Deserialize,
+    DeserializeHeaders,
+    HeadersByRow,
+    Load,
+    Serialize,
+    SerializeHeaders,
+    WantedPlugin,
+)
 
 SAMPLES = Path(__file__).parent.parent / "samples"
 RETRY_TIMEOUT, RETRY_DELAY_MAX = 60_000, 1
@@ -50,19 +64,18 @@ def place(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Pl
         monkeypatch.syspath_prepend(str(SAMPLES))
         return LocalPlace("sink", Retry(RETRY_TIMEOUT, RETRY_DELAY_MAX))
     stage: Stage = request.getfixturevalue("stage")
-    bounds = {"retry_timeout": RETRY_TIMEOUT, "retry_delay_max": RETRY_DELAY_MAX}
-    stage.call("configure", {"type": "sink", **bounds})
+    stage.call(Configure("sink", RETRY_TIMEOUT, RETRY_DELAY_MAX))
     return StagePlace(stage)
 
 
 def load(place: Place, **roles: str) -> None:
     """Load sample plugins by role; ``_`` in a role stands for a dot."""
-    place.load([spec(role.replace("_", "."), name) for role, name in roles.items()])
+    place.do(Load([wanted(role.replace("_", "."), name) for role, name in roles.items()]))
 
 
-def spec(role: str, name: str) -> PluginSpec:
-    """Return the specification of a sample plugin, known to users as ``sample.NAME``."""
-    return PluginSpec(role, f"sample.{name}", f"sample_plugins:{name}")
+def wanted(role: str, name: str) -> WantedPlugin:
+    """Return a sample plugin to load, known to users as ``sample.NAME``."""
+    return WantedPlugin(role, f"sample.{name}", f"sample_plugins:{name}")
 
 
 def batch(*values: str | None, headers: list[Headers] | None = None) -> Batch:
@@ -92,6 +105,23 @@ def facts(failures: list[Failure]) -> list[tuple[int, str, str, str]]:
     return [(each.row, each.phase, each.class_name, each.error.message) for each in failures]
 
 
+def serialized(
+    place: Place, column: Any, rows: Any, headers: dict[int, list[tuple[str, bytes | None]]]
+) -> tuple[Any, list[Failure]]:
+    """Have a column of texts serialized; what is changed of the headers is changed in there, as the pipeline does."""
+    done = place.do(Serialize("value.converter", "t", Cells(STRING_SCHEMA, column, rows), headers))
+    headers.update(done.headers)
+    return done.column, done.failures
+
+
+def deserialized(
+    place: Place, role: str, data: Any, rows: Any, headers: HeadersByRow | None = None
+) -> tuple[list[ColumnRun], list[Failure]]:
+    """Have bytes deserialized."""
+    done = place.do(Deserialize(role, "t", Cells(OPTIONAL_BYTES_SCHEMA, data, rows), headers or {}))
+    return done.runs, done.failures
+
+
 BAD = "the value is 'bad'"
 
 
@@ -99,7 +129,7 @@ BAD = "the value is 'bad'"
 def test_transformation_keeps_order_and_rows_and_drops_what_it_drops(place: Place, name: str) -> None:
     """Rows keep their numbers through a transformation; a row that is left out is dropped."""
     load(place, transforms_u=name)
-    outcome = place.apply([Step("transforms.u")], batch("a", "drop", "b", "c"))
+    outcome = place.do(Apply([Step("transforms.u")], batch("a", "drop", "b", "c")))
     assert content(outcome.batches) == [(0, "A"), (2, "B"), (3, "C")]
     assert outcome.failures == []
 
@@ -108,7 +138,7 @@ def test_transformation_keeps_order_and_rows_and_drops_what_it_drops(place: Plac
 def test_failing_rows_are_narrowed_down_to_themselves(place: Place, name: str) -> None:
     """Only the rows that fail are failures, named by row, stage and class; all others go on in order."""
     load(place, transforms_u=name)
-    outcome = place.apply([Step("transforms.u")], batch("a", "bad", "b", "c", "bad"))
+    outcome = place.do(Apply([Step("transforms.u")], batch("a", "bad", "b", "c", "bad")))
     assert content(outcome.batches) == [(0, "A"), (2, "B"), (3, "C")]
     assert facts(outcome.failures) == [
         (1, "TRANSFORMATION", "sample.Upper" + name[5:], BAD),
@@ -122,7 +152,7 @@ def test_failing_rows_are_narrowed_down_to_themselves(place: Place, name: str) -
 def test_retriable_failure_is_tried_again(place: Place, name: str) -> None:
     """A retriable failure is repeated within ``errors.retry.timeout`` and then none of anybody's business."""
     load(place, transforms_u=name)
-    outcome = place.apply([Step("transforms.u")], batch("later"))
+    outcome = place.do(Apply([Step("transforms.u")], batch("later")))
     assert content(outcome.batches) == [(0, "LATER")]
     assert outcome.failures == []
 
@@ -131,7 +161,7 @@ def test_retriable_failure_is_tried_again(place: Place, name: str) -> None:
 def test_an_empty_outcome_has_no_batches(place: Place, name: str) -> None:
     """Where every row is dropped or fails nothing goes on, not even an empty batch."""
     load(place, transforms_u=name)
-    outcome = place.apply([Step("transforms.u")], batch("drop", "bad"))
+    outcome = place.do(Apply([Step("transforms.u")], batch("drop", "bad")))
     assert outcome.batches == []
     assert [each.row for each in outcome.failures] == [1]
 
@@ -139,7 +169,7 @@ def test_an_empty_outcome_has_no_batches(place: Place, name: str) -> None:
 def test_steps_run_one_after_the_other(place: Place) -> None:
     """A later step sees what the earlier ones left, batch by batch."""
     load(place, transforms_route="Route", transforms_u="UpperBatch")
-    outcome = place.apply([Step("transforms.route"), Step("transforms.u")], batch("a", "a", "b"))
+    outcome = place.do(Apply([Step("transforms.route"), Step("transforms.u")], batch("a", "a", "b")))
     assert [each.topic for each in outcome.batches] == ["to-a", "to-b"]
     assert content(outcome.batches) == [(0, "A"), (1, "A"), (2, "B")]
 
@@ -147,7 +177,7 @@ def test_steps_run_one_after_the_other(place: Place) -> None:
 def test_a_changed_topic_keeps_where_the_record_came_from(place: Place) -> None:
     """A record that a transformation sends elsewhere still knows its original topic, partition and offset."""
     load(place, transforms_route="Route")
-    (moved,) = place.apply([Step("transforms.route")], batch("a")).batches
+    (moved,) = place.do(Apply([Step("transforms.route")], batch("a"))).batches
     (record,) = batch_to_sink_records(moved)
     assert (record.topic, record.original_topic, record.original_kafka_offset) == ("to-a", "t", 100)
 
@@ -155,7 +185,7 @@ def test_a_changed_topic_keeps_where_the_record_came_from(place: Place) -> None:
 def test_record_that_does_not_fit_its_schema_is_a_failure_of_its_own(place: Place) -> None:
     """A record form that returns nonsense spoils one record, not its batch."""
     load(place, transforms_m="Misfit")
-    outcome = place.apply([Step("transforms.m")], batch("a", "misfit", "b"))
+    outcome = place.do(Apply([Step("transforms.m")], batch("a", "misfit", "b")))
     assert content(outcome.batches) == [(0, "a"), (2, "b")]
     assert [(each.row, each.class_name) for each in outcome.failures] == [(1, "sample.Misfit")]
 
@@ -163,7 +193,7 @@ def test_record_that_does_not_fit_its_schema_is_a_failure_of_its_own(place: Plac
 def test_batch_without_row_numbers_is_a_failure_that_says_so(place: Place) -> None:
     """A batch transformation that loses ``row`` would make records vanish, so its records fail (invariant 3)."""
     load(place, transforms_f="Forgetful")
-    outcome = place.apply([Step("transforms.f")], batch("a", "b"))
+    outcome = place.do(Apply([Step("transforms.f")], batch("a", "b")))
     assert outcome.batches == []
     assert [each.row for each in outcome.failures] == [0, 1]
     assert "without the column 'row'" in outcome.failures[0].error.message
@@ -173,7 +203,8 @@ def test_batch_without_row_numbers_is_a_failure_that_says_so(place: Place) -> No
 def test_predicate_answers_for_every_row(place: Place, name: str) -> None:
     """A predicate gives one answer per row; a row it fails on is ``False`` and named."""
     load(place, predicates_p=name)
-    mask, failures = place.test("predicates.p", batch("long one", "bad", "no"))
+    answer = place.do(AskPredicate("predicates.p", batch("long one", "bad", "no")))
+    mask, failures = answer.mask, answer.failures
     assert mask.to_pylist() == [True, False, False]
     assert facts(failures) == [(1, "TRANSFORMATION", f"sample.{name}", BAD)]
 
@@ -181,7 +212,8 @@ def test_predicate_answers_for_every_row(place: Place, name: str) -> None:
 def test_predicate_with_too_few_answers_is_asked_row_by_row(place: Place) -> None:
     """A mask that does not cover the batch is not believed; for single rows this one's do."""
     load(place, predicates_p="Shortsighted")
-    mask, failures = place.test("predicates.p", batch("a", "b", "c"))
+    answer = place.do(AskPredicate("predicates.p", batch("a", "b", "c")))
+    mask, failures = answer.mask, answer.failures
     assert mask.to_pylist() == [True, True, True]
     assert failures == []
 
@@ -192,7 +224,7 @@ def test_guarded_step_leaves_the_other_rows_where_they_were(place: Place, name: 
     """Rows a predicate does not choose pass by untouched, in their old order between the others."""
     load(place, transforms_u="Upper", predicates_p=name)
     step = Step("transforms.u", "predicates.p", negate)
-    outcome = place.apply([step], batch("a", "long", "b", "longer", "c"))
+    outcome = place.do(Apply([step], batch("a", "long", "b", "longer", "c")))
     expected = ["A", "long", "B", "longer", "C"] if negate else ["a", "LONG", "b", "LONGER", "c"]
     assert content(outcome.batches) == list(enumerate(expected))
 
@@ -200,7 +232,7 @@ def test_guarded_step_leaves_the_other_rows_where_they_were(place: Place, name: 
 def test_failure_of_a_predicate_is_reported_as_that_of_its_transformation(place: Place) -> None:
     """Kafka Connect names the transformation's class for a failure of its predicate."""
     load(place, transforms_u="Upper", predicates_p="IsLong")
-    outcome = place.apply([Step("transforms.u", "predicates.p")], batch("bad", "longer"))
+    outcome = place.do(Apply([Step("transforms.u", "predicates.p")], batch("bad", "longer")))
     assert content(outcome.batches) == [(1, "LONGER")]
     assert facts(outcome.failures) == [(0, "TRANSFORMATION", "sample.Upper", BAD)]
 
@@ -210,7 +242,7 @@ def test_serialize_leaves_null_where_a_row_failed(place: Place, name: str) -> No
     """A column keeps its length; failures carry the rows they were given, and null values stay null."""
     load(place, value_converter=name)
     column = pa.array(["a", "bad", None, ""], pa.string())
-    data, failures = place.serialize("value.converter", "t", STRING_SCHEMA, column, np.array([3, 5, 7, 9]), {})
+    data, failures = serialized(place, column, np.array([3, 5, 7, 9]), {})
     assert data.type == pa.binary()
     assert data.to_pylist() == [b"a", None, None, b""]
     assert facts(failures) == [(5, "VALUE_CONVERTER", f"sample.{name}", BAD)]
@@ -221,7 +253,7 @@ def test_deserialize_starts_a_run_where_the_schema_changes(place: Place, name: s
     """Runs hold all rows in order, each of one schema."""
     load(place, key_converter=name)
     data = pa.array([b"a", b"1", b"2", None], pa.binary())
-    runs, failures = place.deserialize("key.converter", "t", data, np.arange(4), {})
+    runs, failures = deserialized(place, "key.converter", data, np.arange(4))
     rows = [(run.schema, value) for run in runs for value in run.column.to_pylist()]
     text, number = OPTIONAL_STRING_SCHEMA, INT64_SCHEMA
     assert rows == [(text, "a"), (number, 1), (number, 2), (text, None)]
@@ -233,7 +265,7 @@ def test_deserialize_names_the_rows_that_fail(place: Place, name: str) -> None:
     """A failed row stays as a null among the runs, so that keys and values still lie side by side."""
     load(place, key_converter=name)
     data = pa.array([b"bad", b"1", b"\xff"], pa.binary())
-    runs, failures = place.deserialize("key.converter", "t", data, np.array([4, 5, 6]), {})
+    runs, failures = deserialized(place, "key.converter", data, np.array([4, 5, 6]))
     assert [value for run in runs for value in run.column.to_pylist()] == [None, 1, None]
     assert [(each.row, each.phase) for each in failures] == [(4, "KEY_CONVERTER"), (6, "KEY_CONVERTER")]
 
@@ -243,7 +275,7 @@ def test_converter_sees_and_changes_the_headers_of_the_records_it_writes(place: 
     load(place, value_converter="Heading")
     headers: dict[int, list[tuple[str, bytes | None]]] = {0: [("n", None), ("old", b"\xff")], 1: [("old", b"1")]}
     column = pa.array(["a", "bad", None, "b"], pa.string())
-    data, failures = place.serialize("value.converter", "t", STRING_SCHEMA, column, np.arange(4), headers)
+    data, failures = serialized(place, column, np.arange(4), headers)
     assert data.to_pylist() == [b"a", None, None, b"b"]
     assert headers[0] == [("n", None), ("length", b"1"), ("text", b"a")]
     assert headers[1] == [("old", b"1")]
@@ -257,7 +289,7 @@ def test_converter_that_leaves_a_header_kafka_cannot_hold_fails_its_record(place
     load(place, value_converter="Heading")
     headers: dict[int, list[tuple[str, bytes | None]]] = {}
     column = pa.array(["number", "b"], pa.string())
-    data, (failure,) = place.serialize("value.converter", "t", STRING_SCHEMA, column, np.arange(2), headers)
+    data, (failure,) = serialized(place, column, np.arange(2), headers)
     assert data.to_pylist() == [None, b"b"]
     assert "left a header 'length' of int" in failure.error.message
     assert set(headers) == {1}
@@ -267,9 +299,8 @@ def test_converter_sees_the_headers_of_the_records_it_reads(place: Place) -> Non
     """By position, whatever number a row has."""
     load(place, value_converter="Heading")
     data = pa.array([b"a", b"b"], pa.binary())
-    runs, failures = place.deserialize(
-        "value.converter", "t", data, np.array([7, 8]), {1: [("length", b"9"), ("none", None)]}
-    )
+    headers: HeadersByRow = {1: [("length", b"9"), ("none", None)]}
+    runs, failures = deserialized(place, "value.converter", data, np.array([7, 8]), headers)
     assert ([run.column.to_pylist() for run in runs], failures) == ([["a ", "b length=b'9' none=None"]], [])
 
 
@@ -277,10 +308,10 @@ def test_converter_that_returns_too_few_values_loses_no_record(place: Place) -> 
     """A column that is too short is a failure of every row in it, never a silent loss (invariant 3)."""
     load(place, value_converter="Short")
     rows = np.arange(2)
-    data, failures = place.serialize("value.converter", "t", STRING_SCHEMA, pa.array(["a", "b"]), rows, {})
+    data, failures = serialized(place, pa.array(["a", "b"]), rows, {})
     assert data.to_pylist() == [None, None]
     assert [each.row for each in failures] == [0, 1]
-    runs, failures = place.deserialize("value.converter", "t", pa.array([b"a", b"b"], pa.binary()), rows, {})
+    runs, failures = deserialized(place, "value.converter", pa.array([b"a", b"b"], pa.binary()), rows)
     assert sum(len(run.column) for run in runs) == 2
     assert "returned 0 values for 1 rows" in failures[0].error.message
 
@@ -291,19 +322,19 @@ def test_headers_are_written_and_read(place: Place) -> None:
     text = OPTIONAL_STRING_SCHEMA
     good = Headers([Header("k", text, "v"), Header("k", text, None)])
     bad = Headers([Header("k", text, "bad")])
-    rows, failures = place.write_headers("t", batch("a", "b", "c", headers=[good, bad, Headers()]))
-    assert rows == [[("k", b"v"), ("k", None)], [], []]
-    assert facts(failures) == [(1, "HEADER_CONVERTER", "sample.TextHeader", BAD)]
+    written = place.do(SerializeHeaders("t", batch("a", "b", "c", headers=[good, bad, Headers()])))
+    assert written.rows == [[("k", b"v"), ("k", None)], [], []]
+    assert facts(written.failures) == [(1, "HEADER_CONVERTER", "sample.TextHeader", BAD)]
 
 
 def test_raw_headers_become_a_column(place: Place) -> None:
     """Rows without headers stay without; failures name the row."""
     load(place, header_converter="TextHeader")
     raw: dict[int, Any] = {0: [("k", b"v"), ("k", None)], 2: [("k", b"bad")]}
-    column, failures = place.read_headers("t", raw, 3)
-    read = [[(each["key"], each["value"]) for each in row] for row in column.to_pylist()]
+    answer = place.do(DeserializeHeaders("t", raw, 3))
+    read = [[(each["key"], each["value"]) for each in row] for row in answer.column.to_pylist()]
     assert read == [[("k", '"v"'), ("k", None)], [], []]
-    assert [each.row for each in failures] == [2]
+    assert [each.row for each in answer.failures] == [2]
 
 
 def test_plugin_that_cannot_be_loaded_says_which(place: Place) -> None:

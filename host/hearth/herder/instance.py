@@ -116,13 +116,13 @@ class ConnectorRun:
             raise self._over()
         self.is_due = False
         maximum = self._settings.tasks_max
-        configs, task_class = stage.task_configs(maximum)
-        if len(configs) > maximum:
-            self._complain(TooManyTasks(self.name, len(configs), maximum))
+        answer = stage.task_configs(maximum)
+        if len(answer.configs) > maximum:
+            self._complain(TooManyTasks(self.name, len(answer.configs), maximum))
         added = {key: self.config[key] for key in ("topics", "topics.regex") if key in self.config}
-        if task_class is not None:
-            added["task.class"] = self._named_beside_connector(task_class)
-        return [{**config, **added} for config in configs]
+        if answer.task_class is not None:
+            added["task.class"] = self._named_beside_connector(answer.task_class)
+        return [{**config, **added} for config in answer.configs]
 
     def fail(self, trace: str) -> None:
         """Take note that the connector cannot go on; the first reason stays."""

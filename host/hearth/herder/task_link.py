@@ -21,12 +21,15 @@ from hearth.link import admission, heartbeat
 from hearth.link.admission import LinkAddress, task_id
 from hearth.link.encryption import EncryptedSocket, server_context
 from hearth.link.heartbeat import keep_alive, watch
+from hearth.link.link_call import COMMANDS, TO_HOST, Admitted, Alive, Introduce, TellStatus, WriteOffsets
 from hearth.runtime.link import ENDS
 from hearth.runtime.plan import TaskPlan
 from hearth.storage.interface import OffsetStore
 from hearth_api import ConnectError
-from hearth_stage.channel import Channel, ChannelClosed, Reply, Request
+from hearth_stage.call import Message
+from hearth_stage.channel import Channel, ChannelClosed, Request
 from hearth_stage.frame import MAX_FRAME
+from hearth_stage.task_call import ReadOffsets, StoredOffsets
 
 log = logging.getLogger(__name__)
 
@@ -89,9 +92,9 @@ class _Registration:
         else:
             self.is_paused = command == "pause"
 
-    def welcome(self) -> dict[str, Any]:
+    def welcome(self) -> Admitted:
         """Return what a run is told when it is let in, with what it is to do at this moment."""
-        return {"plan": self.plan.to_json(), "paused": self.is_paused, "command": self.end}
+        return Admitted(self.plan.to_json(), self.is_paused, self.end)
 
     def clear(self) -> bool:
         """End the link of the run that holds the registration; returns whether there was one.
@@ -184,7 +187,7 @@ class TaskLinkServer:
             channel = registration.channel
         if channel is not None:
             with contextlib.suppress(ChannelClosed):
-                channel.notify(command)
+                channel.notify(COMMANDS[command]())
 
     def is_linked(self, connector: str, task: int) -> bool:
         """Return whether a run of a task is linked now."""
@@ -267,12 +270,11 @@ class TaskLinkServer:
         with self._lock, contextlib.suppress(ValueError):
             self._strangers.remove(visitor)
 
-    def admit(self, visitor: _Visitor, args: dict[str, Any]) -> _Registration | None:
+    def admit(self, visitor: _Visitor, asked: Introduce) -> _Registration | None:
         """Give a visitor the registration its token belongs to; its former holder is dropped."""
-        token = str(args.get("token")).encode()
         with self._lock:
-            registration = self._registrations.get(str(args.get("task")))
-            if registration is None or not hmac.compare_digest(registration.token.encode(), token):
+            registration = self._registrations.get(asked.task)
+            if registration is None or not hmac.compare_digest(registration.token.encode(), asked.token.encode()):
                 return None
             before, registration.holder = registration.holder, visitor
         if before is not None:
@@ -291,32 +293,28 @@ class TaskLinkServer:
             self._left.notify_all()
         self._on_event(TaskEvent(registration.connector, registration.task, registration.generation, "lost"))
 
-    def serve(self, registration: _Registration, request: Request) -> Reply | None:
+    def serve(self, registration: _Registration, message: Message) -> StoredOffsets | None:
         """Answer a task."""
-        if request.op == "alive":
-            return None
-        if request.op == "status":
-            state, trace = request.args["state"], request.args.get("trace")
-            self._on_event(
-                TaskEvent(registration.connector, registration.task, registration.generation, "status", state, trace)
-            )
-            return None
-        if request.op == "offsets.read":
-            return Reply({"offsets": self._offsets.get(registration.connector, request.args["partitions"])})
-        if request.op == "offsets.write":
+        if isinstance(message, TellStatus):
+            facts = registration.connector, registration.task, registration.generation
+            self._on_event(TaskEvent(*facts, "status", message.state, message.trace))
+        elif isinstance(message, ReadOffsets):
+            return StoredOffsets(self._offsets.get(registration.connector, message.partitions))
+        elif isinstance(message, WriteOffsets):
             with registration.writing:
-                self._write(registration, request.args["offsets"])
-            return None
-        raise LookupError(f"a task has no operation {request.op!r}")
+                self._write(registration, message.offsets)
+        elif not isinstance(message, Alive):
+            raise LookupError(f"a task that is admitted has no operation {message.op!r}")
+        return None
 
-    def _write(self, registration: _Registration, offsets: list[Any]) -> None:
+    def _write(self, registration: _Registration, offsets: list[tuple[Any, Any]]) -> None:
         with self._lock:
             is_current = self._registrations.get(task_id(registration.connector, registration.task)) is registration
         if not is_current:
             raise ConnectError(
                 f"generation {registration.generation} of {registration.connector}-{registration.task} is over"
             )
-        self._offsets.put(registration.connector, [tuple(pair) for pair in offsets])
+        self._offsets.put(registration.connector, offsets)
 
 
 class _Visitor:
@@ -326,7 +324,7 @@ class _Visitor:
         self._server = server
         self._connection = connection
         self._registration: _Registration | None = None
-        self.channel = Channel(connection, self._on_request, self._on_close, "task-link", GREETING_BYTES)
+        self.channel = Channel(connection, TO_HOST, self._on_request, self._on_close, "task-link", GREETING_BYTES)
 
     def start(self) -> None:
         """Begin to listen to it."""
@@ -347,7 +345,9 @@ class _Visitor:
 
     def _welcome(self, request: Request) -> None:
         self._server.cross_off(self)
-        self._registration = self._server.admit(self, request.args) if request.op == "hello" else None
+        with contextlib.suppress(LookupError, ValueError):  # whatever it said is no introduction
+            if isinstance(asked := request.message, Introduce):
+                self._registration = self._server.admit(self, asked)
         if self._registration is None:
             request.fail(ConnectError("this host does not expect that task"))
             self.turn_away()

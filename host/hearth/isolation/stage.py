@@ -11,7 +11,7 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from io import BufferedIOBase
@@ -20,10 +20,13 @@ from typing import Any, TypeVar, cast
 from hearth.foundation.descriptor import FILES_HINT, OUT_OF_FILES
 from hearth.isolation.environment import Environment
 from hearth.isolation.output import ErrorOutput
-from hearth_api import Batch, ConnectError, PluginError
+from hearth_api import ConnectError, PluginError
 from hearth_execution.failure import TRACE_CHARACTERS, RemoteError, cut
-from hearth_stage.channel import Channel, ChannelClosed, Reply, Request
+from hearth_stage.call import Call, Notice
+from hearth_stage.channel import Channel, ChannelClosed, Request
 from hearth_stage.frame import PROTOCOL_VERSION, widen
+from hearth_stage.operation import FROM_STAGE, Hello
+from hearth_stage.plugin_call import AskStacks
 
 START_SECONDS = 30
 END_SECONDS = 5
@@ -36,6 +39,7 @@ _MEMORY = {"ARROW_DEFAULT_MEMORY_POOL": "system", "MALLOC_ARENA_MAX": "2"}
 
 _SPARKS_OWN = ("PYSPARK_", "PYTHON_WORKER_FACTORY_")
 
+R = TypeVar("R")
 T = TypeVar("T")
 
 # Linux kills a stage when the *thread* that started it ends, so one thread that never ends starts them all.
@@ -118,31 +122,26 @@ class Stage:
         self._words = ErrorOutput(name, _write_log)
         self._group = threading.Lock()
         self._is_group_ended = False
-        self._hello: Future[dict[str, Any]] = Future()
+        self._hello: Future[Hello] = Future()
         self._unwanted: Future[None] = Future()
         ours, self._process = _started(environment, name)
         self._listener = threading.Thread(target=self._listen, name=f"{name}-stderr", daemon=True)
         self._listener.start()
-        self._channel = Channel(ours, self._receive, self._end, name=name, limit=frame_limit, is_trusted=False).start()
+        self._channel = Channel(
+            ours, FROM_STAGE, self._receive, self._end, name=name, limit=frame_limit, is_trusted=False
+        ).start()
 
     @classmethod
     def start(
         cls,
         environment: Environment,
         name: str,
-        on_request: Callable[[str, dict[str, Any]], dict[str, Any] | None] | None = None,
+        on_request: Callable[[Request], None] | None = None,
         on_death: Callable[[], None] | None = None,
         frame_limit: int = FRAME_BYTES,
     ) -> Stage:
         """Start a stage process in an environment and wait until it speaks."""
-        answer = None
-        if on_request is not None:
-            answers = on_request
-
-            def answer(request: Request) -> None:
-                request.answer(lambda each: Reply(answers(each.op, each.args) or {}))
-
-        stage = cls(environment, name, answer, on_death, frame_limit=frame_limit)
+        stage = cls(environment, name, on_request, on_death, frame_limit=frame_limit)
         stage.await_hello()
         return stage
 
@@ -166,7 +165,7 @@ class Stage:
 
     def _check_hello(self, timeout: float) -> None:
         try:
-            version = self._await(self._hello, timeout).get("protocol")
+            version = self._await(self._hello, timeout).protocol
         except ChannelClosed:
             raise self._died() from None
         except FutureTimeoutError:
@@ -174,28 +173,22 @@ class Stage:
         if version != PROTOCOL_VERSION:
             raise PluginError(f"the stage process speaks protocol {version}, this host {PROTOCOL_VERSION}")
 
-    def call(
-        self,
-        op: str,
-        args: dict[str, Any] | None = None,
-        batches: Sequence[Batch] = (),
-        timeout: float | None = None,
-    ) -> Reply:
-        """Send a request and wait for its answer.
+    def call(self, call: Call[R], timeout: float | None = None) -> R:
+        """Send a call and wait for its answer.
 
         Raises ``RemoteError`` (a ``PluginError``) with what the plugin raised, ``StageDied``, ``StageBroken`` or
         ``StageTimeout``.
         """
-        return self.result(self.begin(op, args, batches), op, timeout)
+        return self.result(self.begin(call), call.op, timeout)
 
-    def begin(self, op: str, args: dict[str, Any] | None = None, batches: Sequence[Batch] = ()) -> Future[Reply]:
-        """Send a request; ``result`` waits for its answer."""
+    def begin(self, call: Call[R]) -> Future[R]:
+        """Send a call; ``result`` waits for its answer."""
         try:
-            return self._channel.begin(op, args, batches)
+            return self._channel.begin(call)
         except ChannelClosed:
             raise self._died() from None
 
-    def result(self, answer: Future[Reply], op: str, timeout: float | None = None) -> Reply:
+    def result(self, answer: Future[R], op: str, timeout: float | None = None) -> R:
         """Wait for the answer of ``begin``."""
         seconds = self.limit if timeout is None else timeout
         try:
@@ -204,6 +197,9 @@ class Stage:
             raise self._died() from None
         except FutureTimeoutError:
             raise self.timed_out(op, seconds or 0) from None
+        except ValueError as error:
+            self.close(grace=0)
+            raise StageBroken(self.name, cut(str(error), 1000), self.last_words) from error
 
     def let_go(self, error: Exception) -> None:
         """End every wait for an answer, now and from now on, with an error; the process is left to ``close``.
@@ -222,15 +218,15 @@ class Stage:
     def timed_out(self, op: str, seconds: float) -> StageTimeout:
         """Return the error that says that the stage did not answer, and what all its threads were doing."""
         try:
-            stacks = self._channel.call("stacks", timeout=STACKS_SECONDS).args.get("stacks", "")
-        except ConnectError:
+            stacks = self._channel.call(AskStacks(), timeout=STACKS_SECONDS).stacks
+        except (ConnectError, ValueError):
             stacks = ""
-        return StageTimeout(self.name, op, seconds, cut(str(stacks), TRACE_CHARACTERS), self.last_words)
+        return StageTimeout(self.name, op, seconds, cut(stacks, TRACE_CHARACTERS), self.last_words)
 
-    def notify(self, op: str, args: dict[str, Any] | None = None) -> None:
+    def notify(self, notice: Notice) -> None:
         """Send a notice."""
         try:
-            self._channel.notify(op, args)
+            self._channel.notify(notice)
         except ChannelClosed:
             raise self._died() from None
 
@@ -254,8 +250,8 @@ class Stage:
         self._process.wait()
 
     def _receive(self, request: Request) -> None:
-        if request.op == "hello":
-            self._hello.set_result(request.args)
+        if isinstance(hello := request.message, Hello):
+            self._hello.set_result(hello)
         elif self._on_request is not None:
             self._on_request(request)
         else:

@@ -6,6 +6,7 @@ import contextlib
 import socket
 import threading
 
+from hearth.link.link_call import Alive
 from hearth_stage.channel import Channel, ChannelClosed
 
 HEARTBEAT_SECONDS = 3.0
@@ -30,6 +31,6 @@ def keep_alive(channel: Channel) -> None:
     def beat() -> None:
         with contextlib.suppress(ChannelClosed):
             while not channel.closed.wait(HEARTBEAT_SECONDS):
-                channel.notify("alive")
+                channel.notify(Alive())
 
     threading.Thread(target=beat, name="link-heartbeat", daemon=True).start()

@@ -12,9 +12,9 @@ from hearth.discovery.declaration import PluginType
 from hearth.foundation.user_file import replace_text
 from hearth.isolation.environment import Environment
 from hearth.isolation.stage import Stage
-from hearth_api import UNDEFINED_VERSION, PluginError
+from hearth_api import UNDEFINED_VERSION
+from hearth_stage.plugin_call import Describe
 
-NoneType = type(None)
 SECONDS = 60
 """Longest time a plugin may take to be imported and described."""
 
@@ -38,11 +38,8 @@ def describe(environment: Environment, reference: str, type_: PluginType, name: 
 
 def ask(stage: Stage, reference: str, type_: PluginType) -> Description:
     """Describe one plugin in a stage that runs already."""
-    answer = stage.call("describe", {"reference": reference, "type": type_.value}, timeout=SECONDS).args
-    version, config = answer.get("version"), answer.get("config")
-    if not isinstance(version, (str, NoneType)) or not isinstance(config, list):
-        raise PluginError(f"{reference} answered something else than a version and a list of keys")
-    return Description(UNDEFINED_VERSION if version is None else version, tuple(config))
+    answer = stage.call(Describe(reference, type_.value), SECONDS)
+    return Description(UNDEFINED_VERSION if answer.version is None else answer.version, tuple(answer.config))
 
 
 class DescriptionStore:

@@ -13,15 +13,20 @@ import socket
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from hearth.link import heartbeat
 from hearth.link.admission import LinkAddress, task_id
 from hearth.link.encryption import EncryptedSocket, client_context
 from hearth.link.heartbeat import keep_alive, watch
+from hearth.link.link_call import COMMANDS, TO_TASK, Introduce, TellStatus, WriteOffsets
 from hearth.runtime.plan import TaskPlan
 from hearth_api import ConnectError
-from hearth_stage.channel import Channel, ChannelClosed, Reply, Request
+from hearth_stage.call import Call
+from hearth_stage.channel import Channel, ChannelClosed, Request
+from hearth_stage.task_call import ReadOffsets
+
+R = TypeVar("R")
 
 CONNECT_SECONDS = 5.0
 """How long a task tries to connect: a network that lets nothing through does not say so."""
@@ -77,12 +82,12 @@ class TaskLink:
             connection = _reach(address)
         except OSError as error:
             raise HostUnreachable(address, error) from error
-        self._channel = Channel(connection, self._on_request, self._on_close, name="host-link").start()
-        told = self._call("hello", {"task": task_id(connector, task), "token": address.token}).args
+        self._channel = Channel(connection, TO_TASK, self._on_request, self._on_close, name="host-link").start()
+        told = self._call(Introduce(task_id(connector, task), address.token))
         keep_alive(self._channel)
-        if (command := told["command"]) is not None:
-            self._take(command)
-        return Welcome(TaskPlan.from_json(told["plan"]), told["paused"])
+        if told.command is not None:
+            self._take(told.command)
+        return Welcome(TaskPlan.from_json(told.plan), told.paused)
 
     def listen(self, on_command: Callable[[str], None], on_lost: Callable[[], None]) -> None:
         """Call ``on_command`` with every command there was, and from the link's thread with those that come.
@@ -100,11 +105,11 @@ class TaskLink:
 
     def status(self, state: str, trace: str | None = None) -> None:
         """Report a state; returns when the host has it."""
-        self._call("status", {"state": state, "trace": trace})
+        self._call(TellStatus(state, trace))
 
     def read_offsets(self, partitions: list[Any]) -> list[Any]:
         """Return the stored offsets of source partitions."""
-        return list(self._call("offsets.read", {"partitions": partitions}).args["offsets"])
+        return self._call(ReadOffsets(partitions)).offsets
 
     def write_offsets(self, offsets: list[tuple[Any, Any]], timeout: float) -> None:
         """Store offsets; they are durable when this returns.
@@ -112,22 +117,22 @@ class TaskLink:
         Raises ``CallTimeout`` when the host is there and its store takes longer, which may be tried again, and
         ``HostLost`` when there is nobody to try it with.
         """
-        self._call("offsets.write", {"offsets": offsets}, timeout)
+        self._call(WriteOffsets(offsets), timeout)
 
     def close(self) -> None:
         """End the connection."""
         if self._channel is not None:
             self._channel.close()
 
-    def _call(self, op: str, args: dict[str, Any], timeout: float = 60) -> Reply:
+    def _call(self, call: Call[R], timeout: float = 60) -> R:
         assert self._channel is not None, "connect comes first"
         try:
-            return self._channel.call(op, args, timeout=timeout)
+            return self._channel.call(call, timeout)
         except ChannelClosed as error:
             raise HostLost(f"the link to the host is gone: {error}") from error
 
     def _on_request(self, request: Request) -> None:
-        if request.op != "alive":
+        if request.op in COMMANDS:
             self._take(request.op)
 
     def _take(self, command: str) -> None:

@@ -15,11 +15,22 @@ from hearth.kafka.producer import Outgoing
 from hearth.runtime.delivery import TIMESTAMP_TYPES
 from hearth.runtime.place import Place
 from hearth.runtime.plan import PluginSpec, TaskPlan
-from hearth_api import Batch, ConnectError, arrow_type
+from hearth_api import OPTIONAL_BYTES_SCHEMA, Batch, ColumnRun, ConnectError, arrow_type
 from hearth_execution.failure import Failure, first_of_each_row
 from hearth_execution.order import number_rows, rows_of
 from hearth_execution.raw_header import RawHeaders
 from hearth_execution.transformation import Guard, Outcome, Step, chain, without
+from hearth_stage.plugin_call import (
+    Apply,
+    AskPredicate,
+    Cells,
+    Deserialize,
+    DeserializeHeaders,
+    Load,
+    Serialize,
+    SerializeHeaders,
+    WantedPlugin,
+)
 
 _NO_TIMESTAMP = -1
 """Kafka's word for a record whose time the producer's clock says."""
@@ -34,8 +45,10 @@ class _Hop:
     guard: Guard | None = None
 
     def apply(self, batch: Batch) -> Outcome:
-        transform = partial(self.place.apply, self.steps)
-        return transform(batch) if self.guard is None else self.guard.apply(batch, transform)
+        return self._transform(batch) if self.guard is None else self.guard.apply(batch, self._transform)
+
+    def _transform(self, batch: Batch) -> Outcome:
+        return self.place.do(Apply(self.steps, batch))
 
 
 @dataclass
@@ -106,18 +119,20 @@ class Pipeline:
         failures: list[Failure] = []
         headers: dict[int, RawHeaders] = {}
         if batch.column("headers") is not None:
-            written, failed = self._place("header.converter").write_headers(topic, batch)
-            headers = {position: own for position, own in enumerate(written) if own}
-            failures += failed
+            written = self._place("header.converter").do(SerializeHeaders(topic, batch))
+            headers = {position: own for position, own in enumerate(written.rows) if own}
+            failures += written.failures
         sides = ("key", batch.key_schema), ("value", batch.value_schema)
         data = {}
         for side, schema in sides:
             column = batch.column(side)
             if column is None:
                 column = pa.nulls(len(rows), arrow_type(schema))
-            place = self._place(f"{side}.converter")
-            data[side], failed = place.serialize(f"{side}.converter", topic, schema, column, rows, headers)
-            failures += failed
+            role = f"{side}.converter"
+            serialized = self._place(role).do(Serialize(role, topic, Cells(schema, column, rows), headers))
+            data[side] = serialized.column
+            headers.update(serialized.headers)
+            failures += serialized.failures
         failures = first_of_each_row(failures)
         outgoing = Outgoing(
             topic,
@@ -139,17 +154,18 @@ class Pipeline:
         topic, count = incoming.topic, len(incoming.value)
         rows = np.arange(first, first + count, dtype=np.int32)
         failures: list[Failure] = []
-        headers = incoming.headers
-        keys, failed = self._place("key.converter").deserialize("key.converter", topic, incoming.key, rows, headers)
-        failures += failed
-        place = self._place("value.converter")
-        values, failed = place.deserialize("value.converter", topic, incoming.value, rows, headers)
-        failures += failed
+        runs: list[list[ColumnRun]] = []
+        for role, data in (("key.converter", incoming.key), ("value.converter", incoming.value)):
+            cells = Cells(OPTIONAL_BYTES_SCHEMA, data, rows)
+            read = self._place(role).do(Deserialize(role, topic, cells, incoming.headers))
+            runs.append(read.runs)
+            failures += read.failures
         columns = self._common_columns(incoming, rows)
-        if headers:
-            columns["headers"], failed = self._place("header.converter").read_headers(topic, headers, count)
-            failures += [replace(failure, row=failure.row + first) for failure in failed]
-        batches = [_batch(incoming, columns, start, key, value) for start, key, value in _align(keys, values)]
+        if incoming.headers:
+            headers = self._place("header.converter").do(DeserializeHeaders(topic, incoming.headers, count))
+            columns["headers"] = headers.column
+            failures += [replace(failure, row=failure.row + first) for failure in headers.failures]
+        batches = [_batch(incoming, columns, start, key, value) for start, key, value in _align(*runs)]
         if failures:
             failures = first_of_each_row(failures)
             batches = [batch.filter(without(batch, failures)) for batch in batches]
@@ -183,12 +199,21 @@ class Pipeline:
 
     def _guarded(self, plugin: PluginSpec) -> _Hop:
         assert plugin.predicate is not None
-        test = partial(self._place(plugin.predicate).test, plugin.predicate)
-        guard = Guard(test, plugin.negate, plugin.class_name)
+        guard = Guard(partial(self._test, plugin.predicate), plugin.negate, plugin.class_name)
         return _Hop(self.places[plugin.environment], [Step(plugin.role)], guard)
+
+    def _test(self, role: str, batch: Batch) -> tuple[Any, list[Failure]]:
+        answer = self._place(role).do(AskPredicate(role, batch))
+        return answer.mask, answer.failures
 
 
 _APART = object()
+
+
+def loading(spec: TaskPlan, environment: str | None) -> Load:
+    """Return the call that loads what a task needs of one environment; the task itself is started later."""
+    plugins = [each for each in spec.plugins if each.environment == environment and each.role != "task"]
+    return Load([WantedPlugin(each.role, each.class_name, each.reference, each.config) for each in plugins])
 
 
 def step_of(plugin: PluginSpec) -> Step:

@@ -6,10 +6,10 @@ import logging
 import math
 import queue
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from concurrent.futures import Future
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from hearth.isolation.stage import Stage
 from hearth.kafka.consumer import MOST_MESSAGES, Consumer
@@ -23,8 +23,22 @@ from hearth.runtime.plan import PluginSpec, TaskPlan
 from hearth.runtime.subscription import Subscription
 from hearth.runtime.tolerance import Tolerance, ToleranceExceeded, when_all
 from hearth_api import ConnectError, TopicPartition
-from hearth_execution.failure import ErrorInfo, Failure, RemoteError, is_retriable
-from hearth_stage.channel import Reply, Request
+from hearth_execution.failure import Failure, RemoteError, is_retriable
+from hearth_stage.call import Call
+from hearth_stage.channel import Request
+from hearth_stage.task_call import (
+    ClosePartitions,
+    ContextRequest,
+    OpenPartitions,
+    PreCommit,
+    Put,
+    PutDone,
+    ReportRecord,
+    StartSink,
+    StopSink,
+)
+
+R = TypeVar("R")
 
 log = logging.getLogger(__name__)
 
@@ -84,7 +98,7 @@ class SinkLoop:
         self._positions = ConsumedPositions()
         self._columns: set[str] | None = None
         self._paused_by_task: set[TopicPartition] = set()
-        self._putting: Future[Reply] | None = None
+        self._putting: Future[PutDone] | None = None
         self._requests = ContextRequests()
         self._next_commit = clock() + spec.settings.flush_interval
         self._commit_at = 0.0
@@ -98,15 +112,12 @@ class SinkLoop:
     def start(self, stage: Stage, pipeline: Pipeline, inside: list[PluginSpec]) -> None:
         """Start the task in its stage; the group is joined by the loop."""
         self._stage, self._pipeline = stage, pipeline
-        args = {
-            "reference": self._spec.plugin("task").reference,
-            "config": self._spec.task_config,
-            "steps": [asdict(step_of(plugin)) for plugin in inside],
-            "reporter": self._tolerance.has_reporters,
-            "tolerant": self._tolerance.is_all,
-        }
-        answer = stage.call("sink.start", args).args
-        self._columns = self._wanted_columns(answer["columns"])
+        reference, config = self._spec.plugin("task").reference, dict(self._spec.task_config)
+        steps = [step_of(plugin) for plugin in inside]
+        started = stage.call(
+            StartSink(reference, config, steps, self._tolerance.has_reporters, self._tolerance.is_all)
+        )
+        self._columns = self._wanted_columns(started.columns)
         # Transformations may look at any column, so only a task right behind the converters does without some.
         self._consumer.wants_timestamps = (
             self._columns is None
@@ -114,16 +125,17 @@ class SinkLoop:
             or bool(pipeline.hops)
             or self._tolerance.has_reporters
         )
-        default = MOST_MESSAGES if answer["is_batch"] else JAVA_MAX_POLL_RECORDS
+        default = MOST_MESSAGES if started.is_batch else JAVA_MAX_POLL_RECORDS
         self._most = default if self._asked_most is None else self._asked_most
         self._consumer.listen(self)
 
     def answer(self, request: Request) -> None:
         """Take what the stage sends; runs on the stage's reader thread."""
-        if request.op == "sink.context":
-            self.inbox.put(request.args)
-        elif request.op == "sink.errant":
-            self._report_errant(request)
+        message = request.message
+        if isinstance(message, ContextRequest):
+            self.inbox.put(message)
+        elif isinstance(message, ReportRecord):
+            self._report_errant(request, message)
         else:
             request.fail(LookupError(f"a sink task has no request {request.op!r}"))
 
@@ -140,7 +152,7 @@ class SinkLoop:
             self._close_after_failure()
             raise
         self._close()
-        self._call("sink.stop")
+        self._call(StopSink())
 
     def turn(self) -> None:
         """Go once through everything a sink does."""
@@ -212,14 +224,14 @@ class SinkLoop:
         if not delivery.batches:
             self._settle_put()
 
-    def _begin_put(self, delivery: Delivery) -> Future[Reply]:
+    def _begin_put(self, delivery: Delivery) -> Future[PutDone]:
         batches = delivery.batches
         if self._columns is not None:
             batches = [batch.select(self._columns) for batch in batches]
         if not batches or not self._tolerance.has_reporters:
-            return self._begin("sink.put", {}, batches)
+            return self._begin(Put(batches))
         consumed = [as_consumed(source) for source in delivery.sources]
-        return self._begin("sink.put", {"consumed": len(consumed)}, [*batches, *consumed])
+        return self._begin(Put([*batches, *consumed], len(consumed)))
 
     def _wanted_columns(self, columns: list[str] | None) -> set[str] | None:
         if columns is None:
@@ -231,8 +243,7 @@ class SinkLoop:
         if self._putting is None:
             return
         try:
-            reply = self._result(self._putting, "sink.put")
-            failures = [Failure.from_json(each) for each in reply.args["failures"]]
+            failures = self._result(self._putting, Put.op).failures
             delivery = self._positions.putting
             assert delivery is not None
             self._tolerance.judge(failures, delivery.record)
@@ -295,10 +306,8 @@ class SinkLoop:
         done = self._positions.done(partitions)
         if not done or not self._settled():
             return {}
-        asked = [[*partition, offset] for partition, offset in done.items()]
-        reply = self._call("sink.pre_commit", {"offsets": asked})
-        agreed = {TopicPartition(topic, number): offset for topic, number, offset in reply.args["offsets"]}
-        agreed = {partition: offset for partition, offset in agreed.items() if partition in done}
+        reply = self._call(PreCommit(done))
+        agreed = {partition: offset for partition, offset in reply.offsets.items() if partition in done}
         self._serve_inbox()
         return self._positions.committable(agreed) if self._settled() else {}
 
@@ -339,7 +348,7 @@ class SinkLoop:
         """Open partitions, and say where to read on: where the group was, or where the task wants."""
         committed = self._look_up(partitions)
         self._positions.assign(partitions, committed)
-        self._call("sink.open", {"partitions": [list(each) for each in partitions]})
+        self._call(OpenPartitions(partitions))
         self._serve_inbox()
         wanted, self._requests.rewind = self._requests.rewind, {}
         return committed | self._positions.rewind(wanted)
@@ -376,7 +385,7 @@ class SinkLoop:
             log.warning("%s: offsets are not committed with the partitions that go: %s", self._spec.name, error)
         finally:
             if self._stage.is_alive:
-                self._call("sink.close", {"partitions": [list(each) for each in partitions]})
+                self._call(ClosePartitions(partitions))
         self._commit(offsets)
         give_up_at = self._commit_at + self._settings.flush_timeout
         while self._positions.is_committing and (left := give_up_at - self._clock()) > 0:
@@ -426,15 +435,15 @@ class SinkLoop:
 
     # The stage ------------------------------------------------------------------------------------------------
 
-    def _call(self, op: str, args: dict[str, Any] | None = None) -> Reply:
-        return self._result(self._begin(op, args), op)
+    def _call(self, call: Call[R]) -> R:
+        return self._result(self._begin(call), call.op)
 
-    def _begin(self, op: str, args: dict[str, Any] | None = None, batches: Any = ()) -> Future[Reply]:
-        answer = self._stage.begin(op, args, batches)
+    def _begin(self, call: Call[R]) -> Future[R]:
+        answer = self._stage.begin(call)
         answer.add_done_callback(lambda _: self.inbox.put(None))
         return answer
 
-    def _result(self, answer: Future[Reply], op: str) -> Reply:
+    def _result(self, answer: Future[R], op: str) -> R:
         """Wait for an answer of the stage, serving the inbox: a stop bounds even the wait for a task that hangs."""
         began = self._clock()
         while not answer.done():
@@ -462,7 +471,7 @@ class SinkLoop:
     def _take(self, item: Any) -> None:
         if isinstance(item, str):
             self._command(item)
-        elif isinstance(item, Mapping):
+        elif isinstance(item, ContextRequest):
             self._grant(item)
         elif item is not None:
             self._abandon_put()
@@ -485,16 +494,15 @@ class SinkLoop:
             self._pause_and_resume()
             self._link.status("RUNNING")
 
-    def _grant(self, requests: Mapping[str, Any]) -> None:
+    def _grant(self, asked: ContextRequest) -> None:
         """Note what the task asked of its context."""
-        for topic, partition, offset in requests.get("rewind", ()):
-            self._requests.rewind[TopicPartition(topic, partition)] = offset
-        if "timeout" in requests:
-            self._requests.timeout = requests["timeout"] / 1000
-        self._requests.commit = self._requests.commit or bool(requests.get("commit"))
-        if "pause" in requests or "resume" in requests:
-            self._paused_by_task |= {TopicPartition(*each) for each in requests.get("pause", ())}
-            self._paused_by_task -= {TopicPartition(*each) for each in requests.get("resume", ())}
+        self._requests.rewind.update(asked.rewind)
+        if asked.timeout is not None:
+            self._requests.timeout = asked.timeout / 1000
+        self._requests.commit = self._requests.commit or asked.commit
+        if asked.pause or asked.resume:
+            self._paused_by_task |= set(asked.pause)
+            self._paused_by_task -= set(asked.resume)
             self._pause_and_resume()
 
     def _pause_and_resume(self) -> None:
@@ -504,13 +512,13 @@ class SinkLoop:
         self._consumer.pause(rests)
         self._consumer.resume(assigned - rests)
 
-    def _report_errant(self, request: Request) -> None:
+    def _report_errant(self, request: Request, report: ReportRecord) -> None:
         """Report a record the task itself found bad (KIP-610), on the stage's thread: the loop may wait for that put.
 
         Where nothing is tolerated the task is told so, and fails even if it makes light of it.
         """
-        record = Consumed.of(request.batches[0])
-        failure = Failure(0, "TASK_PUT", self._spec.connector_class, ErrorInfo.from_json(request.args["error"]))
+        record = Consumed.of(report.record)
+        failure = Failure(0, "TASK_PUT", self._spec.connector_class, report.error)
         try:
             reports = self._tolerance.report(failure, record)
         except ConnectError as exceeded:

@@ -6,9 +6,8 @@ import logging
 import queue
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from concurrent.futures import Future
-from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from hearth.isolation.stage import Stage
@@ -18,9 +17,23 @@ from hearth.runtime.outbox import Outbox
 from hearth.runtime.pipeline import Pipeline, Prepared, step_of
 from hearth.runtime.plan import PluginSpec, TaskPlan
 from hearth.runtime.tolerance import Tolerance, ToleranceExceeded
-from hearth_api import Batch, ConnectError
-from hearth_execution.failure import ErrorInfo, Failure
-from hearth_stage.channel import Reply, Request
+from hearth_api import ConnectError
+from hearth_stage.channel import Request
+from hearth_stage.plugin_call import Ping
+from hearth_stage.task_call import (
+    AddCredit,
+    CommitRecords,
+    CommitSource,
+    HandOver,
+    HoldPolling,
+    Polled,
+    PollFailed,
+    ReadOffsets,
+    ResumePolling,
+    StartSource,
+    StopSource,
+    StoredOffsets,
+)
 
 if TYPE_CHECKING:
     from hearth.runtime.topic import TopicCreation  # with confluent-kafka's own clients: 6 MB
@@ -41,15 +54,6 @@ _WAKE = object()
 
 _CREDIT = object()
 """Stands behind the records of one hand-over."""
-
-
-@dataclass(frozen=True)
-class _Polled:
-    """One batch as the task polled it, and what the stage's own steps made of it."""
-
-    origin: Batch
-    results: list[Batch]
-    failures: list[Failure]
 
 
 class SourceLoop:
@@ -78,34 +82,31 @@ class SourceLoop:
         self._waiting: deque[Any] = deque()
         self._unstored: list[tuple[Any, Any]] = []
         self._next_commit = clock() + spec.settings.flush_interval
-        self._ping: tuple[float, Future[Reply]] | None = None
-        self._hold: Future[Reply] | None = None
+        self._ping: tuple[float, Future[None]] | None = None
+        self._hold: Future[None] | None = None
         self._deadline = 0.0
         self._is_paused = is_paused
 
     def start(self, stage: Stage, pipeline: Pipeline, inside: list[PluginSpec]) -> None:
         """Start the task in its stage."""
         self._stage, self._pipeline = stage, pipeline
-        task = self._spec.plugin("task")
-        args = {
-            "reference": task.reference,
-            "config": self._spec.task_config,
-            "steps": [asdict(step_of(plugin)) for plugin in inside],
-        }
-        if stage.call("source.start", args).args["wants_records"]:
+        reference = self._spec.plugin("task").reference
+        steps = [step_of(plugin) for plugin in inside]
+        if stage.call(StartSource(reference, dict(self._spec.task_config), steps)).wants_records:
             self._outbox.tell(self._tell_done)
         if self._is_paused:
-            stage.notify("source.hold")
-        stage.notify("source.credit", {"count": AHEAD})
+            stage.notify(HoldPolling())
+        stage.notify(AddCredit(AHEAD))
 
     def answer(self, request: Request) -> None:
         """Take what the stage sends; runs on the stage's reader thread."""
-        if request.op == "source.batches":
-            self.inbox.put([*_polled(request.args["groups"], request.batches), _CREDIT])
-        elif request.op == "source.failed":
-            self.inbox.put(ErrorInfo.from_json(request.args["error"]).to_error())
-        elif request.op == "offsets.read":
-            request.answer(lambda each: Reply({"offsets": self._link.read_offsets(each.args["partitions"])}))
+        message = request.message
+        if isinstance(message, HandOver):
+            self.inbox.put([*message.polled(), _CREDIT])
+        elif isinstance(message, PollFailed):
+            self.inbox.put(message.error.to_error())
+        elif isinstance(message, ReadOffsets):
+            request.answer(lambda asked: StoredOffsets(self._link.read_offsets(asked.partitions)))
         else:
             request.fail(LookupError(f"a source task has no request {request.op!r}"))
 
@@ -185,16 +186,16 @@ class SourceLoop:
     def _command(self, command: str) -> None:
         if command in ENDS and self._hold is None:
             self._deadline = self._clock() + self._settings.graceful_timeout
-            self._hold = self._stage.begin("source.hold")
+            self._hold = self._stage.begin(HoldPolling())
             self._hold.add_done_callback(lambda _: self.inbox.put(_WAKE))
         elif command == "pause" and not self._is_paused:
             self._is_paused = True
-            self._stage.notify("source.hold")
+            self._stage.notify(HoldPolling())
             self._link.status("PAUSED")
         elif command == "resume" and self._is_paused:
             self._is_paused = False
             if self._hold is None:
-                self._stage.notify("source.resume")
+                self._stage.notify(ResumePolling())
             self._link.status("RUNNING")
 
     def _watch(self) -> None:
@@ -202,7 +203,7 @@ class SourceLoop:
         now = self._clock()
         if self._ping is None or self._ping[1].done():
             if self._ping is None or now - self._ping[0] >= PING_SECONDS:
-                self._ping = (now, self._stage.begin("ping"))
+                self._ping = (now, self._stage.begin(Ping()))
         elif now - self._ping[0] > self._settings.call_timeout:
             raise self._stage.timed_out("poll", self._settings.call_timeout)
 
@@ -219,9 +220,9 @@ class SourceLoop:
             self._hand_over(item)
             self._outbox.send()
         elif self._stage.is_alive:
-            self._stage.notify("source.credit", {"count": 1})
+            self._stage.notify(AddCredit(1))
 
-    def _hand_over(self, polled: _Polled) -> None:
+    def _hand_over(self, polled: Polled) -> None:
         """Transform, convert and submit what was polled; a record that is dropped or skipped counts as done.
 
         Where a record fails the task, those before it are sent, and the task ends there.
@@ -246,7 +247,7 @@ class SourceLoop:
             prepared = prepared.before(end[0])
         return prepared, end
 
-    def _prepare(self, polled: _Polled) -> Prepared:
+    def _prepare(self, polled: Polled) -> Prepared:
         prepared = Prepared(failures=list(polled.failures))
         for batch in polled.results:
             prepared += self._pipeline.prepare(batch)
@@ -254,7 +255,7 @@ class SourceLoop:
 
     def _tell_done(self, records: list[list[Any]]) -> None:
         if self._stage.is_alive:
-            self._stage.notify("source.commit_records", {"records": records})
+            self._stage.notify(CommitRecords(records))
 
     # Committing -----------------------------------------------------------------------------------------------
 
@@ -274,7 +275,7 @@ class SourceLoop:
                 return
             self._unstored = []
         if self._stage.is_alive:
-            self._stage.notify("source.commit")
+            self._stage.notify(CommitSource())
 
     # The end --------------------------------------------------------------------------------------------------
 
@@ -321,17 +322,6 @@ class SourceLoop:
             return
         seconds = max(LEAST_STOP_SECONDS, self._deadline - self._clock())
         try:
-            self._stage.call("source.stop", timeout=seconds)
+            self._stage.call(StopSource(), seconds)
         except ConnectError as error:
             log.warning("%s: stopped with an error: %s", self._spec.name, error)
-
-
-def _polled(groups: list[Mapping[str, Any]], batches: list[Batch]) -> Iterator[_Polled]:
-    rest = iter(batches)
-    for group in groups:
-        origin = next(rest)
-        if not group.get("origin"):
-            yield _Polled(origin, [origin], [])
-            continue
-        results = [next(rest) for _ in range(group["results"])]
-        yield _Polled(origin, results, [Failure.from_json(each) for each in group["failures"]])

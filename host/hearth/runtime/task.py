@@ -19,7 +19,7 @@ from hearth.kafka.producer import Producer
 from hearth.link.heartbeat import LAST_RESORT_SECONDS
 from hearth.runtime.launcher import TaskLaunch
 from hearth.runtime.link import ENDS, HostLost, HostUnreachable, TaskLink, Welcome
-from hearth.runtime.pipeline import Pipeline, split
+from hearth.runtime.pipeline import Pipeline, loading, split
 from hearth.runtime.place import LocalPlace, Place, StagePlace
 from hearth.runtime.plan import SourcePlan
 from hearth.runtime.sink import SinkLoop
@@ -29,6 +29,7 @@ from hearth.runtime.tolerance import Reporter, Tolerance, log_reporters, trace_o
 from hearth_api import ConnectError
 from hearth_execution.retry import Retry
 from hearth_stage.channel import Request
+from hearth_stage.plugin_call import Configure, Stopping
 
 if TYPE_CHECKING:
     from hearth.runtime.topic import TopicCreation
@@ -175,8 +176,7 @@ class TaskRun:
         self._keep(stage)
         stage.await_hello()
         retry = self._retry()
-        bounds = {"retry_timeout": retry.timeout_ms, "retry_delay_max": retry.delay_max_ms}
-        stage.call("configure", {"type": self._spec.type, **bounds})
+        stage.call(Configure(self._spec.type, retry.timeout_ms, retry.delay_max_ms))
         return place
 
     def _keep(self, stage: Stage) -> None:
@@ -187,8 +187,7 @@ class TaskRun:
 
     def _load(self) -> None:
         for environment, place in self._places.items():
-            wanted = [each for each in self._spec.plugins if each.environment == environment and each.role != "task"]
-            place.load(wanted)
+            place.do(loading(self._spec, environment))
 
     _is_closing = False
 
@@ -236,7 +235,7 @@ class TaskRun:
         """End waits before the next attempt at a record, and in the end what hangs; the link's thread goes on."""
         for stage in self._kept():
             with contextlib.suppress(ConnectError):
-                stage.notify("stopping")
+                stage.notify(Stopping())
         if not self._over.wait(self._settings.graceful_timeout + HANGING_SECONDS):
             for stage in self._kept():
                 log.warning("%s: its stage process is ended by force: the task did not stop in time", self._spec.name)

@@ -107,12 +107,6 @@ def test_error_without_text_shows_its_class() -> None:
     assert str(ErrorInfo("plugin", "KeyError", "", "").to_error()) == "KeyError"
 
 
-def test_failure_goes_through_json_unchanged() -> None:
-    """A record's failure keeps row, phase, class and error."""
-    failure = Failure(3, "VALUE_CONVERTER", "c", ErrorInfo("data", "e", "m", "t"))
-    assert Failure.from_json(json.loads(json.dumps(failure.to_json()))) == failure
-
-
 def test_only_the_first_failure_of_a_record_counts() -> None:
     """A record that failed goes through no further phase, so it is reported once."""
     info = ErrorInfo("data", "e", "m", "t")

@@ -30,7 +30,7 @@ from hearth_execution.failure import ErrorInfo, Failure
 from hearth_execution.order import number_rows, rows_of
 from hearth_execution.plugins import Plugins
 from hearth_execution.retry import NO_RETRY, Retry
-from hearth_execution.transformation import Guard, Outcome, Step, Transformations, chain, steps_of, without
+from hearth_execution.transformation import Guard, Outcome, Step, Transformations, chain, without
 
 asked: list[Any] = []
 """What the plugins below were given: a list by the form for batches, a value by that for records."""
@@ -137,15 +137,6 @@ def marked(part: Batch) -> Outcome:
     """Transform a batch so that it shows."""
     values = pa.array([f"{value}!" for value in part.column("value").to_pylist()], pa.string())
     return Outcome([part.with_columns(value=values)])
-
-
-def test_steps_are_read_from_a_request() -> None:
-    """What is left out has its default; members of a later protocol are ignored."""
-    forms: list[dict[str, Any]] = [
-        {"role": "transforms.a"},
-        {"role": "transforms.b", "predicate": "predicates.p", "negate": True, "later": 1},
-    ]
-    assert steps_of(forms) == [Step("transforms.a"), Step("transforms.b", "predicates.p", True)]
 
 
 def test_chain_gives_each_step_what_the_one_before_left() -> None:

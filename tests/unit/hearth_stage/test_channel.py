@@ -6,6 +6,7 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
@@ -13,7 +14,8 @@ import pytest
 
 from hearth_api import STRING_SCHEMA, Batch, ConfigError, DataError, RetriableError
 from hearth_execution.failure import RemoteError, is_retriable
-from hearth_stage.channel import CallTimeout, Channel, ChannelClosed, Reply, Request
+from hearth_stage.call import Call, Notice, operations
+from hearth_stage.channel import CallTimeout, Channel, ChannelClosed, Request
 from hearth_stage.frame import Frame, read_frame, widen, write_frame
 
 Connect = Callable[..., tuple[Channel, Channel]]
@@ -25,17 +27,83 @@ RAISED: dict[str, BaseException] = {
 }
 
 
+@dataclass(frozen=True)
+class Echoed:
+    """What was said."""
+
+    said: Any = None
+    batches: list[Batch] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Echo(Call[Echoed], op="echo"):
+    """Asks for what it says."""
+
+    said: Any = None
+    batches: list[Batch] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Raise(Call[None], op="raise"):
+    """Asks for an error."""
+
+    what: str
+
+
+@dataclass(frozen=True)
+class Odd(Call[Echoed], op="odd"):
+    """Asks for what no frame can hold."""
+
+
+@dataclass(frozen=True)
+class Nothing(Call[None], op="nothing"):
+    """Asks for nothing."""
+
+
+@dataclass(frozen=True)
+class Silence(Call[None], op="silence"):
+    """Asks for no answer."""
+
+
+@dataclass(frozen=True)
+class Late(Call[Echoed], op="late"):
+    """Asks for a later answer."""
+
+
+@dataclass(frozen=True)
+class Unknown(Call[None], op="unknown"):
+    """Asks for what the other side does not know."""
+
+
+@dataclass(frozen=True)
+class Note(Notice, op="note"):
+    """Says something."""
+
+    said: int
+    batches: list[Batch] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Word(Notice, op="word"):
+    """Says a word."""
+
+    text: str
+
+
+KNOWN = operations(Echo, Raise, Odd, Nothing, Silence, Late, Note)
+
+
 def serve(request: Request) -> None:
     """Answer what the tests ask."""
 
-    def handle(asked: Request) -> Reply | None:
-        if asked.op == "raise":
-            raise RAISED[asked.args["what"]]
-        if asked.op == "echo":
-            return Reply(asked.args, asked.batches)
-        return Reply({"it": object()}) if asked.op == "odd" else None
+    def handle(asked: Any) -> Echoed | None:
+        if isinstance(asked, Raise):
+            raise RAISED[asked.what]
+        if isinstance(asked, Echo):
+            return Echoed(asked.said, asked.batches)
+        return Echoed(object()) if isinstance(asked, Odd) else None
 
-    if request.op != "silence":
+    if request.kind is not Silence:
         request.answer(handle)
 
 
@@ -52,7 +120,7 @@ def connect() -> Iterator[Connect]:
         ours, theirs = socket.socketpair()
         widen(ours)
         widen(theirs)
-        opened.extend([Channel(ours, left).start(), Channel(theirs, right, on_close).start()])
+        opened.extend([Channel(ours, KNOWN, left).start(), Channel(theirs, KNOWN, right, on_close).start()])
         return opened[-2], opened[-1]
 
     yield start
@@ -69,23 +137,23 @@ def sample(*values: str) -> Batch:
 def test_call_gets_its_answer(connect: Connect) -> None:
     """Members and batches of the reply are those the other side gave."""
     left, _ = connect()
-    reply = left.call("echo", {"a": 1}, [sample("x"), sample("y", "z")], timeout=5)
-    assert reply.args == {"a": 1}
+    reply = left.call(Echo({"a": 1}, [sample("x"), sample("y", "z")]), timeout=5)
+    assert reply.said == {"a": 1}
     assert [batch.column("value").to_pylist() for batch in reply.batches] == [["x"], ["y", "z"]]
 
 
 def test_handler_that_returns_nothing_answers_with_nothing(connect: Connect) -> None:
     """Every call has an answer, if an empty one."""
     left, _ = connect()
-    assert left.call("nothing", timeout=5) == Reply()
+    assert left.call(Nothing(), timeout=5) is None
 
 
 def test_both_ends_call_at_once(connect: Connect) -> None:
     """Numbers of calls belong to the side that makes them, so equal numbers do not meet."""
     left, right = connect()
-    answers = [(left.begin("echo", {"n": n}), right.begin("echo", {"n": -n})) for n in range(100)]
-    assert [ours.result(5).args["n"] for ours, _ in answers] == list(range(100))
-    assert [theirs.result(5).args["n"] for _, theirs in answers] == [-n for n in range(100)]
+    answers = [(left.begin(Echo(n)), right.begin(Echo(-n))) for n in range(100)]
+    assert [ours.result(5).said for ours, _ in answers] == list(range(100))
+    assert [theirs.result(5).said for _, theirs in answers] == [-n for n in range(100)]
 
 
 def test_threads_share_a_channel(connect: Connect) -> None:
@@ -93,7 +161,7 @@ def test_threads_share_a_channel(connect: Connect) -> None:
     left, _ = connect()
     with ThreadPoolExecutor(8) as pool:
         wanted = [f"{number}" * 3000 for number in range(100)]
-        found = pool.map(lambda text: left.call("echo", batches=[sample(text)], timeout=10), wanted)
+        found = pool.map(lambda text: left.call(Echo(batches=[sample(text)]), timeout=10), wanted)
         assert [reply.batches[0].column("value")[0].as_py() for reply in found] == wanted
 
 
@@ -108,13 +176,13 @@ def test_answers_may_come_in_another_order(connect: Connect) -> None:
             both.set()
 
     left, _ = connect(right=keep)
-    first, second = left.begin("a"), left.begin("b")
+    first, second = left.begin(Late()), left.begin(Late())
     assert both.wait(5)
-    kept[1].reply({"op": "b"})
-    assert second.result(5).args == {"op": "b"}
+    kept[1].reply(Echoed("b"))
+    assert second.result(5).said == "b"
     assert not first.done()
-    kept[0].reply({"op": "a"})
-    assert first.result(5).args == {"op": "a"}
+    kept[0].reply(Echoed("a"))
+    assert first.result(5).said == "a"
 
 
 def test_notice_has_no_answer(connect: Connect) -> None:
@@ -124,16 +192,18 @@ def test_notice_has_no_answer(connect: Connect) -> None:
 
     def note(request: Request) -> None:
         came.append(request)
-        request.reply({"to": "nobody"})
+        request.reply(Echoed("to nobody"))
         request.fail(ValueError("nobody hears this"))
         arrived.set()
 
     sent: list[Any] = []
     left, right = connect(right=note)
     right.send = lambda *frame: sent.append(frame)  # type: ignore[method-assign]
-    left.notify("n", {"a": 1}, [sample("x")])
+    left.notify(Note(1, [sample("x")]))
     assert arrived.wait(5)
-    assert (came[0].op, came[0].args, came[0].batches[0].num_rows) == ("n", {"a": 1}, 1)
+    message = came[0].message
+    assert isinstance(message, Note)
+    assert (came[0].op, message.said, message.batches[0].num_rows) == ("note", 1, 1)
     assert sent == []
 
 
@@ -142,7 +212,7 @@ def test_what_the_other_side_raised_is_raised_here(connect: Connect, what: str) 
     """Kind, text and trace of an exception cross the channel; the exception itself does not."""
     left, _ = connect()
     with pytest.raises(RemoteError) as caught:
-        left.call("raise", {"what": what}, timeout=5)
+        left.call(Raise(what), timeout=5)
     error = RAISED[what]
     assert str(caught.value).endswith(f"{type(error).__qualname__}: {error}")
     assert caught.value.info.kind == what
@@ -154,49 +224,49 @@ def test_reply_that_is_no_json_is_an_error_of_the_call(connect: Connect) -> None
     """A handler that returns what a frame cannot carry fails its call and nothing else."""
     left, _ = connect()
     with pytest.raises(RemoteError, match="not JSON serializable"):
-        left.call("odd", timeout=5)
-    assert left.call("echo", {"a": 1}, timeout=5).args == {"a": 1}
+        left.call(Odd(), timeout=5)
+    assert left.call(Echo({"a": 1}), timeout=5).said == {"a": 1}
 
 
 def test_request_that_is_no_json_is_refused_here(connect: Connect) -> None:
     """A call that cannot be written raises at once, and the next one finds a connection in order."""
     left, _ = connect()
     with pytest.raises(TypeError):
-        left.begin("echo", {"it": object()})
-    assert left.call("echo", {"a": 1}, timeout=5).args == {"a": 1}
+        left.begin(Echo(object()))
+    assert left.call(Echo({"a": 1}), timeout=5).said == {"a": 1}
 
 
 def test_call_without_answer_times_out_by_name(connect: Connect) -> None:
     """The deadline of a call names the operation; the channel stays usable."""
     left, _ = connect()
     with pytest.raises(CallTimeout, match=r"no answer to 'silence' within 0\.05 s"):
-        left.call("silence", timeout=0.05)
-    assert left.call("echo", {"a": 1}, timeout=5).args == {"a": 1}
+        left.call(Silence(), timeout=0.05)
+    assert left.call(Echo({"a": 1}), timeout=5).said == {"a": 1}
 
 
 def test_late_answer_is_ignored(connect: Connect) -> None:
     """An answer to a call that was given up, or to none at all, does no harm."""
     kept: list[Request] = []
-    left, right = connect(right=lambda request: kept.append(request) if request.op == "late" else serve(request))
+    left, right = connect(right=lambda request: kept.append(request) if request.kind is Late else serve(request))
     with pytest.raises(CallTimeout):
-        left.call("late", timeout=0.05)
-    left.call("echo", timeout=5)  # by now the first has arrived, too
+        left.call(Late(), timeout=0.05)
+    left.call(Echo(), timeout=5)  # by now the first has arrived, too
     kept[0].reply()
     right.send({"re": 4711, "args": {}})
-    assert left.call("echo", {"a": 1}, timeout=5).args == {"a": 1}
+    assert left.call(Echo({"a": 1}), timeout=5).said == {"a": 1}
 
 
 def test_end_of_the_other_side_ends_waiting_calls(connect: Connect) -> None:
     """A call whose answer can no longer come fails, and so does every call afterwards."""
     left, right = connect()
-    waiting = left.begin("silence")
+    waiting = left.begin(Silence())
     right.close()
     with pytest.raises(ChannelClosed):
         waiting.result(5)
     with pytest.raises(ChannelClosed, match="'echo' was not sent"):
-        left.call("echo")
+        left.call(Echo())
     with pytest.raises(ChannelClosed):
-        left.notify("echo")
+        left.notify(Note(1))
 
 
 def test_close_is_told_once_on_either_side(connect: Connect) -> None:
@@ -223,15 +293,15 @@ def test_handler_may_close_its_own_channel(connect: Connect) -> None:
     left, right = connect(right=lambda request: ends[0].close())
     ends.append(right)
     with pytest.raises(ChannelClosed):
-        left.call("close", timeout=5)
+        left.call(Nothing(), timeout=5)
 
 
 def test_broken_stream_ends_the_connection() -> None:
     """Bytes that are no frame end a channel as a closed connection does."""
     ours, theirs = socket.socketpair()
     with theirs:
-        channel = Channel(ours, serve).start()
-        waiting = channel.begin("silence")
+        channel = Channel(ours, KNOWN, serve).start()
+        waiting = channel.begin(Silence())
         theirs.sendall(b"GET / HTTP/1.1\r\n\r\n")
         with pytest.raises(ChannelClosed):
             waiting.result(5)
@@ -242,8 +312,8 @@ def test_reply_that_cannot_be_read_fails_its_call() -> None:
     """A body that is no Arrow stream does not leave its caller waiting."""
     ours, theirs = socket.socketpair()
     with theirs:
-        channel = Channel(ours, serve).start()
-        waiting = channel.begin("echo")
+        channel = Channel(ours, KNOWN, serve).start()
+        waiting = channel.begin(Echo())
         asked = read_frame(theirs)
         assert asked is not None
         text = b'{"re":%d,"args":{},"batches":[3]}' % asked.header["id"]
@@ -257,13 +327,13 @@ def test_calls_look_as_the_specification_says() -> None:
     """A call has ``id``, ``op`` and ``args``, a notice no ``id``; an answer names its call in ``re``."""
     ours, theirs = socket.socketpair()
     with theirs:
-        channel = Channel(ours, serve).start()
-        channel.begin("a", {"x": 1})
-        channel.notify("b")
+        channel = Channel(ours, KNOWN, serve).start()
+        channel.begin(Raise("x"))
+        channel.notify(Note(2))
         frames = [read_frame(theirs), read_frame(theirs)]
         assert frames == [
-            Frame({"id": 1, "op": "a", "args": {"x": 1}}),
-            Frame({"op": "b", "args": {}}),
+            Frame({"id": 1, "op": "raise", "args": {"what": "x"}}),
+            Frame({"op": "note", "args": {"said": 2}}),
         ]
         write_frame(theirs, {"id": 9, "op": "raise", "args": {"what": "data"}})
         answer = read_frame(theirs)
@@ -274,9 +344,9 @@ def test_calls_look_as_the_specification_says() -> None:
 
 
 def careless(request: Request) -> None:
-    """Serve requests as somebody does who expects members that are not there."""
-    if request.op != "echo":
-        _ = request.args["groups"]
+    """Serve requests as somebody does who expects what is not there."""
+    if request.kind is not Echo:
+        raise KeyError("groups")
     serve(request)
 
 
@@ -287,9 +357,9 @@ def test_call_that_its_handler_does_not_survive_is_answered_with_the_error(
     left, right = connect(right=careless)
     for _ in range(100):
         with pytest.raises(RemoteError, match="KeyError: 'groups'"):
-            left.call("source.batches", timeout=5)
+            left.call(Nothing(), timeout=5)
     assert len(caplog.records) == 1
-    assert left.call("echo", {"a": 1}, timeout=5).args == {"a": 1}
+    assert left.call(Echo({"a": 1}), timeout=5).said == {"a": 1}
     assert right.fault is None
 
 
@@ -297,18 +367,44 @@ def test_notice_that_its_handler_does_not_survive_ends_the_connection_with_the_r
     """Nobody waits for an answer, so going on would lose what the notice said."""
     closed = threading.Event()
     left, right = connect(right=careless, on_close=closed.set)
-    left.notify("source.batches")
+    left.notify(Note(1))
     assert closed.wait(5)
-    assert right.fault == "notice 'source.batches' was not served: KeyError: 'groups'"
+    assert right.fault == "notice 'note' was not served: KeyError: 'groups'"
     with pytest.raises(ChannelClosed):
-        left.call("echo", timeout=5)
+        left.call(Echo(), timeout=5)
+
+
+def test_call_that_nobody_knows_is_refused_by_name(connect: Connect, caplog: pytest.LogCaptureFixture) -> None:
+    """It may come from a later version of the protocol, so it is nothing to complain of."""
+    left, right = connect(right=lambda request: request.answer(lambda message: None))
+    with pytest.raises(RemoteError, match="protocol 1 has no operation 'unknown'"):
+        left.call(Unknown(), timeout=5)
+    left.send({"op": "unknown", "args": {}})  # as a notice
+    left.call(Nothing(), timeout=5)
+    assert (right.fault, caplog.records) == (None, [])
+
+
+def test_call_whose_members_are_wrong_is_answered_with_the_reason(connect: Connect) -> None:
+    """Whoever makes it hears what was expected."""
+    left, _ = connect()
+    with pytest.raises(RemoteError, match="raise: 'what': 5 is not text"):
+        left.call(Raise(5), timeout=5)  # type: ignore[arg-type]
+
+
+def test_notice_whose_members_are_wrong_ends_the_connection_with_the_reason(connect: Connect) -> None:
+    """Nothing is left unsaid of what it was."""
+    closed = threading.Event()
+    left, right = connect(right=lambda request: print(request.message), on_close=closed.set)
+    left.notify(Note("five"))  # type: ignore[arg-type]
+    assert closed.wait(5)
+    assert right.fault == "notice 'note' was not served: ValueError: note: 'said': 'five' is not a whole number"
 
 
 @pytest.mark.parametrize(
     ("text", "says"),
     [
         (b'{"re":[1]}', "TypeError"),
-        (b'{"op":"x","args":[1]}', "the arguments are list"),
+        (b'{"op":"note","args":[1]}', "the arguments are list"),
         (b'{"op":' + b"[" * 100_000 + b"]" * 100_000 + b"}", "RecursionError"),
         (b'{"op":"x","batches":"x"}', "no list of numbers"),
     ],
@@ -319,8 +415,8 @@ def test_what_is_no_message_ends_the_connection_with_the_reason(text: bytes, say
     ours, theirs = socket.socketpair()
     closed = threading.Event()
     with theirs:
-        channel = Channel(ours, serve, closed.set).start()
-        channel.begin("echo")
+        channel = Channel(ours, KNOWN, lambda request: print(request.message), closed.set).start()
+        channel.begin(Echo())
         theirs.sendall((4 + len(text)).to_bytes(4, "little") + len(text).to_bytes(4, "little") + text)
         assert closed.wait(5)
         assert says in str(channel.fault)
@@ -331,8 +427,8 @@ def test_reply_whose_arguments_are_no_object_fails_its_call() -> None:
     """Its caller may rely on an object."""
     ours, theirs = socket.socketpair()
     with theirs:
-        channel = Channel(ours, serve).start()
-        waiting = channel.begin("echo")
+        channel = Channel(ours, KNOWN, serve).start()
+        waiting = channel.begin(Echo())
         write_frame(theirs, {"re": 1, "args": ["x"]})
         with pytest.raises(ValueError, match="not a reply"):
             waiting.result(5)

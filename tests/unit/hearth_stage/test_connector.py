@@ -8,9 +8,29 @@ from typing import Any
 
 import pytest
 
-from hearth_api import Config, ConfigDef, ConfigType, SinkConnector, SinkConnectorContext, SourceConnector, Task
+from hearth_api import (
+    Config,
+    ConfigDef,
+    ConfigType,
+    ConfigValue,
+    SinkConnector,
+    SinkConnectorContext,
+    SourceConnector,
+    Task,
+)
 from hearth_api import SourceConnectorContext as SourceContext
+from hearth_stage.call import Message
 from hearth_stage.connector import StageConnector
+from hearth_stage.connector_call import (
+    AskTaskConfigs,
+    LoadConnector,
+    RaiseError,
+    RequestReconfiguration,
+    StartConnector,
+    StopConnector,
+)
+from hearth_stage.definition import describe, validate
+from hearth_stage.plugin_call import Describe, Validate
 
 heard: list[Any] = []
 
@@ -69,20 +89,25 @@ class Undecided(Source):
         return None  # type: ignore[return-value]
 
 
+class Opinionated(Source):
+    """Has keys and an opinion."""
+
+    def validate(self, connector_configs: Mapping[str, str]) -> Config:
+        """Find fault with whatever is wanted."""
+        value = ConfigValue("size", connector_configs["size"])
+        value.add_error_message(f"{value.value} is too small for my taste")
+        return Config([value])
+
+
 class Host:
     """The other end of a channel: calls a connector and notes its notices."""
 
     def __init__(self, name: str) -> None:
-        self.notices: list[tuple[str, dict[str, Any]]] = []
-        channel: Any = SimpleNamespace(notify=lambda op, args=None: self.notices.append((op, args or {})))
+        self.notices: list[Message] = []
+        channel: Any = SimpleNamespace(notify=self.notices.append)
         self.connector = StageConnector(channel)
-        self.version = self.call("load", reference=f"{__name__}:{name}")["version"]
-
-    def call(self, op: str, **args: Any) -> dict[str, Any]:
-        """Call the connector."""
-        request: Any = SimpleNamespace(args=args)
-        reply = getattr(self.connector, op)(request)
-        return {} if reply is None else dict(reply.args)
+        self.reference = f"{__name__}:{name}"
+        self.version = self.connector.load(LoadConnector(self.reference)).version
 
 
 @pytest.fixture(autouse=True)
@@ -94,38 +119,45 @@ def test_connector_is_asked_what_it_is_and_what_it_wants() -> None:
     """All goes to the instance that was loaded."""
     host = Host("Source")
     assert host.version == "1.2"
-    assert [key["name"] for key in host.call("config")["config"]] == ["size"]
-    answer = host.call("task_configs", max=2)
-    assert answer["configs"] == [{"number": "0"}, {"number": "1"}]
-    assert answer["task_class"].endswith(".Task")
+    assert [key["name"] for key in describe(Describe(host.reference, "source")).config] == ["size"]
+    answer = host.connector.task_configs(AskTaskConfigs(2))
+    assert answer.configs == [{"number": "0"}, {"number": "1"}]
+    assert str(answer.task_class).endswith(".Task")
 
 
 def test_wrong_value_is_told_with_its_key() -> None:
     """Definition and values come in one answer."""
-    answer = Host("Source").call("validate", config={"size": "x"})
-    assert [key["name"] for key in answer["definitions"]] == ["size"]
-    ((value, errors),) = [(each["value"], each["errors"]) for each in answer["values"]]
+    answer = validate(Validate(f"{__name__}:Source", {"size": "x"}, "source"))
+    assert [key["name"] for key in answer.definitions or ()] == ["size"]
+    ((value, errors),) = [(each["value"], each["errors"]) for each in answer.values or ()]
     assert value in ("x", None)
     assert "Not a number of type INT" in errors[0]
 
 
 def test_what_a_connector_does_not_say_is_null() -> None:
     """Kafka Connect has words of its own for either, so the host hears which it was."""
-    assert Host("Sink").call("config") == {"config": None}
-    assert Host("Sink").call("validate", config={})["definitions"] is None
-    answer = Host("Undecided").call("validate", config={})
-    assert (len(answer["definitions"]), answer["values"]) == (1, None)
+    assert describe(Describe(f"{__name__}:Sink", "sink")).config == []
+    assert validate(Validate(f"{__name__}:Sink", {}, "sink")).definitions is None
+    answer = validate(Validate(f"{__name__}:Undecided", {}, "source"))
+    assert (len(answer.definitions or ()), answer.values) == (1, None)
+
+
+def test_connector_itself_is_asked_what_it_makes_of_settings() -> None:
+    """It may find fault with what its definition would let pass."""
+    (value,) = validate(Validate(f"{__name__}:Opinionated", {"size": "7"}, "source")).values or [{}]
+    assert (value["name"], value["errors"]) == ("size", ["7 is too small for my taste"])
 
 
 @pytest.mark.parametrize(("name", "kind"), [("Source", SourceContext), ("Sink", SinkConnectorContext)])
 def test_connector_speaks_to_its_host_from_the_start_on(name: str, kind: type) -> None:
     """Its context is that of its kind, and an error comes with its trace."""
     host = Host(name)
-    host.call("start", config={"a": "b"})
+    host.connector.start(StartConnector({"a": "b"}))
     assert isinstance(host.connector._loaded().context, kind)
-    (asked, _), (raised, error) = host.notices
-    assert (asked, raised, error["message"]) == ("task_reconfiguration", "raise_error", "no disk")
-    assert "RuntimeError: no disk" in error["trace"]
+    asked, error = host.notices
+    assert isinstance(error, RaiseError)
+    assert (asked, error.op, error.message) == (RequestReconfiguration(), "raise_error", "no disk")
+    assert "RuntimeError: no disk" in error.trace
     assert heard == [("start", {"a": "b"})]
 
 
@@ -133,10 +165,10 @@ def test_connector_that_runs_is_stopped_when_its_stage_ends() -> None:
     """Once, and not where it was stopped or never started."""
     host = Host("Source")
     host.connector.end()
-    host.call("start", config={})
+    host.connector.start(StartConnector({}))
     host.connector.end()
     host.connector.end()
-    host.call("start", config={})
-    host.call("stop")
+    host.connector.start(StartConnector({}))
+    host.connector.stop(StopConnector())
     host.connector.end()
     assert [each for each in heard if each == "stop"] == ["stop"] * 2

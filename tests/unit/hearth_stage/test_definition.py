@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,7 +15,8 @@ from hearth_api import (
     Transformation,
     config_def_to_json,
 )
-from hearth_stage.definition import answer_describe, answer_validate
+from hearth_stage.definition import describe, validate
+from hearth_stage.plugin_call import Describe, Validate, Validated
 
 
 class Units(Recommender):
@@ -52,15 +52,15 @@ class Silent(Cut):
         """Return nothing."""
 
 
-def asked(name: str, config: dict[str, str] | None = None, **more: Any) -> Any:
-    """Return a request."""
-    return SimpleNamespace(args={"reference": f"{__name__}:{name}", "config": config or {}, **more})
+def asked(name: str, config: dict[str, str] | None = None, **more: Any) -> Validate:
+    """Return a call."""
+    return Validate(f"{__name__}:{name}", config or {}, **more)
 
 
 def test_settings_are_checked_below_their_prefix() -> None:
     """The definition's messages name the key as users wrote it, a key's own check names it as the plugin does."""
     config = {"transforms.a.size": "0", "transforms.a.key": "secret"}
-    values = answer_validate(asked("Cut", config, prefix="transforms.a.", type="transformation")).args["values"]
+    values = validate(asked("Cut", config, prefix="transforms.a.", type="transformation")).values or []
     shown = {value["name"]: (value["value"], value["recommended_values"], value["errors"]) for value in values}
     assert shown == {
         "transforms.a.size": ("0", [], ["Invalid value 0 for configuration size: Value must be at least 1"]),
@@ -71,30 +71,30 @@ def test_settings_are_checked_below_their_prefix() -> None:
 
 def test_a_missing_key_is_named_with_its_prefix() -> None:
     """Kafka's words, then those of the check, which sees nothing."""
-    values = answer_validate(asked("Cut", prefix="p.")).args["values"]
+    values = validate(asked("Cut", prefix="p.")).values or []
     errors = next(value["errors"] for value in values if value["name"] == "p.size")
     assert errors[0] == 'Missing required configuration "p.size" which has no default value.'
 
 
 def test_without_a_prefix_names_are_the_plugins_own() -> None:
     """So it is with converters."""
-    reply = answer_validate(asked("Cut", {"size": "x"})).args
-    assert reply["definitions"] == config_def_to_json(Cut().config())
-    assert {value["name"] for value in reply["values"]} == {"size", "unit", "key"}
+    reply = validate(asked("Cut", {"size": "x"}))
+    assert reply.definitions == config_def_to_json(Cut().config())
+    assert {value["name"] for value in reply.values or ()} == {"size", "unit", "key"}
 
 
 def test_definitions_are_those_of_describe() -> None:
     """One plugin has one definition, whoever asks."""
-    described, validated = answer_describe(asked("Cut")), answer_validate(asked("Cut", prefix="a."))
-    assert validated.args["definitions"] == described.args["config"]
+    described, validated = describe(Describe(f"{__name__}:Cut")), validate(asked("Cut", prefix="a."))
+    assert validated.definitions == described.config
 
 
 def test_a_plugin_without_a_definition_has_no_values() -> None:
     """The host says what is wrong with that, as it does for connectors."""
-    assert answer_validate(asked("Silent")).args == {"definitions": None, "values": None}
+    assert validate(asked("Silent")) == Validated(definitions=None, values=None)
 
 
 def test_a_plugin_of_another_type_is_refused() -> None:
     """The declaration of its distribution was wrong."""
     with pytest.raises(PluginError, match="Cut is declared as predicate and is no Predicate"):
-        answer_validate(asked("Cut", type="predicate"))
+        validate(asked("Cut", type="predicate"))

@@ -6,6 +6,7 @@ import queue
 import socket
 import subprocess
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pyspark
@@ -13,14 +14,23 @@ import pytest
 
 from hearth.broker.java import find_java
 from hearth_execution.failure import RemoteError
+from hearth_stage.call import Call, decoded
 from hearth_stage.channel import Channel, Request
 from hearth_stage.frame import PROTOCOL_VERSION, read_frame
+from hearth_stage.operation import FROM_STAGE, Hello
+from hearth_stage.plugin_call import Ping
+from hearth_stage.task_call import AddCredit, HandOver
 from tests.unit.hearth_stage.test_frame import golden
 
 SOURCE = Path(__file__).with_name("ForeignStage.java")
 JARS = Path(pyspark.__file__).parent / "jars"
 OPTIONS = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "--add-opens=java.base/java.nio=ALL-UNNAMED"]
 SECONDS = 60
+
+
+@dataclass(frozen=True)
+class Nonsense(Call[None], op="nonsense"):
+    """Asks for what no stage knows."""
 
 
 def java_compiler() -> str:
@@ -57,20 +67,21 @@ def test_a_jvm_takes_over_the_connection_and_is_a_stage(
     """
     process, connection = started
     said: queue.Queue[Request] = queue.Queue()
-    channel = Channel(connection, said.put, is_trusted=False).start()
-    hello = said.get(timeout=SECONDS)
-    assert (hello.op, hello.args) == ("hello", {"protocol": PROTOCOL_VERSION, "pid": process.pid})
-    assert channel.call("ping", timeout=SECONDS).args == {}
+    channel = Channel(connection, FROM_STAGE, said.put, is_trusted=False).start()
+    assert said.get(timeout=SECONDS).message == Hello(PROTOCOL_VERSION, process.pid)
+    channel.call(Ping(), timeout=SECONDS)
     with pytest.raises(RemoteError, match='unknown operation "nonsense"'):
-        channel.call("nonsense", timeout=SECONDS)
-    channel.notify("source.credit", {"count": 1})
-    handed_over = said.get(timeout=SECONDS)
+        channel.call(Nonsense(), timeout=SECONDS)
+    channel.notify(AddCredit(1))
+    handed_over = said.get(timeout=SECONDS).message
     ours, theirs = socket.socketpair()
     with ours, theirs:
         ours.sendall(golden()["java"])
         kept = read_frame(theirs)
     assert kept is not None
-    assert (handed_over.op, handed_over.args) == (kept.header["op"], kept.header["args"])
-    assert [batch.data for batch in handed_over.batches] == [batch.data for batch in kept.batches]
+    assert isinstance(handed_over, HandOver)
+    golden_one: HandOver = decoded(HandOver, kept.header["args"], kept.batches)
+    assert (handed_over.op, handed_over.groups) == (kept.header["op"], golden_one.groups)
+    assert [batch.data for batch in handed_over.batches] == [batch.data for batch in golden_one.batches]
     channel.close()
     assert process.wait(SECONDS) == 0

@@ -5,23 +5,26 @@ from __future__ import annotations
 import re
 import socket
 from pathlib import Path
+from typing import Any
 
-import hearth
+import pytest
+
 import hearth_stage
 from hearth.herder import task_link
 from hearth.herder.plugin.stage import FRAME_BYTES
 from hearth.isolation import output, stage
-from hearth.runtime.link import ENDS
+from hearth.link.link_call import TO_HOST, TO_TASK
 from hearth_execution import failure
 from hearth_stage import frame, program
+from hearth_stage.call import Call, Message, Notice, Operations, PluginCall
+from hearth_stage.form import codec_of
+from hearth_stage.operation import FROM_STAGE, TO_STAGE
+from hearth_stage.plugin_call import AskStacks, Stopping
 from hearth_stage.program import Program
 from tests.unit.runtime.sample import task_plan
 
 STAGE = Path(hearth_stage.__file__).parent
-HOST = Path(hearth.__file__).parent
 TEXT = (STAGE / "PROTOCOL.md").read_text(encoding="utf-8")
-SENT = re.compile(r"\.(?:_?call|notify|_?begin)\(\s*\"([a-z_.]+)\"")
-LINK = HOST / "runtime" / "link.py", HOST / "link" / "heartbeat.py"
 
 
 def section(title: str) -> str:
@@ -41,48 +44,75 @@ def documented(title: str) -> set[str]:
     return {op for cell in cells for op in re.findall(r"`([a-z_.]+)`", cell)}
 
 
-def sent(*paths: Path) -> set[str]:
-    """Return the operations that source files send."""
-    return {op for path in paths for op in SENT.findall(path.read_text(encoding="utf-8"))}
+def rows(title: str) -> dict[str, list[str]]:
+    """Return by operation the cells of the tables of a section; a row may be that of several operations."""
+    found = {}
+    for line in re.findall(r"^\| (`.*) \|$", section(title), flags=re.MULTILINE):
+        ops, *cells = [cell.strip() for cell in line.split("|")]
+        found.update(dict.fromkeys(re.findall(r"`([a-z_.]+)`", ops), cells))
+    return found
 
 
-def served() -> set[str]:
-    """Return the operations a stage serves."""
+def kind_of(message: type[Message]) -> str:
+    """Return what kind of message one is, in the words of the page."""
+    return " or ".join(word for word, kind in (("call", Call), ("notice", Notice)) if issubclass(message, kind))
+
+
+def members(kind: type[Any]) -> set[str]:
+    """Return the members of a message or a reply."""
+    return set() if kind is type(None) else set(codec_of(kind).members)
+
+
+def check(table: dict[str, list[str]], known: Operations, kind: int, args: int) -> None:
+    """Compare rows with messages: kind, members, those of the reply."""
+    for op, message in known.items():
+        cells = table[op]
+        assert cells[kind] == kind_of(message), op
+        assert told(cells[args]) == members(message), op
+        if issubclass(message, Call):
+            assert told(cells[args + 1]) == members(message.reply), op
+            assert bool(codec_of(message).bodies) == ("batch" in cells[args] or "record as it was" in cells[args]), op
+
+
+def told(cell: str) -> set[str]:
+    """Return the members that a cell tells of: each of its parts begins with one, or with several."""
+    parts = [re.match(r"(?:any of )?((?:`\w+`(?:, | and )?)*)", part) for part in cell.split(" \u00b7 ")]
+    return {name for part in parts if part is not None for name in re.findall(r"`(\w+)`", part[1])}
+
+
+@pytest.mark.parametrize(
+    ("title", "known"), [("Runtime to stage", TO_STAGE), ("Stage to runtime", FROM_STAGE)], ids=["to", "from"]
+)
+def test_operations_of_a_stage_are_documented_and_no_others(title: str, known: Operations) -> None:
+    """A table row per operation, an operation per table row: what kind it is, and its members."""
+    table = rows(title)
+    assert table.keys() == known.keys()
+    check(table, known, 0, 1)
+
+
+def test_operations_of_the_task_link_are_documented_and_no_others() -> None:
+    """The link is the same protocol with operations of its own, and its table says who speaks."""
+    table = rows("The task link")
+    assert table.keys() == TO_HOST.keys() | TO_TASK.keys()
+    check(table, TO_HOST, 1, 2)
+    check(table, TO_TASK, 1, 2)
+    ways = {"task to host": (True, False), "host to task": (False, True), "both ways": (True, True)}
+    assert {op: ways[cells[0]] for op, cells in table.items()} == {op: (op in TO_HOST, op in TO_TASK) for op in table}
+
+
+def test_every_operation_a_stage_may_be_asked_is_served() -> None:
+    """By plugins alone, on the reading thread, or by one of the parts of the program."""
     ours, theirs = socket.socketpair()
     with ours, theirs:
-        return {*Program(theirs)._table(), "stacks", "stopping"}
-
-
-ASKS_CONVERTERS = {"serialize", "deserialize", "serialize_headers", "deserialize_headers"}
-"""Sent by ``hearth_stage.conversion``, which is the runtime's end of these calls as well as the stage's."""
-
-
-def test_every_operation_a_stage_serves_is_documented_and_no_other() -> None:
-    """A table row per operation, an operation per table row."""
-    assert documented("Runtime to stage") == served()
-
-
-def test_every_operation_the_runtime_sends_is_served() -> None:
-    """Nothing that the host sends meets a stage that does not know it, and nothing is served in vain."""
-    files = [path for path in HOST.rglob("*.py") if path not in LINK]
-    assert sent(*files) | ASKS_CONVERTERS == served()
-
-
-def test_every_operation_a_stage_sends_is_documented_and_no_other() -> None:
-    """What a runtime must be ready for stands in one table."""
-    assert documented("Stage to runtime") == sent(*STAGE.glob("*.py")) - ASKS_CONVERTERS
-
-
-def test_operations_of_the_task_link_are_documented() -> None:
-    """The link is the same protocol with operations of its own."""
-    assert documented("The task link") == sent(*LINK) | {"pause", "resume", *ENDS}
+        served = {*Program(theirs)._table(), AskStacks, Stopping}
+    assert served == {kind for kind in TO_STAGE.values() if not issubclass(kind, PluginCall)}
 
 
 def test_what_a_task_is_told_is_documented() -> None:
     """The answer to the first word of a task, member by member."""
     registration = task_link._Registration(task_plan("source"), 1, False, "token")
     (answer,) = re.findall(r"^\| `hello` .*\|([^|]*)\|$", section("The task link"), flags=re.MULTILINE)
-    assert set(re.findall(r"(?:^|· )`(\w+)`", answer.strip())) == set(registration.welcome())
+    assert set(re.findall(r"(?:^|· )`(\w+)`", answer.strip())) == members(type(registration.welcome()))
 
 
 def test_columns_and_attributes_of_a_batch_are_documented() -> None:

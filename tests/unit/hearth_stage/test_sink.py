@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from concurrent.futures import Future
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
@@ -26,9 +25,20 @@ from hearth_api import (
 )
 from hearth_execution.order import number_rows
 from hearth_execution.plugins import Plugins
-from hearth_execution.transformation import Transformations
-from hearth_stage.channel import Reply
+from hearth_execution.transformation import Step, Transformations
 from hearth_stage.sink import StageSink
+from hearth_stage.task_call import (
+    Agreed,
+    ClosePartitions,
+    ContextRequest,
+    OpenPartitions,
+    PreCommit,
+    Put,
+    ReportRecord,
+    SinkStarted,
+    StartSink,
+    StopSink,
+)
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 FIRST, SECOND = TopicPartition("t", 0), TopicPartition("t", 1)
@@ -120,19 +130,17 @@ class Wire:
     """The runtime's side: notes notices and leaves calls open."""
 
     def __init__(self) -> None:
-        self.sent: list[tuple[str, Any]] = []
-        self.calls: list[tuple[str, Any, Future[Reply]]] = []
-        self.bodies: list[Batch] = []
+        self.sent: list[ContextRequest] = []
+        self.calls: list[tuple[ReportRecord, Future[None]]] = []
 
-    def notify(self, op: str, args: Any) -> None:
+    def notify(self, notice: ContextRequest) -> None:
         """Note a notice."""
-        self.sent.append((op, args))
+        self.sent.append(notice)
 
-    def begin(self, op: str, args: Any, batches: Any = ()) -> Future[Reply]:
+    def begin(self, call: ReportRecord) -> Future[None]:
         """Note a call."""
-        self.bodies += batches
-        self.calls.append((op, args, Future()))
-        return self.calls[-1][2]
+        self.calls.append((call, Future()))
+        return self.calls[-1][1]
 
 
 @pytest.fixture(autouse=True)
@@ -141,19 +149,19 @@ def _samples(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(SAMPLES))
 
 
-def request(*batches: Batch, **args: Any) -> Any:
-    """Return a request."""
-    return SimpleNamespace(args=args, batches=list(batches))
+def put(*batches: Batch, consumed: int = 0) -> Put:
+    """Return a call that puts batches."""
+    return Put(list(batches), consumed)
 
 
-def started(connector: str = "Connector", steps: bool = False, **args: Any) -> tuple[StageSink, Wire, Reply]:
+def started(connector: str = "Connector", steps: bool = False, **args: Any) -> tuple[StageSink, Wire, SinkStarted]:
     """Return a stage whose task is started, with a transformation before it if that is wanted."""
     wire: Any = Wire()
     plugins = Plugins("sink")
     plugins.load("transforms.u", "sample.Upper", "sample_plugins:Upper", {})
     sink = StageSink(wire, Transformations(plugins))
-    forms = [{"role": "transforms.u"}] if steps else []
-    reply = sink.start(request(reference=f"{__name__}:{connector}", config={"a": "1"}, steps=forms, **args))
+    own = [Step("transforms.u")] if steps else []
+    reply = sink.start(StartSink(f"{__name__}:{connector}", {"a": "1"}, own, **args))
     return sink, wire, reply
 
 
@@ -171,34 +179,34 @@ def batch(*values: str) -> Batch:
 @pytest.mark.parametrize(
     ("connector", "steps", "answer"),
     [
-        ("Connector", False, {"version": "1.0", "is_batch": False, "columns": None}),
-        ("BatchConnector", False, {"version": "1.0", "is_batch": True, "columns": ["offset", "value"]}),
-        ("BatchConnector", True, {"version": "1.0", "is_batch": True, "columns": None}),
+        ("Connector", False, SinkStarted(version="1.0", is_batch=False, columns=None)),
+        ("BatchConnector", False, SinkStarted(version="1.0", is_batch=True, columns=["offset", "value"])),
+        ("BatchConnector", True, SinkStarted(version="1.0", is_batch=True, columns=None)),
     ],
 )
-def test_start_tells_what_the_task_takes(connector: str, steps: bool, answer: dict[str, Any]) -> None:
+def test_start_tells_what_the_task_takes(connector: str, steps: bool, answer: SinkStarted) -> None:
     """Columns nobody reads need not be sent; a transformation may read any."""
     _, _, reply = started(connector, steps)
-    assert reply.args == answer
+    assert reply == answer
     assert heard == [("start", {"a": "1"})]
 
 
 def test_records_are_put_in_the_form_the_task_takes() -> None:
     """A task of records gets all batches as one list, a task of batches the batches; nothing is a put, too."""
     sink, _, _ = started()
-    sink.put(request(batch("a", "b"), batch("c")))
-    sink.put(request())
+    sink.put(put(batch("a", "b"), batch("c")))
+    sink.put(put())
     assert heard[1:] == [("put", [("a", 100), ("b", 101), ("c", 100)]), ("put", [])]
     sink, _, _ = started("BatchConnector")
-    sink.put(request(batch("a", "b"), batch("c")))
+    sink.put(put(batch("a", "b"), batch("c")))
     assert heard[-1] == ("put_batch", [["a", "b"], ["c"]])
 
 
 def test_put_that_is_left_to_the_records_brings_all_of_them() -> None:
     """The form for batches has written nothing then; of the next put it is asked again."""
     sink, _, _ = started("BatchConnector")
-    sink.put(request(batch("a", "b"), batch("odd")))
-    sink.put(request(batch("c")))
+    sink.put(put(batch("a", "b"), batch("odd")))
+    sink.put(put(batch("c")))
     assert heard[1:] == [
         ("put_batch", [["a", "b"], ["odd"]]),
         ("put", [("a", 100), ("b", 101), ("odd", 100)]),
@@ -210,26 +218,26 @@ def test_put_that_is_left_to_the_records_brings_all_of_them() -> None:
 def test_records_that_fail_in_a_step_are_left_out_or_hold_up_all(tolerant: bool) -> None:
     """Without tolerance the task fails, and Kafka Connect puts nothing of that delivery."""
     sink, _, _ = started(steps=True, tolerant=tolerant)
-    reply = sink.put(request(batch("a", "bad", "b")))
-    assert [each["row"] for each in reply.args["failures"]] == [1]
+    reply = sink.put(put(batch("a", "bad", "b")))
+    assert [each.row for each in reply.failures] == [1]
     assert heard[1:] == ([("put", [("A", 100), ("B", 102)])] if tolerant else [])
 
 
 def test_task_agrees_to_offsets() -> None:
     """What the task returns is what may be committed."""
     sink, _, _ = started()
-    reply = sink.pre_commit(request(offsets=[["t", 0, 7], ["t", 1, 9]]))
+    reply = sink.pre_commit(PreCommit({FIRST: 7, SECOND: 9}))
     assert heard[1:] == [("pre_commit", {FIRST: OffsetAndMetadata(7), SECOND: OffsetAndMetadata(9)})]
-    assert reply.args == {"offsets": [["t", 0, 6], ["t", 1, 8]]}
+    assert reply == Agreed({FIRST: 6, SECOND: 8})
 
 
 def test_assignment_is_known_while_partitions_open_and_close() -> None:
     """A partition counts as assigned from its opening to the end of its closing."""
     sink, _, _ = started()
-    sink.open(request(partitions=[["t", 0]]))
-    sink.open(request(partitions=[["t", 1]]))
-    sink.close(request(partitions=[["t", 0]]))
-    sink.close(request(partitions=[["t", 1]]))
+    sink.open(OpenPartitions([FIRST]))
+    sink.open(OpenPartitions([SECOND]))
+    sink.close(ClosePartitions([FIRST]))
+    sink.close(ClosePartitions([SECOND]))
     assert heard[1:] == [
         ("open", [FIRST], {FIRST}),
         ("open", [SECOND], {FIRST, SECOND}),
@@ -249,12 +257,12 @@ def test_context_requests_go_to_the_runtime() -> None:
     context.resume(SECOND)
     context.request_commit()
     assert wire.sent == [
-        ("sink.context", {"rewind": [["t", 0, 3]]}),
-        ("sink.context", {"rewind": [["t", 0, 4], ["t", 1, 5]]}),
-        ("sink.context", {"timeout": 250}),
-        ("sink.context", {"pause": [["t", 0], ["t", 1]]}),
-        ("sink.context", {"resume": [["t", 1]]}),
-        ("sink.context", {"commit": True}),
+        ContextRequest(rewind={FIRST: 3}),
+        ContextRequest(rewind={FIRST: 4, SECOND: 5}),
+        ContextRequest(timeout=250),
+        ContextRequest(pause=[FIRST, SECOND]),
+        ContextRequest(resume=[SECOND]),
+        ContextRequest(commit=True),
     ]
     assert context.config() == {"a": "1"}
 
@@ -280,7 +288,7 @@ def reporting(tolerant: bool = True, steps: bool = False) -> tuple[ErrantRecordR
     sink, wire, _ = started(reporter=True, tolerant=tolerant, steps=steps)
     reporter = sink._parts()[1].errant_record_reporter()
     assert reporter is not None
-    sink.put(request(batch("a", "b"), consumed(b"raw a", b"raw b"), consumed=1))
+    sink.put(put(batch("a", "b"), consumed(b"raw a", b"raw b"), consumed=1))
     return reporter, wire, puts[-1]
 
 
@@ -289,11 +297,11 @@ def test_report_ends_when_the_record_is_where_bad_records_go(error: Exception | 
     """The future of a report is that of the runtime's answer."""
     reporter, wire, records = reporting()
     done = reporter.report(records[1], DataError("bad"))
-    ((op, args, answer),) = wire.calls
-    assert (op, args["error"]["message"]) == ("sink.errant", "bad")
+    ((call, answer),) = wire.calls
+    assert (call.op, call.error.message) == ("sink.errant", "bad")
     assert not done.done()
     if error is None:
-        answer.set_result(Reply())
+        answer.set_result(None)
     else:
         answer.set_exception(error)
     assert done.exception() is error
@@ -305,8 +313,9 @@ def test_report_brings_the_record_as_it_was_read(steps: bool) -> None:
     reporter, wire, records = reporting(steps=steps)
     reporter.report(records[1], DataError("bad"))
     reporter.report(records[0].new_record(value="changed", topic="u"), DataError("bad"))
-    assert [body.column("value").to_pylist() for body in wire.bodies] == [[b"raw b"], [b"raw a"]]
-    assert [body.column("offset").to_pylist() for body in wire.bodies] == [[101], [100]]
+    bodies = [call.record for call, _ in wire.calls]
+    assert [body.column("value").to_pylist() for body in bodies] == [[b"raw b"], [b"raw a"]]
+    assert [body.column("offset").to_pylist() for body in bodies] == [[101], [100]]
 
 
 def test_report_raises_where_nothing_is_tolerated() -> None:
@@ -328,6 +337,6 @@ def test_record_that_no_put_brought_cannot_be_reported() -> None:
 def test_task_is_stopped_once() -> None:
     """Stopping and ending call the task's ``stop`` once."""
     sink, _, _ = started()
-    sink.stop(request())
+    sink.stop(StopSink())
     sink.end()
     assert heard[1:] == ["stop"]

@@ -23,9 +23,22 @@ from hearth_api import (
     SourceTask,
 )
 from hearth_execution.plugins import Plugins
-from hearth_execution.transformation import Transformations
-from hearth_stage.channel import Reply
+from hearth_execution.transformation import Step, Transformations
 from hearth_stage.source import ChannelOffsetReader, StageSource
+from hearth_stage.task_call import (
+    AddCredit,
+    CommitRecords,
+    CommitSource,
+    Group,
+    HandOver,
+    HoldPolling,
+    PollFailed,
+    ReadOffsets,
+    ResumePolling,
+    StartSource,
+    StopSource,
+    StoredOffsets,
+)
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 polls: list[Callable[[], Any]] = []
@@ -123,16 +136,21 @@ class Wire:
     """The runtime's side: notes notices and answers what is asked."""
 
     def __init__(self) -> None:
-        self.sent: list[tuple[str, Any, list[Batch]]] = []
+        self.sent: list[HandOver | PollFailed] = []
 
-    def notify(self, op: str, args: Any = None, batches: Any = ()) -> None:
+    def notify(self, notice: HandOver | PollFailed) -> None:
         """Note a notice."""
-        self.sent.append((op, args, list(batches)))
+        self.sent.append(notice)
 
-    def call(self, op: str, args: Any) -> Reply:
+    @property
+    def handed_over(self) -> list[HandOver]:
+        """Return what was handed over, where nothing else was said."""
+        assert all(isinstance(each, HandOver) for each in self.sent)
+        return [each for each in self.sent if isinstance(each, HandOver)]
+
+    def call(self, call: ReadOffsets) -> StoredOffsets:
         """Answer where offsets are."""
-        assert op == "offsets.read"
-        return Reply({"offsets": [{"position": 5} for _ in args["partitions"]]})
+        return StoredOffsets([{"position": 5} for _ in call.partitions])
 
 
 @pytest.fixture(autouse=True)
@@ -141,17 +159,12 @@ def _forget() -> None:
     heard.clear()
 
 
-def request(**args: Any) -> Any:
-    """Return a request with these arguments."""
-    return SimpleNamespace(args=args)
-
-
 def started(connector: str = "Plain", plugins: Plugins | None = None, **args: Any) -> tuple[StageSource, Wire]:
     """Return a stage whose task is started and may be polled ten times."""
     wire: Any = Wire()
     source = StageSource(wire, Transformations(plugins or Plugins("source")))
-    source.start(request(reference=f"{__name__}:{connector}Connector", config={"a": "1"}, **args))
-    source.credit(request(count=10))
+    source.start(StartSource(f"{__name__}:{connector}Connector", {"a": "1"}, **args))
+    source.credit(AddCredit(10))
     return source, wire
 
 
@@ -170,18 +183,16 @@ def test_records_that_do_not_fit_their_schema_are_failures_in_their_place() -> N
     polled[1] = polled[1].new_record(value=5)
     polled[2] = polled[2].new_record(key_schema=STRING_SCHEMA, key=b"bytes", topic="other")
     poll(source, polled)
-    ((op, args, batches),) = wire.sent
-    assert op == "source.batches"
-    assert [group.get("origin", False) for group in args["groups"]] == [False, True, True, False]
-    assert [group["results"] for group in args["groups"]] == [1, 0, 0, 1]
+    (handed,) = wire.handed_over
+    batches = handed.batches
+    assert [group.origin for group in handed.groups] == [False, True, True, False]
+    assert [group.results for group in handed.groups] == [1, 0, 0, 1]
     assert [(batch.topic, batch.column("source_offset").to_pylist()) for batch in batches] == [
         (topic, [f'{{"position":{index}}}']) for index, topic in enumerate(("t", "t", "other", "t"))
     ]
-    failures = [failure for group in args["groups"] for failure in group.get("failures", ())]
-    assert [(each["row"], each["phase"], each["class_name"]) for each in failures] == [
-        (0, "TASK_POLL", f"{__name__}.Task")
-    ] * 2
-    assert "STRING" in failures[0]["error"]["message"]
+    failures = [failure for group in handed.groups for failure in group.failures]
+    assert [(each.row, each.phase, each.class_name) for each in failures] == [(0, "TASK_POLL", f"{__name__}.Task")] * 2
+    assert "STRING" in failures[0].error.message
 
 
 def poll(source: StageSource, *answers: Any) -> None:
@@ -214,28 +225,28 @@ def test_source_partitions_with_bytes_are_looked_up_as_they_are_stored() -> None
     """JSON has no bytes, so both say base64, as in Kafka Connect."""
     asked = []
 
-    def call(op: str, args: dict[str, Any]) -> Reply:
-        asked.append((op, args))
-        return Reply({"offsets": [{"position": 5}]})
+    def answer(call: ReadOffsets) -> StoredOffsets:
+        asked.append(call)
+        return StoredOffsets([{"position": 5}])
 
-    reader = ChannelOffsetReader(SimpleNamespace(call=call))  # type: ignore[arg-type]
+    reader = ChannelOffsetReader(SimpleNamespace(call=answer))  # type: ignore[arg-type]
     assert reader.offset({"slot": b"\x00\xff", "at": 1}) == {"position": 5}
-    assert asked == [("offsets.read", {"partitions": [{"slot": "AP8=", "at": 1}]})]
+    assert asked == [ReadOffsets([{"slot": "AP8=", "at": 1}])]
 
 
 def test_polling_needs_credit_and_permission() -> None:
     """Credit and hold are apart from each other; a hand-over costs one credit, an empty poll none."""
     source, wire = started()
-    source.credit(request(count=-9))
+    source.credit(AddCredit(-9))
     poll(source, None, [])
     states = [source.may_poll]
-    source.hold(request())
+    source.hold(HoldPolling())
     states.append(source.may_poll)
-    source.resume(request())
+    source.resume(ResumePolling())
     states.append(source.may_poll)
     poll(source, records("a"))
     assert [*states, source.may_poll] == [True, False, True, False]
-    assert [op for op, _, _ in wire.sent] == ["source.batches"]
+    assert len(wire.handed_over) == 1
 
 
 def test_polled_records_are_handed_over_as_batches() -> None:
@@ -243,9 +254,9 @@ def test_polled_records_are_handed_over_as_batches() -> None:
     source, wire = started()
     first, second = records("a", "b")
     poll(source, [first, second.new_record(topic="u")])
-    ((op, args, batches),) = wire.sent
-    assert (op, args) == ("source.batches", {"groups": [{"results": 1}, {"results": 1}]})
-    assert [(batch.topic, values(batch)) for batch in batches] == [("t", ["a"]), ("u", ["b"])]
+    (handed,) = wire.handed_over
+    assert handed.groups == [Group(1), Group(1)]
+    assert [(batch.topic, values(batch)) for batch in handed.batches] == [("t", ["a"]), ("u", ["b"])]
 
 
 def test_poll_that_is_left_to_the_records_is_one_poll() -> None:
@@ -253,14 +264,12 @@ def test_poll_that_is_left_to_the_records_is_one_poll() -> None:
     source, wire = started("Batch")
     polls.append(lambda: NotImplemented)
     poll(source, records("a", "b"))
-    assert [(op, [values(batch) for batch in batches]) for op, _, batches in wire.sent] == [
-        ("source.batches", [["a", "b"]])
-    ]
-    source.commit_records(request(records=[[0, "t", 0, 7, None]]))
+    assert [[values(batch) for batch in handed.batches] for handed in wire.handed_over] == [[["a", "b"]]]
+    source.commit_records(CommitRecords([[0, "t", 0, 7, None]]))
     assert heard[-1] == ("a", RecordMetadata("t", 0, 7, None))
     data = pa.RecordBatch.from_arrays([pa.array(["c"])], names=["value"])
     poll(source, [Batch("t", None, STRING_SCHEMA, data, {"file": "f"})])
-    assert [values(batch) for batch in wire.sent[-1][2]] == [["c"]]
+    assert [values(batch) for batch in wire.handed_over[-1].batches] == [["c"]]
 
 
 def test_steps_run_before_the_hand_over(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -268,11 +277,11 @@ def test_steps_run_before_the_hand_over(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.syspath_prepend(str(SAMPLES))
     plugins = Plugins("source")
     plugins.load("transforms.u", "sample.Upper", "sample_plugins:Upper", {})
-    source, wire = started(plugins=plugins, steps=[{"role": "transforms.u"}])
+    source, wire = started(plugins=plugins, steps=[Step("transforms.u")])
     poll(source, records("a", "drop", "bad", "b"))
-    ((_, args, (origin, result)),) = wire.sent
-    (group,) = args["groups"]
-    assert (group["results"], group["origin"], [each["row"] for each in group["failures"]]) == (1, True, [2])
+    (handed,) = wire.handed_over
+    (group,), (origin, result) = handed.groups, handed.batches
+    assert (group.results, group.origin, [each.row for each in group.failures]) == (1, True, [2])
     assert values(origin) == ["a", "drop", "bad", "b"]
     assert result.column("row").to_pylist() == [0, 3]
 
@@ -287,8 +296,8 @@ def test_task_hears_of_each_of_its_records(connector: str) -> None:
         data = pa.RecordBatch.from_arrays([pa.array(columns, pa.string())], names=["value"])
         batches = [Batch("t", None, STRING_SCHEMA, data, {"file": "f"})]
         poll(source, batches if connector == "Batch" else answer)
-    source.commit_records(request(records=[[3, "t", 0, 7, None], [0, None, None, None, None]]))
-    source.commit_records(request(records=[[2, "t", 1, 8, 99], [1, "t", 0, 9, None]]))
+    source.commit_records(CommitRecords([[3, "t", 0, 7, None], [0, None, None, None, None]]))
+    source.commit_records(CommitRecords([[2, "t", 1, 8, 99], [1, "t", 0, 9, None]]))
     assert heard == [
         ("d", RecordMetadata("t", 0, 7, None)),
         ("a", None),
@@ -302,8 +311,8 @@ def test_task_that_fails_at_a_record_hears_of_the_next(capsys: pytest.CaptureFix
     source, _ = started("Curious")
     heard.clear()
     poll(source, records("fail", "b"))
-    source.commit_records(request(records=[[0, "t", 0, 0, None], [1, "t", 0, 1, None]]))
-    source.commit(request())
+    source.commit_records(CommitRecords([[0, "t", 0, 0, None], [1, "t", 0, 1, None]]))
+    source.commit(CommitSource())
     assert [each if each == "commit" else each[0] for each in heard] == ["fail", "b", "commit"]
     errors = capsys.readouterr().err
     assert "commit_record failed" in errors
@@ -321,9 +330,10 @@ def test_failing_poll_is_reported_once() -> None:
     """A task that raised is not polled again."""
     source, wire = started()
     poll(source, RuntimeError("no more"))
-    ((op, args, _),) = wire.sent
-    assert (op, args["error"]["kind"], args["error"]["message"]) == ("source.failed", "plugin", "no more")
-    assert "in poll" in args["error"]["trace"]
+    (failed,) = wire.sent
+    assert isinstance(failed, PollFailed)
+    assert (failed.op, failed.error.kind, failed.error.message) == ("source.failed", "plugin", "no more")
+    assert "in poll" in failed.error.trace
     assert not source.may_poll
 
 
@@ -331,14 +341,14 @@ def test_retriable_poll_is_noted_and_repeated(capsys: pytest.CaptureFixture[str]
     """Kafka Connect logs it and polls again."""
     source, wire = started()
     poll(source, RetriableError("not now"), records("a"))
-    assert [op for op, _, _ in wire.sent] == ["source.batches"]
+    assert len(wire.handed_over) == 1
     assert "not now" in capsys.readouterr().err
 
 
 def test_task_is_stopped_once() -> None:
     """Stopping twice, or stopping and ending, calls the task's ``stop`` once."""
     source, _ = started()
-    source.stop(request())
+    source.stop(StopSource())
     source.end()
     assert heard[1:] == ["stop"]
     assert not source.may_poll
@@ -349,7 +359,7 @@ def test_task_whose_start_failed_is_stopped() -> None:
     wire: Any = Wire()
     source = StageSource(wire, Transformations(Plugins("source")))
     with pytest.raises(RuntimeError, match="cannot start"):
-        source.start(request(reference=f"{__name__}:PlainConnector", config={"fail": "1"}))
+        source.start(StartSource(f"{__name__}:PlainConnector", {"fail": "1"}))
     source.end()
     assert heard[1:] == ["stop"]
 

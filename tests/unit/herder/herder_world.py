@@ -36,6 +36,7 @@ from hearth.storage import (
     TargetState,
 )
 from hearth_api import ConnectError, PluginError
+from hearth_stage.connector_call import TaskConfigs
 from tests.unit.herder.catalogue import SOURCE, plugin
 from tests.unit.runtime.sample import SETTINGS
 
@@ -155,10 +156,10 @@ class Instance:
             self.world.breaches.append(f"two instances of {self.name}")
         self._do("start")
 
-    def task_configs(self, maximum: int) -> tuple[list[dict[str, str]], str | None]:
+    def task_configs(self, maximum: int) -> TaskConfigs:
         """Return as many as the world has tables, each with the text of the configuration."""
         self._do("ask")
-        return self.wanted_tasks, None
+        return TaskConfigs(self.wanted_tasks)
 
     @property
     def wanted_tasks(self) -> list[dict[str, str]]:

@@ -10,7 +10,7 @@ import resource
 import socket
 import threading
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
@@ -22,6 +22,7 @@ from hearth.link import admission, heartbeat
 from hearth.link.encryption import EncryptedSocket, client_context
 from hearth.storage.memory import MemoryOffsetStore
 from hearth_api import ConnectError
+from hearth_stage.call import Call
 from hearth_stage.frame import read_frame, write_frame
 from tests.unit.link.link_world import WAIT, Guest, Host, Wire
 from tests.unit.runtime.sample import task_plan
@@ -262,11 +263,16 @@ def test_stranger_that_says_nothing_is_not_kept(host: Host, monkeypatch: pytest.
         assert is_put_out(connection)
 
 
+@dataclass(frozen=True)
+class Dance(Call[None], op="dance"):
+    """Asks for what no host does."""
+
+
 def test_unknown_request_of_a_task_is_refused(host: Host, guests: list[Guest]) -> None:
     """A host says what it does not understand; the link stays."""
     guest = guests[0].join(host.expect("c", 0, 1))
     with pytest.raises(ConnectError, match="no operation 'dance'"):
-        guest.link._call("dance", {})
+        guest.link._call(Dance())
     guest.link.status("RUNNING")
 
 

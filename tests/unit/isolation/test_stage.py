@@ -12,7 +12,7 @@ import sys
 import textwrap
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,9 +27,32 @@ from hearth.isolation.environment import Environment, python_environment
 from hearth.isolation.interpreter import host
 from hearth.isolation.stage import RemoteError, Stage, StageBroken, StageDied, StageNotStarted, StageTimeout
 from hearth_api import STRING_SCHEMA, Batch, ConnectError, PluginError
+from hearth_execution.transformation import Step
+from hearth_stage.call import Call
 from hearth_stage.channel import Request
+from hearth_stage.connector_call import AskTaskConfigs, ConnectorLoaded, LoadConnector, StartConnector
 from hearth_stage.frame import PROTOCOL_VERSION
-from tests.unit.hearth_stage.test_foreign import JARS, OPTIONS, SECONDS, SOURCE, java_compiler
+from hearth_stage.plugin_call import (
+    Apply,
+    Configure,
+    Describe,
+    Load,
+    Ping,
+    Stopping,
+    Validate,
+    WantedPlugin,
+)
+from hearth_stage.task_call import (
+    AddCredit,
+    Group,
+    HandOver,
+    HoldPolling,
+    ReadOffsets,
+    StartSource,
+    StopSource,
+    StoredOffsets,
+)
+from tests.unit.hearth_stage.test_foreign import JARS, OPTIONS, SECONDS, SOURCE, Nonsense, java_compiler
 
 MISBEHAVING = str(Path(__file__).parents[2] / "bundles" / "misbehaving" / "src")
 CONNECTOR = "misbehaving:MisbehavingSourceConnector"
@@ -55,12 +78,17 @@ def started() -> Iterator[Started]:
         stage.close(grace=0)
 
 
+@dataclass(frozen=True)
+class Fly(Call[None], op="source.fly"):
+    """Asks for what no stage can do."""
+
+
 def misbehave(stage: Stage, how: str, limit: float | None = None) -> None:
     """Have a connector misbehave in its start."""
     stage.await_hello()
-    stage.call("connector.load", {"reference": CONNECTOR})
+    stage.call(LoadConnector(CONNECTOR))
     config = {"misbehave.how": how, "misbehave.where": "connector.start"}
-    stage.call("connector.start", {"config": config}, timeout=limit)
+    stage.call(StartConnector(config), timeout=limit)
 
 
 def look(started: Started, tmp_path: Path, *statements: str) -> list[Any]:
@@ -75,7 +103,7 @@ def look(started: Started, tmp_path: Path, *statements: str) -> list[Any]:
     (tmp_path / "looker.py").write_text(code + "        return json.dumps(answers)\n")
     stage = started(str(tmp_path))
     stage.await_hello()
-    answers: list[Any] = json.loads(stage.call("describe", {"reference": "looker:Plugin"}).args["version"])
+    answers: list[Any] = json.loads(str(stage.call(Describe("looker:Plugin")).version))
     return answers
 
 
@@ -98,18 +126,16 @@ def test_nobody_waits_for_a_stage_that_is_let_go(started: Started) -> None:
     with pytest.raises(ConnectError, match="the host is gone"):
         misbehave(stage, "hang")
     with pytest.raises(ConnectError, match="the host is gone"):
-        stage.call("ping")
+        stage.call(Ping())
     assert stage.is_alive
 
 
 def test_the_end_of_a_stage_that_was_let_go_is_not_why_its_answer_does_not_come(started: Started) -> None:
     """Whoever lets it go ends it next, and may be quicker than those who wait."""
     stage = started(limit=None)
-    stage.call("connector.load", {"reference": CONNECTOR})
-    answer = stage.begin("ping")
-    hanging = stage.begin(
-        "connector.start", {"config": {"misbehave.how": "hang", "misbehave.where": "connector.start"}}
-    )
+    stage.call(LoadConnector(CONNECTOR))
+    answer = stage.begin(Ping())
+    hanging = stage.begin(StartConnector({"misbehave.how": "hang", "misbehave.where": "connector.start"}))
     answer.result(10)
     stage.let_go(ConnectError("somebody else is wanted"))
     stage.close()
@@ -122,7 +148,7 @@ def test_call_is_answered(started: Started) -> None:
     """A call goes to the process and its answer comes back."""
     stage = started()
     stage.await_hello()
-    assert stage.call("connector.load", {"reference": CONNECTOR}).args == {"version": "1.0"}
+    assert stage.call(LoadConnector(CONNECTOR)) == ConnectorLoaded(version="1.0")
     assert stage.is_alive
 
 
@@ -133,22 +159,22 @@ def test_plugin_that_raises_is_an_error_with_its_own_trace(started: Started) -> 
         misbehave(stage, "raise")
     assert "in do_raise" in str(caught.value.trace)
     assert isinstance(caught.value, PluginError)
-    stage.call("ping")
+    stage.call(Ping())
 
 
 def test_any_plugin_is_asked_of_its_settings_beside_a_connector(started: Started) -> None:
     """One process serves a whole environment while a configuration is validated."""
     stage = started()
     stage.await_hello()
-    stage.call("connector.load", {"reference": CONNECTOR})
-    args = {"reference": "misbehaving:Misbehave", "prefix": "t.", "config": {"t.misbehave.after": "soon"}}
-    values = stage.call("validate", {**args, "type": "transformation"}).args["values"]
+    stage.call(LoadConnector(CONNECTOR))
+    asked = Validate("misbehaving:Misbehave", {"t.misbehave.after": "soon"}, "transformation", prefix="t.")
+    values = stage.call(asked).values or []
     assert {value["name"]: value["errors"] for value in values if value["errors"]} == {
         "t.misbehave.after": ["Invalid value soon for configuration t.misbehave.after: Not a number of type INT"]
     }
     with pytest.raises(RemoteError, match="is declared as predicate and is no Predicate"):
-        stage.call("validate", {**args, "type": "predicate"})
-    assert stage.call("connector.validate", {"config": {}}).args["values"]
+        stage.call(replace(asked, type="predicate"))
+    assert stage.call(Validate(CONNECTOR, {}, "source")).values
 
 
 def test_process_that_exits_is_told_from_one_that_raises(started: Started) -> None:
@@ -164,9 +190,9 @@ def test_process_that_is_killed_says_by_which_signal(started: Started) -> None:
         misbehave(stage, "kill")
     assert not stage.is_alive
     with pytest.raises(StageDied):
-        stage.call("ping")
+        stage.call(Ping())
     with pytest.raises(StageDied):
-        stage.notify("source.hold")
+        stage.notify(HoldPolling())
 
 
 def test_plugin_that_hangs_is_named_by_its_stack(started: Started) -> None:
@@ -195,7 +221,7 @@ def test_plugin_that_hangs_in_native_code_is_ended_all_the_same(
     stage = started(str(tmp_path))
     stage.await_hello()
     with pytest.raises(StageTimeout) as caught:
-        stage.call("describe", {"reference": "greedy:Plugin"}, timeout=0.3)
+        stage.call(Describe("greedy:Plugin"), timeout=0.3)
     assert "it did not even say what it was doing" in str(caught.value.trace)
     stage.close(grace=0.1)
     assert wait_for_end(stage.pid)
@@ -210,7 +236,7 @@ def test_last_words_are_in_the_trace(started: Started, tmp_path: Path, capfd: py
     stage = started(str(tmp_path))
     stage.await_hello()
     with pytest.raises(StageDied) as caught:
-        stage.call("describe", {"reference": "talker:Plugin"})
+        stage.call(Describe("talker:Plugin"))
     assert "its last words:\nout of luck" in str(caught.value.trace)
     assert "[test-0] out of luck" in capfd.readouterr().err
 
@@ -221,7 +247,7 @@ def test_sys_exit_ends_the_stage_like_any_exit(started: Started, tmp_path: Path)
     stage = started(str(tmp_path))
     stage.await_hello()
     with pytest.raises(StageDied, match="exited with 4"):
-        stage.call("describe", {"reference": "leaver:Plugin"})
+        stage.call(Describe("leaver:Plugin"))
 
 
 def test_unknown_operation_is_refused_by_name(started: Started) -> None:
@@ -229,7 +255,7 @@ def test_unknown_operation_is_refused_by_name(started: Started) -> None:
     stage = started()
     stage.await_hello()
     with pytest.raises(RemoteError, match=f"protocol {PROTOCOL_VERSION} has no operation 'source.fly'"):
-        stage.call("source.fly")
+        stage.call(Fly())
 
 
 def test_answer_that_is_no_json_is_an_error_not_a_death(started: Started, tmp_path: Path) -> None:
@@ -241,10 +267,10 @@ def test_answer_that_is_no_json_is_an_error_not_a_death(started: Started, tmp_pa
     )
     stage = started(str(tmp_path), MISBEHAVING)
     stage.await_hello()
-    stage.call("connector.load", {"reference": "odd:Odd"})
+    stage.call(LoadConnector("odd:Odd"))
     with pytest.raises(RemoteError, match="not JSON serializable"):
-        stage.call("connector.task_configs", {"max": 1})
-    stage.call("ping")
+        stage.call(AskTaskConfigs(1))
+    stage.call(Ping())
 
 
 def test_stage_asks_its_runtime(started: Started) -> None:
@@ -252,19 +278,19 @@ def test_stage_asks_its_runtime(started: Started) -> None:
     asked: list[Any] = []
     polled = threading.Event()
 
-    def answer(op: str, args: dict[str, Any]) -> dict[str, Any]:
-        asked.append((op, args))
-        if op == "source.batches":
+    def answer(request: Request) -> None:
+        asked.append(request.message)
+        request.reply(StoredOffsets([{"next": 7}]))
+        if request.kind is HandOver:
             polled.set()
-        return {"offsets": [{"next": 7}]}
 
     stage = Stage.start(python_environment("test", host(), (MISBEHAVING,)), "test-0", answer)
     try:
-        stage.call("source.start", {"reference": CONNECTOR, "config": {"number": "2"}})
-        assert asked == [("offsets.read", {"partitions": [{"task": "2"}]})]
-        stage.notify("source.credit", {"count": 1})
+        stage.call(StartSource(CONNECTOR, {"number": "2"}))
+        assert asked == [ReadOffsets([{"task": "2"}])]
+        stage.notify(AddCredit(1))
         assert polled.wait(10)
-        assert asked[1] == ("source.batches", {"groups": [{"results": 1}]})
+        assert asked[1].groups == [Group(results=1)]
     finally:
         stage.close()
 
@@ -274,7 +300,7 @@ def test_request_nobody_answers_is_refused(started: Started) -> None:
     stage = started()
     stage.await_hello()
     with pytest.raises(RemoteError, match=r"nobody here answers 'offsets\.read'"):
-        stage.call("source.start", {"reference": CONNECTOR, "config": {}})
+        stage.call(StartSource(CONNECTOR, {}))
 
 
 def test_bundle_sees_its_own_packages_and_none_of_the_hosts(started: Started, tmp_path: Path) -> None:
@@ -318,7 +344,7 @@ def test_paths_come_in_the_order_of_the_environment(started: Started, tmp_path: 
         (tmp_path / name / "which.py").write_text(f"class Plugin:\n    def version(self): return '{name}'\n")
     stage = started(str(tmp_path / "first"), str(tmp_path / "second"))
     stage.await_hello()
-    assert stage.call("describe", {"reference": "which:Plugin"}).args["version"] == "first"
+    assert stage.call(Describe("which:Plugin")).version == "first"
 
 
 def test_working_directory_and_variables_add_no_packages(
@@ -389,12 +415,11 @@ def test_end_of_the_connection_stops_the_task_once_and_closes_plugins(
     file = str(tmp_path / "notes")
     stage = started(str(tmp_path))
     stage.await_hello()
-    plugin = {"role": "transforms.p", "class_name": "p", "reference": "noting:Passing", "config": {"file": file}}
-    stage.call("load", {"plugins": [plugin]})
-    stage.call("source.start", {"reference": "noting:Connector", "config": {"file": file}})
-    stage.notify("source.credit", {"count": 1})
+    stage.call(Load([WantedPlugin("transforms.p", "p", "noting:Passing", {"file": file})]))
+    stage.call(StartSource("noting:Connector", {"file": file}))
+    stage.notify(AddCredit(1))
     if stops:
-        stage.call("source.stop")
+        stage.call(StopSource())
     stage.close(grace=10)
     assert Path(file).read_text().split() == ["stopped", "closed"]
 
@@ -426,7 +451,7 @@ def test_death_is_noticed_though_a_forked_process_lives_on(started: Started, tmp
     died = threading.Event()
     stage = started(str(tmp_path), on_death=died.set)
     stage.await_hello()
-    child = int(stage.call("describe", {"reference": "parent:Plugin"}).args["version"])
+    child = int(str(stage.call(Describe("parent:Plugin")).version))
     try:
         stage.kill()
         assert died.wait(5)
@@ -441,7 +466,7 @@ def test_stage_outlives_the_thread_that_started_it(started: Started) -> None:
     thread.start()
     thread.join()
     stages[0].await_hello()
-    stages[0].call("ping")
+    stages[0].call(Ping())
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends a child with its parent")
@@ -450,9 +475,10 @@ def test_stage_dies_with_the_process_that_started_it() -> None:
     code = (
         "import sys\nfrom hearth.isolation.environment import python_environment\n"
         "from hearth.isolation.interpreter import host\nfrom hearth.isolation.stage import Stage\n"
+        "from hearth_stage.connector_call import LoadConnector, StartConnector\n"
         f"stage = Stage.start(python_environment('t', host(), ({MISBEHAVING!r},)), 't')\n"
-        f"stage.call('connector.load', {{'reference': {CONNECTOR!r}}})\n"
-        "stage.begin('connector.start', {'config': {'misbehave.how': 'hang', 'misbehave.where': 'connector.start'}})\n"
+        f"stage.call(LoadConnector({CONNECTOR!r}))\n"
+        "stage.begin(StartConnector({'misbehave.how': 'hang', 'misbehave.where': 'connector.start'}))\n"
         "print(stage.pid, flush=True)\nsys.stdin.read()\n"
     )
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
@@ -520,9 +546,9 @@ def test_environment_may_be_of_another_program_than_python(tmp_path: Path) -> No
     stage = Stage(environment.copied(tmp_path), "foreign", limit=SECONDS)
     try:
         stage.await_hello(SECONDS)
-        assert stage.call("ping").args == {}
+        stage.call(Ping())
         with pytest.raises(RemoteError, match='unknown operation "nonsense"'):
-            stage.call("nonsense")
+            stage.call(Nonsense())
     finally:
         stage.close(grace=SECONDS)
     assert stage.died().args == ("the stage process of foreign exited with 0",)
@@ -586,11 +612,11 @@ def test_request_of_the_stage_may_be_answered_later(started: Started) -> None:
 
     stage = started(on_request=keep)
     stage.await_hello()
-    answer = stage.begin("source.start", {"reference": CONNECTOR, "config": {}})
+    answer = stage.begin(StartSource(CONNECTOR, {}))
     assert came.wait(10)
     assert not answer.done()
-    kept[0].reply({"offsets": [None]})
-    assert stage.result(answer, "source.start").args["wants_records"] is False
+    kept[0].reply(StoredOffsets([None]))
+    assert stage.result(answer, "source.start").wants_records is False
 
 
 def bundle(tmp_path: Path, body: str, imports: str = "os, signal, sys, threading") -> str:
@@ -604,7 +630,7 @@ def bundle(tmp_path: Path, body: str, imports: str = "os, signal, sys, threading
 def do(stage: Stage) -> Any:
     """Have the bundle's class do what it does."""
     stage.await_hello()
-    return stage.call("describe", {"reference": "doer:Plugin"}).args["version"]
+    return stage.call(Describe("doer:Plugin")).version
 
 
 def test_stage_leads_a_session_and_a_group_of_its_own(started: Started, tmp_path: Path) -> None:
@@ -618,10 +644,11 @@ import sys
 from hearth.isolation.environment import python_environment
 from hearth.isolation.interpreter import host
 from hearth.isolation.stage import Stage
+from hearth_stage.plugin_call import Describe, Ping
 neighbour = Stage.start(python_environment("t", host(), ()), "neighbour")
 stage = Stage.start(python_environment("t", host(), (sys.argv[1],)), "t")
-stage.call("describe", {"reference": "doer:Plugin"})
-neighbour.call("ping")
+stage.call(Describe("doer:Plugin"))
+neighbour.call(Ping())
 stage.close()
 neighbour.close()
 print("all is well")
@@ -645,7 +672,7 @@ def test_signal_that_tells_every_process_to_end_is_left_to_the_host(started: Sta
     stage = started()
     stage.await_hello()
     os.kill(stage.pid, number)
-    stage.call("ping")
+    stage.call(Ping())
     assert stage.is_alive
 
 
@@ -690,6 +717,11 @@ def test_what_a_plugin_started_ends_with_a_stage_that_died(started: Started, tmp
     assert wait_for_end(int(stage.last_words))
 
 
+def frame(header: bytes) -> bytes:
+    """Return a frame without bodies."""
+    return (4 + len(header)).to_bytes(4, "little") + len(header).to_bytes(4, "little") + header
+
+
 SPEAKER = """
     connection = next(each for each in gc.get_objects() if isinstance(each, socket.socket))
     connection.sendall({bytes!r})
@@ -702,9 +734,12 @@ SPEAKER = """
     [
         (b"\xff\xff\xff\x7f\x02\x00\x00\x00{}", "a frame of 2147483647 bytes, fewer than 1073741824 are taken"),
         (b"\x10\x00\x00\x00\x0c\x00\x00\x00{'no': JSON}", "Expecting property name"),
-        (b'\x1d\x00\x00\x00\x19\x00\x00\x00{"op":"x","args":{"a":1}}', "notice 'x' was not served: KeyError"),
+        (frame(b'{"op":"source.batches","args":{"a":1}}'), "'source.batches' was not served: .* 'groups' is missing"),
+        (frame(b'{"op":"source.batches","args":{"groups":5}}'), "'groups': 5 is not a list"),
+        (frame(b'{"op":"sink.context","args":{"rewind":[["t",0]]}}'), "'rewind': 2 values, where there are 3"),
+        (frame(b'{"op":"source.failed","args":{"error":"bad"}}'), "'error': 'bad' is not an object"),
     ],
-    ids=["two gigabytes", "no JSON", "no member"],
+    ids=["two gigabytes", "no JSON", "no member", "no list", "no offset", "no error"],
 )
 def test_stage_that_breaks_the_protocol_is_ended_and_says_how(
     started: Started, tmp_path: Path, data: bytes, says: str
@@ -712,14 +747,30 @@ def test_stage_that_breaks_the_protocol_is_ended_and_says_how(
     """The reason is the protocol's and not a signal that nobody sent."""
     died = threading.Event()
 
-    def serve(request: Request) -> None:
-        _ = request.args["groups"]
-
-    stage = started(bundle(tmp_path, SPEAKER.format(bytes=data), "gc, socket"), on_request=serve, on_death=died.set)
+    stage = started(bundle(tmp_path, SPEAKER.format(bytes=data), "gc, socket"), on_death=died.set)
     with pytest.raises(StageBroken, match=says):
         do(stage)
     assert died.wait(5)
     assert "broke the protocol" in str(stage.died())
+    assert wait_for_end(stage.pid)
+
+
+@pytest.mark.parametrize(
+    ("reply", "says"),
+    [
+        (b'{"re":1,"args":{"version":5}}', "not a reply to 'describe': 'version': 5 is not text"),
+        (b'{"re":1,"args":{"config":[1]}}', "'config': 1 is not an object"),
+        (b'{"re":1,"args":[1]}', "the arguments are list, not an object"),
+    ],
+)
+def test_stage_whose_answer_is_none_is_ended_and_says_how(
+    started: Started, tmp_path: Path, reply: bytes, says: str
+) -> None:
+    """Who asked hears what the answer was, as an error of the stage, and nobody asks it again."""
+    stage = started(bundle(tmp_path, SPEAKER.format(bytes=frame(reply)), "gc, socket"))
+    with pytest.raises(StageBroken, match=says):
+        do(stage)
+    assert not stage.is_alive
     assert wait_for_end(stage.pid)
 
 
@@ -755,13 +806,11 @@ def test_retry_in_a_stage_ends_when_the_run_is_about_to_stop(started: Started, t
     (tmp_path / "busy.py").write_text(BUSY)
     stage = started(str(tmp_path))
     stage.await_hello()
-    stage.call("configure", {"type": "sink", "retry_timeout": -1, "retry_delay_max": 3_600_000})
-    plugin = {"role": "transforms.b", "class_name": "b", "reference": "busy:Busy", "config": {}}
-    stage.call("load", {"plugins": [plugin]})
+    stage.call(Configure("sink", retry_timeout=-1, retry_delay_max=3_600_000))
+    stage.call(Load([WantedPlugin("transforms.b", "b", "busy:Busy")]))
     columns = {"value": pa.array(["a"]), "row": pa.array([0], pa.int32())}
     data = pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
-    steps = [{"role": "transforms.b", "predicate": None, "negate": False}]
-    answer = stage.begin("apply", {"steps": steps}, [Batch("t", None, STRING_SCHEMA, data)])
-    stage.notify("stopping")
-    (failure,) = stage.result(answer, "apply", timeout=20).args["failures"]
-    assert failure["error"]["kind"] == "retriable"
+    answer = stage.begin(Apply([Step("transforms.b")], Batch("t", None, STRING_SCHEMA, data)))
+    stage.notify(Stopping())
+    (failure,) = stage.result(answer, "apply", timeout=20).failures
+    assert failure.error.kind == "retriable"

@@ -10,8 +10,11 @@ import pytest
 
 from hearth.foundation.certificate import make_identity
 from hearth.link.encryption import EncryptedSocket, client_context, server_context
+from hearth_stage.call import operations
 from hearth_stage.channel import Channel, ChannelClosed, Request
+from tests.unit.hearth_stage.test_channel import Echo, Echoed, Word
 
+KNOWN = operations(Echo, Word)
 WRITERS, CALLS = 8, 60
 WAIT = 30
 
@@ -32,7 +35,7 @@ def pair() -> Iterator[tuple[EncryptedSocket, EncryptedSocket]]:
 
 def echo(request: Request) -> None:
     """Answer with what was sent."""
-    request.reply(request.args)
+    request.answer(lambda asked: Echoed(asked.said))
 
 
 def text_of(number: int, count: int) -> str:
@@ -44,18 +47,22 @@ def test_many_write_while_one_reads(pair: tuple[EncryptedSocket, EncryptedSocket
     """Calls one way, their answers and notices the other: nothing is mixed up or left out."""
     greet(pair)
     noticed: list[str] = []
-    server = Channel(pair[0], echo, name="server").start()
-    client = Channel(pair[1], lambda request: noticed.append(request.args["text"]), name="client").start()
+    server = Channel(pair[0], KNOWN, echo, name="server").start()
     answers: list[str] = []
 
+    def note(request: Request) -> None:
+        word = request.message
+        assert isinstance(word, Word)
+        noticed.append(word.text)
+
+    client = Channel(pair[1], KNOWN, note, name="client").start()
+
     def call(number: int) -> None:
-        answers.extend(
-            client.call("echo", {"text": text_of(number, count)}, timeout=WAIT).args["text"] for count in range(CALLS)
-        )
+        answers.extend(client.call(Echo(text_of(number, count)), timeout=WAIT).said for count in range(CALLS))
 
     def notify(number: int) -> None:
         for count in range(CALLS):
-            server.notify("note", {"text": text_of(number, count)})
+            server.notify(Word(text_of(number, count)))
 
     threads = [threading.Thread(target=each, args=(number,)) for each in (call, notify) for number in range(WRITERS)]
     for thread in threads:
@@ -63,7 +70,7 @@ def test_many_write_while_one_reads(pair: tuple[EncryptedSocket, EncryptedSocket
     for thread in threads:
         thread.join(2 * WAIT)
     assert not any(thread.is_alive() for thread in threads)
-    client.call("echo", timeout=WAIT)  # behind all notices
+    client.call(Echo(), timeout=WAIT)  # behind all notices
     expected = sorted(text_of(number, count) for number in range(WRITERS) for count in range(CALLS))
     assert sorted(answers) == expected
     assert sorted(noticed) == expected
@@ -103,8 +110,8 @@ def test_what_was_changed_on_its_way_ends_the_connection(pair: tuple[EncryptedSo
 def test_writer_whose_peer_takes_nothing_ends_the_connection(pair: tuple[EncryptedSocket, EncryptedSocket]) -> None:
     """Half a record is of no use to anybody, so nothing may follow it."""
     greet(pair)
-    server = Channel(pair[0], echo, name="server").start()
+    server = Channel(pair[0], KNOWN, echo, name="server").start()
     pair[0].settimeout(0.2)
     with pytest.raises(ChannelClosed):
-        server.notify("much", {"text": "x" * (8 << 20)})
+        server.notify(Word("x" * (8 << 20)))
     assert server.closed.wait(WAIT)

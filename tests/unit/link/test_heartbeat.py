@@ -13,6 +13,7 @@ from hearth.herder.task_link import TaskEvent
 from hearth.link import heartbeat
 from hearth.runtime.link import HostLost
 from hearth_api import ConnectError
+from hearth_stage.call import Notice
 from hearth_stage.channel import ChannelClosed
 from tests.unit.link.link_world import WAIT, Guest, Host, Wire
 
@@ -70,10 +71,10 @@ class Pulse:
         self._most = most
         self._breaks = breaks
 
-    def notify(self, op: str) -> None:
+    def notify(self, notice: Notice) -> None:
         """Note what is said; at last be closed, or be found broken."""
         self.thread = threading.current_thread()
-        self.said.append(op)
+        self.said.append(notice.op)
         if len(self.said) == self._most:
             if self._breaks:
                 self.closed.set()

@@ -11,7 +11,7 @@ import queue
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from types import SimpleNamespace
 from typing import Any
@@ -29,7 +29,20 @@ from hearth.runtime.tolerance import Tolerance
 from hearth_api import STRING_SCHEMA, Batch, ConnectError, RetriableError, TimestampType, TopicPartition
 from hearth_execution.failure import ErrorInfo, Failure
 from hearth_execution.transformation import Outcome
-from hearth_stage.channel import Reply
+from hearth_stage.call import Call, Message
+from hearth_stage.task_call import (
+    Agreed,
+    ClosePartitions,
+    ContextRequest,
+    OpenPartitions,
+    PreCommit,
+    Put,
+    PutDone,
+    ReportRecord,
+    SinkStarted,
+    StartSink,
+    StopSink,
+)
 from tests.unit.runtime.sample import task_plan
 
 PARTITIONS = [TopicPartition("t", 0), TopicPartition("t", 1), TopicPartition("u", 0)]
@@ -84,12 +97,10 @@ class Answer(Future):  # type: ignore[type-arg]
 class FakeRequest:
     """A call or notice of the stage; ``result`` tells how a call was answered."""
 
-    op: str
-    args: dict[str, Any]
-    batches: list[Batch] = field(default_factory=list)
+    message: Message
     result: Any = None
 
-    def reply(self, args: Any = None, batches: Any = ()) -> None:
+    def reply(self, answer: Any = None) -> None:
         """Note that it is done."""
         self.result = "done"
 
@@ -100,7 +111,7 @@ class FakeRequest:
     def answer(self, handler: Callable[[Any], Any]) -> None:
         """Note what the handler makes of it."""
         try:
-            handler(self)
+            handler(self.message)
             self.reply()
         except ConnectError as error:
             self.fail(error)
@@ -251,34 +262,33 @@ class FakeStage:
         """Records the task has, and may report yet."""
         self._pending: list[Answer] = []
 
-    def call(self, op: str, args: Any = None, batches: Any = (), timeout: Any = None) -> Reply:
+    def call(self, call: StartSink) -> SinkStarted:
         """Answer a call at once: only ``sink.start`` is made so."""
-        assert op == "sink.start"
-        return Reply({"columns": None, "is_batch": True, "version": None})
+        assert isinstance(call, StartSink)
+        return SinkStarted(columns=None, is_batch=True, version=None)
 
-    def begin(self, op: str, args: Any = None, batches: Any = ()) -> Answer:
+    def begin(self, call: Call[Any]) -> Answer:
         """Take a call; the task answers one after the other."""
         if not self.is_alive:
             raise ConnectError("the stage is gone")
         for earlier in self._pending:
             earlier.done()
-        work: Callable[[Any, Any, Answer], None] = {
-            "sink.put": self._put,
-            "sink.pre_commit": self._pre_commit,
-            "sink.open": self._open,
-            "sink.close": self._close,
-            "sink.stop": lambda args, batches, answer: answer.set_result(Reply()),
-        }[op]
-        if op == "sink.put":
-            self._world.check_put(self, batches, [each for each in self._pending if not each.done()])
-        answer = Answer(partial(work, args, batches))
+        works: dict[type[Any], Callable[[Any, Answer], None]] = {
+            Put: self._put,
+            PreCommit: self._pre_commit,
+            OpenPartitions: self._open,
+            ClosePartitions: self._close,
+            StopSink: self._close,
+        }
+        if isinstance(call, Put):
+            self._world.check_put(self, call.split[0], [each for each in self._pending if not each.done()])
+        answer = Answer(partial(works[type(call)], call))
         self._pending = [answer]
         return answer
 
-    def result(self, answer: Answer, op: str, timeout: Any = None) -> Reply:
+    def result(self, answer: Answer, op: str, timeout: Any = None) -> Any:
         """Return what was answered, or raise it."""
-        reply: Reply = answer.result(0)
-        return reply
+        return answer.result(0)
 
     def timed_out(self, op: str, seconds: float) -> ConnectError:
         """Return the error of a task that hangs."""
@@ -288,35 +298,35 @@ class FakeStage:
         """End the process."""
         self.is_alive = False
 
-    def _put(self, args: Any, batches: list[Batch], answer: Answer) -> None:
-        records = _places(batches)
+    def _put(self, call: Put, answer: Answer) -> None:
+        records = _places(call.split[0])
         if self.turns and self.turns[0].answer == "refuse":
             self._world.refused = set(records)
-        self._answer(self.turns, answer, Reply({"failures": []}), lambda: self._take(records))
+        self._answer(self.turns, answer, PutDone(), lambda: self._take(records))
 
     def _take(self, records: list[Place]) -> None:
         self.kept += records
         self._world.take(records)
 
-    def _pre_commit(self, args: Any, batches: Any, answer: Answer) -> None:
-        asked = args["offsets"]
+    def _pre_commit(self, call: PreCommit, answer: Answer) -> None:
+        asked = dict(call.offsets)
         if self._world.agrees == "less":
-            asked = [[topic, number, max(0, offset - 2)] for topic, number, offset in asked]
+            asked = {partition: max(0, offset - 2) for partition, offset in asked.items()}
         elif self._world.agrees == "nothing":
-            asked = []
+            asked = {}
         elif self._world.agrees == "more":
-            asked = [[topic, number, offset + 5] for topic, number, offset in asked]
+            asked = {partition: offset + 5 for partition, offset in asked.items()}
         if self.flushes and self.flushes[0].answer != "accept":
             self._world.forget_what_is_not_flushed()
-        self._answer(self.flushes, answer, Reply({"offsets": asked}), lambda: self._world.flush(asked))
+        self._answer(self.flushes, answer, Agreed(asked), lambda: self._world.flush(asked))
 
-    def _open(self, args: Any, batches: Any, answer: Answer) -> None:
-        self._answer(self.opens, answer, Reply(), lambda: None)
+    def _open(self, call: OpenPartitions, answer: Answer) -> None:
+        self._answer(self.opens, answer, None, lambda: None)
 
-    def _close(self, args: Any, batches: Any, answer: Answer) -> None:
-        answer.set_result(Reply())
+    def _close(self, call: ClosePartitions | StopSink, answer: Answer) -> None:
+        answer.set_result(None)
 
-    def _answer(self, turns: deque[Turn], answer: Answer, reply: Reply, accepted: Callable[[], None]) -> None:
+    def _answer(self, turns: deque[Turn], answer: Answer, reply: Any, accepted: Callable[[], None]) -> None:
         turn = turns.popleft() if turns else Turn()
         if turn.answer == "accept":
             accepted()
@@ -467,18 +477,21 @@ class World:
 
     def request(self, **requests: Any) -> None:
         """Have the task ask something of its context."""
-        for topic, number, offset in requests.get("rewind", ()):
-            self._skip(TopicPartition(topic, number), offset)
-        self.loop.answer(cast_any(FakeRequest("sink.context", requests)))
+        requests["rewind"] = {TopicPartition(*each[:2]): each[2] for each in requests.get("rewind", ())}
+        for name in ("pause", "resume"):
+            requests[name] = [TopicPartition(*each) for each in requests.get(name, ())]
+        for partition, offset in requests["rewind"].items():
+            self._skip(partition, offset)
+        self.loop.answer(cast_any(FakeRequest(ContextRequest(**requests))))
 
     def report(self, place: Place) -> FakeRequest:
         """Have the task report a record it was given, however long ago."""
         partition, offset = place
-        request = FakeRequest("sink.errant", {"error": ErrorInfo("data", "E", "bad", "trace").to_json()})
         row = _incoming(partition, [offset])
         columns = {"partition": row.partition, "offset": row.offset, "key": row.key, "value": row.value}
         data = pa.RecordBatch.from_arrays([pa.array(each) for each in columns.values()], names=list(columns))
-        request.batches = [Batch(partition.topic, None, None, data)]
+        record = Batch(partition.topic, None, None, data)
+        request = FakeRequest(ReportRecord(ErrorInfo("data", "E", "bad", "trace"), record))
         sent = [each.get(partition, 0) for each in (self.group, *(offsets for offsets, _ in self.consumer.in_the_air))]
         if not self.tolerant and offset >= max(sent):
             self.taken.discard(place)  # and must come again; what is committed, or on its way, is past mending
@@ -542,9 +555,8 @@ class World:
         for partition, offset in records:
             self._expected[partition] = offset + 1
 
-    def flush(self, agreed: list[list[Any]]) -> None:
+    def flush(self, ends: Mapping[TopicPartition, int]) -> None:
         """Have the task make durable what it agrees to commit."""
-        ends = {TopicPartition(topic, number): offset for topic, number, offset in agreed}
         self._flushed |= {place for place in self.taken if place[1] < ends.get(place[0], 0)}
 
     def forget_what_is_not_flushed(self) -> None:

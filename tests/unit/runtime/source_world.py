@@ -24,7 +24,21 @@ from hearth.runtime.source import SourceLoop
 from hearth.runtime.tolerance import Tolerance
 from hearth_api import STRING_SCHEMA, Batch, ConnectError, TimestampType
 from hearth_execution.failure import ErrorInfo, Failure
-from hearth_stage.channel import CallTimeout, ChannelClosed, Reply
+from hearth_stage.call import Notice
+from hearth_stage.channel import CallTimeout, ChannelClosed
+from hearth_stage.plugin_call import Ping
+from hearth_stage.task_call import (
+    AddCredit,
+    CommitRecords,
+    CommitSource,
+    HandOver,
+    HoldPolling,
+    Polled,
+    ResumePolling,
+    SourceStarted,
+    StartSource,
+    StopSource,
+)
 from tests.unit.runtime.sample import task_plan
 
 OK, DROPPED, FAILING, BAD, HUGE, CROWDED = "ok", "dropped", "failing", "bad", "huge", "crowded"
@@ -294,39 +308,40 @@ class WorldStage:
         self.is_alive = True
         self.credit = 0
         self.is_held = False
-        self.hold: Future[Reply] | None = None
+        self.hold: Future[None] | None = None
         self.told: dict[int, list[Any]] = {}
         self.commits = 0
         self.is_stopped = False
         self._wants_records = wants_records
 
-    def call(self, op: str, args: Any = None, *, timeout: float | None = None) -> Reply:
+    def call(self, call: StartSource | StopSource, timeout: float | None = None) -> SourceStarted:
         """Answer at once."""
         self._check()
-        self.is_stopped = self.is_stopped or op == "source.stop"
-        return Reply({"wants_records": self._wants_records})
+        self.is_stopped = self.is_stopped or isinstance(call, StopSource)
+        return SourceStarted(wants_records=self._wants_records)
 
-    def begin(self, op: str, args: Any = None) -> Future[Reply]:
+    def begin(self, call: HoldPolling | Ping) -> Future[None]:
         """Take a request; a hold waits for the task to come back from its poll."""
         self._check()
-        answer: Future[Reply] = Future()
-        if op == "source.hold":
+        answer: Future[None] = Future()
+        if isinstance(call, HoldPolling):
             self.hold, self.end_by = answer, self._world.now + GRACEFUL
         else:
-            answer.set_result(Reply())
+            answer.set_result(None)
         return answer
 
-    def notify(self, op: str, args: Any = None) -> None:
+    def notify(self, notice: Notice) -> None:
         """Take a notice."""
         self._check()
-        if op == "source.credit":
-            self.credit += args["count"]
-        elif op in ("source.hold", "source.resume"):
-            self.is_held = op == "source.hold"
-        elif op == "source.commit":
+        if isinstance(notice, AddCredit):
+            self.credit += notice.count
+        elif isinstance(notice, (HoldPolling, ResumePolling)):
+            self.is_held = isinstance(notice, HoldPolling)
+        elif isinstance(notice, CommitSource):
             self.commits += 1
         else:
-            for number, *place in args["records"]:
+            assert isinstance(notice, CommitRecords)
+            for number, *place in notice.records:
                 demand(number not in self.told, "a record was told twice")
                 self.told[number] = place
 
@@ -420,17 +435,14 @@ class Run:
         for record in (each for records in polled for each in records):
             if record.fate == DROPPED or (record.fate == FAILING and self.world.is_tolerant):
                 self.world.excused.add((record.source, record.number))
-        groups = [{"results": 1} for _ in polled]
-        request: Any = SimpleNamespace(
-            op="source.batches", args={"groups": groups}, batches=[_batch(records) for records in polled]
-        )
+        request: Any = SimpleNamespace(message=HandOver.of([Polled(_batch(records)) for records in polled]))
         self.loop.answer(request)
         return [record for records in polled for record in records]
 
     def answer_hold(self) -> None:
         """Let the task come back from its poll."""
         if self.stage.hold is not None and not self.stage.hold.done():
-            self.stage.hold.set_result(Reply())
+            self.stage.hold.set_result(None)
 
     def lose_host(self) -> None:
         """Cut the link."""

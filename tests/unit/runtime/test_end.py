@@ -10,6 +10,7 @@ import pytest
 from hearth.runtime import task as module
 from hearth.runtime.link import TaskLink, Welcome
 from hearth.runtime.task import TaskRun
+from hearth_stage.call import Notice
 from tests.unit.runtime.sample import task_plan
 
 
@@ -20,9 +21,9 @@ class Stage:
         self.notices: list[str] = []
         self.killed = threading.Event()
 
-    def notify(self, op: str, args: dict[str, Any] | None = None) -> None:
+    def notify(self, notice: Notice) -> None:
         """Take note."""
-        self.notices.append(op)
+        self.notices.append(notice.op)
 
     def kill(self) -> None:
         """End."""

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hearth.kafka.fetched import Incoming
-from hearth.runtime.pipeline import Pipeline, Prepared, split
+from hearth.runtime.pipeline import Pipeline, Prepared, loading, split
 from hearth.runtime.place import LocalPlace, Place
 from hearth.runtime.plan import PluginSpec, TaskPlan
 from hearth_api import (
@@ -47,7 +47,7 @@ def pipeline(type_: str, *transformations: PluginSpec, key: str = "Text") -> Pip
     spec = task_plan(type_, *transformations, key=key)
     places: dict[str | None, Place] = {each: LocalPlace(type_, NO_RETRY) for each in (None, "other")}
     for environment, place in places.items():
-        place.load([each for each in spec.plugins if each.environment == environment and each.role != "task"])
+        place.do(loading(spec, environment))
     return Pipeline.build(spec, places, spec.transformations)
 
 
@@ -89,7 +89,7 @@ def sent(prepared: Prepared) -> list[tuple[int, str, bytes | None, bytes | None]
 
 
 def failed(failures: list[Failure]) -> list[tuple[int, str]]:
-    """Return row and stage of failures."""
+    """Return row and phase of failures."""
     return [(each.row, each.phase) for each in failures]
 
 

@@ -16,7 +16,19 @@ from hearth.herder.queue import interruptible
 from hearth.isolation.environment import Environment
 from hearth.isolation.stage import Stage
 from hearth_api import ConfigError, ConnectError, PluginError
-from hearth_execution.failure import ErrorInfo
+from hearth_stage.call import Call, Message
+from hearth_stage.channel import Request
+from hearth_stage.connector_call import (
+    AskTaskConfigs,
+    LoadConnector,
+    RaiseError,
+    RequestReconfiguration,
+    StartConnector,
+    StopConnector,
+    TaskConfigs,
+)
+from hearth_stage.plugin_call import Describe, KeyInfo, Validate, Validated
+from hearth_stage.task_call import ReadOffsets, StoredOffsets
 
 ANSWER_SECONDS = 60.0
 """Longest time that whoever asks a plugin waits for its answer; REST gives a request 90 seconds."""
@@ -28,9 +40,8 @@ FRAME_BYTES = 64 << 20
 _starting = threading.BoundedSemaphore(8)
 """So many processes start at once, more would only wait for processors; until one has started no plugin has a say."""
 
+R = TypeVar("R")
 T = TypeVar("T")
-Said = tuple["list[Any] | None", "list[Any] | None"]
-"""Key definitions and checked values as REST shows them, None for what a plugin refuses to say."""
 
 
 def answer_seconds(worker: WorkerConfig, config: Mapping[str, Any]) -> float:
@@ -76,11 +87,13 @@ class PluginStage:
         """Return whether the process can still be called."""
         return not self._is_closed and self._stage.is_alive
 
-    def validate_plugin(self, plugin: Plugin, config: Mapping[str, Any], prefix: str, seconds: float) -> Said:
+    def definitions(self, plugin: Plugin, seconds: float) -> list[KeyInfo]:
+        """Return the key definitions of any plugin of the environment, none where it says nothing of them."""
+        return self._call(Describe(plugin.reference, plugin.type.value), seconds).config
+
+    def validate(self, plugin: Plugin, config: Mapping[str, Any], seconds: float, prefix: str = "") -> Validated:
         """Let any plugin of the environment check the settings whose names begin with a prefix."""
-        args = {"reference": plugin.reference, "type": plugin.type.value, "config": dict(config), "prefix": prefix}
-        reply = self._call("validate", args, seconds)
-        return reply["definitions"], reply["values"]
+        return self._call(Validate(plugin.reference, dict(config), plugin.type.value, prefix), seconds)
 
     def close(self) -> None:
         """End the process."""
@@ -88,18 +101,18 @@ class PluginStage:
         with contextlib.suppress(OSError):
             self._stage.close()
 
-    def _call(self, op: str, args: dict[str, Any], timeout: float) -> dict[str, Any]:
+    def _call(self, call: Call[R], timeout: float) -> R:
         began = time.monotonic()
-        with interruptible(lambda: self._give_up(op, began)):
-            return dict(self._stage.call(op, args, timeout=timeout).args)
+        with interruptible(lambda: self._give_up(call.op, began)):
+            return self._stage.call(call, timeout)
 
     def _give_up(self, op: str, began: float) -> None:
         """End a call before its time, and the process; the error tells what it was doing."""
         self._stage.let_go(self._stage.timed_out(op, round(time.monotonic() - began, 1)))
         self.close()
 
-    def _answer(self, op: str, args: dict[str, Any]) -> dict[str, Any]:
-        raise ConnectError(f"nothing runs here, so {op!r} has no meaning")
+    def _answer(self, request: Request) -> None:
+        request.fail(ConnectError(f"nothing runs here, so {request.op!r} has no meaning"))
 
     def _on_death(self) -> None:
         """Nobody has to hear of it who does not call."""
@@ -118,31 +131,20 @@ class ConnectorStage(PluginStage):
         self._is_started = False
         super().__init__(environment, plugin.class_name)
         try:
-            reply = self._call("connector.load", {"reference": plugin.reference}, seconds)
-            self.version: str | None = reply["version"]
+            self.version: str | None = self._call(LoadConnector(plugin.reference), seconds).version
         except PluginError:
             self.close()
             raise
-
-    def validate(self, config: Mapping[str, str | None]) -> Said:
-        """Return the connector's key definitions and what it says of the values."""
-        reply = self._call("connector.validate", {"config": dict(config)}, self.seconds)
-        return reply["definitions"], reply["values"]
-
-    def definitions(self) -> list[Any]:
-        """Return the connector's key definitions."""
-        return list(self._call("connector.config", {}, self.seconds)["config"] or [])
 
     def start(self, config: Mapping[str, str], listener: StageListener) -> None:
         """Start the connector; from now on its listener hears what it says."""
         self._listener = listener
         self._is_started = True  # also one that fails half-way is stopped
-        self._call("connector.start", {"config": dict(config)}, self.seconds)
+        self._call(StartConnector(dict(config)), self.seconds)
 
-    def task_configs(self, maximum: int) -> tuple[list[dict[str, str]], str | None]:
+    def task_configs(self, maximum: int) -> TaskConfigs:
         """Return the configurations of the connector's tasks and the name of their class."""
-        reply = self._call("connector.task_configs", {"max": maximum}, self.seconds)
-        return list(reply["configs"]), reply.get("task_class")
+        return self._call(AskTaskConfigs(maximum), self.seconds)
 
     def stop(self) -> None:
         """Stop the connector, if it is started, and keep the instance."""
@@ -150,7 +152,7 @@ class ConnectorStage(PluginStage):
         if self._is_started and self.is_alive:
             self._is_started = False
             # Not to be interrupted: it takes no longer than anybody has patience, and has to be tried (Invariant 8).
-            self._stage.call("connector.stop", timeout=STOP_SECONDS)
+            self._stage.call(StopConnector(), STOP_SECONDS)
 
     def end(self) -> None:
         """Stop the connector and end its process; PluginError tells what went wrong with the first of the two."""
@@ -164,20 +166,22 @@ class ConnectorStage(PluginStage):
         self._listener = None
         super().close()
 
-    def _answer(self, op: str, args: dict[str, Any]) -> dict[str, Any]:
+    def _answer(self, request: Request) -> None:
+        request.answer(self._hear)
+
+    def _hear(self, message: Message) -> StoredOffsets | None:
         listener = self._listener
         if listener is None:
-            raise ConnectError(f"the connector is not running, so {op!r} has no meaning")
-        if op == "task_reconfiguration":
+            raise ConnectError(f"the connector is not running, so {message.op!r} has no meaning")
+        if isinstance(message, RequestReconfiguration):
             listener.on_task_reconfiguration()
-        elif op == "raise_error":
-            error = ErrorInfo.from_json(args)
-            listener.on_error(error.trace or error.message)
-        elif op == "offsets.read":
-            return {"offsets": listener.read_offsets(args["partitions"])}
+        elif isinstance(message, RaiseError):
+            listener.on_error(message.trace or message.message)
+        elif isinstance(message, ReadOffsets):
+            return StoredOffsets(listener.read_offsets(message.partitions))
         else:
-            raise LookupError(f"a connector has no request {op!r}")
-        return {}
+            raise LookupError(f"a connector has no request {message.op!r}")
+        return None
 
     def _on_death(self) -> None:
         listener = self._listener

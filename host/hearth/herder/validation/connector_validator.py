@@ -82,7 +82,7 @@ class ConnectorValidator:
         plugin = self._described_plugin(name, version)
         if plugin.type not in CONNECTOR_TYPES:
             return config_def_to_json(self._describer.definition(plugin))
-        own = self._ask(plugin, {}, ConnectorStage.definitions)
+        own = self._ask(plugin, {}, lambda stage: stage.definitions(plugin, stage.seconds))
         mine = {key["name"] for key in own}
         framework = self._plain.definition(plugin.type, {CONNECTOR_CLASS: plugin.class_name})
         return own + [config_key_to_json(key) for key in framework.keys.values() if key.name not in mine]
@@ -115,12 +115,12 @@ class ConnectorValidator:
 
     def _said(self, plugin: Plugin, config: Config) -> tuple[list[Any], list[Any]]:
         """Return the connector's own keys and values."""
-        keys, values = self._ask(plugin, config, lambda stage: stage.validate(config))
-        if keys is None:
+        answer = self._ask(plugin, config, lambda stage: stage.validate(plugin, config, stage.seconds))
+        if answer.definitions is None:
             raise ConfigError(f"{plugin.class_name}.config() must return a ConfigDef that is not null.")
-        if values is None:
+        if answer.values is None:
             raise ConfigError(f"{plugin.class_name}.validate() must return a Config that is not null.")
-        return keys, values
+        return answer.definitions, answer.values
 
     def _ask(self, plugin: Plugin, config: Config, question: Callable[[ConnectorStage], T]) -> T:
         """Ask an instance of a connector that is not running."""

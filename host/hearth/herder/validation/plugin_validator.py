@@ -77,10 +77,10 @@ class PluginValidator:
         except OSError as error:
             raise PluginError(f"{plugin.class_name} cannot be loaded: {error}") from error
         seconds = min(self._limit, max(LEAST_SECONDS, round(self._until - time.monotonic(), 1)))
-        keys, values = self._pool.ask(stage, lambda each: each.validate_plugin(plugin, config, prefix, seconds))
-        if keys is None or values is None:
+        answer = self._pool.ask(stage, lambda each: each.validate(plugin, config, seconds, prefix))
+        if answer.definitions is None or answer.values is None:
             raise PluginError(f"{plugin.class_name}.config() must return a ConfigDef that is not null.")
-        return keys, values
+        return answer.definitions, answer.values
 
 
 def _told(prefix: str, definition: ConfigDef, values: list[Any]) -> dict[str, ConfigValue]:

@@ -74,10 +74,9 @@ def test_connector_says_what_it_is_and_what_it_wants(plugins: Plugins) -> None:
     """All of it in a process of its own."""
     stage = plugins.take()
     assert stage.version == "4.3.1"
-    assert [each["name"] for each in stage.definitions()] == ["file", "topic", "batch.size"]
+    assert [each["name"] for each in stage.definitions(stage.plugin, SECONDS)] == ["file", "topic", "batch.size"]
     stage.start({**CONFIG, "tasks": "2"}, Listener())
-    configs, _ = stage.task_configs(5)
-    assert [each["number"] for each in configs] == ["0", "1"]
+    assert [each["number"] for each in stage.task_configs(5).configs] == ["0", "1"]
     stage.end()
     assert not stage.is_alive
 

@@ -1,0 +1,72 @@
+"""What a task and its host say to each other; ``PROTOCOL.md`` lists the same in section 11."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from hearth_stage.call import Call, Notice, operations
+from hearth_stage.task_call import ReadOffsets
+
+
+@dataclass(frozen=True)
+class Admitted:
+    """A task's plan, whether the task is to rest, and how it is to end where it is to."""
+
+    plan: dict[str, Any]
+    paused: bool = False
+    command: str | None = None
+
+
+@dataclass(frozen=True)
+class Introduce(Call[Admitted], op="hello"):
+    """A task's first word: which it is, and the token that proves it."""
+
+    task: str
+    token: str
+
+
+@dataclass(frozen=True)
+class TellStatus(Call[None], op="status"):
+    """The task has come to a state."""
+
+    state: str
+    trace: str | None = None
+
+
+@dataclass(frozen=True)
+class WriteOffsets(Call[None], op="offsets.write"):
+    """Source offsets to store, each with its partition; answered when they are durable."""
+
+    offsets: list[tuple[Any, Any]]
+
+
+@dataclass(frozen=True)
+class Alive(Notice, op="alive"):
+    """This side is there."""
+
+
+@dataclass(frozen=True)
+class Pause(Notice, op="pause"):
+    """The task is to rest."""
+
+
+@dataclass(frozen=True)
+class Resume(Notice, op="resume"):
+    """The task is to go on."""
+
+
+@dataclass(frozen=True)
+class Stop(Notice, op="stop"):
+    """The task is to end."""
+
+
+@dataclass(frozen=True)
+class Replace(Notice, op="replace"):
+    """The task is to end, and another run of it follows at once."""
+
+
+COMMANDS: dict[str, type[Notice]] = {kind.op: kind for kind in (Pause, Resume, Stop, Replace)}
+"""What a host tells a task to do."""
+TO_TASK = {**COMMANDS, **operations(Alive)}
+TO_HOST = operations(Introduce, TellStatus, ReadOffsets, WriteOffsets, Alive)

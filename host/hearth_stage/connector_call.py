@@ -1,0 +1,62 @@
+"""What a stage is asked of its connector, and what that says by itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from hearth_stage.call import Call, Notice
+
+
+@dataclass(frozen=True)
+class ConnectorLoaded:
+    """What a connector is."""
+
+    version: str | None = None
+
+
+@dataclass(frozen=True)
+class LoadConnector(Call[ConnectorLoaded], op="connector.load"):
+    """Creates the instance that is started."""
+
+    reference: str
+
+
+@dataclass(frozen=True)
+class StartConnector(Call[None], op="connector.start"):
+    """Initializes and starts the instance."""
+
+    config: dict[str, str]
+
+
+@dataclass(frozen=True)
+class TaskConfigs:
+    """One configuration for each task, however many were wanted, and the name of their class."""
+
+    configs: list[dict[str, Any]] = field(default_factory=list)
+    task_class: str | None = None
+
+
+@dataclass(frozen=True)
+class AskTaskConfigs(Call[TaskConfigs], op="connector.task_configs"):
+    """Asks for the configurations of at most so many tasks."""
+
+    max: int
+
+
+@dataclass(frozen=True)
+class StopConnector(Call[None], op="connector.stop"):
+    """Stops the instance, which may be started again."""
+
+
+@dataclass(frozen=True)
+class RequestReconfiguration(Notice, op="task_reconfiguration"):
+    """The connector wants to be asked for its task configurations again."""
+
+
+@dataclass(frozen=True)
+class RaiseError(Notice, op="raise_error"):
+    """The connector cannot go on."""
+
+    message: str
+    trace: str

@@ -1,0 +1,254 @@
+"""Forms: how what a call holds stands in a frame, and how what somebody else wrote there is read.
+
+A form is made once from the type of a member, so that neither side of the border reads a member by its name, and what
+arrives is of the type that was declared or a ``ValueError`` that says what it is instead (``PROTOCOL.md``, section 5).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import typing
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from types import UnionType
+from typing import Annotated, Any, Generic, TypeVar, Union, get_args, get_origin
+
+from hearth_api import Batch
+from hearth_execution.failure import ErrorInfo, cut
+
+T = TypeVar("T")
+_NOTHING: Any = object()
+_SHOWN = 200
+"""Characters that are shown of what is not what it should be."""
+_NAMES: dict[type[Any], str] = {
+    str: "text",
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+    list: "a list",
+    dict: "an object",
+}
+
+
+@dataclass(frozen=True)
+class Form:
+    """How a value stands among the members of a frame; without ``write`` it stands there as it is."""
+
+    read: Callable[[Any], Any]
+    write: Callable[[Any], Any] | None = None
+
+
+@dataclass(frozen=True)
+class Body:
+    """How a value travels as a record batch; without functions it is one."""
+
+    read: Callable[[Batch], Any] | None = None
+    write: Callable[[Any], Batch] | None = None
+
+
+@dataclass(frozen=True)
+class _Member:
+    name: str
+    form: Form
+    default: Any
+
+
+@dataclass(frozen=True)
+class _Bodies:
+    """The bodies of one member: one, or all that are left."""
+
+    name: str
+    body: Body
+    are_many: bool
+
+    def write(self, value: Any) -> Sequence[Batch]:
+        values = value if self.are_many else (value,)
+        return values if self.body.write is None else [self.body.write(each) for each in values]
+
+    def read(self, batches: Sequence[Batch]) -> Any:
+        if not self.are_many and not batches:
+            raise ValueError(f"the body of {self.name!r} is missing")
+        taken = batches if self.are_many else batches[:1]
+        values = list(taken) if self.body.read is None else [self.body.read(each) for each in taken]
+        return values if self.are_many else values[0]
+
+
+class Codec(Generic[T]):
+    """Writes and reads one dataclass: its members, and the record batches that go with them.
+
+    A member that has its default is not written; one that is not there has it, and one that nobody knows is left out.
+    """
+
+    def __init__(self, kind: type[T]) -> None:
+        self._kind = kind
+        self._members: list[_Member] = []
+        self._bodies: list[_Bodies] = []
+        hints = typing.get_type_hints(kind, include_extras=True)
+        for field in dataclasses.fields(kind):  # type: ignore[arg-type]
+            self._add(field, hints[field.name])
+
+    @property
+    def members(self) -> list[str]:
+        """Return the names of the members."""
+        return [member.name for member in self._members]
+
+    @property
+    def bodies(self) -> list[str]:
+        """Return what travels as record batches, in their order."""
+        return [each.name for each in self._bodies]
+
+    def encode(self, value: T) -> tuple[dict[str, Any], list[Batch]]:
+        """Return the members and the bodies of a value."""
+        batches: list[Batch] = []
+        for each in self._bodies:
+            batches += each.write(getattr(value, each.name))
+        return self.write(value), batches
+
+    def decode(self, members: dict[str, Any], batches: Sequence[Batch]) -> T:
+        """Return the value; raises ``ValueError`` where a member or a body is not what it should be."""
+        found = self._found(members)
+        for each in self._bodies:
+            found[each.name] = each.read(batches)
+            batches = batches[1:]
+        return self._kind(**found)
+
+    def write(self, value: T) -> dict[str, Any]:
+        """Return the members of a value."""
+        written = {}
+        for member in self._members:
+            own = getattr(value, member.name)
+            if member.default is _NOTHING or own != member.default:
+                write = member.form.write
+                written[member.name] = own if write is None else write(own)
+        return written
+
+    def read(self, members: Any) -> T:
+        """Return a value that has no bodies."""
+        return self._kind(**self._found(_checked(members, dict)))
+
+    def _found(self, members: dict[str, Any]) -> dict[str, Any]:
+        found = {}
+        for member in self._members:
+            if member.name in members:
+                try:
+                    found[member.name] = member.form.read(members[member.name])
+                except Exception as error:  # also what a form stumbles over that expects something else
+                    raise ValueError(f"{member.name!r}: {error}") from error
+            elif member.default is _NOTHING:
+                raise ValueError(f"{member.name!r} is missing")
+        return found
+
+    def _add(self, field: Any, hint: Any) -> None:
+        item = get_args(hint)[0] if get_origin(hint) is list else hint
+        body = _body_of(item)
+        if body is None:
+            self._members.append(_Member(field.name, form_of(hint), _default_of(field)))
+        else:
+            self._bodies.append(_Bodies(field.name, body, item is not hint))
+
+
+_codecs: dict[type[Any], Codec[Any]] = {}
+
+
+def codec_of(kind: type[T]) -> Codec[T]:
+    """Return the codec of a dataclass, made once."""
+    codec = _codecs.get(kind)
+    if codec is None:
+        codec = _codecs[kind] = Codec(kind)
+    return codec
+
+
+def form_of(kind: Any) -> Form:
+    """Return the form of a type."""
+    if get_origin(kind) is Annotated:
+        return next(each for each in kind.__metadata__ if isinstance(each, Form))
+    if kind is Any:
+        return Form(lambda value: value)
+    if kind is ErrorInfo:  # its texts are cut by who reads them, whatever they were before
+        return Form(lambda value: ErrorInfo.from_json(_checked(value, dict)), ErrorInfo.to_json)
+    if kind is int:
+        return Form(_whole_number)
+    if kind is float:
+        return Form(lambda value: value if type(value) is int else _checked(value, float))
+    if kind in (str, bool):
+        return Form(lambda value: _checked(value, kind))
+    if dataclasses.is_dataclass(kind):
+        codec: Codec[Any] = codec_of(kind)  # type: ignore[arg-type]
+        return Form(codec.read, codec.write)
+    return _made_of(kind, get_origin(kind), get_args(kind))
+
+
+def _made_of(kind: Any, origin: Any, parts: tuple[Any, ...]) -> Form:
+    """Return the form of a type that is made of others."""
+    if origin in (Union, UnionType):
+        return _optional(form_of(next(part for part in parts if part is not type(None))))
+    if origin is list:
+        return _list(form_of(parts[0]))
+    if origin is dict and parts[0] is str:
+        return _object(form_of(parts[1]))
+    if origin is tuple:
+        return _row([form_of(part) for part in parts], tuple)
+    if hasattr(kind, "_fields"):
+        return _row([form_of(each) for each in typing.get_type_hints(kind).values()], kind._make)
+    raise TypeError(f"{kind} has no form in a frame")
+
+
+def _optional(form: Form) -> Form:
+    write = form.write
+    return Form(
+        lambda value: None if value is None else form.read(value),
+        None if write is None else lambda value: None if value is None else write(value),
+    )
+
+
+def _list(item: Form) -> Form:
+    read, write = item.read, item.write
+    return Form(
+        lambda value: [read(each) for each in _checked(value, list)],
+        None if write is None else lambda value: [write(each) for each in value],
+    )
+
+
+def _object(item: Form) -> Form:
+    read, write = item.read, item.write
+    return Form(
+        lambda value: {name: read(each) for name, each in _checked(value, dict).items()},
+        None if write is None else lambda value: {name: write(each) for name, each in value.items()},
+    )
+
+
+def _row(items: list[Form], make: Callable[[list[Any]], Any]) -> Form:
+    """Return the form of a list that has so many values; what stands as it is may be written as a tuple."""
+    assert all(item.write is None for item in items), "a row holds plain values"
+
+    def read(value: Any) -> Any:
+        if len(_checked(value, list)) != len(items):
+            raise ValueError(f"{len(value)} values, where there are {len(items)}")
+        return make([item.read(each) for item, each in zip(items, value)])
+
+    return Form(read)
+
+
+def _whole_number(value: Any) -> int:
+    if not -(1 << 63) <= _checked(value, int) < 1 << 63:
+        raise ValueError("a whole number of more than 64 bits")
+    return int(value)
+
+
+def _checked(value: Any, kind: type[T]) -> T:
+    if type(value) is not kind:
+        raise ValueError(f"{cut(repr(value), _SHOWN)} is not {_NAMES[kind]}")
+    return value
+
+
+def _body_of(kind: Any) -> Body | None:
+    if kind is Batch:
+        return Body()
+    metadata = kind.__metadata__ if get_origin(kind) is Annotated else ()
+    return next((each for each in metadata if isinstance(each, Body)), None)
+
+
+def _default_of(field: Any) -> Any:
+    if field.default_factory is not dataclasses.MISSING:
+        return field.default_factory()
+    return _NOTHING if field.default is dataclasses.MISSING else field.default

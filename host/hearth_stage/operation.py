@@ -1,0 +1,63 @@
+"""All operations of the stage protocol, by who says them; ``PROTOCOL.md`` lists the same in section 7."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hearth_stage import connector_call, plugin_call, task_call
+from hearth_stage.call import Notice, operations
+
+
+@dataclass(frozen=True)
+class Hello(Notice, op="hello"):
+    """A stage's first word: the version of the protocol it speaks."""
+
+    protocol: int
+    pid: int | None = None
+
+
+TO_STAGE = operations(
+    plugin_call.Ping,
+    plugin_call.AskStacks,
+    plugin_call.Stopping,
+    plugin_call.Describe,
+    plugin_call.Validate,
+    plugin_call.Configure,
+    plugin_call.Load,
+    plugin_call.Apply,
+    plugin_call.AskPredicate,
+    plugin_call.Serialize,
+    plugin_call.Deserialize,
+    plugin_call.SerializeHeaders,
+    plugin_call.DeserializeHeaders,
+    task_call.StartSource,
+    task_call.AddCredit,
+    task_call.HoldPolling,
+    task_call.ResumePolling,
+    task_call.CommitSource,
+    task_call.CommitRecords,
+    task_call.StopSource,
+    task_call.StartSink,
+    task_call.OpenPartitions,
+    task_call.Put,
+    task_call.PreCommit,
+    task_call.ClosePartitions,
+    task_call.StopSink,
+    connector_call.LoadConnector,
+    connector_call.StartConnector,
+    connector_call.AskTaskConfigs,
+    connector_call.StopConnector,
+)
+"""What a runtime may say to a stage."""
+
+FROM_STAGE = operations(
+    Hello,
+    task_call.ReadOffsets,
+    task_call.HandOver,
+    task_call.PollFailed,
+    task_call.ContextRequest,
+    task_call.ReportRecord,
+    connector_call.RequestReconfiguration,
+    connector_call.RaiseError,
+)
+"""What a stage may say to its runtime."""

@@ -1,0 +1,265 @@
+"""What a stage is asked of its task, and what it says of it: sources and sinks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Annotated, Any
+
+from hearth_api import Batch, TopicPartition
+from hearth_execution.failure import ErrorInfo, Failure
+from hearth_execution.transformation import Outcome, Step
+from hearth_stage.call import Call, Notice
+from hearth_stage.form import Form, form_of
+
+# Sources ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class SourceStarted:
+    """What a source task is; ``wants_records`` says whether it wants to hear of each record."""
+
+    version: str | None = None
+    wants_records: bool = False
+
+
+@dataclass(frozen=True)
+class StartSource(Call[SourceStarted], op="source.start"):
+    """Initializes and starts a task of the connector."""
+
+    reference: str
+    config: dict[str, str]
+    steps: list[Step] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class AddCredit(Notice, op="source.credit"):
+    """Lets the stage hand over so many times more."""
+
+    count: int
+
+
+@dataclass(frozen=True)
+class HoldPolling(Call[None], Notice, op="source.hold"):
+    """Lets no poll begin; as a call it is answered behind all that was handed over."""
+
+
+@dataclass(frozen=True)
+class ResumePolling(Notice, op="source.resume"):
+    """Lets polls begin again."""
+
+
+@dataclass(frozen=True)
+class CommitSource(Notice, op="source.commit"):
+    """The offsets so far are stored."""
+
+
+@dataclass(frozen=True)
+class CommitRecords(Notice, op="source.commit_records"):
+    """Records are written; each is a list of number, topic, partition, offset and timestamp.
+
+    They are as many as the task's records, and come from the runtime, so they are not looked at one by one.
+    """
+
+    records: list[Any]
+
+
+@dataclass(frozen=True)
+class StopSource(Call[None], op="source.stop"):
+    """Stops the task, after every commit before it."""
+
+
+@dataclass(frozen=True)
+class StoredOffsets:
+    """Offsets in the order in which they were asked for, ``None`` where there is none."""
+
+    offsets: list[dict[str, Any] | None] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class ReadOffsets(Call[StoredOffsets], op="offsets.read"):
+    """Asks for the stored offsets of source partitions."""
+
+    partitions: list[dict[str, Any]]
+
+    def verify(self, reply: StoredOffsets) -> StoredOffsets:
+        """Refuse offsets of other partitions."""
+        if len(reply.offsets) != len(self.partitions):
+            raise ValueError(f"it has {len(reply.offsets)} offsets of {len(self.partitions)} partitions")
+        return reply
+
+
+@dataclass(frozen=True)
+class Polled:
+    """One batch as the task polled it, and what the stage's own steps made of it where there are any."""
+
+    origin: Batch
+    outcome: Outcome | None = None
+
+    @property
+    def results(self) -> list[Batch]:
+        """Return the batches that go on."""
+        return [self.origin] if self.outcome is None else self.outcome.batches
+
+    @property
+    def failures(self) -> list[Failure]:
+        """Return the rows that failed."""
+        return [] if self.outcome is None else self.outcome.failures
+
+
+@dataclass(frozen=True)
+class Group:
+    """How many of the batches belong to one polled one; with ``origin`` that one comes before them."""
+
+    results: int
+    origin: bool = False
+    failures: list[Failure] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class HandOver(Notice, op="source.batches"):
+    """What a poll returned."""
+
+    groups: list[Group]
+    batches: list[Batch]
+
+    @classmethod
+    def of(cls, polled: Sequence[Polled]) -> HandOver:
+        """Return the hand-over of batches, in their order."""
+        groups: list[Group] = []
+        batches: list[Batch] = []
+        for each in polled:
+            is_apart = each.outcome is not None
+            groups.append(Group(len(each.results), is_apart, each.failures))
+            batches += [each.origin, *each.results] if is_apart else each.results
+        return cls(groups, batches)
+
+    def polled(self) -> Iterator[Polled]:
+        """Yield the batches; raises ``ValueError`` where one is missing."""
+        rest = iter(self.batches)
+        for group in self.groups:
+            batches = _taken(rest, group.results + group.origin)
+            outcome = Outcome(batches[1:], group.failures) if group.origin else None
+            yield Polled(batches[0], outcome)
+
+
+def _taken(rest: Iterator[Batch], count: int) -> list[Batch]:
+    batches = list(islice(rest, max(count, 0)))
+    if not batches or len(batches) != count:
+        raise ValueError(f"a hand-over of {count} batches has {len(batches)}")
+    return batches
+
+
+@dataclass(frozen=True)
+class PollFailed(Notice, op="source.failed"):
+    """A poll raised, and the task is not polled again."""
+
+    error: ErrorInfo
+
+
+# Sinks --------------------------------------------------------------------------------------------------------
+
+_read_offsets = form_of(list[tuple[str, int, int]]).read
+
+Offsets = Annotated[
+    dict[TopicPartition, int],
+    Form(
+        lambda rows: {TopicPartition(topic, number): offset for topic, number, offset in _read_offsets(rows)},
+        lambda offsets: [[*partition, offset] for partition, offset in offsets.items()],
+    ),
+]
+"""Offsets of partitions as consumed: lists of topic, partition and offset."""
+
+
+@dataclass(frozen=True)
+class SinkStarted:
+    """What a sink task is: whether it takes batches, and of which columns; ``None`` means all."""
+
+    version: str | None = None
+    is_batch: bool = False
+    columns: list[str] | None = None
+
+
+@dataclass(frozen=True)
+class StartSink(Call[SinkStarted], op="sink.start"):
+    """Initializes and starts a task of the connector."""
+
+    reference: str
+    config: dict[str, str]
+    steps: list[Step] = field(default_factory=list)
+    reporter: bool = False
+    tolerant: bool = False
+
+
+@dataclass(frozen=True)
+class OpenPartitions(Call[None], op="sink.open"):
+    """Partitions are newly assigned."""
+
+    partitions: list[TopicPartition]
+
+
+@dataclass(frozen=True)
+class PutDone:
+    """The rows that failed in the stage's own steps."""
+
+    failures: list[Failure] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Put(Call[PutDone], op="sink.put"):
+    """Gives records to the task; the last ``consumed`` of the batches hold them as they were read."""
+
+    batches: list[Batch]
+    consumed: int = 0
+
+    @property
+    def split(self) -> tuple[list[Batch], list[Batch]]:
+        """Return the records to put, and the records as they were read."""
+        first = len(self.batches) - self.consumed
+        return self.batches[:first], self.batches[first:]
+
+
+@dataclass(frozen=True)
+class Agreed:
+    """The offsets a task agrees to commit."""
+
+    offsets: Offsets = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class PreCommit(Call[Agreed], op="sink.pre_commit"):
+    """Has the task flush; the offsets are done so far."""
+
+    offsets: Offsets
+
+
+@dataclass(frozen=True)
+class ClosePartitions(Call[None], op="sink.close"):
+    """Partitions are taken away."""
+
+    partitions: list[TopicPartition]
+
+
+@dataclass(frozen=True)
+class StopSink(Call[None], op="sink.stop"):
+    """Stops the task."""
+
+
+@dataclass(frozen=True)
+class ContextRequest(Notice, op="sink.context"):
+    """What a task asked of its context; ``timeout`` is in milliseconds."""
+
+    rewind: Offsets = field(default_factory=dict)
+    timeout: float | None = None
+    pause: list[TopicPartition] = field(default_factory=list)
+    resume: list[TopicPartition] = field(default_factory=list)
+    commit: bool = False
+
+
+@dataclass(frozen=True)
+class ReportRecord(Call[None], op="sink.errant"):
+    """Reports a bad record, as it was read."""
+
+    error: ErrorInfo
+    record: Batch

@@ -1,0 +1,336 @@
+"""Forms and codecs: what one side writes of a call the other reads, and nobody reads what is not there."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import typing
+from contextlib import suppress
+from dataclasses import dataclass, field
+from types import UnionType
+from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from hearth.link.link_call import TO_HOST, TO_TASK
+from hearth_api import (
+    OPTIONAL_BYTES_SCHEMA,
+    OPTIONAL_STRING_SCHEMA,
+    STRING_SCHEMA,
+    Batch,
+    ColumnRun,
+    Header,
+    Headers,
+    TopicPartition,
+    headers_to_column,
+)
+from hearth_execution.failure import MESSAGE_CHARACTERS, ErrorInfo, Failure
+from hearth_execution.transformation import Outcome, Step
+from hearth_stage.call import Call, decoded, encoded
+from hearth_stage.form import Codec, codec_of, form_of
+from hearth_stage.operation import FROM_STAGE, TO_STAGE
+from hearth_stage.plugin_call import (
+    AskPredicate,
+    Cells,
+    Deserialize,
+    Deserialized,
+    DeserializedHeaders,
+    DeserializeHeaders,
+    HeadersByRow,
+    HeadersInOrder,
+    PredicateAnswers,
+    Serialize,
+    Serialized,
+    SerializedHeaders,
+    SerializeHeaders,
+    TravellingBytes,
+    TravellingCells,
+    TravellingHeaders,
+    TravellingMask,
+    TravellingRun,
+)
+from hearth_stage.task_call import Group, HandOver, Offsets, Polled, ReadOffsets, StoredOffsets
+
+MESSAGES = list(dict.fromkeys(kind for known in (TO_STAGE, FROM_STAGE, TO_HOST, TO_TASK) for kind in known.values()))
+REPLIES = [kind.reply for kind in MESSAGES if issubclass(kind, Call) and kind.reply is not type(None)]
+KINDS = [*MESSAGES, *REPLIES]
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=5,
+)
+NUMBERS = st.integers(-(1 << 63), (1 << 63) - 1)
+RAW = st.lists(st.tuples(st.text(), st.none() | st.binary()), max_size=2)
+
+
+def batch(values: list[str]) -> Batch:
+    """Return a numbered batch of texts."""
+    columns = [pa.array(values, pa.string()), pa.array(range(len(values)), pa.int32())]
+    return Batch("t", None, STRING_SCHEMA, pa.RecordBatch.from_arrays(columns, names=["value", "row"]))
+
+
+def headers(names: list[str]) -> Any:
+    """Return a column of headers, one for each row."""
+    return headers_to_column([Headers([Header(name, OPTIONAL_STRING_SCHEMA, name)]) for name in names])
+
+
+def marks(kind: Any) -> Any:
+    """Return what an annotated type is told by: its type hints may be another object."""
+    return kind.__metadata__
+
+
+def cells(values: list[str]) -> Cells:
+    """Return texts, each with the number of its row."""
+    return Cells(STRING_SCHEMA, pa.array(values, pa.string()), np.arange(len(values)))
+
+
+TEXTS = st.lists(st.text(), max_size=3)
+SPECIAL: dict[Any, st.SearchStrategy[Any]] = {
+    Any: JSON,
+    Batch: TEXTS.map(batch),
+    ErrorInfo: st.builds(ErrorInfo, *[st.text()] * 4),
+    int: NUMBERS,
+    float: NUMBERS | st.floats(allow_nan=False, allow_infinity=False),
+    str: st.text(),
+    bool: st.booleans(),
+}
+TRAVELLING: dict[Any, st.SearchStrategy[Any]] = {
+    marks(TravellingCells): TEXTS.map(cells),
+    marks(TravellingBytes): st.lists(st.none() | st.binary(), max_size=3).map(
+        lambda each: pa.array(each, pa.binary())
+    ),
+    marks(TravellingRun): TEXTS.map(lambda texts: ColumnRun(STRING_SCHEMA, pa.array(texts, pa.string()))),
+    marks(TravellingHeaders): TEXTS.map(headers),
+    marks(TravellingMask): st.lists(st.booleans(), max_size=3).map(lambda each: pa.array(each, pa.bool_())),
+    marks(HeadersInOrder): st.lists(RAW, max_size=3),
+    marks(HeadersByRow): st.dictionaries(st.integers(0, 9), RAW, max_size=3),
+    marks(Offsets): st.dictionaries(st.builds(TopicPartition, st.text(), NUMBERS), NUMBERS, max_size=3),
+}
+
+
+def values_of(kind: Any) -> st.SearchStrategy[Any]:
+    """Return values of a type."""
+    origin, parts = get_origin(kind), get_args(kind)
+    if origin is Annotated:
+        return TRAVELLING[marks(kind)]
+    if kind in SPECIAL:
+        return SPECIAL[kind]
+    if origin in (Union, UnionType):
+        return st.one_of(*(st.none() if part is type(None) else values_of(part) for part in parts))
+    if origin is list:
+        return st.lists(values_of(parts[0]), max_size=3)
+    if origin is dict:
+        return st.dictionaries(values_of(parts[0]), values_of(parts[1]), max_size=3)
+    if origin is tuple:
+        return st.tuples(*map(values_of, parts))
+    hints = typing.get_type_hints(kind, include_extras=True)
+    if dataclasses.is_dataclass(kind):
+        own: Any = kind
+        return st.builds(own, **{each.name: values_of(hints[each.name]) for each in dataclasses.fields(kind)})
+    return st.builds(kind, *map(values_of, hints.values()))
+
+
+def plain(value: Any) -> Any:
+    """Return a value as something that can be compared."""
+    if isinstance(value, Batch):
+        return value.topic, value.value_schema, value.data.to_pydict()
+    if dataclasses.is_dataclass(value):
+        return type(value), {each.name: plain(getattr(value, each.name)) for each in dataclasses.fields(value)}
+    if isinstance(value, (pa.Array, np.ndarray)):
+        return value.tolist() if isinstance(value, np.ndarray) else value.to_pylist()
+    return [plain(each) for each in value] if type(value) is list else value
+
+
+def sent(kind: type[Any], value: Any) -> Any:
+    """Return what arrives of a value, its members through JSON and its batches through Arrow's form."""
+    members, batches = encoded(value)
+    text = json.dumps(members, allow_nan=False)
+    return decoded(kind, json.loads(text), [Batch.from_arrow(each.to_arrow()) for each in batches])
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(data=st.data())
+def test_what_is_written_is_read(kind: type[Any], data: st.DataObject) -> None:
+    """Every message and every reply there is comes out of a frame as it went in."""
+    value = data.draw(values_of(kind))
+    assert plain(sent(kind, value)) == plain(value)
+
+
+@pytest.mark.parametrize("kind", [*FROM_STAGE.values(), *TO_HOST.values(), *REPLIES], ids=lambda kind: kind.__name__)
+@settings(max_examples=50, deadline=None)
+@given(data=st.data())
+def test_what_is_of_another_type_is_refused_and_nothing_else_happens(kind: type[Any], data: st.DataObject) -> None:
+    """Whatever a stage writes instead is a ``ValueError``, or what was meant, which can be written again."""
+    codec = codec_of(kind)
+    members = data.draw(st.fixed_dictionaries({}, optional=dict.fromkeys(codec.members, JSON)))
+    with suppress(ValueError):
+        value = decoded(kind, members, [batch(["a"])] * len(codec.bodies))
+        assert plain(sent(kind, value)) == plain(value)
+
+
+class Pair(NamedTuple):
+    """Two values."""
+
+    name: str
+    number: int
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A member of every kind."""
+
+    text: str
+    number: int = 0
+    share: float = 0.0
+    is_so: bool = False
+    maybe: str | None = None
+    texts: list[str] = field(default_factory=list)
+    config: dict[str, str] = field(default_factory=dict)
+    pairs: list[Pair] = field(default_factory=list)
+    step: Step | None = None
+
+
+@pytest.mark.parametrize(
+    ("members", "says"),
+    [
+        ({}, "'text' is missing"),
+        ({"text": None}, "'text': None is not text"),
+        ({"number": True}, "'number': True is not a whole number"),
+        ({"number": 1.0}, "'number': 1.0 is not a whole number"),
+        ({"number": 1 << 63}, "'number': a whole number of more than 64 bits"),
+        ({"share": "1"}, "'share': '1' is not a number"),
+        ({"is_so": 1}, "'is_so': 1 is not true or false"),
+        ({"is_so": None}, "'is_so': None is not true or false"),
+        ({"maybe": 5}, "'maybe': 5 is not text"),
+        ({"texts": "ab"}, "'texts': 'ab' is not a list"),
+        ({"texts": ["a", 5]}, "'texts': 5 is not text"),
+        ({"config": ["a"]}, r"'config': \['a'\] is not an object"),
+        ({"config": {"a": None}}, "'config': None is not text"),
+        ({"pairs": [["a"]]}, "'pairs': 1 values, where there are 2"),
+        ({"step": {"negate": True}}, "'step': 'role' is missing"),
+        ({"text": ["x" * 1000]}, r"'text': .{100,250} is not text"),
+    ],
+)
+def test_wrong_member_is_named_with_what_is_wrong(members: dict[str, Any], says: str) -> None:
+    """In few words, however long what stands there is."""
+    given_members = members if "text" in members or not members else {"text": "t", **members}
+    with pytest.raises(ValueError, match=rf"(?s)^{says}$"):
+        codec_of(Sample).decode(given_members, [])
+
+
+def test_what_is_left_out_has_its_default_and_what_nobody_knows_is_ignored() -> None:
+    """So a later version may say more, and an earlier one less."""
+    assert codec_of(Sample).decode({"text": "t", "later": 1, "step": {"role": "r", "later": 1}}, []) == Sample(
+        "t", step=Step("r")
+    )
+
+
+def test_what_has_its_default_is_not_written() -> None:
+    """Most of what could be said is not."""
+    assert codec_of(Sample).write(Sample("t")) == {"text": "t"}
+    assert codec_of(Sample).write(Sample("", number=1, step=Step("r", "p"))) == {
+        "text": "",
+        "number": 1,
+        "step": {"role": "r", "predicate": "p"},
+    }
+
+
+def test_two_values_have_not_the_same_default() -> None:
+    """What is read is nobody else's."""
+    first, second = codec_of(Sample).read({"text": "t"}), codec_of(Sample).read({"text": "t"})
+    assert first.texts is not second.texts
+
+
+def test_steps_are_read_from_a_request() -> None:
+    """What is left out has its default; members of a later protocol are ignored."""
+    forms: list[dict[str, Any]] = [
+        {"role": "transforms.a"},
+        {"role": "transforms.b", "predicate": "predicates.p", "negate": True, "later": 1},
+    ]
+    assert form_of(list[Step]).read(forms) == [Step("transforms.a"), Step("transforms.b", "predicates.p", True)]
+
+
+def test_failure_goes_through_json_unchanged() -> None:
+    """A record's failure keeps row, phase, class and error."""
+    failure = Failure(3, "VALUE_CONVERTER", "c", ErrorInfo("data", "e", "m", "t"))
+    codec = codec_of(Failure)
+    assert codec.read(json.loads(json.dumps(codec.write(failure)))) == failure
+
+
+def test_texts_of_a_failure_are_cut_by_who_reads_them() -> None:
+    """The limits are the reader's, whatever the writer keeps to."""
+    error = {"kind": "data", "class_name": "e", "message": "m" * 1_000_000, "trace": "t"}
+    read = codec_of(Failure).read({"row": 1, "phase": "p", "class_name": "c", "error": error})
+    assert len(read.error.message) <= MESSAGE_CHARACTERS
+
+
+def test_a_type_without_a_form_is_found_before_anything_is_sent() -> None:
+    """It is a mistake of whoever declares a call."""
+
+    @dataclass(frozen=True)
+    class Wrong:
+        """Has a member that no frame can hold."""
+
+        numbers: set[int]
+
+    with pytest.raises(TypeError, match="has no form in a frame"):
+        Codec(Wrong)
+
+
+def test_missing_body_is_named() -> None:
+    """A call that should bring records and brings none is not understood."""
+    with pytest.raises(ValueError, match="the body of 'batch' is missing"):
+        decoded(AskPredicate, {"role": "predicates.p"}, [])
+
+
+def test_body_without_its_column_is_refused() -> None:
+    """Its rows would be nobody's."""
+    nothing = Batch(None, None, None, pa.RecordBatch.from_arrays([pa.array([0], pa.int32())], names=["row"]))
+    with pytest.raises(ValueError, match="without the column 'value'"):
+        decoded(Serialized, {}, [nothing])
+
+
+TWO = Cells(OPTIONAL_BYTES_SCHEMA, pa.array([b"a", b"b"]), np.arange(2))
+TEXT = pa.array(["a"])
+
+
+@pytest.mark.parametrize(
+    ("call", "reply", "says"),
+    [
+        (AskPredicate("p", batch(["a", "b"])), PredicateAnswers(pa.array([True])), "answers for 1 rows of 2"),
+        (Serialize("v", "t", TWO), Serialized(pa.array([b"a"])), "v: the stage returned 1 of binary for 2 cells"),
+        (Serialize("v", "t", TWO), Serialized(pa.array(["a", "b"])), "2 of string for 2 cells"),
+        (Deserialize("v", "t", TWO), Deserialized([ColumnRun(None, TEXT)] * 3), "answers for 3 rows of 2"),
+        (SerializeHeaders("t", batch(["a"])), SerializedHeaders([[], []]), "answers for 2 rows of 1"),
+        (DeserializeHeaders("t", {}, 2), DeserializedHeaders(headers(["a"])), "answers for 1 rows of 2"),
+        (ReadOffsets([{}]), StoredOffsets([]), "0 offsets of 1 partitions"),
+    ],
+)
+def test_reply_that_does_not_answer_its_call_is_refused(call: Call[Any], reply: Any, says: str) -> None:
+    """Columns lie side by side, so one that is too short or too long would be another record's (invariant 3)."""
+    with pytest.raises(ValueError, match=says):
+        call.verify(reply)
+
+
+def test_hand_over_comes_apart_as_it_was_put_together() -> None:
+    """Polled batches, and what the stage's own steps made of each; without steps a batch is its own result."""
+    failures = [Failure(0, "TRANSFORMATION", "c", ErrorInfo("data", "e", "m", "t"))]
+    stepped = Polled(batch(["b", "c"]), Outcome([batch(["B"])], failures))
+    polled = [Polled(batch(["a"])), stepped, Polled(batch(["d"]), Outcome())]
+    handed = HandOver.of(polled)
+    assert handed.groups == [Group(1), Group(1, True, failures), Group(0, True)]
+    assert [plain(each) for each in sent(HandOver, handed).polled()] == [plain(each) for each in polled]
+    assert plain(polled[0].results) == plain([batch(["a"])])
+
+
+@pytest.mark.parametrize(("results", "origin"), [(3, False), (0, False), (-1, False), (2, True), (-1, True)])
+def test_hand_over_that_lacks_batches_is_refused(results: int, origin: bool) -> None:
+    """A record that is announced and not there would vanish (invariant 3)."""
+    handed = HandOver([Group(results, origin)], [batch(["a"]), batch(["b"])])
+    with pytest.raises(ValueError, match=rf"a hand-over of {results + origin} batches"):
+        list(handed.polled())
