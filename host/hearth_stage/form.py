@@ -163,7 +163,7 @@ def form_of(kind: Any) -> Form:
     if get_origin(kind) is Annotated:
         return next(each for each in kind.__metadata__ if isinstance(each, Form))
     if kind is Any:
-        return Form(lambda value: value)
+        return Form(_as_it_is)
     if kind is ErrorInfo:  # its texts are cut by who reads them, whatever they were before
         return Form(lambda value: ErrorInfo.from_json(_checked(value, dict)), ErrorInfo.to_json)
     if kind is int:
@@ -203,6 +203,8 @@ def _optional(form: Form) -> Form:
 
 def _list(item: Form) -> Form:
     read, write = item.read, item.write
+    if read is _as_it_is:
+        return Form(lambda value: _checked(value, list))
     return Form(
         lambda value: [read(each) for each in _checked(value, list)],
         None if write is None else lambda value: [write(each) for each in value],
@@ -227,6 +229,10 @@ def _row(items: list[Form], make: Callable[[list[Any]], Any]) -> Form:
         return make([item.read(each) for item, each in zip(items, value)])
 
     return Form(read)
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
 
 
 def _whole_number(value: Any) -> int:
