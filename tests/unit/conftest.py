@@ -24,7 +24,7 @@ def guests() -> Iterator[list[Guest]]:
     opened = [Guest() for _ in range(3)]
     yield opened
     for guest in opened:
-        guest.link.close()
+        guest.close()
 
 
 @pytest.fixture

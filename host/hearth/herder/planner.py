@@ -75,6 +75,7 @@ class Planner:
             is_tolerant=config.errors_tolerance == "all",
             logs_failures=config.errors_log_enable,
             logs_records=config.errors_log_include_messages,
+            tracks_topics=worker.topic_tracking_enable,
         )
 
     def _source(self, config: ConnectorConfig) -> SourcePlan:

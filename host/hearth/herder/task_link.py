@@ -21,8 +21,7 @@ from hearth.link import admission, heartbeat
 from hearth.link.admission import LinkAddress, task_id
 from hearth.link.encryption import EncryptedSocket, server_context
 from hearth.link.heartbeat import keep_alive, watch
-from hearth.link.link_call import COMMANDS, TO_HOST, Admitted, Alive, Introduce, TellStatus, WriteOffsets
-from hearth.runtime.link import ENDS
+from hearth.link.link_call import COMMANDS, ENDS, TO_HOST, Admitted, Alive, Introduce, TellStatus, WriteOffsets
 from hearth.runtime.plan import TaskPlan
 from hearth.storage.interface import OffsetStore
 from hearth_api import ConnectError
@@ -87,7 +86,7 @@ class _Registration:
 
     def note(self, command: str) -> None:
         """Take note of a command, for a run that is not linked yet, or not yet again."""
-        if command in ENDS:
+        if COMMANDS[command] in ENDS:
             self.end = command
         else:
             self.is_paused = command == "pause"

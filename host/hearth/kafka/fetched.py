@@ -15,7 +15,10 @@ from hearth.kafka.c_memory import gather_nullable
 from hearth.kafka.c_memory import messages as structures
 from hearth.kafka.kafka_error import KafkaError, check, fatal_error
 from hearth.kafka.library import ERR_FATAL, ERR_PARTITION_EOF, FETCHED, OK, library
-from hearth_api import TopicPartition
+from hearth_api import TimestampType, TopicPartition
+
+TIMESTAMP_TYPES = [TimestampType.NO_TIMESTAMP_TYPE, TimestampType.CREATE_TIME, TimestampType.LOG_APPEND_TIME]
+"""By librdkafka's numbers."""
 
 CLOSE_MS = 50
 

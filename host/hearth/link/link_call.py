@@ -35,6 +35,13 @@ class TellStatus(Call[None], op="status"):
 
 
 @dataclass(frozen=True)
+class AddTopics(Notice, op="topics.add"):
+    """The task has touched these topics, none of which it told before."""
+
+    topics: list[str]
+
+
+@dataclass(frozen=True)
 class WriteOffsets(Call[None], op="offsets.write"):
     """Source offsets to store, each with its partition; answered when they are durable."""
 
@@ -66,7 +73,10 @@ class Replace(Notice, op="replace"):
     """The task is to end, and another run of it follows at once."""
 
 
-COMMANDS: dict[str, type[Notice]] = {kind.op: kind for kind in (Pause, Resume, Stop, Replace)}
+Command = Pause | Resume | Stop | Replace
 """What a host tells a task to do."""
+COMMANDS: dict[str, type[Command]] = {kind.op: kind for kind in (Pause, Resume, Stop, Replace)}
+ENDS = (Stop, Replace)
+"""Commands that end a task."""
 TO_TASK = {**COMMANDS, **operations(Alive)}
-TO_HOST = operations(Introduce, TellStatus, ReadOffsets, WriteOffsets, Alive)
+TO_HOST = operations(Introduce, TellStatus, AddTopics, ReadOffsets, WriteOffsets, Alive)

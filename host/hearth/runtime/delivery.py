@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from hearth.kafka.fetched import Incoming
-from hearth_api import Batch, TimestampType, TopicPartition
+from hearth.kafka.fetched import TIMESTAMP_TYPES, Incoming
+from hearth.runtime.pipeline import Pipeline
+from hearth_api import Batch, TopicPartition
+from hearth_execution.failure import Failure
+from hearth_stage.task_call import ContextRequest, Put
 
 Offsets = dict[TopicPartition, int]
-
-TIMESTAMP_TYPES = [TimestampType.NO_TIMESTAMP_TYPE, TimestampType.CREATE_TIME, TimestampType.LOG_APPEND_TIME]
-"""By librdkafka's numbers."""
 
 _RAW_HEADERS = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
 
@@ -27,6 +28,22 @@ class Delivery:
     sources: tuple[Incoming, ...] = ()
     starts: Offsets = field(default_factory=dict)
     offsets: Offsets = field(default_factory=dict)
+    topics: set[str] = field(default_factory=set)
+    """Where records came from that could be converted, also of those that transformations dropped."""
+
+    @property
+    def count(self) -> int:
+        """Return how many records there are to be put."""
+        return sum(batch.num_rows for batch in self.batches)
+
+    def to_put(self, columns: Sequence[str] | None, *, are_consumed_wanted: bool) -> Put:
+        """Return what gives the records to a task: these columns of them, and behind them how they were consumed."""
+        batches = self.batches
+        if columns is not None:
+            wanted = {*columns, "row"} if are_consumed_wanted else {*columns}
+            batches = [batch.select(wanted) for batch in batches]
+        consumed = [as_consumed(source) for source in self.sources] if batches and are_consumed_wanted else []
+        return Put([*batches, *consumed], len(consumed))
 
     def without(self, partitions: set[TopicPartition]) -> Delivery:
         """Return what remains when partitions are taken away (by where the records came from)."""
@@ -35,7 +52,7 @@ class Delivery:
             {partition: offset for partition, offset in each.items() if partition not in partitions}
             for each in (self.starts, self.offsets)
         )
-        return Delivery([batch for batch in kept if batch.num_rows], self.sources, starts, offsets)
+        return Delivery([batch for batch in kept if batch.num_rows], self.sources, starts, offsets, self.topics)
 
     def record(self, row: int) -> Consumed | None:
         """Return the record that a row number stands for: rows are numbered through all sources."""
@@ -48,11 +65,30 @@ class Delivery:
 
 @dataclass
 class ContextRequests:
-    """What the task asked of its context since it was last looked at."""
+    """What the task asked of its context and has not been given yet."""
 
     timeout: float | None = None
     rewind: Offsets = field(default_factory=dict)
+    paused: set[TopicPartition] = field(default_factory=set)
+    """These rest until the task resumes them, or they go."""
     commit: bool = False
+
+    def add(self, request: ContextRequest) -> None:
+        """Take in one more request."""
+        self.rewind |= request.rewind
+        self.timeout = self.timeout if request.timeout is None else request.timeout / 1000
+        self.paused = (self.paused | set(request.pause)) - set(request.resume)
+        self.commit = self.commit or request.commit
+
+    def take_timeout(self) -> float | None:
+        """Return how long the task wants to be left alone, once."""
+        timeout, self.timeout = self.timeout, None
+        return timeout
+
+    def take_rewind(self) -> Offsets:
+        """Return where the task wants to read on, once."""
+        rewind, self.rewind = self.rewind, {}
+        return rewind
 
 
 @dataclass(frozen=True)
@@ -99,6 +135,29 @@ class Consumed:
         kind = TIMESTAMP_TYPES[part.timestamp_type].value
         stamp = f", timestamp={part.timestamp[row]}, timestampType={kind}" if part.timestamp_type else ""
         return f"consumed record is {{{origin}{stamp}}}"
+
+
+def converted(
+    incoming: Sequence[Incoming], pipeline: Pipeline, judge: Callable[[list[Failure], Delivery], None]
+) -> Delivery:
+    """Deserialize and transform what was read; ``judge`` hears of the records of each part that failed."""
+    delivery = Delivery(sources=tuple(incoming))
+    first = 0
+    for part in incoming:
+        outcome = pipeline.deserialize(part, first)
+        first += len(part.offset)
+        failures = outcome.failures
+        for batch in outcome.batches:
+            after = pipeline.transform(batch)
+            delivery.batches += after.batches
+            failures = failures + after.failures
+        judge(failures, delivery)
+        if outcome.batches:
+            delivery.topics.add(part.topic)
+        starts, ends = bounds(part)
+        delivery.starts.update(starts)
+        delivery.offsets.update(ends)
+    return delivery
 
 
 def as_consumed(incoming: Incoming) -> Batch:

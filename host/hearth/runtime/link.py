@@ -2,15 +2,14 @@
 
 A task makes one encrypted connection, to nobody but the holder of the certificate it was given, then shows the token
 of its generation and is told its plan. The protocol is the stage protocol (``hearth_stage/PROTOCOL.md``) with other
-operations: ``hello``, ``status``, ``offsets.read`` and ``offsets.write`` from the task, ``pause``, ``resume``,
-``stop`` and ``replace`` (a stop, with another run to follow at once) to it, and ``alive`` both ways. Who hears nothing
-for a while takes the other for lost.
+operations: ``hello``, ``status``, ``topics.add``, ``offsets.read`` and ``offsets.write`` from the task, commands to
+it, and ``alive`` both ways. Who hears nothing for a while takes the other for lost.
 """
 
 from __future__ import annotations
 
+import contextlib
 import socket
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -19,7 +18,15 @@ from hearth.link import heartbeat
 from hearth.link.admission import LinkAddress, task_id
 from hearth.link.encryption import EncryptedSocket, client_context
 from hearth.link.heartbeat import keep_alive, watch
-from hearth.link.link_call import COMMANDS, TO_TASK, Introduce, TellStatus, WriteOffsets
+from hearth.link.link_call import (
+    COMMANDS,
+    TO_TASK,
+    AddTopics,
+    Command,
+    Introduce,
+    TellStatus,
+    WriteOffsets,
+)
 from hearth.runtime.plan import TaskPlan
 from hearth_api import ConnectError
 from hearth_stage.call import Call
@@ -30,8 +37,6 @@ R = TypeVar("R")
 
 CONNECT_SECONDS = 5.0
 """How long a task tries to connect: a network that lets nothing through does not say so."""
-ENDS = ("stop", "replace")
-"""Commands that end a task."""
 
 
 class HostLost(ChannelClosed):
@@ -62,50 +67,44 @@ class Welcome:
 
 
 class TaskLink:
-    """The task's end; commands, and the loss of the host, wait until somebody listens."""
+    """The task's end, connected and admitted: commands arrive as calls of ``on_command`` on the link's thread.
 
-    def __init__(self) -> None:
-        self._channel: Channel | None = None
-        self._lock = threading.Lock()
-        self._early: list[str] = []
-        self._on_command: Callable[[str], None] = self._early.append
-        self._on_lost: Callable[[], None] | None = None
-        self._is_lost = False
+    ``on_lost`` runs on that thread when the host is gone; the task then stops itself. Raises ``HostUnreachable`` where
+    the host is not found at the address, and another ``ConnectError`` when it does not expect this task any more.
+    """
 
-    def connect(self, address: LinkAddress, connector: str, task: int) -> Welcome:
-        """Connect, be admitted, and return what the host tells its task.
-
-        Raises ``HostUnreachable`` where the host is not found at the address, and another ``ConnectError`` when it
-        does not expect this task any more.
-        """
+    def __init__(
+        self,
+        address: LinkAddress,
+        connector: str,
+        task: int,
+        on_command: Callable[[Command], None],
+        on_lost: Callable[[], None],
+    ) -> None:
+        self._on_command = on_command
         try:
             connection = _reach(address)
         except OSError as error:
             raise HostUnreachable(address, error) from error
-        self._channel = Channel(connection, TO_TASK, self._on_request, self._on_close, name="host-link").start()
-        told = self._call(Introduce(task_id(connector, task), address.token))
+        self._channel = Channel(connection, TO_TASK, self._on_request, on_lost, name="host-link").start()
+        try:
+            told = self._call(Introduce(task_id(connector, task), address.token))
+        except ConnectError:
+            self.close()
+            raise
         keep_alive(self._channel)
         if told.command is not None:
-            self._take(told.command)
-        return Welcome(TaskPlan.from_json(told.plan), told.paused)
-
-    def listen(self, on_command: Callable[[str], None], on_lost: Callable[[], None]) -> None:
-        """Call ``on_command`` with every command there was, and from the link's thread with those that come.
-
-        It must not block. ``on_lost`` is called once, on another thread, when the host is gone; the task then stops
-        itself.
-        """
-        with self._lock:
-            for command in self._early:
-                on_command(command)
-            self._on_command, self._on_lost = on_command, on_lost
-            is_lost = self._is_lost
-        if is_lost:
-            threading.Thread(target=on_lost, name="host-lost", daemon=True).start()
+            on_command(COMMANDS[told.command]())
+        self.welcome = Welcome(TaskPlan.from_json(told.plan), told.paused)
 
     def status(self, state: str, trace: str | None = None) -> None:
         """Report a state; returns when the host has it."""
         self._call(TellStatus(state, trace))
+
+    def add_topics(self, topics: list[str]) -> None:
+        """Tell the host which topics the task touches; a host that is gone is told of otherwise."""
+        with contextlib.suppress(ChannelClosed):
+            self._channel.notify(AddTopics(topics))
 
     def read_offsets(self, partitions: list[Any]) -> list[Any]:
         """Return the stored offsets of source partitions."""
@@ -121,29 +120,18 @@ class TaskLink:
 
     def close(self) -> None:
         """End the connection."""
-        if self._channel is not None:
-            self._channel.close()
+        self._channel.close()
 
     def _call(self, call: Call[R], timeout: float = 60) -> R:
-        assert self._channel is not None, "connect comes first"
         try:
             return self._channel.call(call, timeout)
         except ChannelClosed as error:
             raise HostLost(f"the link to the host is gone: {error}") from error
 
     def _on_request(self, request: Request) -> None:
-        if request.op in COMMANDS:
-            self._take(request.op)
-
-    def _take(self, command: str) -> None:
-        with self._lock:
-            self._on_command(command)
-
-    def _on_close(self) -> None:
-        with self._lock:
-            self._is_lost, on_lost = True, self._on_lost
-        if on_lost is not None:
-            on_lost()
+        message = request.message
+        if isinstance(message, Command):
+            self._on_command(message)
 
 
 def _reach(address: LinkAddress) -> EncryptedSocket:

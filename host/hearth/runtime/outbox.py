@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -21,6 +20,7 @@ from hearth.kafka.library import (
     ERR_QUEUE_FULL,
 )
 from hearth.kafka.producer import DeliveryReport, Outgoing, Producer
+from hearth.runtime.observer import TaskObserver
 from hearth.runtime.pipeline import Prepared
 from hearth.runtime.position import SubmittedPositions
 from hearth_api import Batch, ConnectError
@@ -28,13 +28,13 @@ from hearth_api import Batch, ConnectError
 if TYPE_CHECKING:
     from hearth.runtime.topic import TopicCreation  # with confluent-kafka's own clients: 6 MB
 
-log = logging.getLogger(__name__)
-
 _AGAIN = (ERR_INVALID_DIFFERENT_RECORD, ERR_QUEUE_FULL)
 """Errors of rows that nothing is wrong with: another row of their request was refused, or there was no room."""
 
 _OVER = (ERR_FATAL, ERR_PURGE_QUEUE, ERR_PURGE_INFLIGHT, ERR_DESTROY)
 """Errors of rows that went down with their producer: nobody judged them."""
+
+_NONE = np.empty(0, np.int64)
 
 
 @dataclass
@@ -65,19 +65,28 @@ class Outbox:
     last appearance reads each source partition in order, as after a restart of the task from there.
     """
 
-    def __init__(self, task: str, producer: Producer, topics: TopicCreation | None, *, is_tolerant: bool) -> None:
-        self._task, self._producer, self._topics = task, producer, topics
+    def __init__(
+        self,
+        producer: Producer,
+        topics: TopicCreation | None,
+        observer: TaskObserver,
+        *,
+        is_tolerant: bool,
+        tell: Callable[[list[list[Any]]], None] | None = None,
+    ) -> None:
+        """``tell`` is called with records that are done, each as the stage's ``commit_record`` wants it."""
+        self._producer, self._topics, self._observer = producer, topics, observer
         self._is_tolerant = is_tolerant
         self.positions = SubmittedPositions()
         self._line: deque[tuple[Outgoing, Any]] = deque()
         self._refused: list[Any] = []
-        self._tell: Callable[[list[list[Any]]], None] | None = None
-        self._untold: dict[int, str] = {}
-
-    def tell(self, tell: Callable[[list[list[Any]]], None]) -> None:
-        """From now on call ``tell`` with records that are done, each as the stage's ``commit_record`` wants it."""
         self._tell = tell
-        self._producer.wants_timestamps = True
+        self._untold: dict[int, str] = {}
+        self._known: set[str] = set()
+        self._unheard: dict[str, Any] = {}
+        """Numbers of the records on their way to topics of which nothing was acknowledged yet."""
+        if tell is not None:
+            producer.wants_timestamps = True
 
     @property
     def is_blocked(self) -> bool:
@@ -110,7 +119,9 @@ class Outbox:
                 return
             self._turn_back()
         while self._line and not self._refused and self._may_go(self._line[0][0]):
-            refused = self._producer.send(*self._line.popleft())
+            outgoing, sequence = self._line.popleft()
+            refused = self._producer.send(outgoing, sequence)
+            self._observer.sent(len(sequence))
             if refused is not None:
                 self._settle([refused])
 
@@ -128,6 +139,8 @@ class Outbox:
 
     def _enqueue(self, outgoing: Outgoing, sequence: Any) -> None:
         self._line.append((outgoing, sequence))
+        if outgoing.topic not in self._known:
+            self._unheard[outgoing.topic] = np.append(self._unheard.get(outgoing.topic, _NONE), sequence)
         if self._tell is not None:
             self._untold.update(dict.fromkeys(sequence.tolist(), outgoing.topic))
 
@@ -139,7 +152,7 @@ class Outbox:
         others = [each for each in self._line if not np.isin(each[1][0], numbers)]
         self._line = deque(part for first, held, sequence in recalled for part in held.pick(first, sequence))
         self._line += others
-        log.info("%s: %d records are sent again, because of others that were refused", self._task, len(numbers))
+        self._observer.sent_again(len(numbers))
 
     # What became of records ------------------------------------------------------------------------------------
 
@@ -151,10 +164,19 @@ class Outbox:
                 self._judge(report)
 
     def _acknowledge(self, report: DeliveryReport) -> None:
-        done = report.error == 0
+        done = report.sequence[report.error == 0]
         if self._tell is not None:
             self._tell_written(report)
-        self.positions.acknowledge(report.sequence[done])
+        self.positions.acknowledge(done)
+        self._observer.acknowledged(len(done), self._topics_heard_of(done) if self._unheard else ())
+
+    def _topics_heard_of(self, done: Any) -> list[str]:
+        """Return the topics to which these are the first records that were written."""
+        heard = [topic for topic, numbers in self._unheard.items() if np.isin(numbers, done).any()]
+        for topic in heard:
+            del self._unheard[topic]
+        self._known.update(heard)
+        return heard
 
     def _judge(self, report: DeliveryReport) -> None:
         """Decide about records that were not written (KIP-779)."""
@@ -167,9 +189,10 @@ class Outbox:
             if number in _OVER or not self._is_tolerant:
                 raise ConnectError("Unrecoverable exception from producer send callback") from error
             rows = report.sequence[report.error == number]
-            log.error("%s: %d records skipped, the broker did not take them: %s", self._task, len(rows), error)
+            self._observer.skipped(len(rows), error)
             self._tell_undelivered([each for each in rows.tolist() if self._untold.pop(each, None) is not None])
             self.positions.give_up(rows)
+            self._unheard = {topic: sent[~np.isin(sent, rows)] for topic, sent in self._unheard.items()}
 
     def _tell_written(self, report: DeliveryReport) -> None:
         assert self._tell is not None

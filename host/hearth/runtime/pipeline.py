@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from hearth.kafka.fetched import Incoming
+from hearth.kafka.fetched import TIMESTAMP_TYPES, Incoming
 from hearth.kafka.producer import Outgoing
-from hearth.runtime.delivery import TIMESTAMP_TYPES
 from hearth.runtime.place import Place
 from hearth.runtime.plan import PluginSpec, TaskPlan
 from hearth_api import OPTIONAL_BYTES_SCHEMA, Batch, ColumnRun, ConnectError, arrow_type

@@ -52,6 +52,7 @@ class TaskSettings:
     is_tolerant: bool
     logs_failures: bool
     logs_records: bool
+    tracks_topics: bool
 
 
 @dataclass(frozen=True)

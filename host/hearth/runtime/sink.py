@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import logging
 import math
-import queue
 import time
 from collections.abc import Callable, Collection
 from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from hearth.isolation.stage import Stage
 from hearth.kafka.consumer import MOST_MESSAGES, Consumer
-from hearth.kafka.fetched import Incoming
 from hearth.kafka.kafka_error import KafkaError
+from hearth.link.link_call import ENDS, Command, Pause, Replace, Resume
 from hearth.runtime.consumption import ConsumedPositions
-from hearth.runtime.delivery import Consumed, ContextRequests, Delivery, Offsets, as_consumed, bounds
-from hearth.runtime.link import ENDS, TaskLink
+from hearth.runtime.delivery import Consumed, ContextRequests, Delivery, Offsets, converted
+from hearth.runtime.inbox import Errant, Inbox, Item, StageEnded
+from hearth.runtime.observer import TaskObserver
 from hearth.runtime.pipeline import Pipeline, step_of
 from hearth.runtime.plan import PluginSpec, TaskPlan
 from hearth.runtime.subscription import Subscription
-from hearth.runtime.tolerance import Tolerance, ToleranceExceeded, when_all
+from hearth.runtime.tolerance import Tolerance, ToleranceExceeded, answer_when_kept
 from hearth_api import ConnectError, TopicPartition
 from hearth_execution.failure import Failure, RemoteError, is_retriable
 from hearth_stage.call import Call
@@ -31,7 +31,6 @@ from hearth_stage.task_call import (
     ContextRequest,
     OpenPartitions,
     PreCommit,
-    Put,
     PutDone,
     ReportRecord,
     StartSink,
@@ -61,46 +60,81 @@ JAVA_MAX_POLL_RECORDS = 500
 
 
 @dataclass(frozen=True)
-class _Errant:
-    """A record the task reported although nothing is tolerated: what it belongs to must not count as done."""
+class Intake:
+    """What a sink task takes at once: of each record these columns (``None`` = all), and at most so many records."""
 
-    partition: TopicPartition
-    offset: int
-    error: ConnectError
+    columns: list[str] | None
+    most: int
+
+
+def answer_sink(inbox: Inbox, tolerance: Tolerance, connector_class: str, request: Request) -> None:
+    """Take what the stage of a sink sends, on the stage's reader thread: the loop may wait for that very put."""
+    message = request.message
+    if isinstance(message, ContextRequest):
+        inbox.put(message)
+    elif isinstance(message, ReportRecord):
+        _report(inbox, tolerance, connector_class, request, message)
+    else:
+        request.fail(LookupError(f"a sink task has no request {request.op!r}"))
+
+
+def _report(inbox: Inbox, tolerance: Tolerance, connector_class: str, request: Request, report: ReportRecord) -> None:
+    """Report a record the task itself found bad (KIP-610).
+
+    Where nothing is tolerated the task is told so, and fails even if it makes light of it.
+    """
+    record = Consumed.of(report.record)
+    try:
+        letter = tolerance.report(Failure(0, "TASK_PUT", connector_class, report.error), record)
+    except ConnectError as exceeded:
+        inbox.put(Errant(record.partition, record.offset, exceeded))
+        request.fail(exceeded)
+        return
+    answer_when_kept(letter, request)
+
+
+def start_sink(
+    stage: Stage, plan: TaskPlan, inside: list[PluginSpec], tolerance: Tolerance, most: int | None
+) -> Intake:
+    """Start the task in its stage; ``most`` is how many records the user wants it to be given at most."""
+    task, steps = plan.plugin("task"), [step_of(plugin) for plugin in inside]
+    start = StartSink(task.reference, dict(plan.task_config), steps, tolerance.is_reporting, tolerance.is_all)
+    started = stage.call(start)
+    default = MOST_MESSAGES if started.is_batch else JAVA_MAX_POLL_RECORDS
+    return Intake(started.columns, default if most is None else most)
 
 
 class SinkLoop:
-    """Runs one sink task between the consumer and its stage process.
+    """Runs one sink task, started in its stage, between that and the consumer, whose group the loop joins.
 
     One put is on its way while the next records are read and converted. What was read, what is being put, what is put
     and what is committed stands in ``ConsumedPositions`` and nowhere else. Rebalances are served inside the consumer's
-    poll, on the same thread; commands, the task's context requests and its reports arrive on other threads, through
-    ``inbox``.
+    poll, on the same thread; what others want arrives in the inbox from other threads.
     """
 
     def __init__(
         self,
-        spec: TaskPlan,
+        plan: TaskPlan,
+        *,
+        is_paused: bool,
+        inbox: Inbox,
+        observer: TaskObserver,
         tolerance: Tolerance,
-        link: TaskLink,
+        stage: Stage,
+        pipeline: Pipeline,
         consumer: Consumer,
         subscription: Subscription,
-        most: int | None = None,
-        is_paused: bool = False,
-        inbox: queue.SimpleQueue[Any] | None = None,
+        intake: Intake,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self.inbox: queue.SimpleQueue[Any] = queue.SimpleQueue() if inbox is None else inbox
-        self._spec, self._settings, self._link, self._clock = spec, spec.settings, link, clock
-        self._asked_most = most
-        self._consumer, self._subscription = consumer, subscription
-        self._tolerance = tolerance
+        self._plan, self._settings, self._clock = plan, plan.settings, clock
+        self._inbox, self._observer, self._tolerance = inbox, observer, tolerance
+        self._stage, self._pipeline = stage, pipeline
+        self._consumer, self._subscription, self._intake = consumer, subscription, intake
         self._positions = ConsumedPositions()
-        self._columns: set[str] | None = None
-        self._paused_by_task: set[TopicPartition] = set()
-        self._putting: Future[PutDone] | None = None
         self._requests = ContextRequests()
-        self._next_commit = clock() + spec.settings.flush_interval
+        self._putting: Future[PutDone] | None = None
+        self._next_commit = clock() + plan.settings.flush_interval
         self._commit_at = 0.0
         self._retry_at = 0.0
         self._retry_seconds = FIRST_RETRY_SECONDS
@@ -108,36 +142,11 @@ class SinkLoop:
         self._is_paused = is_paused
         self._is_stopping = self._is_replaced = False
         self._end_by: float | None = None
-
-    def start(self, stage: Stage, pipeline: Pipeline, inside: list[PluginSpec]) -> None:
-        """Start the task in its stage; the group is joined by the loop."""
-        self._stage, self._pipeline = stage, pipeline
-        reference, config = self._spec.plugin("task").reference, dict(self._spec.task_config)
-        steps = [step_of(plugin) for plugin in inside]
-        started = stage.call(
-            StartSink(reference, config, steps, self._tolerance.has_reporters, self._tolerance.is_all)
-        )
-        self._columns = self._wanted_columns(started.columns)
         # Transformations may look at any column, so only a task right behind the converters does without some.
-        self._consumer.wants_timestamps = (
-            self._columns is None
-            or "timestamp" in self._columns
-            or bool(pipeline.hops)
-            or self._tolerance.has_reporters
-        )
-        default = MOST_MESSAGES if started.is_batch else JAVA_MAX_POLL_RECORDS
-        self._most = default if self._asked_most is None else self._asked_most
-        self._consumer.listen(self)
-
-    def answer(self, request: Request) -> None:
-        """Take what the stage sends; runs on the stage's reader thread."""
-        message = request.message
-        if isinstance(message, ContextRequest):
-            self.inbox.put(message)
-        elif isinstance(message, ReportRecord):
-            self._report_errant(request, message)
-        else:
-            request.fail(LookupError(f"a sink task has no request {request.op!r}"))
+        columns = intake.columns
+        is_any_wanted = columns is None or bool(pipeline.hops) or tolerance.is_reporting
+        consumer.wants_timestamps = is_any_wanted or "timestamp" in (columns or ())
+        consumer.listen(self)
 
     def execute(self) -> None:
         """Read, put and commit until told to stop.
@@ -166,37 +175,23 @@ class SinkLoop:
     # Reading --------------------------------------------------------------------------------------------------
 
     def _read(self) -> None:
-        """Read what there is, or wait for it a moment; what comes is kept until it is handed over."""
-        incoming = self._consumer.poll(math.ceil(self._patience() * 1000), self._most)
+        """Read what there is, or wait for it a moment; what comes is kept until it is handed over.
+
+        A record that cannot be converted is reported, and skipped where that is tolerated.
+        """
+        incoming = self._consumer.poll(math.ceil(self._patience() * 1000), self._intake.most)
         if incoming:
-            self._positions.read(self._convert(incoming))
+            delivery = converted(incoming, self._pipeline, self._judge)
+            self._observer.polled(sum(len(part.offset) for part in incoming))
+            self._positions.read(delivery)
 
     def _patience(self) -> float:
         waits = [IDLE_SECONDS, self._next_commit - self._clock()]
         if self._positions.is_refused:
             waits.append(self._retry_at - self._clock())
-        elif self._requests.timeout is not None:
-            waits.append(self._requests.timeout)
-            self._requests.timeout = None
+        elif (timeout := self._requests.take_timeout()) is not None:
+            waits.append(timeout)
         return max(0.0, min(waits))
-
-    def _convert(self, incoming: list[Incoming]) -> Delivery:
-        """Deserialize and transform; a failed record is reported, and skipped where that is tolerated."""
-        delivery = Delivery(sources=tuple(incoming))
-        first = 0
-        for part in incoming:
-            outcome = self._pipeline.deserialize(part, first)
-            first += len(part.offset)
-            failures = outcome.failures
-            for batch in outcome.batches:
-                after = self._pipeline.transform(batch)
-                delivery.batches += after.batches
-                failures = failures + after.failures
-            self._judge(failures, delivery)
-            starts, ends = bounds(part)
-            delivery.starts.update(starts)
-            delivery.offsets.update(ends)
-        return delivery
 
     def _judge(self, failures: list[Failure], delivery: Delivery) -> None:
         """Report failed records; where they are not tolerated, what was handed over before them still counts."""
@@ -225,34 +220,23 @@ class SinkLoop:
             self._settle_put()
 
     def _begin_put(self, delivery: Delivery) -> Future[PutDone]:
-        batches = delivery.batches
-        if self._columns is not None:
-            batches = [batch.select(self._columns) for batch in batches]
-        if not batches or not self._tolerance.has_reporters:
-            return self._begin(Put(batches))
-        consumed = [as_consumed(source) for source in delivery.sources]
-        return self._begin(Put([*batches, *consumed], len(consumed)))
-
-    def _wanted_columns(self, columns: list[str] | None) -> set[str] | None:
-        if columns is None:
-            return None
-        return {*columns, "row"} if self._tolerance.has_reporters else set(columns)
+        self._observer.put(delivery.count, delivery.topics)
+        return self._begin(delivery.to_put(self._intake.columns, are_consumed_wanted=self._tolerance.is_reporting))
 
     def _settle_put(self) -> None:
         """Wait until what is being put was answered, and note it as done or as wanted again."""
         if self._putting is None:
             return
+        delivery = self._positions.putting
+        assert delivery is not None
         try:
-            failures = self._result(self._putting, Put.op).failures
-            delivery = self._positions.putting
-            assert delivery is not None
-            self._tolerance.judge(failures, delivery.record)
+            self._tolerance.judge(self._result(self._putting, "sink.put").failures, delivery.record)
             self._serve_inbox()  # what the task reported meanwhile came before its answer
         except Exception as error:
             self._abandon_put()
             if not is_retriable(error):
                 raise
-            self._retry_later(error)
+            self._retry_later(delivery, error)
             return
         self._putting = None
         self._positions.accept()
@@ -264,11 +248,11 @@ class SinkLoop:
             self._putting = None
             self._positions.refuse()
 
-    def _retry_later(self, error: Exception) -> None:
+    def _retry_later(self, delivery: Delivery, error: Exception) -> None:
         self._serve_inbox()
-        log.warning("%s: put is tried again: %s", self._spec.name, error)
-        wait = self._retry_seconds if self._requests.timeout is None else self._requests.timeout
-        self._requests.timeout = None
+        self._observer.put_again(delivery.count, error)
+        timeout = self._requests.take_timeout()
+        wait = self._retry_seconds if timeout is None else timeout
         self._retry_seconds = min(self._retry_seconds * 2, MOST_RETRY_SECONDS)
         self._retry_at = self._clock() + wait
 
@@ -285,7 +269,7 @@ class SinkLoop:
         self._take_answers(0)
         if self._positions.is_committing:
             if self._clock() >= self._commit_at + COMMIT_SECONDS:
-                log.warning("%s: a commit of offsets was not answered, they are committed again", self._spec.name)
+                self._observer.commit_failed("a commit was not answered, they are committed again")
                 self._positions.give_up_commit()
             return
         if not self._requests.commit and self._clock() < self._next_commit:
@@ -296,7 +280,7 @@ class SinkLoop:
         try:
             offsets = self._flush(self._positions.assigned)
         except RemoteError as error:
-            log.error("%s: offsets are not committed, reading on from the last commit: %s", self._spec.name, error)
+            self._observer.commit_failed(f"they are read again from the last commit on: {error}")
             self._seek(self._positions.go_back())
         else:
             self._commit(offsets)
@@ -306,15 +290,15 @@ class SinkLoop:
         done = self._positions.done(partitions)
         if not done or not self._settled():
             return {}
-        reply = self._call(PreCommit(done))
-        agreed = {partition: offset for partition, offset in reply.offsets.items() if partition in done}
+        agreed = self._call(PreCommit(done)).offsets
+        agreed = {partition: offset for partition, offset in agreed.items() if partition in done}
         self._serve_inbox()
         return self._positions.committable(agreed) if self._settled() else {}
 
     def _settled(self) -> bool:
         """Return whether all bad records are where they belong, after waiting for that (Invariant 3)."""
         if late := self._tolerance.settle(self._settings.flush_timeout):
-            log.error("%s: %d dead letters are not confirmed yet, offsets wait for them", self._spec.name, late)
+            self._observer.commit_failed(f"they wait for {late} dead letters that are not confirmed yet")
         return not late
 
     def _commit(self, offsets: Offsets) -> None:
@@ -327,16 +311,17 @@ class SinkLoop:
     def _take_answers(self, wait: float) -> None:
         for answer in self._consumer.commit_answers(math.ceil(wait * 1000)):
             for partition, error in answer.refused.items():
-                log.error("%s: the offset of %s was not committed: %s", self._spec.name, partition, error)
+                self._observer.commit_failed(f"that of {partition} was refused: {error}")
+            if not answer.refused:
+                self._observer.committed()
             self._positions.confirm(answer.number, answer.refused)
 
     def _rewind_when_asked(self) -> None:
         """Read where the task wants; what was read ahead of partitions it does not want now is read again later."""
         if self._requests.rewind:
             self._settle_put()
-            wanted, self._requests.rewind = self._requests.rewind, {}
-            self._seek(self._positions.rewind(wanted))
-        self._seek(self._positions.withdraw(self._paused_by_task))
+            self._seek(self._positions.rewind(self._requests.take_rewind()))
+        self._seek(self._positions.withdraw(self._requests.paused))
 
     def _seek(self, offsets: Offsets) -> None:
         if offsets:
@@ -350,8 +335,7 @@ class SinkLoop:
         self._positions.assign(partitions, committed)
         self._call(OpenPartitions(partitions))
         self._serve_inbox()
-        wanted, self._requests.rewind = self._requests.rewind, {}
-        return committed | self._positions.rewind(wanted)
+        return committed | self._positions.rewind(self._requests.take_rewind())
 
     def on_assigned(self) -> None:
         """Let the new partitions rest or flow; librdkafka remembers pauses of partitions that come back."""
@@ -370,7 +354,7 @@ class SinkLoop:
                 is_flushed = self._give_back(partitions, lost)
         finally:
             self._positions.revoke(partitions)
-            self._paused_by_task -= set(partitions)
+            self._requests.paused -= set(partitions)
         if not is_flushed:
             self._seek(self._positions.go_back())
 
@@ -382,7 +366,7 @@ class SinkLoop:
             offsets = {} if lost else self._flush(partitions)
         except RemoteError as error:
             is_flushed = False
-            log.warning("%s: offsets are not committed with the partitions that go: %s", self._spec.name, error)
+            self._observer.commit_failed(f"their partitions go: {error}")
         finally:
             if self._stage.is_alive:
                 self._call(ClosePartitions(partitions))
@@ -401,7 +385,7 @@ class SinkLoop:
             except KafkaError as error:
                 if not error.is_passing or self._clock() >= give_up_at:
                     raise
-                log.warning("%s: committed offsets are looked for again: %s", self._spec.name, error)
+                log.warning("%s: committed offsets are looked for again: %s", self._plan.name, error)
             self._serve_inbox()
             if self._is_stopping:
                 return {}
@@ -423,7 +407,7 @@ class SinkLoop:
         try:
             self._close()
         except Exception as later:
-            log.warning("%s: while it was closed after a failure: %s", self._spec.name, later)
+            log.warning("%s: while it was closed after a failure: %s", self._plan.name, later)
 
     def _begin_end(self) -> None:
         if self._end_by is None:
@@ -440,89 +424,68 @@ class SinkLoop:
 
     def _begin(self, call: Call[R]) -> Future[R]:
         answer = self._stage.begin(call)
-        answer.add_done_callback(lambda _: self.inbox.put(None))
+        answer.add_done_callback(lambda _: self._inbox.wake())
         return answer
 
     def _result(self, answer: Future[R], op: str) -> R:
         """Wait for an answer of the stage, serving the inbox: a stop bounds even the wait for a task that hangs."""
         began = self._clock()
+        give_up_at = began + self._settings.call_timeout
         while not answer.done():
-            limit = self._settings.call_timeout
             if (left := self._seconds_left()) is not None:
-                limit = min(limit, self._clock() - began + left)
-            try:
-                self._take(self.inbox.get(timeout=max(0.0, began + limit - self._clock())))
-            except queue.Empty:
-                error = self._stage.timed_out(op, limit)
+                give_up_at = min(give_up_at, self._clock() + left)
+            if self._clock() >= give_up_at:
+                error = self._stage.timed_out(op, give_up_at - began)
                 self._stage.kill()  # the task hangs, and would do so again
-                raise error from None
+                raise error
+            for item in self._inbox.take(give_up_at - self._clock()):
+                self._take(item)
         return self._stage.result(answer, op)
 
     # What others want -----------------------------------------------------------------------------------------
 
     def _serve_inbox(self) -> None:
-        while True:
-            try:
-                item = self.inbox.get_nowait()
-            except queue.Empty:
-                return
+        for item in self._inbox.take():
             self._take(item)
 
-    def _take(self, item: Any) -> None:
-        if isinstance(item, str):
+    def _take(self, item: Item) -> None:
+        if isinstance(item, Command):
             self._command(item)
         elif isinstance(item, ContextRequest):
-            self._grant(item)
-        elif item is not None:
+            self._requests.add(item)
+            if item.pause or item.resume:
+                self._pause_and_resume()
+        else:
             self._abandon_put()
-            if isinstance(item, _Errant):
-                self._positions.hold_back(item.partition, item.offset)
-                raise item.error
-            raise item
+            self._fail(item)
 
-    def _command(self, command: str) -> None:
-        if command in ENDS:
-            self._is_stopping, self._is_replaced = True, command == "replace"
+    def _fail(self, item: Item) -> None:
+        """Raise what ends the task; a record it reported as bad is committed by no run."""
+        if isinstance(item, Errant):
+            self._positions.hold_back(item.partition, item.offset)
+            raise item.error
+        if isinstance(item, StageEnded):
+            raise item.stage.died()
+        assert isinstance(item, ConnectError), f"a sink is not told {item!r}"
+        raise item
+
+    def _command(self, command: Command) -> None:
+        if isinstance(command, ENDS):
+            self._is_stopping, self._is_replaced = True, isinstance(command, Replace)
             self._begin_end()
-        elif command == "pause" and not self._is_paused:
+        elif isinstance(command, Pause) and not self._is_paused:
             self._is_paused = True
             self._pause_and_resume()
             self._requests.commit = True
-            self._link.status("PAUSED")
-        elif command == "resume" and self._is_paused:
+            self._observer.runs(is_paused=True)
+        elif isinstance(command, Resume) and self._is_paused:
             self._is_paused = False
             self._pause_and_resume()
-            self._link.status("RUNNING")
-
-    def _grant(self, asked: ContextRequest) -> None:
-        """Note what the task asked of its context."""
-        self._requests.rewind.update(asked.rewind)
-        if asked.timeout is not None:
-            self._requests.timeout = asked.timeout / 1000
-        self._requests.commit = self._requests.commit or asked.commit
-        if asked.pause or asked.resume:
-            self._paused_by_task |= set(asked.pause)
-            self._paused_by_task -= set(asked.resume)
-            self._pause_and_resume()
+            self._observer.runs(is_paused=False)
 
     def _pause_and_resume(self) -> None:
         """Let flow what the operator and the task want to flow, and nothing while records are to be put again."""
         assigned = self._positions.assigned
-        rests = assigned if self._is_paused or self._is_holding else assigned & self._paused_by_task
+        rests = assigned if self._is_paused or self._is_holding else assigned & self._requests.paused
         self._consumer.pause(rests)
         self._consumer.resume(assigned - rests)
-
-    def _report_errant(self, request: Request, report: ReportRecord) -> None:
-        """Report a record the task itself found bad (KIP-610), on the stage's thread: the loop may wait for that put.
-
-        Where nothing is tolerated the task is told so, and fails even if it makes light of it.
-        """
-        record = Consumed.of(report.record)
-        failure = Failure(0, "TASK_PUT", self._spec.connector_class, report.error)
-        try:
-            reports = self._tolerance.report(failure, record)
-        except ConnectError as exceeded:
-            self.inbox.put(_Errant(record.partition, record.offset, exceeded))
-            request.fail(exceeded)
-            return
-        when_all(reports, request)

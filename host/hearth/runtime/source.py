@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import queue
 import time
 from collections import deque
 from collections.abc import Callable
@@ -12,7 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from hearth.isolation.stage import Stage
 from hearth.kafka.producer import Producer
-from hearth.runtime.link import ENDS, HostLost, TaskLink
+from hearth.link.link_call import ENDS, Command, Pause, Resume
+from hearth.runtime.inbox import HandedOver, Inbox, Item, StageEnded
+from hearth.runtime.link import HostLost, TaskLink
+from hearth.runtime.observer import TaskObserver
 from hearth.runtime.outbox import Outbox
 from hearth.runtime.pipeline import Pipeline, Prepared, step_of
 from hearth.runtime.plan import PluginSpec, TaskPlan
@@ -49,66 +51,68 @@ PING_SECONDS = 1.0
 FULL_WAIT_MS = 50
 LEAST_STOP_SECONDS = 1.0
 
-_WAKE = object()
-"""Ends a wait for the inbox."""
-
 _CREDIT = object()
 """Stands behind the records of one hand-over."""
 
 
-class SourceLoop:
-    """Runs one source task between its stage process and the producer, which ends with it.
+def answer_source(inbox: Inbox, link: TaskLink, request: Request) -> None:
+    """Take what the stage of a source sends, on the stage's reader thread; offsets are read from its start on."""
+    message = request.message
+    if isinstance(message, HandOver):
+        inbox.put(HandedOver(list(message.polled())))
+    elif isinstance(message, PollFailed):
+        inbox.put(message.error.to_error())
+    elif isinstance(message, ReadOffsets):
+        request.answer(lambda asked: StoredOffsets(link.read_offsets(asked.partitions)))
+    else:
+        request.fail(LookupError(f"a source task has no request {request.op!r}"))
 
-    Commands and the stage's hand-overs arrive in ``inbox`` from other threads; everything else happens on the thread
-    that calls ``execute``.
+
+def start_source(stage: Stage, plan: TaskPlan, inside: list[PluginSpec], *, is_paused: bool) -> bool:
+    """Start the task in its stage, and let it poll; returns whether it wants to hear of each record."""
+    steps = [step_of(plugin) for plugin in inside]
+    started = stage.call(StartSource(plan.plugin("task").reference, dict(plan.task_config), steps))
+    if is_paused:
+        stage.notify(HoldPolling())
+    stage.notify(AddCredit(AHEAD))
+    return started.wants_records
+
+
+class SourceLoop:
+    """Runs one source task, started in its stage, between that and the producer, which ends with it.
+
+    What others want arrives in the inbox from other threads; everything else happens on the thread that calls
+    ``execute``.
     """
 
     def __init__(
         self,
-        spec: TaskPlan,
-        tolerance: Tolerance,
+        plan: TaskPlan,
+        *,
+        is_paused: bool,
+        inbox: Inbox,
+        observer: TaskObserver,
         link: TaskLink,
+        tolerance: Tolerance,
+        stage: Stage,
+        pipeline: Pipeline,
         producer: Producer,
-        topics: TopicCreation | None = None,
-        is_paused: bool = False,
-        inbox: queue.SimpleQueue[Any] | None = None,
+        topics: TopicCreation | None,
+        wants_records: bool,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self.inbox: queue.SimpleQueue[Any] = queue.SimpleQueue() if inbox is None else inbox
-        self._spec, self._settings, self._link, self._producer = spec, spec.settings, link, producer
-        self._clock = clock
-        self._tolerance = tolerance
-        self._outbox = Outbox(spec.name, producer, topics, is_tolerant=self._tolerance.is_all)
+        self._plan, self._settings, self._clock = plan, plan.settings, clock
+        self._inbox, self._observer, self._link, self._tolerance = inbox, observer, link, tolerance
+        self._stage, self._pipeline, self._producer = stage, pipeline, producer
+        tell = self._tell_done if wants_records else None
+        self._outbox = Outbox(producer, topics, observer, is_tolerant=tolerance.is_all, tell=tell)
         self._waiting: deque[Any] = deque()
         self._unstored: list[tuple[Any, Any]] = []
-        self._next_commit = clock() + spec.settings.flush_interval
+        self._next_commit = clock() + plan.settings.flush_interval
         self._ping: tuple[float, Future[None]] | None = None
         self._hold: Future[None] | None = None
         self._deadline = 0.0
         self._is_paused = is_paused
-
-    def start(self, stage: Stage, pipeline: Pipeline, inside: list[PluginSpec]) -> None:
-        """Start the task in its stage."""
-        self._stage, self._pipeline = stage, pipeline
-        reference = self._spec.plugin("task").reference
-        steps = [step_of(plugin) for plugin in inside]
-        if stage.call(StartSource(reference, dict(self._spec.task_config), steps)).wants_records:
-            self._outbox.tell(self._tell_done)
-        if self._is_paused:
-            stage.notify(HoldPolling())
-        stage.notify(AddCredit(AHEAD))
-
-    def answer(self, request: Request) -> None:
-        """Take what the stage sends; runs on the stage's reader thread."""
-        message = request.message
-        if isinstance(message, HandOver):
-            self.inbox.put([*message.polled(), _CREDIT])
-        elif isinstance(message, PollFailed):
-            self.inbox.put(message.error.to_error())
-        elif isinstance(message, ReadOffsets):
-            request.answer(lambda asked: StoredOffsets(self._link.read_offsets(asked.partitions)))
-        else:
-            request.fail(LookupError(f"a source task has no request {request.op!r}"))
 
     def execute(self) -> None:
         """Take, transform, send and commit until told to stop, then drain.
@@ -160,22 +164,18 @@ class SourceLoop:
         A command and the end of the host count at once, also while records wait to be sent; what the stage says
         keeps its order.
         """
-        try:
-            self._take(self.inbox.get(timeout=wait) if wait else self.inbox.get(block=False))
-            while True:
-                self._take(self.inbox.get(block=False))
-        except queue.Empty:
-            return
+        for item in self._inbox.take(wait):
+            self._take(item)
 
-    def _take(self, item: Any) -> None:
-        if isinstance(item, list):
-            self._waiting.extend(item)
+    def _take(self, item: Item) -> None:
+        if isinstance(item, HandedOver):
+            self._waiting += [*item.polled, _CREDIT]
         elif isinstance(item, HostLost):
             raise item
-        elif isinstance(item, BaseException):
-            self._waiting.append(item)
-        elif item is not _WAKE:
+        elif isinstance(item, Command):
             self._command(item)
+        else:
+            self._waiting.append(item)
 
     def _patience(self) -> float:
         """Return how long nothing needs to be done unless something arrives."""
@@ -183,20 +183,20 @@ class SourceLoop:
             return 0
         return IDLE_SECONDS if self._outbox.is_empty else BUSY_SECONDS
 
-    def _command(self, command: str) -> None:
-        if command in ENDS and self._hold is None:
+    def _command(self, command: Command) -> None:
+        if isinstance(command, ENDS) and self._hold is None:
             self._deadline = self._clock() + self._settings.graceful_timeout
             self._hold = self._stage.begin(HoldPolling())
-            self._hold.add_done_callback(lambda _: self.inbox.put(_WAKE))
-        elif command == "pause" and not self._is_paused:
+            self._hold.add_done_callback(lambda _: self._inbox.wake())
+        elif isinstance(command, Pause) and not self._is_paused:
             self._is_paused = True
             self._stage.notify(HoldPolling())
-            self._link.status("PAUSED")
-        elif command == "resume" and self._is_paused:
+            self._observer.runs(is_paused=True)
+        elif isinstance(command, Resume) and self._is_paused:
             self._is_paused = False
             if self._hold is None:
                 self._stage.notify(ResumePolling())
-            self._link.status("RUNNING")
+            self._observer.runs(is_paused=False)
 
     def _watch(self) -> None:
         """Raise when the stage has not come back from a poll for the longest time a call may take."""
@@ -214,11 +214,13 @@ class SourceLoop:
         if not self._waiting or self._outbox.is_blocked:
             return
         item = self._waiting.popleft()
-        if isinstance(item, BaseException):
-            raise item
-        if item is not _CREDIT:
+        if isinstance(item, Polled):
             self._hand_over(item)
             self._outbox.send()
+        elif isinstance(item, StageEnded):
+            raise item.stage.died()
+        elif isinstance(item, Exception):
+            raise item
         elif self._stage.is_alive:
             self._stage.notify(AddCredit(1))
 
@@ -227,6 +229,7 @@ class SourceLoop:
 
         Where a record fails the task, those before it are sent, and the task ends there.
         """
+        self._observer.polled(polled.origin.num_rows)
         prepared, end = self._judged(self._prepare(polled))
         if end is None:
             self._outbox.submit(polled.origin, prepared)
@@ -271,9 +274,10 @@ class SourceLoop:
             try:
                 self._link.write_offsets(self._unstored, self._settings.flush_timeout)
             except ConnectError as error:
-                log.error("%s: source offsets are not stored, they are kept: %s", self._spec.name, error)
+                self._observer.commit_failed(f"they are kept: {error}")
                 return
             self._unstored = []
+            self._observer.committed()
         if self._stage.is_alive:
             self._stage.notify(CommitSource())
 
@@ -285,7 +289,7 @@ class SourceLoop:
             return False
         if self._clock() >= self._deadline:
             return True
-        is_all_here = self._hold.done() and self.inbox.empty() and not self._waiting
+        is_all_here = self._hold.done() and self._inbox.is_empty and not self._waiting
         return is_all_here and self._outbox.is_empty
 
     def _save(self) -> None:
@@ -298,30 +302,30 @@ class SourceLoop:
         except HostLost:
             raise
         except Exception as error:
-            log.warning("%s: its last records are not waited for: %s", self._spec.name, error)
+            log.warning("%s: its last records are not waited for: %s", self._plan.name, error)
         finally:
             self._producer.close()
         try:
             self._commit()
         except Exception as error:
-            log.warning("%s: its last commit: %s", self._spec.name, error)
+            log.warning("%s: its last commit: %s", self._plan.name, error)
 
     def _await_acknowledgements(self) -> None:
         deadline = self._clock() + self._settings.flush_timeout
         while self._producer.in_flight and self._clock() < deadline:
             self._outbox.collect(FULL_WAIT_MS)
-            while not self.inbox.empty():
-                if isinstance(lost := self.inbox.get(block=False), HostLost):
-                    raise lost
+            for item in self._inbox.take():
+                if isinstance(item, HostLost):
+                    raise item
 
     def _stop_task(self) -> None:
         """Stop the task, unless it did not come back from its poll: what that would return was never taken."""
         assert self._hold is not None
         if not self._hold.done():
-            log.warning("%s: cut off, it did not come back from its poll in time", self._spec.name)
+            log.warning("%s: cut off, it did not come back from its poll in time", self._plan.name)
             return
         seconds = max(LEAST_STOP_SECONDS, self._deadline - self._clock())
         try:
             self._stage.call(StopSource(), seconds)
         except ConnectError as error:
-            log.warning("%s: stopped with an error: %s", self._spec.name, error)
+            log.warning("%s: stopped with an error: %s", self._plan.name, error)

@@ -4,40 +4,39 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import os
 import signal
-import threading
 from collections.abc import Callable
+from contextlib import ExitStack, closing
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
 from hearth.isolation.environment import Environment
 from hearth.isolation.stage import Stage
 from hearth.kafka.consumer import Consumer
 from hearth.kafka.membership import GroupIdentity
 from hearth.kafka.producer import Producer
-from hearth.link.heartbeat import LAST_RESORT_SECONDS
+from hearth.runtime.end import RunEnd
+from hearth.runtime.inbox import Inbox, StageEnded
 from hearth.runtime.launcher import TaskLaunch
-from hearth.runtime.link import ENDS, HostLost, HostUnreachable, TaskLink, Welcome
+from hearth.runtime.link import HostUnreachable, TaskLink, Welcome
+from hearth.runtime.observer import TaskObserver
 from hearth.runtime.pipeline import Pipeline, loading, split
 from hearth.runtime.place import LocalPlace, Place, StagePlace
-from hearth.runtime.plan import SourcePlan
-from hearth.runtime.sink import SinkLoop
-from hearth.runtime.source import SourceLoop
+from hearth.runtime.plan import SinkPlan, SourcePlan
+from hearth.runtime.sink import SinkLoop, answer_sink, start_sink
+from hearth.runtime.source import SourceLoop, answer_source, start_source
 from hearth.runtime.subscription import Subscription
-from hearth.runtime.tolerance import Reporter, Tolerance, log_reporters, trace_of
+from hearth.runtime.tolerance import DeadLetters, Tolerance
 from hearth_api import ConnectError
 from hearth_execution.retry import Retry
 from hearth_stage.channel import Request
-from hearth_stage.plugin_call import Configure, Stopping
+from hearth_stage.plugin_call import Configure
 
 if TYPE_CHECKING:
     from hearth.runtime.topic import TopicCreation
 
 log = logging.getLogger(__name__)
-
-HANGING_SECONDS = 5.0
-"""How much longer than it may take to drain a task that was told to stop may hang."""
 
 
 def run_task(launch: TaskLaunch, found: Callable[[Environment], Environment]) -> str | None:
@@ -47,98 +46,142 @@ def run_task(launch: TaskLaunch, found: Callable[[Environment], Environment]) ->
 
     A failure of the task is reported to the host and ends the run quietly, so that Spark does not try it again:
     whether a task restarts is the herder's to say. What cannot be reported, that the host was not found, is returned:
-    Spark carries it to the host. The link is closed last, for that is how the end is seen.
+    Spark carries it to the host.
     """
-    link = TaskLink()
-    with contextlib.closing(link):
+    name = f"{launch.connector}-{launch.task}"
+    inbox = Inbox()
+    end = RunEnd(name, inbox)
+    try:
+        link = TaskLink(launch.link, launch.connector, launch.task, end.on_command, end.on_lost)
+    except ConnectError as error:
+        end.complete()
+        log.warning("%s: not started: %s", name, error)
+        return str(error) if isinstance(error, HostUnreachable) else None
+    with closing(link):  # last of all, for by this the host sees that the run has ended
         try:
-            welcome = link.connect(launch.link, launch.connector, launch.task)
-        except ConnectError as error:
-            log.warning("%s-%d: not started: %s", launch.connector, launch.task, error)
-            return str(error) if isinstance(error, HostUnreachable) else None
-        environments = {key: found(each) for key, each in welcome.plan.environments.items()}
-        plan = replace(welcome.plan, environments=environments)
-        TaskRun(replace(welcome, plan=plan), link).execute()
+            environments = {key: found(each) for key, each in link.welcome.plan.environments.items()}
+            plan = replace(link.welcome.plan, environments=environments)
+            TaskRun(replace(link.welcome, plan=plan), inbox, end, link).execute()
+        finally:
+            end.complete()
     return None
 
 
 class TaskRun:
-    """A task with everything it needs, from when it has joined its host until it has ended."""
+    """A run of a task that has joined its host: it opens what the task needs, lets it work, and closes everything."""
 
-    def __init__(self, welcome: Welcome, link: TaskLink) -> None:
-        self._spec, self._is_paused = welcome.plan, welcome.is_paused
-        self._settings = self._spec.settings
-        self._reporters: list[Reporter] = []
-        self._stopping = threading.Event()
-        self._over = threading.Event()
-        self._link = link
-        self._early: list[Any] = []
-        self._loop: SourceLoop | SinkLoop | None = None
-        self._lock = threading.Lock()
-        self._consumer: Consumer | None = None
-        self._producer: Producer | None = None
-        self._places: dict[str | None, Place] = {}
-        self._stages: list[Stage] = []
-        self._lost: HostLost | None = None
+    def __init__(self, welcome: Welcome, inbox: Inbox, end: RunEnd, link: TaskLink) -> None:
+        self._plan, self._is_paused = welcome.plan, welcome.is_paused
+        self._inbox, self._end, self._link = inbox, end, link
+        self._settings = self._plan.settings
+        self._observer = TaskObserver(self._plan.name, link, self._settings)
 
     def execute(self) -> None:
         """Run the task and tell the host how it ended."""
-        self._link.listen(self._on_command, self._on_lost)
+        self._end.guard(self._settings.graceful_timeout)
+        error = None
         try:
-            self._execute()
-        finally:
-            self._over.set()
+            with ExitStack() as opened:
+                loop = self._open(opened)
+                self._observer.runs(is_paused=self._is_paused)
+                loop.execute()
+        except Exception as raised:
+            error = raised
+        self._observer.ended(error)
 
-    def _execute(self) -> None:
-        state, trace = "UNASSIGNED", None
-        try:
-            self._start()
-            self._link.status("PAUSED" if self._is_paused else "RUNNING")
-            assert self._loop is not None
-            self._loop.execute()
-        except HostLost as error:
-            log.warning("%s: %s", self._spec.name, error)
-        except Exception as error:
-            state, trace = "FAILED", trace_of(error)
-            log.error("%s failed and stays so until it is restarted:\n%s", self._spec.name, trace)
-        finally:
-            self._close()
-        with contextlib.suppress(ConnectError):
-            self._link.status(state, trace)
+    def _open(self, opened: ExitStack) -> SourceLoop | SinkLoop:
+        plan = self._plan
+        if plan.sink is not None:
+            return self._open_sink(opened, plan.sink)
+        assert plan.source is not None, "a task is of a source or of a sink"
+        return self._open_source(opened, plan.source)
 
-    def _start(self) -> None:
-        spec = self._spec
-        inside, between = split(spec)
-        self._set_loop(self._new_loop())
-        assert self._loop is not None
-        home = spec.plugin("task").environment
-        assert home is not None, "a task runs in a stage process, never in the runtime (invariant 6)"
-        self._places[None] = LocalPlace(spec.type, self._retry())
-        for environment in dict.fromkeys([home, *(plugin.environment for plugin in spec.plugins)]):
-            if environment is not None:
-                self._start_stage(environment, self._loop)
-        self._load()
-        task_place = self._places[home]
-        assert isinstance(task_place, StagePlace)
-        self._loop.start(task_place.stage, Pipeline.build(spec, self._places, between), inside)
-
-    def _retry(self) -> Retry:
-        return Retry(self._settings.retry_timeout_ms, self._settings.retry_delay_max_ms, self._stopping)
-
-    def _new_loop(self) -> SourceLoop | SinkLoop:
-        sink, source = self._spec.sink, self._spec.source
-        self._reporters = self._new_reporters()
-        tolerance = Tolerance(self._settings.is_tolerant, self._reporters)
-        if sink is not None:
-            identity = GroupIdentity(sink.group, self._spec.task, sink.members)
-            self._consumer = Consumer(self._spec.named("consumer", sink.consumer), identity)
-            subscription = Subscription(sink)
-            around = self._link, self._consumer, subscription
-            return SinkLoop(self._spec, tolerance, *around, sink.max_poll_records, self._is_paused)
-        assert source is not None, "a task is of a source or of a sink"
-        self._producer = Producer(self._spec.named("producer", source.producer))
+    def _open_source(self, opened: ExitStack, source: SourcePlan) -> SourceLoop:
+        plan = self._plan
+        producer = opened.enter_context(closing(Producer(plan.named("producer", source.producer))))
         topics = self._topic_creation(source)
-        return SourceLoop(self._spec, tolerance, self._link, self._producer, topics, self._is_paused)
+        inside, between = split(plan)
+        stage, places = self._open_places(opened, partial(answer_source, self._inbox, self._link))
+        return SourceLoop(
+            plan,
+            is_paused=self._is_paused,
+            inbox=self._inbox,
+            observer=self._observer,
+            link=self._link,
+            tolerance=Tolerance(self._settings, self._observer),
+            stage=stage,
+            pipeline=Pipeline.build(plan, places, between),
+            producer=producer,
+            topics=topics,
+            wants_records=start_source(stage, plan, inside, is_paused=self._is_paused),
+        )
+
+    def _open_sink(self, opened: ExitStack, sink: SinkPlan) -> SinkLoop:
+        plan = self._plan
+        tolerance = Tolerance(self._settings, self._observer, self._open_dead_letters(opened, sink))
+        consumer = Consumer(plan.named("consumer", sink.consumer), GroupIdentity(sink.group, plan.task, sink.members))
+        opened.callback(consumer.close, self._settings.graceful_timeout)
+        inside, between = split(plan)
+        stage, places = self._open_places(opened, partial(answer_sink, self._inbox, tolerance, plan.connector_class))
+        return SinkLoop(
+            plan,
+            is_paused=self._is_paused,
+            inbox=self._inbox,
+            observer=self._observer,
+            tolerance=tolerance,
+            stage=stage,
+            pipeline=Pipeline.build(plan, places, between),
+            consumer=consumer,
+            subscription=Subscription(sink),
+            intake=start_sink(stage, plan, inside, tolerance, sink.max_poll_records),
+        )
+
+    # What a loop needs ----------------------------------------------------------------------------------------
+
+    def _open_places(
+        self, opened: ExitStack, answer: Callable[[Request], None]
+    ) -> tuple[Stage, dict[str | None, Place]]:
+        """Start the stages of all environments and load the plugins; returns the task's own stage as well."""
+        plan = self._plan
+        home = plan.plugin("task").environment
+        assert home is not None, "a task runs in a stage process, never in the runtime (invariant 6)"
+        retry = Retry(self._settings.retry_timeout_ms, self._settings.retry_delay_max_ms, self._end.begun)
+        stages = {
+            environment: self._open_stage(opened, environment, answer, retry)
+            for environment in dict.fromkeys([home, *(plugin.environment for plugin in plan.plugins)])
+            if environment is not None
+        }
+        local = LocalPlace(plan.type, retry)
+        opened.callback(local.close)
+        places: dict[str | None, Place] = {None: local} | {key: StagePlace(stage) for key, stage in stages.items()}
+        for environment, place in places.items():
+            place.do(loading(plan, environment))
+        return stages[home], places
+
+    def _open_stage(
+        self, opened: ExitStack, environment: str, answer: Callable[[Request], None], retry: Retry
+    ) -> Stage:
+        stage: Stage
+        plan = self._plan
+
+        def on_death() -> None:
+            self._inbox.put(StageEnded(stage))
+
+        stage = Stage(plan.environments[environment], plan.name, answer, on_death, self._settings.call_timeout)
+        opened.callback(stage.close)
+        self._end.watch(stage)
+        stage.await_hello()
+        stage.call(Configure(plan.type, retry.timeout_ms, retry.delay_max_ms))
+        return stage
+
+    def _open_dead_letters(self, opened: ExitStack, sink: SinkPlan) -> DeadLetters | None:
+        if (letters := sink.dead_letters) is None:
+            return None
+        from hearth.runtime.dead_letter import DeadLetterReporter  # with confluent-kafka's own clients: 6 MB
+
+        producer = self._plan.named("dlq-producer", letters.producer)
+        admin = self._plan.named("adminclient", letters.admin)
+        return opened.enter_context(closing(DeadLetterReporter(self._plan, letters, producer, admin)))
 
     def _topic_creation(self, source: SourcePlan) -> TopicCreation | None:
         """Return what creates a topic before its first record, where worker and connector want that (KIP-158)."""
@@ -147,117 +190,7 @@ class TaskRun:
         from hearth.kafka.admin import TopicAdmin  # with confluent-kafka's own clients: 6 MB
         from hearth.runtime.topic import TopicCreation
 
-        return TopicCreation(source.topic_groups, TopicAdmin(self._spec.named("adminclient", source.admin)))
-
-    def _new_reporters(self) -> list[Reporter]:
-        reporters = log_reporters(self._spec.name, self._settings)
-        if self._spec.sink is not None and (letters := self._spec.sink.dead_letters) is not None:
-            from hearth.runtime.dead_letter import DeadLetterReporter  # with confluent-kafka's own clients: 6 MB
-
-            producer = self._spec.named("dlq-producer", letters.producer)
-            admin = self._spec.named("adminclient", letters.admin)
-            reporters.append(DeadLetterReporter(self._spec, letters, producer, admin))
-        return reporters
-
-    def _start_stage(self, environment: str, loop: SourceLoop | SinkLoop) -> StagePlace:
-        stage: Stage
-
-        def answer(request: Request) -> None:
-            loop.answer(request)
-
-        def on_death() -> None:
-            if not self._is_closing:
-                loop.inbox.put(stage.died())
-
-        stage = Stage(
-            self._spec.environments[environment], self._spec.name, answer, on_death, self._settings.call_timeout
-        )
-        place = self._places[environment] = StagePlace(stage)  # from here on it is closed, however it goes on
-        self._keep(stage)
-        stage.await_hello()
-        retry = self._retry()
-        stage.call(Configure(self._spec.type, retry.timeout_ms, retry.delay_max_ms))
-        return place
-
-    def _keep(self, stage: Stage) -> None:
-        with self._lock:
-            self._stages.append(stage)
-            if self._lost is not None:
-                stage.let_go(self._lost)
-
-    def _load(self) -> None:
-        for environment, place in self._places.items():
-            place.do(loading(self._spec, environment))
-
-    _is_closing = False
-
-    def _close(self) -> None:
-        self._is_closing = True
-        if self._consumer is not None:
-            self._consumer.close(self._settings.graceful_timeout)
-        for place in self._places.values():
-            place.close()
-        if self._producer is not None:
-            self._producer.close()
-        for reporter in self._reporters:
-            reporter.close()
-
-    # From the host --------------------------------------------------------------------------------------------
-
-    def _on_command(self, command: str) -> None:
-        self._post(command)
-        if command in ENDS and not self._stopping.is_set():
-            self._stopping.set()
-            threading.Thread(target=self._see_to_end, name="stop", daemon=True).start()
-
-    def _on_lost(self) -> None:
-        """End this run: by its own doing if that takes a moment, else by force, whatever it is held up by.
-
-        Whoever waits for a plugin, or to try a record again, hears at once. The process is one that Spark forked for
-        this run, with nobody else in it; its stages die with it.
-        """
-        self._stopping.set()
-        if not self._is_closing:
-            self._let_go(HostLost("the link to the host is gone"))
-        if not self._over.wait(LAST_RESORT_SECONDS):
-            log.error("%s: ended by force, it did not end within %g s after its host was lost",
-                      self._spec.name, LAST_RESORT_SECONDS)  # fmt: skip
-            os._exit(1)
-
-    def _let_go(self, lost: HostLost) -> None:
-        self._post(lost)
-        with self._lock:
-            self._lost = lost
-            for stage in self._stages:
-                stage.let_go(lost)
-
-    def _see_to_end(self) -> None:
-        """End waits before the next attempt at a record, and in the end what hangs; the link's thread goes on."""
-        for stage in self._kept():
-            with contextlib.suppress(ConnectError):
-                stage.notify(Stopping())
-        if not self._over.wait(self._settings.graceful_timeout + HANGING_SECONDS):
-            for stage in self._kept():
-                log.warning("%s: its stage process is ended by force: the task did not stop in time", self._spec.name)
-                stage.kill()
-
-    def _kept(self) -> list[Stage]:
-        with self._lock:
-            return list(self._stages)
-
-    def _post(self, item: Any) -> None:
-        """Hand something to the loop, also when it comes before the loop is there."""
-        with self._lock:
-            if self._loop is None:
-                self._early.append(item)
-                return
-            self._loop.inbox.put(item)
-
-    def _set_loop(self, loop: SourceLoop | SinkLoop) -> None:
-        with self._lock:
-            self._loop = loop
-            for item in self._early:
-                loop.inbox.put(item)
+        return TopicCreation(source.topic_groups, TopicAdmin(self._plan.named("adminclient", source.admin)))
 
 
 def leave_signals_to_spark() -> None:

@@ -19,8 +19,8 @@ from hearth.herder.supervisor import Equipment, Supervisor
 from hearth.herder.task_link import TaskEvent
 from hearth.herder.validation.connector_validator import ConnectorValidator
 from hearth.link.admission import LinkAddress
+from hearth.link.link_call import COMMANDS, ENDS
 from hearth.runtime.launcher import TaskEnd, TaskLaunch
-from hearth.runtime.link import ENDS
 from hearth.runtime.plan import TaskPlan
 from hearth.storage import MemoryConfigStore, MemoryOffsetStore, MemoryStatusStore, State
 from tests.unit.herder.catalogue import WORKER, directory
@@ -100,7 +100,7 @@ class FakeSpark:
         if self.is_deaf:
             return
         run = self.newest(connector, task)
-        if command in ENDS:
+        if COMMANDS[command] in ENDS:
             self._later(lambda: self.end(run))
         else:
             self._later(lambda: self.report(run, State.PAUSED if command == "pause" else State.RUNNING))

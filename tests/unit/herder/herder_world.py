@@ -23,8 +23,8 @@ from hearth.herder.status import StatusBoard
 from hearth.herder.supervisor import Equipment
 from hearth.herder.task_link import TaskEvent
 from hearth.link.admission import LinkAddress
+from hearth.link.link_call import COMMANDS, ENDS
 from hearth.runtime.launcher import TaskEnd, TaskLaunch
-from hearth.runtime.link import ENDS
 from hearth.runtime.plan import PluginSpec, TaskPlan
 from hearth.storage import (
     ConfiguredConnector,
@@ -263,7 +263,7 @@ class Host:
         run = self.world.run(connector, task)
         if run is None:
             return
-        if command not in ENDS:
+        if COMMANDS[command] not in ENDS:
             run.is_paused = command == "pause"
         elif not run.is_deaf:
             self.world.end(run)

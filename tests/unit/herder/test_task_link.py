@@ -20,6 +20,7 @@ from hearth.herder import task_link
 from hearth.herder.task_link import LinkFailed, TaskEvent, TaskLinkServer
 from hearth.link import admission, heartbeat
 from hearth.link.encryption import EncryptedSocket, client_context
+from hearth.link.link_call import Pause, Replace, Stop
 from hearth.storage.memory import MemoryOffsetStore
 from hearth_api import ConnectError
 from hearth_stage.call import Call
@@ -43,8 +44,8 @@ def test_commands_reach_the_task_they_are_for(host: Host, guests: list[Guest]) -
     second.join(host.expect("c", 1, 1), task=1)
     host.server.command("c", 0, "pause")
     host.server.command("c", 1, "stop")
-    assert first.commands.get(timeout=WAIT) == "pause"
-    assert second.commands.get(timeout=WAIT) == "stop"
+    assert first.commands.get(timeout=WAIT) == Pause()
+    assert second.commands.get(timeout=WAIT) == Stop()
     assert first.commands.empty()
 
 
@@ -53,7 +54,7 @@ def test_command_waits_for_a_task_that_is_not_there_yet(host: Host, guests: list
     address = host.expect("c", 0, 1)
     host.server.command("c", 0, "pause")
     host.server.command("c", 0, "stop")
-    assert guests[0].join(address).commands.get(timeout=WAIT) == "stop"
+    assert guests[0].join(address).commands.get(timeout=WAIT) == Stop()
     assert guests[0].commands.empty()
 
 
@@ -163,7 +164,7 @@ def test_run_that_spark_starts_again_is_told_the_same_plan_and_how_things_are_no
     host.server.command("c", 0, "pause")
     host.server.command("c", 0, "replace")
     assert guests[2].join(address).told.is_paused
-    assert guests[2].commands.get(timeout=WAIT) == "replace"
+    assert guests[2].commands.get(timeout=WAIT) == Replace()
 
 
 def test_what_the_host_keeps_of_a_run_shows_no_secret(host: Host) -> None:

@@ -11,6 +11,7 @@ from dataclasses import replace
 from hearth.foundation.certificate import make_identity
 from hearth.herder.task_link import TaskEvent, TaskLinkServer
 from hearth.link.admission import LinkAddress
+from hearth.link.link_call import Command
 from hearth.runtime.link import TaskLink, Welcome
 from hearth.storage.memory import MemoryOffsetStore
 from tests.unit.runtime.sample import task_plan
@@ -41,15 +42,23 @@ class Guest:
     """A task that notes what it is told."""
 
     def __init__(self) -> None:
-        self.commands: queue.Queue[str] = queue.Queue()
+        self.commands: queue.Queue[Command] = queue.Queue()
         self.lost = threading.Event()
-        self.link = TaskLink()
-        self.link.listen(self.commands.put, self.lost.set)
-        self.told: Welcome
+        self.link: TaskLink
+
+    @property
+    def told(self) -> Welcome:
+        """Return what it was told when it was let in."""
+        return self.link.welcome
+
+    def close(self) -> None:
+        """Let go of the host, if there is one."""
+        if hasattr(self, "link"):
+            self.link.close()
 
     def join(self, address: LinkAddress, connector: str = "c", task: int = 0) -> Guest:
         """Connect to a host."""
-        self.told = self.link.connect(address, connector, task)
+        self.link = TaskLink(address, connector, task, self.commands.put, self.lost.set)
         return self
 
 

@@ -17,6 +17,7 @@ SETTINGS = TaskSettings(
     is_tolerant=False,
     logs_failures=False,
     logs_records=False,
+    tracks_topics=True,
 )
 
 

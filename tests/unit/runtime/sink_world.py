@@ -7,9 +7,8 @@ what became of every record, and raises at the moment a promise is broken.
 
 from __future__ import annotations
 
-import queue
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import partial
@@ -23,8 +22,11 @@ from hearth.kafka.assignment import RebalanceListener
 from hearth.kafka.commit_queue import CommitAnswer
 from hearth.kafka.fetched import Incoming
 from hearth.kafka.kafka_error import KafkaError
+from hearth.link.link_call import Stop
 from hearth.runtime.delivery import Consumed
-from hearth.runtime.sink import SinkLoop
+from hearth.runtime.inbox import Inbox, Item
+from hearth.runtime.observer import TaskObserver
+from hearth.runtime.sink import SinkLoop, answer_sink, start_sink
 from hearth.runtime.tolerance import Tolerance
 from hearth_api import STRING_SCHEMA, Batch, ConnectError, RetriableError, TimestampType, TopicPartition
 from hearth_execution.failure import ErrorInfo, Failure
@@ -63,19 +65,18 @@ class Turn:
     meanwhile: Callable[[], object] = lambda: None
 
 
-class FakeInbox(queue.SimpleQueue):  # type: ignore[type-arg]
+class FakeInbox(Inbox):
     """An inbox whose waits pass on the world's clock."""
 
     def __init__(self, world: World) -> None:
+        super().__init__()
         self._world = world
 
-    def get(self, block: bool = True, timeout: float | None = None) -> Any:
+    def take(self, seconds: float = 0.0) -> Iterator[Item]:
         """Return what is there; waiting for more only makes it later."""
-        try:
-            return super().get(block=False)
-        except queue.Empty:
-            self._world.now += timeout or 0.0
-            raise
+        if self.is_empty:
+            self._world.now += seconds
+        return super().take()
 
 
 class Answer(Future):  # type: ignore[type-arg]
@@ -422,6 +423,7 @@ class World:
         self.deliveries: list[list[Place]] = []
         self._expected: dict[TopicPartition, int] = {}
         self.states: list[str] = []
+        self.topics: list[str] = []
         self.breaches: list[str] = []
         """Broken promises: the loop itself may swallow what is raised while it ends."""
         self.is_over = False
@@ -431,20 +433,33 @@ class World:
 
     def start(self, paused: bool = False) -> None:
         """Begin a run of the task, as after a kill or a stop: nothing is known but the group's offsets."""
-        plan = task_plan("sink", flush_interval=self.flush_interval, flush_timeout=2.0)
+        plan = task_plan("sink", flush_interval=self.flush_interval, flush_timeout=2.0, is_tolerant=self.tolerant)
         self.reporter = FakeReporter(self)
-        tolerance = Tolerance(self.tolerant, [self.reporter])
-        link: Any = SimpleNamespace(status=self.states.append)
+        link: Any = SimpleNamespace(status=lambda state: self.states.append(state), add_topics=self.topics.extend)
         subscription: Any = FakeSubscription()
-        self.consumer, self.stage = FakeConsumer(self), FakeStage(self)
+        self.consumer, self.stage, self.inbox = FakeConsumer(self), FakeStage(self), FakeInbox(self)
         consumer, stage, pipeline = (cast_any(each) for each in (self.consumer, self.stage, FakePipeline(self)))
         self.letters.clear()
         self.unsafe.clear()
+        self.topics.clear()
         self.forget_what_is_not_flushed()
-        around = link, consumer, subscription
-        self.loop = SinkLoop(plan, tolerance, *around, 100, paused, FakeInbox(self), self.clock)
+        self.observer = TaskObserver("c-0", link, plan.settings)
+        tolerance = Tolerance(plan.settings, self.observer, self.reporter)
+        self.answer = partial(answer_sink, self.inbox, tolerance, "sample.Connector")
+        self.loop = SinkLoop(
+            plan,
+            is_paused=paused,
+            inbox=self.inbox,
+            observer=self.observer,
+            tolerance=tolerance,
+            stage=stage,
+            pipeline=pipeline,
+            consumer=consumer,
+            subscription=subscription,
+            intake=start_sink(stage, plan, [], tolerance, 100),
+            clock=self.clock,
+        )
         self.is_over = False
-        self.loop.start(stage, pipeline, [])
 
     def clock(self) -> float:
         """Return the time."""
@@ -482,7 +497,7 @@ class World:
             requests[name] = [TopicPartition(*each) for each in requests.get(name, ())]
         for partition, offset in requests["rewind"].items():
             self._skip(partition, offset)
-        self.loop.answer(cast_any(FakeRequest(ContextRequest(**requests))))
+        self.answer(cast_any(FakeRequest(ContextRequest(**requests))))
 
     def report(self, place: Place) -> FakeRequest:
         """Have the task report a record it was given, however long ago."""
@@ -495,7 +510,7 @@ class World:
         sent = [each.get(partition, 0) for each in (self.group, *(offsets for offsets, _ in self.consumer.in_the_air))]
         if not self.tolerant and offset >= max(sent):
             self.taken.discard(place)  # and must come again; what is committed, or on its way, is past mending
-        self.loop.answer(cast_any(request))
+        self.answer(cast_any(request))
         return request
 
     def confirm_letters(self, count: int | None = None) -> None:
@@ -607,7 +622,7 @@ class World:
             self.confirm_letters()
             if all(self.consumer.position.get(each) == end for each, end in self.ends.items()):
                 break
-        self.loop.inbox.put("stop")
+        self.inbox.put(Stop())
         self.run()
         self.check_all_settled()
         if late := {each for each, end in self.ends.items() if self.group.get(each, 0) < end}:

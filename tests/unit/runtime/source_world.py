@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-import queue
 import weakref
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from types import SimpleNamespace
@@ -18,9 +17,11 @@ import pyarrow as pa
 from hearth.isolation.stage import StageDied, StageTimeout
 from hearth.kafka.kafka_error import KafkaError
 from hearth.kafka.producer import DeliveryReport, Outgoing
+from hearth.runtime.inbox import Inbox, Item, StageEnded
 from hearth.runtime.link import HostLost
+from hearth.runtime.observer import TaskObserver
 from hearth.runtime.pipeline import Prepared
-from hearth.runtime.source import SourceLoop
+from hearth.runtime.source import SourceLoop, answer_source, start_source
 from hearth.runtime.tolerance import Tolerance
 from hearth_api import STRING_SCHEMA, Batch, ConnectError, TimestampType
 from hearth_execution.failure import ErrorInfo, Failure
@@ -119,18 +120,18 @@ class World:
                 self.records[place] = record._replace(fate=OK)
 
 
-class WorldInbox(queue.SimpleQueue):  # type: ignore[type-arg]
+class WorldInbox(Inbox):
     """An inbox in which waiting lets the world's time pass."""
 
     def __init__(self, world: World) -> None:
+        super().__init__()
         self._world = world
 
-    def get(self, block: bool = True, timeout: float | None = None) -> Any:
-        """Take the first thing; raises ``queue.Empty``."""
-        if block and self.empty():
-            demand(timeout is not None, "the loop never waits for ever")
-            self._world.pass_time(timeout or 0)
-        return super().get(block=False)
+    def take(self, seconds: float = 0.0) -> Iterator[Item]:
+        """Take what is there, or what comes while the time passes."""
+        if seconds > 0 and self.is_empty:
+            self._world.pass_time(seconds)
+        return super().take()
 
 
 @dataclass
@@ -366,11 +367,17 @@ class WorldLink:
         self.is_lost = False
         self.mood = "well"
         self.states: list[str] = []
+        self.topics: list[str] = []
 
-    def status(self, state: str) -> None:
+    def status(self, state: str, trace: str | None = None) -> None:
         """Note a state."""
         self._check()
         self.states.append(state)
+
+    def add_topics(self, topics: list[str]) -> None:
+        """Note topics."""
+        demand(not set(self.topics) & set(topics), "a topic was told twice")
+        self.topics += topics
 
     def read_offsets(self, partitions: list[Any]) -> list[Any]:
         """Return what is stored."""
@@ -415,12 +422,30 @@ class Run:
         self.is_over = False
         self.error: Exception | None = None
         plan = task_plan(
-            "source", flush_interval=FLUSH_INTERVAL, flush_timeout=FLUSH_TIMEOUT, graceful_timeout=GRACEFUL
+            "source",
+            flush_interval=FLUSH_INTERVAL,
+            flush_timeout=FLUSH_TIMEOUT,
+            graceful_timeout=GRACEFUL,
+            is_tolerant=world.is_tolerant,
         )
-        around: list[Any] = [self.link, self.producer, self.topics, is_paused, WorldInbox(world), lambda: world.now]
-        self.loop = SourceLoop(plan, Tolerance(world.is_tolerant), *around)
-        inside: list[Any] = [self.stage, WorldPipeline(world, self.link), []]
-        self.loop.start(*inside)
+        self.inbox = WorldInbox(world)
+        around = self.link, self.stage, self.producer, self.topics, WorldPipeline(world, self.link)
+        link, stage, producer, topics, pipeline = map(cast_any, around)
+        self.observer = TaskObserver("c-0", link, plan.settings)
+        self.loop = SourceLoop(
+            plan,
+            is_paused=is_paused,
+            inbox=self.inbox,
+            observer=self.observer,
+            link=link,
+            tolerance=Tolerance(plan.settings, self.observer),
+            stage=stage,
+            pipeline=pipeline,
+            producer=producer,
+            topics=topics,
+            wants_records=start_source(stage, plan, [], is_paused=is_paused),
+            clock=lambda: world.now,
+        )
 
     @property
     def may_poll(self) -> bool:
@@ -436,7 +461,7 @@ class Run:
             if record.fate == DROPPED or (record.fate == FAILING and self.world.is_tolerant):
                 self.world.excused.add((record.source, record.number))
         request: Any = SimpleNamespace(message=HandOver.of([Polled(_batch(records)) for records in polled]))
-        self.loop.answer(request)
+        answer_source(self.inbox, cast_any(self.link), request)
         return [record for records in polled for record in records]
 
     def answer_hold(self) -> None:
@@ -447,12 +472,12 @@ class Run:
     def lose_host(self) -> None:
         """Cut the link."""
         self.link.is_lost = True
-        self.loop.inbox.put(HostLost("the link to the host is gone"))
+        self.inbox.put(HostLost("the link to the host is gone"))
 
     def die(self) -> None:
         """End the stage."""
         self.stage.is_alive = False
-        self.loop.inbox.put(self.stage.died())
+        self.inbox.put(StageEnded(cast_any(self.stage)))
         if self.stage.hold is not None and not self.stage.hold.done():
             self.stage.hold.set_exception(ChannelClosed("the other side closed the connection"))
 
@@ -483,6 +508,11 @@ class Run:
                 return
             self.turn()
         raise AssertionError(f"not reached in {most} turns")
+
+
+def cast_any(value: Any) -> Any:
+    """Return a fake as whatever the loop takes it for."""
+    return value
 
 
 def _batch(records: list[Record]) -> Batch:

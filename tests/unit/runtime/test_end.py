@@ -1,17 +1,19 @@
-"""The end of a run that was told to stop: waits for another attempt end, and so does what hangs."""
+"""What ends a run from outside: a stop that is not heeded, and a host that is lost."""
 
 from __future__ import annotations
 
 import threading
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from hearth.runtime import task as module
-from hearth.runtime.link import TaskLink, Welcome
-from hearth.runtime.task import TaskRun
+from hearth.link.link_call import Pause, Replace, Stop
+from hearth.runtime import end as module
+from hearth.runtime.end import RunEnd
+from hearth.runtime.inbox import Inbox
+from hearth.runtime.link import HostLost
 from hearth_stage.call import Notice
-from tests.unit.runtime.sample import task_plan
 
 
 class Stage:
@@ -30,39 +32,116 @@ class Stage:
         self.killed.set()
 
 
-def running(stage: Any) -> TaskRun:
-    """Return a run with a stage; it may take no time to drain."""
-    run = TaskRun(Welcome(task_plan("source", graceful_timeout=0.0), is_paused=False), TaskLink())
-    run._keep(stage)
-    return run
+@pytest.fixture
+def exits(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Let the last resort come after a moment, and take note of it."""
+    noted: list[int] = []
+    monkeypatch.setattr(module, "LAST_RESORT_SECONDS", 0.1)
+    monkeypatch.setattr("os._exit", noted.append)
+    return noted
+
+
+def running(stage: Any) -> RunEnd:
+    """Return the end of a run with a stage; it may take no time to drain."""
+    end = RunEnd("c-0", Inbox())
+    end.watch(stage)
+    end.guard(0.0)
+    return end
+
+
+def await_guards() -> None:
+    """Wait until nobody guards a run any more."""
+    for thread in threading.enumerate():
+        if thread.name == "stop":
+            thread.join(10)
+            assert not thread.is_alive()
 
 
 def test_a_stage_that_hangs_when_its_run_is_to_end_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
     """In whatever call of the plugin the loop waits, also in its start, where nobody looks at commands."""
     monkeypatch.setattr(module, "HANGING_SECONDS", 0.05)
     stage = Stage()
-    run = running(stage)
-    run._on_command("stop")
-    assert run._stopping.is_set()
+    end = running(stage)
+    end.on_command(Stop())
+    assert end.begun.is_set()
     assert stage.killed.wait(10)
     assert stage.notices == ["stopping"]
+
+
+def test_a_stop_from_before_anybody_guards_the_run_is_seen_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A host tells its last command with the welcome."""
+    monkeypatch.setattr(module, "HANGING_SECONDS", 0.05)
+    end, stage = RunEnd("c-0", Inbox()), Stage()
+    end.on_command(Replace())
+    end.watch(stage)  # type: ignore[arg-type]
+    end.guard(0.0)
+    assert stage.killed.wait(10)
 
 
 def test_a_run_that_has_ended_kills_nothing() -> None:
     """The rule: who is through in time is left alone, and a second command changes nothing."""
     stage = Stage()
-    run = running(stage)
-    run._on_command("stop")
-    run._on_command("stop")
-    run._over.set()
-    for thread in threading.enumerate():
-        if thread.name == "stop":
-            thread.join(10)
+    end = running(stage)
+    end.on_command(Stop())
+    end.on_command(Stop())
+    end.complete()
+    await_guards()
+    assert not stage.killed.is_set()
+
+
+def test_a_run_that_ends_by_itself_is_guarded_no_more() -> None:
+    """Its process may carry another run, and no thread is left of this one."""
+    stage = Stage()
+    running(stage).complete()
+    await_guards()
     assert not stage.killed.is_set()
 
 
 def test_pause_ends_nothing() -> None:
     """Only a stop does."""
-    run = running(Stage())
-    run._on_command("pause")
-    assert not run._stopping.is_set()
+    end = running(Stage())
+    end.on_command(Pause())
+    assert not end.begun.is_set()
+    end.complete()
+
+
+def test_commands_wait_for_the_loop() -> None:
+    """In the order they came, however early."""
+    inbox = Inbox()
+    end = RunEnd("c-0", inbox)
+    end.on_command(Pause())
+    end.on_command(Stop())
+    assert list(inbox.take()) == [Pause(), Stop()]
+
+
+def test_run_that_does_not_end_after_its_host_was_lost_is_ended_by_force(exits: list[int]) -> None:
+    """Whatever holds it up: another run may have begun elsewhere (invariant 4)."""
+    inbox = Inbox()
+    end = RunEnd("c-0", inbox)
+    end.on_lost()
+    assert exits == [1]
+    assert end.begun.is_set()
+    assert [type(item) for item in inbox.take()] == [HostLost]
+
+
+def test_run_that_ends_in_time_is_left_alone(exits: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its process may carry another run already."""
+    monkeypatch.setattr(module, "LAST_RESORT_SECONDS", 30)
+    end = RunEnd("c-0", Inbox())
+    lost = threading.Thread(target=end.on_lost)
+    lost.start()
+    end.complete()
+    lost.join(5)
+    assert not lost.is_alive()
+    assert exits == []
+
+
+def test_nobody_waits_for_a_plugin_once_the_host_is_lost(exits: list[int]) -> None:
+    """A call that may take minutes ends at once, and so does one of a stage that is started later."""
+    gone: list[Exception] = []
+    early, late = (SimpleNamespace(let_go=gone.append) for _ in range(2))
+    end = RunEnd("c-0", Inbox())
+    end.watch(early)  # type: ignore[arg-type]
+    end.on_lost()
+    end.watch(late)  # type: ignore[arg-type]
+    assert [type(each) for each in gone] == [HostLost, HostLost]

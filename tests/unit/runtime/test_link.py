@@ -12,7 +12,8 @@ import pytest
 
 from hearth.foundation.certificate import make_identity
 from hearth.link.encryption import EncryptedSocket, server_context
-from hearth.runtime.link import HostUnreachable, TaskLink
+from hearth.link.link_call import Replace, Stop
+from hearth.runtime.link import HostUnreachable
 from hearth_api import ConnectError
 from hearth_stage.channel import ChannelClosed
 from tests.unit.link.link_world import WAIT, Guest, Host, Wire
@@ -56,26 +57,21 @@ def test_host_that_is_gone_is_an_error_of_connecting(host: Host, guests: list[Gu
         guests[0].join(address)
 
 
-def test_task_is_told_its_plan_when_it_is_let_in(host: Host) -> None:
+def test_task_is_told_its_plan_when_it_is_let_in(host: Host, guests: list[Guest]) -> None:
     """All of it, however long, and whether it is to rest; before, it knows its name and where its host is."""
     plan = replace(task_plan("sink"), task_config={"script": "x" * (8 << 20)})
-    told = TaskLink().connect(host.server.expect(plan, 1, True), "c", 0)
+    told = guests[0].join(host.server.expect(plan, 1, True)).link.welcome
     assert (told.plan, told.is_paused) == (plan, True)
 
 
-def test_nothing_is_lost_before_somebody_listens(host: Host) -> None:
-    """A run that joined is told commands, and that its host is gone, as soon as it can hear."""
-    link, heard, lost = TaskLink(), Guest(), threading.Event()
+def test_a_command_from_before_the_task_joined_is_told_first(host: Host, guests: list[Guest]) -> None:
+    """It is there when the link is, and what comes later comes behind it."""
     address = host.expect("c", 0, 1)
     host.server.command("c", 0, "stop")
-    link.connect(address, "c", 0)
+    guest = guests[0].join(address)
+    assert guest.commands.get_nowait() == Stop()
     host.server.command("c", 0, "replace")
-    host.server.close()
-    assert link._channel is not None
-    assert link._channel.closed.wait(WAIT)
-    link.listen(heard.commands.put, lost.set)
-    assert lost.wait(WAIT)
-    assert [heard.commands.get(timeout=WAIT) for _ in range(2)] == ["stop", "replace"]
+    assert guest.commands.get(timeout=WAIT) == Replace()
 
 
 class Impostor:

@@ -6,6 +6,7 @@ from functools import partial
 
 import pytest
 
+from hearth.link.link_call import Pause, Resume, Stop
 from hearth.runtime import tolerance
 from hearth_api import ConnectError, TopicPartition
 from tests.unit.runtime.sink_world import PARTITIONS, BrokenPromise, Turn, World, look
@@ -34,7 +35,7 @@ def steps(world: World, count: int) -> None:
 
 def stop(world: World) -> None:
     """Stop the task in order."""
-    world.loop.inbox.put("stop")
+    world.inbox.put(Stop())
     world.run()
 
 
@@ -73,9 +74,9 @@ def test_whoever_resumes_while_a_put_is_refused_does_not_let_records_slip_by(wor
     refusing(world, 3)
     steps(world, 3)
     if command == "resume":
-        world.loop.inbox.put("pause")
+        world.inbox.put(Pause())
         steps(world, 2)
-        world.loop.inbox.put("resume")
+        world.inbox.put(Resume())
     else:
         world.request(pause=[list(HERE)])
         world.request(resume=[list(HERE)])
@@ -125,7 +126,7 @@ def test_a_pause_does_not_outlive_the_partition(world: World) -> None:
 
 def test_a_paused_connector_reads_nothing_of_a_partition_that_comes(world: World) -> None:
     """Partitions that are given to it rest as the others do."""
-    world.loop.inbox.put("pause")
+    world.inbox.put(Pause())
     world.rebalance([HERE])
     steps(world, 3)
     assert offsets(world) == []
@@ -280,7 +281,7 @@ def test_a_flush_that_hangs_fails_the_task_after_one_deadline(world: World) -> N
 def test_a_stop_bounds_a_put_that_hangs(world: World) -> None:
     """The time for a stop in order is all a task has left, wherever it is."""
     steps(world, 1)
-    world.stage.turns.append(Turn("hang", meanwhile=lambda: world.loop.inbox.put("stop")))
+    world.stage.turns.append(Turn("hang", meanwhile=lambda: world.inbox.put(Stop())))
     before = world.now
     with pytest.raises(ConnectError, match=r"sink\.put hangs"):
         steps(world, 2)

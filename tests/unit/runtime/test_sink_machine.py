@@ -9,6 +9,7 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from hearth.link.link_call import Command, Pause, Resume, Stop
 from hearth.runtime import tolerance
 from hearth_api import ConnectError
 from tests.profile import machine_settings
@@ -17,7 +18,7 @@ from tests.unit.runtime.sink_world import PARTITIONS, Turn, World, look
 ANSWERS = st.sampled_from(["accept", "accept", "refuse", "refuse", "fail", "die", "hang"])
 FATES = st.sampled_from(["ok", "refused", "late", "unanswered"])
 SHARES = st.sets(st.sampled_from(PARTITIONS))
-COMMANDS = st.sampled_from(["pause", "resume", "stop"])
+COMMANDS = st.sampled_from(list[Command]([Pause(), Resume(), Stop()]))
 
 
 @pytest.fixture(autouse=True)
@@ -78,9 +79,9 @@ class SinkMachine(RuleBasedStateMachine):
         self.world.rebalance(share, lost, cooperative)
 
     @rule(command=COMMANDS)
-    def command(self, command: str) -> None:
+    def command(self, command: Command) -> None:
         """An operator acts."""
-        self.world.loop.inbox.put(command)
+        self.world.inbox.put(command)
 
     @rule(answer=ANSWERS, data=st.data())
     def next_put(self, answer: str, data: st.DataObject) -> None:
@@ -165,7 +166,7 @@ class SinkMachine(RuleBasedStateMachine):
         kind = data.draw(st.sampled_from(["nothing", "nothing", "command", "request", "report", "rebalance"]))
         if kind == "command":
             command = data.draw(COMMANDS)
-            return lambda: self.world.loop.inbox.put(command)
+            return lambda: self.world.inbox.put(command)
         if kind == "request":
             return self._request(data)
         if kind == "report":

@@ -11,11 +11,14 @@ import pytest
 
 from hearth.kafka.kafka_error import KafkaError
 from hearth.kafka.producer import Outgoing
+from hearth.link.link_call import Stop
 from hearth.runtime.link import HostLost
+from hearth.runtime.observer import TaskObserver
 from hearth.runtime.outbox import Outbox
 from hearth.runtime.pipeline import Prepared
 from hearth.runtime.tolerance import ToleranceExceeded
 from hearth_api import STRING_SCHEMA, Batch, ConnectError, TimestampType
+from tests.unit.runtime.sample import SETTINGS
 from tests.unit.runtime.source_world import (
     BAD,
     CROWDED,
@@ -28,8 +31,10 @@ from tests.unit.runtime.source_world import (
     ROOM,
     Run,
     World,
+    WorldLink,
     WorldPipeline,
     WorldProducer,
+    cast_any,
 )
 
 T0 = ("t", 0)
@@ -65,7 +70,7 @@ def begin(*fates: str, is_tolerant: bool = True) -> Run:
 def drain(run: Run) -> None:
     """Stop a run whose broker answers."""
     run.world.meanwhile = lambda: answer_all(run)
-    run.loop.inbox.put("stop")
+    run.inbox.put(Stop())
     run.turn_until(lambda: run.is_over)
 
 
@@ -110,7 +115,7 @@ def test_a_stop_is_seen_while_the_queue_is_full() -> None:
     run = begin(*[OK] * ROOM)
     run.hand_over(("a", rows(OK, OK)))
     run.turn()
-    run.loop.inbox.put("stop")
+    run.inbox.put(Stop())
     begun = run.world.now
     run.turn_until(lambda: run.is_over)
     assert run.producer.is_closed
@@ -124,7 +129,7 @@ def test_a_stop_is_seen_while_a_topic_is_looked_for() -> None:
     run.topics.are_known = False
     run.hand_over(("a", rows(OK)))
     run.turn()
-    run.loop.inbox.put("stop")
+    run.inbox.put(Stop())
     begun = run.world.now
     run.turn_until(lambda: run.is_over)
     assert (run.error, run.world.now - begun <= GRACEFUL + 0.1, written(run.world)) == (None, True, [])
@@ -229,7 +234,7 @@ def test_an_error_while_draining_still_waits_and_commits() -> None:
     """What is on its way when the last records fail is waited for and stored."""
     run = begin(OK, OK, is_tolerant=False)
     run.hand_over(("a", rows(OK, FAILING)))
-    run.loop.inbox.put("stop")
+    run.inbox.put(Stop())
     run.world.meanwhile = lambda: answer_all(run)
     run.turn_until(lambda: run.is_over)
     assert isinstance(run.error, ToleranceExceeded)
@@ -239,7 +244,7 @@ def test_an_error_while_draining_still_waits_and_commits() -> None:
 def test_a_stage_that_dies_while_draining_still_leaves_a_commit() -> None:
     """The task fails with the stage's last words; what it had handed over before is stored."""
     run = begin(OK, OK)
-    run.loop.inbox.put("stop")
+    run.inbox.put(Stop())
     run.turn()
     run.die()
     run.world.meanwhile = lambda: answer_all(run)
@@ -283,7 +288,7 @@ def test_a_task_that_does_not_come_back_from_its_poll_is_cut_off(caplog: pytest.
     """What it would return was never taken; what it returned before is stored."""
     run = begin(OK)
     run.producer.answer(T0, 1)
-    run.loop.inbox.put("stop")
+    run.inbox.put(Stop())
     run.loop.execute()
     assert "cut off" in caplog.text
     assert (run.world.stored, run.stage.is_stopped) == ({"a": 1}, False)
@@ -292,7 +297,7 @@ def test_a_task_that_does_not_come_back_from_its_poll_is_cut_off(caplog: pytest.
 def test_a_clean_stop_writes_and_stores_everything() -> None:
     """Records that came before the task was held are part of it (invariant 8)."""
     run = begin(OK, DROPPED, HUGE)
-    run.loop.inbox.put("stop")
+    run.inbox.put(Stop())
     run.hand_over(("a", rows(OK)))
     run.world.meanwhile = lambda: answer_all(run)
     run.loop.execute()
@@ -304,7 +309,7 @@ def test_a_task_whose_stop_raises_is_stopped(
 ) -> None:
     """As in Kafka Connect, what ``stop`` raises is noted: everything is stored by then."""
     run = begin(OK)
-    run.loop.inbox.put("stop")
+    run.inbox.put(Stop())
     run.world.meanwhile = lambda: answer_all(run)
 
     def fail(op: str, args: object = None, *, timeout: float | None = None) -> None:
@@ -385,7 +390,8 @@ def test_a_span_of_several_topics_is_sent_again_with_all_of_them() -> None:
     """Rows of one polled batch may go to several topics, some of them not sent yet."""
     world = World()
     producer: Any = WorldProducer(world)
-    outbox = Outbox("c-0", producer, None, is_tolerant=True)
+    observer = TaskObserver("c-0", cast_any(WorldLink(world)), SETTINGS)
+    outbox = Outbox(producer, None, observer, is_tolerant=True)
     records = world.poll("a", [("t", 0, OK), ("u", 0, OK), ("t", 0, BAD), *[("u", 0, OK)] * 5])
     values = pa.array([json.dumps(record) for record in records])
     offsets = pa.array([json.dumps({"number": record.number}) for record in records])

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from hearth.link.link_call import Pause, Resume, Stop
 from tests.profile import machine_settings
 from tests.unit.runtime.source_world import BAD, CROWDED, DROPPED, FAILING, HUGE, OK, Record, Run, World
 
@@ -55,14 +56,14 @@ class SourceMachine(RuleBasedStateMachine):
         answers = [lambda place=place, most=most: producer.answer(place, most) for place in busy for most in (1, 2, 9)]
         moods = ["well", "well", "failing", "slow"]
         usual: list[Callable[[], None]] = [
-            lambda: run.loop.inbox.put("pause"),
-            lambda: run.loop.inbox.put("resume"),
-            lambda: run.loop.inbox.put("resume"),
+            lambda: run.inbox.put(Pause()),
+            lambda: run.inbox.put(Resume()),
+            lambda: run.inbox.put(Resume()),
             run.answer_hold,
             lambda: setattr(run.topics, "are_known", not run.topics.are_known),
             *(lambda mood=mood: setattr(run.link, "mood", mood) for mood in moods),
         ]
-        bad: list[Callable[[], None]] = [lambda: run.loop.inbox.put("stop")]
+        bad: list[Callable[[], None]] = [lambda: run.inbox.put(Stop())]
         bad += [run.lose_host] if not run.link.is_lost else []
         bad += [run.die] if run.stage.is_alive else []
         if producer.failure is None:
@@ -189,11 +190,11 @@ class SourceMachine(RuleBasedStateMachine):
         run.link.mood, run.topics.are_known = "well", True
         self.world.meanwhile = self.answer_all
         for _ in range(100):
-            if run.is_over or (run.loop._outbox.is_empty and run.loop.inbox.empty() and not run.loop._waiting):
+            if run.is_over or (run.loop._outbox.is_empty and run.inbox.is_empty and not run.loop._waiting):
                 break
             self.answer_all()
             run.turn()
-        run.loop.inbox.put("stop")
+        run.inbox.put(Stop())
         run.turn_until(lambda: False)
         self.no_position_passes_a_gap()
         self.order_holds_per_source_partition()

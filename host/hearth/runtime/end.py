@@ -1,0 +1,94 @@
+"""What ends a run from outside: a command of its host, or that the host is gone."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import threading
+
+from hearth.isolation.stage import Stage
+from hearth.link.heartbeat import LAST_RESORT_SECONDS
+from hearth.link.link_call import ENDS, Command
+from hearth.runtime.inbox import Inbox
+from hearth.runtime.link import HostLost
+from hearth_api import ConnectError
+from hearth_stage.plugin_call import Stopping
+
+log = logging.getLogger(__name__)
+
+HANGING_SECONDS = 5.0
+"""How much longer than it may take to drain a task that was told to stop may hang."""
+
+
+class RunEnd:
+    """Tells a run that it is to end, and sees to it that it does, whatever it is held up by.
+
+    It works on the link's thread and on one of its own, while the run's waits for a plugin.
+    """
+
+    def __init__(self, task: str, inbox: Inbox) -> None:
+        self._task, self._inbox = task, inbox
+        self.begun = threading.Event()
+        """Set when the run is to end: no record is tried again from then on."""
+        self._over = threading.Event()
+        self._lock = threading.Lock()
+        self._stages: list[Stage] = []
+        self._lost: HostLost | None = None
+
+    def watch(self, stage: Stage) -> None:
+        """Have this stage hear of the end, too; one that comes late hears at once that the host is gone."""
+        with self._lock:
+            self._stages.append(stage)
+            if self._lost is not None:
+                stage.let_go(self._lost)
+
+    def guard(self, drain_seconds: float) -> None:
+        """From now on end by force what hangs for longer than a task may take to drain."""
+        threading.Thread(target=self._guard, args=(drain_seconds,), name="stop", daemon=True).start()
+
+    def complete(self) -> None:
+        """Note that the run has ended; its process may carry another from now on."""
+        self._over.set()
+        self.begun.set()
+
+    def on_command(self, command: Command) -> None:
+        """Pass a command on to the loop, and begin the end where it is one."""
+        self._inbox.put(command)
+        if isinstance(command, ENDS):
+            self.begun.set()
+
+    def on_lost(self) -> None:
+        """End this run: by its own doing if that takes a moment, else by force.
+
+        Whoever waits for a plugin, or to try a record again, hears at once. The process is one that Spark forked for
+        this run, with nobody else in it; its stages die with it.
+        """
+        self.begun.set()
+        self._let_go(HostLost("the link to the host is gone"))
+        if not self._over.wait(LAST_RESORT_SECONDS):
+            log.error("%s: ended by force, it did not end within %g s after its host was lost",
+                      self._task, LAST_RESORT_SECONDS)  # fmt: skip
+            os._exit(1)
+
+    def _let_go(self, lost: HostLost) -> None:
+        self._inbox.put(lost)
+        with self._lock:
+            self._lost = lost
+            for stage in self._stages:
+                stage.let_go(lost)
+
+    def _guard(self, drain_seconds: float) -> None:
+        """End waits before the next attempt at a record, and in the end what hangs."""
+        self.begun.wait()
+        for stage in self._watched():
+            with contextlib.suppress(ConnectError):
+                stage.notify(Stopping())
+        if not self._over.wait(drain_seconds + HANGING_SECONDS):
+            for stage in self._watched():
+                log.warning("%s: its stage process is ended by force: the task did not stop in time", self._task)
+                stage.kill()
+
+    def _watched(self) -> list[Stage]:
+        with self._lock:
+            return list(self._stages)

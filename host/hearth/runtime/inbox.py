@@ -1,0 +1,73 @@
+"""The inbox of a running task: what its host, its stages and its own context tell it, from whatever thread.
+
+It is the first thing a run has, so nothing is told too early: what arrives before there is a loop waits for it.
+"""
+
+from __future__ import annotations
+
+import queue
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from hearth.isolation.stage import Stage
+from hearth.link.link_call import Command
+from hearth_api import ConnectError, TopicPartition
+from hearth_stage.task_call import ContextRequest, Polled
+
+
+@dataclass(frozen=True)
+class HandedOver:
+    """What the stage of a source handed over together; it has taken one of the stage's credit."""
+
+    polled: list[Polled]
+
+
+@dataclass(frozen=True)
+class StageEnded:
+    """A stage process is gone, or said what the protocol does not know."""
+
+    stage: Stage
+
+
+@dataclass(frozen=True)
+class Errant:
+    """A record the task reported although nothing is tolerated: what it belongs to must not count as done."""
+
+    partition: TopicPartition
+    offset: int
+    error: ConnectError
+
+
+Item = Command | HandedOver | ContextRequest | Errant | StageEnded | ConnectError
+"""An error is what the task raised in a poll, or that the host is lost."""
+
+
+class Inbox:
+    """What was told and not taken yet, in the order it came."""
+
+    def __init__(self) -> None:
+        self._items: queue.SimpleQueue[Item | None] = queue.SimpleQueue()
+
+    @property
+    def is_empty(self) -> bool:
+        """Return whether there is nothing to take."""
+        return self._items.empty()
+
+    def put(self, item: Item) -> None:
+        """Tell the task something; may be called from any thread."""
+        self._items.put(item)
+
+    def wake(self) -> None:
+        """End a wait for the inbox: something has come that is looked for elsewhere."""
+        self._items.put(None)
+
+    def take(self, seconds: float = 0.0) -> Iterator[Item]:
+        """Yield what is there, waiting at most so long for the first of it."""
+        try:
+            item = self._items.get(timeout=seconds) if seconds > 0 else self._items.get_nowait()
+            while True:
+                if item is not None:
+                    yield item
+                item = self._items.get_nowait()
+        except queue.Empty:
+            return

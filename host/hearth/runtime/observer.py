@@ -1,0 +1,145 @@
+"""The observer of a running task: what becomes of its records, batch by batch, and who wants to know that."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import threading
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from hearth.runtime.link import HostLost, TaskLink
+from hearth.runtime.plan import TaskSettings
+from hearth_api import ConnectError
+from hearth_execution.failure import ErrorInfo, Failure
+
+log = logging.getLogger(__name__)
+
+
+@dataclass
+class Counts:
+    """How many records came so far in a run: one that is sent or put again counts again.
+
+    What was polled and neither failed nor went on was dropped by a transformation.
+    """
+
+    polled: int = 0
+    sent: int = 0
+    acknowledged: int = 0
+    put: int = 0
+    retried: int = 0
+    failed: int = 0
+    skipped: int = 0
+    dead_lettered: int = 0
+    commits: int = 0
+    """Commits that are done, not records."""
+
+
+class TaskObserver:
+    """Hears from the loops what they do, and passes it on: statuses and topics to the host, lines to the log.
+
+    It is told of batches, never of a single record that nothing is wrong with, and nothing waits for it but a status,
+    which the host has when the call returns. ``failed`` and ``dead_lettered`` may be called from any thread, the
+    others by the loop.
+    """
+
+    def __init__(self, task: str, link: TaskLink, settings: TaskSettings) -> None:
+        self.counts = Counts()
+        self._task, self._link, self._settings = task, link, settings
+        self._topics: set[str] = set()
+        self._lock = threading.Lock()
+
+    # What the task is -----------------------------------------------------------------------------------------
+
+    def runs(self, *, is_paused: bool) -> None:
+        """The task runs, or rests, from now on."""
+        self._link.status("PAUSED" if is_paused else "RUNNING")
+
+    def ended(self, error: Exception | None) -> None:
+        """The run is over; with an error it failed, unless that is the loss of its host."""
+        state, trace = "UNASSIGNED", None
+        if isinstance(error, HostLost):
+            log.warning("%s: %s", self._task, error)
+        elif error is not None:
+            state, trace = "FAILED", trace_of(error)
+            log.error("%s failed and stays so until it is restarted:\n%s", self._task, trace)
+        with contextlib.suppress(ConnectError):
+            self._link.status(state, trace)
+
+    # Good records ---------------------------------------------------------------------------------------------
+
+    def polled(self, count: int) -> None:
+        """The task returned records, or they were read for it."""
+        self.counts.polled += count
+
+    def sent(self, count: int) -> None:
+        """Records were handed to the producer."""
+        self.counts.sent += count
+
+    def acknowledged(self, count: int, topics: Iterable[str]) -> None:
+        """The broker has records; ``topics`` are among theirs, all of which nothing was acknowledged before."""
+        self.counts.acknowledged += count
+        self._touched(topics)
+
+    def put(self, count: int, topics: Iterable[str]) -> None:
+        """Records, of these topics, were handed to the task."""
+        self.counts.put += count
+        self._touched(topics)
+
+    def committed(self) -> None:
+        """A commit of offsets is done."""
+        self.counts.commits += 1
+
+    # What went wrong ------------------------------------------------------------------------------------------
+
+    def failed(self, failure: Failure, record: Any) -> None:
+        """A step could not process a record; logged as Kafka Connect words it, where ``errors.log.enable`` is set."""
+        with self._lock:
+            self.counts.failed += 1
+        if not self._settings.logs_failures:
+            return
+        text = (
+            f"Error encountered in task {self._task}. Executing stage '{failure.phase}' "
+            f"with class '{failure.class_name}'"
+        )
+        if self._settings.logs_records and record is not None:
+            text += f", where {record.text()}"
+        log.error("%s.\n%s", text, failure.error.trace)
+
+    def dead_lettered(self) -> None:
+        """A record that failed is in the dead letter topic."""
+        with self._lock:
+            self.counts.dead_lettered += 1
+
+    def skipped(self, count: int, error: Exception) -> None:
+        """The broker did not take records for their own sake, and that is tolerated."""
+        self.counts.skipped += count
+        log.error("%s: %d records skipped, the broker did not take them: %s", self._task, count, error)
+
+    def sent_again(self, count: int) -> None:
+        """Records go to the producer once more, because others of their requests were refused."""
+        self.counts.retried += count
+        log.info("%s: %d records are sent again, because of others that were refused", self._task, count)
+
+    def put_again(self, count: int, error: Exception) -> None:
+        """The task asked for records again."""
+        self.counts.retried += count
+        log.warning("%s: put is tried again: %s", self._task, error)
+
+    def commit_failed(self, reason: object) -> None:
+        """Offsets are not committed; those of the next commit include them, or their records come again."""
+        log.error("%s: offsets are not committed: %s", self._task, reason)
+
+    def _touched(self, topics: Iterable[str]) -> None:
+        """Tell the host of topics that are new in this run (KIP-558)."""
+        new = [topic for topic in topics if topic not in self._topics]
+        if new and self._settings.tracks_topics:
+            self._topics.update(new)
+            self._link.add_topics(new)
+
+
+def trace_of(error: BaseException) -> str:
+    """Return the trace to show in a status: that of the plugin where there is one."""
+    own: str | None = getattr(error, "trace", None)
+    return own if own else ErrorInfo.of(error).trace

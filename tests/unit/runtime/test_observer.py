@@ -1,0 +1,167 @@
+"""The observer: what it counts, what it tells the host, and what it logs."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pytest
+
+from hearth.runtime.link import HostLost
+from hearth.runtime.observer import Counts, TaskObserver, trace_of
+from hearth.runtime.tolerance import ToleranceExceeded
+from hearth_api import ConnectError, DataError
+from hearth_execution.failure import ErrorInfo, Failure
+from tests.unit.runtime.sample import SETTINGS
+
+
+class Link:
+    """A host that notes what it is told."""
+
+    def __init__(self) -> None:
+        self.is_lost = False
+        self.told: list[Any] = []
+
+    def status(self, state: str, trace: str | None = None) -> None:
+        """Note a state."""
+        if self.is_lost:
+            raise HostLost("the link to the host is gone")
+        self.told.append((state, trace))
+
+    def add_topics(self, topics: list[str]) -> None:
+        """Note topics."""
+        self.told.append(topics)
+
+
+@pytest.fixture
+def link() -> Link:
+    """Provide a host."""
+    return Link()
+
+
+def observer(link: Link, **settings: bool) -> TaskObserver:
+    """Return an observer for this host, with settings that are not the usual ones."""
+    return TaskObserver("c-0", link, replace(SETTINGS, **settings))  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class Record:
+    """A record as a loop knows it."""
+
+    row: int
+
+    def text(self) -> str:
+        """Describe it."""
+        return f"consumed record is {{row={self.row}}}"
+
+
+def failure(row: int) -> Failure:
+    """Return the failure of a row."""
+    return Failure(row, "VALUE_CONVERTER", "the.Converter", ErrorInfo("data", "E", f"row {row}", f"trace of {row}"))
+
+
+def test_status_is_the_hosts_when_the_call_returns(link: Link) -> None:
+    """A task runs or rests."""
+    observer(link).runs(is_paused=True)
+    observer(link).runs(is_paused=False)
+    assert link.told == [("PAUSED", None), ("RUNNING", None)]
+
+
+def test_run_that_ends_leaves_its_task_to_others(link: Link) -> None:
+    """It is nobody's until another run begins."""
+    observer(link).ended(None)
+    assert link.told == [("UNASSIGNED", None)]
+
+
+def test_run_that_fails_says_why(link: Link, caplog: pytest.LogCaptureFixture) -> None:
+    """In the status and in the log, with the plugin's trace."""
+    observer(link).ended(ToleranceExceeded(failure(3)))
+    ((state, trace),) = link.told
+    assert state == "FAILED"
+    assert "trace of 3" in trace
+    assert "c-0 failed and stays so until it is restarted" in caplog.text
+
+
+def test_run_whose_host_is_lost_ends_quietly(link: Link, caplog: pytest.LogCaptureFixture) -> None:
+    """There is nobody to tell, and the task has not failed."""
+    link.is_lost = True
+    observer(link).ended(HostLost("gone"))
+    assert link.told == []
+    assert "c-0: gone" in caplog.text
+
+
+def test_topic_is_told_once_in_a_run(link: Link) -> None:
+    """However many batches come (KIP-558)."""
+    told = observer(link)
+    told.acknowledged(5, ["t"])
+    told.acknowledged(5, [])
+    told.put(1, {"t"})
+    told.acknowledged(5, ["t", "u"])
+    assert link.told == [["t"], ["u"]]
+    assert told.counts == Counts(acknowledged=15, put=1)
+
+
+def test_topics_are_nobodys_business_where_they_are_not_tracked(link: Link) -> None:
+    """``topic.tracking.enable`` is false."""
+    observer(link, tracks_topics=False).put(1, {"t"})
+    assert link.told == []
+
+
+def test_what_goes_wrong_is_counted_and_logged(link: Link, caplog: pytest.LogCaptureFixture) -> None:
+    """One line for a batch, with the task's name."""
+    caplog.set_level(logging.INFO)
+    told = observer(link)
+    told.sent_again(2)
+    told.put_again(3, ConnectError("not now"))
+    told.skipped(4, ConnectError("too large"))
+    told.commit_failed("away")
+    told.dead_lettered()
+    assert told.counts == Counts(retried=5, skipped=4, dead_lettered=1)
+    assert caplog.messages == [
+        "c-0: 2 records are sent again, because of others that were refused",
+        "c-0: put is tried again: not now",
+        "c-0: 4 records skipped, the broker did not take them: too large",
+        "c-0: offsets are not committed: away",
+    ]
+
+
+def test_error_of_the_task_shows_stage_class_and_the_plugins_trace() -> None:
+    """Who reads the status must find the plugin's line."""
+    trace = trace_of(ToleranceExceeded(failure(3)))
+    assert "VALUE_CONVERTER with class the.Converter" in trace
+    assert "trace of 3" in trace
+
+
+def test_trace_of_any_other_error_is_its_own() -> None:
+    """An error without a plugin's trace shows where it was raised here."""
+    try:
+        raise DataError("here")
+    except DataError as error:
+        trace = trace_of(error)
+    assert "test_trace_of_any_other_error_is_its_own" in trace
+
+
+LINE = "Error encountered in task c-0. Executing stage 'VALUE_CONVERTER' with class 'the.Converter'"
+
+
+def test_log_line_is_worded_as_kafka_connects(link: Link, caplog: pytest.LogCaptureFixture) -> None:
+    """Tools that watch for Kafka Connect's line find it."""
+    observer(link, logs_failures=True).failed(failure(3), Record(3))
+    assert caplog.messages == [f"{LINE}.\ntrace of 3"]
+
+
+def test_log_line_shows_the_record_where_that_is_allowed(link: Link, caplog: pytest.LogCaptureFixture) -> None:
+    """``errors.log.include.messages`` adds where the record came from."""
+    told = observer(link, logs_failures=True, logs_records=True)
+    told.failed(failure(3), Record(3))
+    told.failed(failure(3), None)
+    assert caplog.messages == [f"{LINE}, where consumed record is {{row=3}}.\ntrace of 3", f"{LINE}.\ntrace of 3"]
+
+
+def test_failures_are_logged_where_a_configuration_asks_for_it(link: Link, caplog: pytest.LogCaptureFixture) -> None:
+    """Nothing is logged unless ``errors.log.enable`` says so; it counts all the same."""
+    told = observer(link, logs_records=True)
+    told.failed(failure(3), Record(3))
+    assert caplog.messages == []
+    assert told.counts.failed == 1
