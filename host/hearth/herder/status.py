@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from hearth.herder.plugin.directory import PluginDirectory
@@ -35,6 +36,11 @@ class StatusBoard:
     ) -> None:
         """Note the state of a task."""
         self.store.put_task(TaskStatus(connector, task, state, self.worker_id, 0, trace, version))
+
+    def add_topics(self, connector: str, topics: Iterable[str]) -> None:
+        """Note topics that a connector writes to or reads from; they go with the connector."""
+        for topic in topics:
+            self.store.add_topic(connector, topic)
 
     def forget_tasks(self, connector: str, first: int = 0) -> None:
         """Forget the tasks of a connector from a number on."""

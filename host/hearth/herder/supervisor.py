@@ -139,6 +139,8 @@ class Supervisor:
             return
         if event.kind == "lost":
             task.on_lost_link(event.generation)
+        elif event.kind == "topics":
+            task.on_topics(event.generation, event.topics)
         elif event.state is not None:
             task.on_status(event.generation, State(event.state), event.trace)
 

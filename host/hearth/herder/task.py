@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Protocol
 
 from hearth.herder.status import StatusBoard
@@ -145,6 +145,12 @@ class SupervisedTask:
             if state in (State.RUNNING, State.PAUSED) and (state is State.PAUSED) is not self._is_paused:
                 # It was told before it could hear.
                 self._tell()
+
+    def on_topics(self, generation: int, topics: Iterable[str]) -> None:
+        """Remember the topics the present run touches, also while it drains."""
+        with self._lock:
+            if generation == self._generation and not self._ended.is_set():
+                self._board.add_topics(self.plan.connector, topics)
 
     def on_lost_link(self, generation: int) -> None:
         """Show that the present run is out of reach; it comes back, or its end is reported."""

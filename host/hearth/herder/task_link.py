@@ -21,7 +21,17 @@ from hearth.link import admission, heartbeat
 from hearth.link.admission import LinkAddress, task_id
 from hearth.link.encryption import EncryptedSocket, server_context
 from hearth.link.heartbeat import keep_alive, watch
-from hearth.link.link_call import COMMANDS, ENDS, TO_HOST, Admitted, Alive, Introduce, TellStatus, WriteOffsets
+from hearth.link.link_call import (
+    COMMANDS,
+    ENDS,
+    TO_HOST,
+    AddTopics,
+    Admitted,
+    Alive,
+    Introduce,
+    TellStatus,
+    WriteOffsets,
+)
 from hearth.runtime.plan import TaskPlan
 from hearth.storage.interface import OffsetStore
 from hearth_api import ConnectError
@@ -44,7 +54,7 @@ _PAUSE_SECONDS = 1.0
 
 @dataclass(frozen=True)
 class TaskEvent:
-    """Something a host hears of a task: a ``status`` with its state, or that the link is ``lost``."""
+    """Something a host hears of a task: a ``status`` with its state, new ``topics``, or that the link is ``lost``."""
 
     connector: str
     task: int
@@ -52,6 +62,7 @@ class TaskEvent:
     kind: str
     state: str | None = None
     trace: str | None = None
+    topics: tuple[str, ...] = ()
 
 
 @dataclass
@@ -294,9 +305,11 @@ class TaskLinkServer:
 
     def serve(self, registration: _Registration, message: Message) -> StoredOffsets | None:
         """Answer a task."""
+        facts = registration.connector, registration.task, registration.generation
         if isinstance(message, TellStatus):
-            facts = registration.connector, registration.task, registration.generation
             self._on_event(TaskEvent(*facts, "status", message.state, message.trace))
+        elif isinstance(message, AddTopics):
+            self._on_event(TaskEvent(*facts, "topics", topics=tuple(message.topics)))
         elif isinstance(message, ReadOffsets):
             return StoredOffsets(self._offsets.get(registration.connector, message.partitions))
         elif isinstance(message, WriteOffsets):

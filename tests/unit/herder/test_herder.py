@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from hearth.herder.task_link import TaskEvent
 from hearth.storage import RestartRequest, State, TargetState
 from hearth_api import ConfigError, ConflictError, ConnectError, NotFoundError
 from tests.unit.herder.fake import Bench
@@ -175,6 +176,18 @@ class TestChange:
         assert bench.offsets.get("c", [{"p": 1}]) == [{"o": 1}]
         with pytest.raises(NotFoundError, match="Connector c not found"):
             bench.herder.delete("c").result(30)
+
+    def test_topics_go_with_their_connector(self, bench: Bench) -> None:
+        """They outlive runs, and nobody who comes later under the name has them."""
+        bench.put("c")
+        bench.await_task("c", State.RUNNING)
+        run = bench.spark.newest("c", 0)
+        bench.spark.on_event(TaskEvent("c", 0, run.generation, "topics", topics=("t", "u")))
+        bench.herder.restart_task("c", 0).result(30)
+        assert bench.statuses.topics("c") == ["t", "u"]
+        bench.herder.delete("c").result(30)
+        bench.spark.on_event(TaskEvent("c", 0, run.generation + 1, "topics", topics=("late",)))
+        assert bench.statuses.topics("c") == []
 
 
 class TestRest:

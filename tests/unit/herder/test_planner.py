@@ -81,6 +81,13 @@ def test_every_default_is_that_of_the_declared_key(plan: Plan, class_name: str) 
     assert settings.is_tolerant is (DEFAULTS["errors.tolerance"] == "all")
     assert settings.logs_failures is DEFAULTS["errors.log.enable"]
     assert settings.logs_records is DEFAULTS["errors.log.include.messages"]
+    assert settings.tracks_topics is DEFAULTS["topic.tracking.enable"]
+
+
+def test_topics_are_tracked_unless_the_worker_says_otherwise(plan: Plan) -> None:
+    """It is for the worker to say, for all connectors."""
+    assert DEFAULTS["topic.tracking.enable"] is True
+    assert not plan(SINK, worker_topic_tracking_enable="false")[0].settings.tracks_topics
 
 
 def test_defaults_of_a_dead_letter_queue_are_those_of_the_declared_keys(plan: Plan) -> None:

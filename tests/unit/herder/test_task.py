@@ -95,6 +95,21 @@ def test_an_older_run_is_not_heard(stand: Stand) -> None:
     assert len(stand.spark.runs) == 2
 
 
+def test_topics_of_the_present_run_are_remembered(stand: Stand) -> None:
+    """Also while it drains, when what it had is acknowledged; not of an older one, and not when it has ended."""
+    stand.report(State.RUNNING)
+    stand.spark.end(stand.spark.runs[0], "executor 3 exited")
+    stand.report(State.RUNNING)
+    stand.run.on_topics(0, ["old"])
+    stand.run.on_topics(1, ["t"])
+    stand.spark.is_deaf = True
+    stand.run.begin_stop()
+    stand.run.on_topics(1, ["u"])
+    stand.spark.end(stand.spark.runs[1])
+    stand.run.on_topics(1, ["late"])
+    assert stand.statuses.topics("c") == ["t", "u"]
+
+
 def test_a_task_that_is_lost_again_and_again_is_failed(stand: Stand) -> None:
     """Launching has a bound; the trace has the last reason."""
     for _ in range(LOSSES + 1):

@@ -38,6 +38,13 @@ def test_status_reaches_the_host(host: Host, guests: list[Guest]) -> None:
     assert host.next_event() == TaskEvent("c", 0, 7, "status", "FAILED", "the trace")
 
 
+def test_topics_reach_the_host(host: Host, guests: list[Guest]) -> None:
+    """They come with the run that touched them."""
+    guest = guests[0].join(host.expect("c", 0, 7))
+    guest.link.add_topics(["t", "u"])
+    assert host.next_event() == TaskEvent("c", 0, 7, "topics", topics=("t", "u"))
+
+
 def test_commands_reach_the_task_they_are_for(host: Host, guests: list[Guest]) -> None:
     """Pause, resume and stop go to one task and not to its neighbour."""
     first, second = guests[0].join(host.expect("c", 0, 1)), guests[1]

@@ -306,6 +306,42 @@ def test_records_refused_and_then_sought_elsewhere_are_not_put_again(world: Worl
     assert offsets(world)[-1] == [6, 7]
 
 
+def test_a_topic_is_told_once_something_of_it_was_handed_to_the_task(world: World) -> None:
+    """When a put begins, not when it is read or accepted, nor again (KIP-558)."""
+    world.write(PARTITIONS[2], 4)
+    steps(world, 1)
+    assert world.topics == ["t"]
+    refusing(world, 2)
+    steps(world, 30)
+    assert sorted(world.topics) == ["t", "u"]
+
+
+def test_a_topic_of_which_nothing_can_be_converted_is_not_told() -> None:
+    """What transformations drop was read all the same, as in Kafka Connect."""
+    world = World(is_plain=False, fetch=1)
+    world.group[HERE] = 5  # which no converter reads
+    world.group[PARTITIONS[2]] = 3  # which is dropped
+    world.write(HERE, 6)
+    world.write(PARTITIONS[2], 4)
+    steps(world, 10)
+    assert offsets(world) == []
+    assert world.topics == ["u"]
+
+
+def test_the_observer_counts_what_becomes_of_records() -> None:
+    """What was put again counts twice, what was dropped is neither put nor failed."""
+    world = World(is_plain=False)
+    world.write(HERE, 7)
+    world.stage.turns.append(Turn("refuse"))
+    steps(world, 4)
+    world.confirm_letters()
+    stop(world)
+    counts = world.observer.counts
+    assert (counts.polled, counts.failed, counts.dead_lettered, counts.retried) == (7, 1, 1, 3)
+    assert counts.put == 5 + 3
+    assert counts.commits == 1
+
+
 def test_a_world_notices_a_broken_promise(world: World) -> None:
     """What the machine trusts in is itself looked at: a commit beyond what the task took is not let pass."""
     steps(world, 1)

@@ -383,6 +383,47 @@ def test_a_task_does_not_hear_of_a_record_that_fails_it() -> None:
     assert run.stage.told == {}
 
 
+# What others hear ------------------------------------------------------------------------------------------------
+
+
+def test_a_topic_is_told_once_something_of_it_is_acknowledged() -> None:
+    """Not when it is sent to, nor again with what follows (KIP-558)."""
+    run = begin(OK, OK, DROPPED)
+    assert run.link.topics == []
+    run.producer.answer(T0, 1)
+    run.turn()
+    assert run.link.topics == ["t"]
+    run.hand_over(("a", [(*T0, OK), ("u", 0, OK)]))
+    drain(run)
+    assert run.link.topics == ["t", "u"]
+
+
+def test_a_topic_that_takes_nothing_is_not_told() -> None:
+    """Records the broker refuses, and those that are dropped, make no topic active; nothing is kept of them."""
+    run = begin(HUGE, BAD, DROPPED)
+    drain(run)
+    assert (run.link.topics, run.error) == ([], None)
+    assert run.loop._outbox._unheard["t"].size == 0
+
+
+def test_a_topic_whose_first_record_is_refused_is_told_with_its_second() -> None:
+    """Whichever of its records comes through."""
+    run = begin(HUGE, OK)
+    drain(run)
+    assert run.link.topics == ["t"]
+
+
+def test_the_observer_counts_what_becomes_of_records() -> None:
+    """Each of them once, but for those that are sent again."""
+    run = begin(OK, BAD, OK, DROPPED, FAILING, HUGE)
+    run.producer.answer(T0, 3)
+    drain(run)
+    counts = run.observer.counts
+    assert (counts.polled, counts.failed, counts.skipped, counts.acknowledged, counts.retried) == (6, 1, 2, 2, 2)
+    assert counts.sent == 4 + counts.retried
+    assert counts.commits == 1
+
+
 # Rows ---------------------------------------------------------------------------------------------------------
 
 

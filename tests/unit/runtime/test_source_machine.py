@@ -179,6 +179,12 @@ class SourceMachine(RuleBasedStateMachine):
                 assert timestamp == number + 1000
         self.told = len(self.run.stage.told)
 
+    @invariant()
+    def told_topics_have_records(self) -> None:
+        """A topic is active when something of it was acknowledged, so there is something in it."""
+        if hasattr(self, "world"):
+            assert set(self.run.link.topics) <= {topic for (topic, _), log in self.world.log.items() if log}
+
     def teardown(self) -> None:
         """When all goes well from now on, everything that was polled is written, stored and told."""
         if not hasattr(self, "world"):
