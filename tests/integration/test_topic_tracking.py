@@ -1,0 +1,35 @@
+"""The topics a connector touches are remembered by its host (KIP-558)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hearth.broker import KafkaBroker
+from tests.integration.thread_host import WAIT, ThreadHost, file_sink, file_source
+from tests.peer.rest import eventually
+from tests.peer.topic import Topics
+
+
+@pytest.mark.parametrize("is_tracked", [True, False])
+def test_topics_of_both_ends_are_remembered_until_their_connectors_go(
+    broker: KafkaBroker, tmp_path: Path, is_tracked: bool
+) -> None:
+    """That of a source once a record was acknowledged, that of a sink once one was handed to its task."""
+    kind = "tracked" if is_tracked else "untracked"
+    topics = [f"{kind}-{number}" for number in range(3)]
+    for topic in topics:
+        Topics(broker.bootstrap_servers).create(topic)
+    lines, copy = tmp_path / "lines", tmp_path / "copy"
+    lines.touch()
+    with ThreadHost(broker.bootstrap_servers, topic_tracking_enable=str(is_tracked).lower()) as host:
+        host.run(file_source("source", lines, topics[0]))
+        host.run(file_sink("sink", copy, ",".join(topics)))
+        assert host.statuses.topics("source") == host.statuses.topics("sink") == []
+        lines.write_text("one\ntwo\n")
+        assert eventually(lambda: copy.exists() and copy.read_text() == "one\ntwo\n", WAIT)
+        wanted = [topics[0]] if is_tracked else []
+        assert eventually(lambda: host.statuses.topics("source") == host.statuses.topics("sink") == wanted, WAIT)
+        host.herder.delete("source").result(WAIT)
+        assert (host.statuses.topics("source"), host.statuses.topics("sink")) == ([], wanted)
