@@ -71,10 +71,6 @@ class Moody:
         """Hang there from now on."""
         (self._root / where).touch()
 
-    def hangs(self) -> bool:
-        """Return whether it has begun to hang."""
-        return (self._root / "hangs").exists()
-
     def behave(self) -> None:
         """Hang nowhere from now on."""
         for where in (*ANYWHERE, "stop"):
@@ -89,7 +85,9 @@ class Moody:
         """Restart the connector, whose new instance hangs; returns the answer that does not come."""
         self.run()
         self.hang(where)
-        return self.herder.restart_connector("c")
+        answer = self.herder.restart_connector("c")
+        assert eventually((self._root / "hangs").exists, 30)
+        return answer
 
     @property
     def state(self) -> str:
@@ -137,7 +135,6 @@ def test_a_connector_that_hangs_runs_anew_in_time(
 ) -> None:
     """With the new configuration, where there is one; to have kept somebody waiting is to have failed."""
     moody.begin_to_hang(where)
-    assert eventually(moody.hangs, 30)
     moody.behave()
     act(moody).result(30)
     assert moody.state == "RUNNING"
@@ -156,7 +153,6 @@ def test_a_connector_that_hangs_is_stopped_in_time(moody: Moody, where: str) -> 
 def test_the_status_of_who_was_interrupted_says_where_it_hung(moody: Moody) -> None:
     """Its author wants to know."""
     moody.begin_to_hang("import")
-    assert eventually(moody.hangs, 30)
     moody.herder._queues.submit("c", lambda: None, is_impatient=True).result(30)
     trace = moody.bench.connector("c")["connector"]["trace"]
     assert "did not answer 'connector.load' within" in trace
