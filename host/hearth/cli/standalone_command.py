@@ -57,6 +57,8 @@ def standalone(worker: Path, connectors: Sequence[Path], free_port: bool) -> Non
     )
     for chatty in ("uvicorn", "py4j"):
         logging.getLogger(chatty).setLevel(logging.WARNING)
+    # py4j tells everybody, with a traceback, that a JVM ended in the midst of a call, and then raises it.
+    logging.getLogger().addFilter(lambda record: record.module != "java_gateway")
     config = read_worker(worker)
     files = [read_connector_file(path) for path in connectors]
     run(config, files, free_port)

@@ -43,21 +43,14 @@ class JvmEnded(ConnectError):
 def start_jvm(settings: Mapping[str, str], keep: Callable[[subprocess.Popen[bytes]], None]) -> Any:
     """Start Spark's JVM and return pyspark's gateway to it; ``keep`` is given its process before that is of any use.
 
-    Every user of a machine can read command lines, so the settings go through a file that only this one can read. Its
-    folder is no `TemporaryDirectory`, which would go when this process ends meanwhile: a JVM that finds no place where
-    to write how it is reached does not look at its input either, and stays for ever.
+    Every user of a machine can read command lines, and files stay where a process is killed, so the settings go by way
+    of one that has no name. The folder is no `TemporaryDirectory`, which would go when this process ends meanwhile: a
+    JVM that finds no place where to write how it is reached does not look at its input either, and stays for ever.
     """
     folder = tempfile.mkdtemp(prefix="hearth-spark-")
     try:
-        properties, introduction = Path(folder, "spark.properties"), Path(folder, "gateway")
-        properties.touch(mode=0o600)
-        properties.write_text(render(settings), encoding="latin-1")
-        jvm = subprocess.Popen(
-            ["bash", "-c", _START, "spark-submit", *_options(properties)],
-            stdin=subprocess.PIPE,
-            env={**os.environ, **_environment(), "_PYSPARK_DRIVER_CONN_INFO_PATH": str(introduction)},
-            start_new_session=True,
-        )
+        introduction = Path(folder, "gateway")
+        jvm = _started(settings, introduction)
         keep(jvm)
         _await(introduction, jvm)
         return _connect(introduction.read_bytes())
@@ -65,9 +58,21 @@ def start_jvm(settings: Mapping[str, str], keep: Callable[[subprocess.Popen[byte
         shutil.rmtree(folder)
 
 
-def _options(properties: Path) -> list[str]:
+def _started(settings: Mapping[str, str], introduction: Path) -> subprocess.Popen[bytes]:
+    """Return the process of a JVM that will write down how it is reached."""
     rest = shlex.split(os.environ.get("PYSPARK_SUBMIT_ARGS", "pyspark-shell"))
-    return ["--properties-file", str(properties), "--load-spark-defaults", *rest]
+    with tempfile.TemporaryFile() as properties:
+        properties.write(render(settings).encode("latin-1"))
+        properties.flush()
+        file = properties.fileno()
+        options = ["--properties-file", f"/dev/fd/{file}", "--load-spark-defaults", *rest]
+        return subprocess.Popen(
+            ["bash", "-c", _START, "spark-submit", *options],
+            stdin=subprocess.PIPE,
+            env={**os.environ, **_environment(), "_PYSPARK_DRIVER_CONN_INFO_PATH": str(introduction)},
+            start_new_session=True,
+            pass_fds=[file],
+        )
 
 
 def _environment() -> dict[str, str]:
