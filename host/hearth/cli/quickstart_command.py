@@ -166,7 +166,8 @@ def _worker(broker: KafkaBroker, checkout: Path, folder: Path) -> dict[str, str]
 
 
 def _pack(project: Path, plugin_path: Path, folder: Path) -> str:
-    """Pack the project into plugin.path unless the bundle there was made of the same files."""
+    """Pack the project into plugin.path unless the bundle there was made of the same files, and can be read."""
+    from hearth.discovery import Bundle, read
     from hearth.foundation.user_file import cache_directory
     from hearth.isolation.environment import EnvironmentStore
     from hearth.packaging.pack import pack
@@ -175,7 +176,7 @@ def _pack(project: Path, plugin_path: Path, folder: Path) -> str:
     sources = _fingerprint(project)
     if record.is_file():
         known, _, name = record.read_text(encoding="utf-8").partition(" ")
-        if known == sources and (plugin_path / name).is_file():
+        if known == sources and isinstance(read(plugin_path / name), Bundle):
             return f"{name} is up to date"
     bundle = pack(project, plugin_path, EnvironmentStore(cache_directory("environments")))
     record.write_text(f"{sources} {bundle.name}", encoding="utf-8")

@@ -18,6 +18,7 @@ from pathlib import Path
 
 import pytest
 
+from hearth.cli.quickstart_command import _pack
 from tests.peer.rest import eventually
 
 pytestmark = pytest.mark.timeout(300)
@@ -195,3 +196,15 @@ def test_host_that_ends_is_told_with_its_last_words(tmp_path: Path) -> None:
 
 def _command(process: int) -> list[str]:
     return Path(f"/proc/{process}/cmdline").read_text().split("\0")
+
+
+def test_a_bundle_that_this_host_cannot_read_is_packed_anew(tmp_path: Path) -> None:
+    """It was packed by an earlier version, from the same files."""
+    project, plugin_path = Path(__file__).parents[3] / "plugins" / "file", tmp_path / "plugins"
+    assert _pack(project, plugin_path, tmp_path).startswith("packed into ")
+    assert _pack(project, plugin_path, tmp_path).endswith(" is up to date")
+    (bundle,) = plugin_path.iterdir()
+    good = bundle.read_bytes()
+    bundle.write_bytes(good[:100])
+    assert _pack(project, plugin_path, tmp_path).startswith("packed into ")
+    assert bundle.read_bytes() == good
