@@ -48,6 +48,9 @@ _DEFAULTS = {
     # A cancelled Python worker is killed at once: whoever cancels has given the task its time to end.
     "spark.python.task.killTimeout": "100ms",
     "spark.ui.killEnabled": "false",
+    # What begins within a tenth of a second of something else Spark notes ten seconds later where nothing follows, as
+    # in a job of one long task: `SlotWatch` would take a task that runs for one that waits.
+    "spark.ui.liveUpdate.period": "0s",
     "spark.ui.retainedJobs": "200",
     "spark.ui.retainedStages": "200",
     "spark.ui.retainedTasks": "1000",

@@ -166,3 +166,8 @@ def test_what_spark_carries_holds_no_setting_and_no_secret(tmp_path: Path) -> No
     }
     assert TaskLaunch.from_json(text) == launch
     assert "the-token" not in repr(launch)
+
+
+def test_spark_notes_at_once_that_a_task_runs() -> None:
+    """It is asked for that when nothing has been heard of a task for a while."""
+    assert spark_settings({})["spark.ui.liveUpdate.period"] == "0s"
