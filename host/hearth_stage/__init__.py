@@ -4,8 +4,8 @@ A stage is a child process in which the plugins of one environment run. The proc
 standard library, ``hearth_api``, ``hearth_execution`` and pyarrow, so that a bundle finds no package of the host
 beside its own. ``frame`` and ``channel`` are the wire (written down in ``PROTOCOL.md``), over which a task speaks with
 its host, too. What is said on it are ``call``s: each is a dataclass that both sides share, in ``plugin_call``,
-``task_call`` and ``connector_call``; ``form`` makes of its members how it stands in a frame, and ``operation`` lists
-all there are. The rest is the process, which nobody imports: ``connector``, ``source``, ``sink`` and ``definition``
-answer the calls of the contract, ``program`` is the loop that takes them, and ``__main__`` is where the process
-begins.
+``conversion_call``, ``task_call`` and ``connector_call``; ``form`` makes of its members how it stands in a frame, and
+``operation`` lists all there are. The rest is the process, which nobody imports: ``connector``, ``source``, ``sink``
+and ``definition`` answer the calls of the contract, ``program`` is the loop that takes them, and ``__main__`` is where
+the process begins.
 """

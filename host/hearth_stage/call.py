@@ -57,6 +57,12 @@ class PluginCall(Call[R]):
         """Do what is asked for."""
 
 
+def check_count(found: int, wanted: int) -> None:
+    """Raise ``ValueError`` unless a reply answers for every row (invariant 3)."""
+    if found != wanted:
+        raise ValueError(f"it answers for {found} rows of {wanted}")
+
+
 Operations = Mapping[str, type[Message]]
 
 

@@ -26,14 +26,14 @@ class LoadConnector(Call[ConnectorLoaded], op="connector.load"):
 class StartConnector(Call[None], op="connector.start"):
     """Initializes and starts the instance."""
 
-    config: dict[str, str]
+    config: dict[str, str] = field(repr=False)
 
 
 @dataclass(frozen=True)
 class TaskConfigs:
     """One configuration for each task, however many were wanted, and the name of their class."""
 
-    configs: list[dict[str, Any]] = field(default_factory=list)
+    configs: list[dict[str, Any]] = field(default_factory=list, repr=False)
     task_class: str | None = None
 
 

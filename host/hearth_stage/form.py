@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import typing
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import UnionType
 from typing import Annotated, Any, Generic, TypeVar, Union, get_args, get_origin
@@ -184,8 +184,10 @@ def _made_of(kind: Any, origin: Any, parts: tuple[Any, ...]) -> Form:
         return _optional(form_of(next(part for part in parts if part is not type(None))))
     if origin is list:
         return _list(form_of(parts[0]))
-    if origin is dict and parts[0] is str:
+    if origin in (dict, Mapping) and parts[0] is str:
         return _object(form_of(parts[1]))
+    if origin is tuple and parts[-1] is Ellipsis:
+        return _tuple(form_of(parts[0]))
     if origin is tuple:
         return _row([form_of(part) for part in parts], tuple)
     if hasattr(kind, "_fields"):
@@ -209,6 +211,11 @@ def _list(item: Form) -> Form:
         lambda value: [read(each) for each in _checked(value, list)],
         None if write is None else lambda value: [write(each) for each in value],
     )
+
+
+def _tuple(item: Form) -> Form:
+    as_list = _list(item)
+    return Form(lambda value: tuple(as_list.read(value)), as_list.write)
 
 
 def _object(item: Form) -> Form:

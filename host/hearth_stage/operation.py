@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hearth_stage import connector_call, plugin_call, task_call
+from hearth_stage import connector_call, conversion_call, plugin_call, task_call
 from hearth_stage.call import Notice, operations
 
 
@@ -26,10 +26,10 @@ TO_STAGE = operations(
     plugin_call.Load,
     plugin_call.Apply,
     plugin_call.AskPredicate,
-    plugin_call.Serialize,
-    plugin_call.Deserialize,
-    plugin_call.SerializeHeaders,
-    plugin_call.DeserializeHeaders,
+    conversion_call.Serialize,
+    conversion_call.Deserialize,
+    conversion_call.SerializeHeaders,
+    conversion_call.DeserializeHeaders,
     task_call.StartSource,
     task_call.AddCredit,
     task_call.HoldPolling,

@@ -29,7 +29,7 @@ class StartSource(Call[SourceStarted], op="source.start"):
     """Initializes and starts a task of the connector."""
 
     reference: str
-    config: dict[str, str]
+    config: dict[str, str] = field(repr=False)
     steps: list[Step] = field(default_factory=list)
 
 
@@ -186,7 +186,7 @@ class StartSink(Call[SinkStarted], op="sink.start"):
     """Initializes and starts a task of the connector."""
 
     reference: str
-    config: dict[str, str]
+    config: dict[str, str] = field(repr=False)
     steps: list[Step] = field(default_factory=list)
     reporter: bool = False
     tolerant: bool = False

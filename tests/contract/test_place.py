@@ -31,19 +31,15 @@ from hearth_execution.failure import Failure
 from hearth_execution.order import number_rows, rows_of
 from hearth_execution.retry import Retry
 from hearth_execution.transformation import Step
-from hearth_stage.plugin_call import (
-    Apply,
-    AskPredicate,
+from hearth_stage.conversion_call import (
     Cells,
-    Configure,
     Deserialize,
     DeserializeHeaders,
     HeadersByRow,
-    Load,
     Serialize,
     SerializeHeaders,
-    WantedPlugin,
 )
+from hearth_stage.plugin_call import Apply, AskPredicate, Configure, Load, WantedPlugin
 
 SAMPLES = Path(__file__).parent.parent / "samples"
 RETRY_TIMEOUT, RETRY_DELAY_MAX = 60_000, 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from hearth_stage.call import Call, Notice, operations
@@ -13,7 +13,7 @@ from hearth_stage.task_call import ReadOffsets
 class Admitted:
     """A task's plan, whether the task is to rest, and how it is to end where it is to."""
 
-    plan: dict[str, Any]
+    plan: dict[str, Any] = field(repr=False)
     paused: bool = False
     command: str | None = None
 
@@ -23,7 +23,7 @@ class Introduce(Call[Admitted], op="hello"):
     """A task's first word: which it is, and the token that proves it."""
 
     task: str
-    token: str
+    token: str = field(repr=False)
 
 
 @dataclass(frozen=True)

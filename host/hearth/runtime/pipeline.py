@@ -19,17 +19,8 @@ from hearth_execution.failure import Failure, first_of_each_row
 from hearth_execution.order import number_rows, rows_of
 from hearth_execution.raw_header import RawHeaders
 from hearth_execution.transformation import Guard, Outcome, Step, chain, without
-from hearth_stage.plugin_call import (
-    Apply,
-    AskPredicate,
-    Cells,
-    Deserialize,
-    DeserializeHeaders,
-    Load,
-    Serialize,
-    SerializeHeaders,
-    WantedPlugin,
-)
+from hearth_stage.conversion_call import Cells, Deserialize, DeserializeHeaders, Serialize, SerializeHeaders
+from hearth_stage.plugin_call import Apply, AskPredicate, Load, WantedPlugin
 
 _NO_TIMESTAMP = -1
 """Kafka's word for a record whose time the producer's clock says."""

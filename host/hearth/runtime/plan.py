@@ -6,13 +6,13 @@ and comes to the task over the authenticated link. What is text here belongs to 
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Any
 
 from hearth.config.topic_key import TopicGroup
 from hearth.isolation.environment import Environment
+from hearth_stage.form import codec_of
 
 
 @dataclass(frozen=True)
@@ -138,25 +138,9 @@ class TaskPlan:
 
     def to_json(self) -> dict[str, Any]:
         """Return the plan as an object of JSON."""
-        return dataclasses.asdict(self)
+        return codec_of(TaskPlan).write(self)
 
     @classmethod
     def from_json(cls, members: Mapping[str, Any]) -> TaskPlan:
         """Read what ``to_json`` returned."""
-        plan: TaskPlan = _typed(cls, members)
-        return plan
-
-
-def _typed(kind: Any, value: Any) -> Any:
-    """Return a value of JSON as what a field is annotated with: JSON knows neither classes nor tuples."""
-    if dataclasses.is_dataclass(kind):
-        kinds = get_type_hints(kind)
-        return kind(**{name: _typed(kinds[name], member) for name, member in value.items()})  # type: ignore[operator]
-    members = get_args(kind)
-    if get_origin(kind) is tuple:
-        return tuple(_typed(members[0], each) for each in value)
-    if get_origin(kind) is dict:
-        return {key: _typed(members[1], each) for key, each in value.items()}
-    if type(None) in members:
-        return None if value is None else _typed(members[0], value)
-    return value
+        return codec_of(cls).read(members)

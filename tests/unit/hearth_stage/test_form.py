@@ -16,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hearth.link.link_call import TO_HOST, TO_TASK
+from hearth.link.link_call import TO_HOST, TO_TASK, Admitted, Introduce
 from hearth_api import (
     OPTIONAL_BYTES_SCHEMA,
     OPTIONAL_STRING_SCHEMA,
@@ -31,10 +31,8 @@ from hearth_api import (
 from hearth_execution.failure import MESSAGE_CHARACTERS, ErrorInfo, Failure
 from hearth_execution.transformation import Outcome, Step
 from hearth_stage.call import Call, decoded, encoded
-from hearth_stage.form import Codec, codec_of, form_of
-from hearth_stage.operation import FROM_STAGE, TO_STAGE
-from hearth_stage.plugin_call import (
-    AskPredicate,
+from hearth_stage.connector_call import StartConnector, TaskConfigs
+from hearth_stage.conversion_call import (
     Cells,
     Deserialize,
     Deserialized,
@@ -42,7 +40,6 @@ from hearth_stage.plugin_call import (
     DeserializeHeaders,
     HeadersByRow,
     HeadersInOrder,
-    PredicateAnswers,
     Serialize,
     Serialized,
     SerializedHeaders,
@@ -50,10 +47,20 @@ from hearth_stage.plugin_call import (
     TravellingBytes,
     TravellingCells,
     TravellingHeaders,
-    TravellingMask,
     TravellingRun,
 )
-from hearth_stage.task_call import Group, HandOver, Offsets, Polled, ReadOffsets, StoredOffsets
+from hearth_stage.form import Codec, codec_of, form_of
+from hearth_stage.operation import FROM_STAGE, TO_STAGE
+from hearth_stage.plugin_call import (
+    AskPredicate,
+    Load,
+    PredicateAnswers,
+    TravellingMask,
+    Validate,
+    Validated,
+    WantedPlugin,
+)
+from hearth_stage.task_call import Group, HandOver, Offsets, Polled, ReadOffsets, StartSink, StartSource, StoredOffsets
 
 MESSAGES = list(dict.fromkeys(kind for known in (TO_STAGE, FROM_STAGE, TO_HOST, TO_TASK) for kind in known.values()))
 REPLIES = [kind.reply for kind in MESSAGES if issubclass(kind, Call) and kind.reply is not type(None)]
@@ -173,6 +180,26 @@ def test_what_is_of_another_type_is_refused_and_nothing_else_happens(kind: type[
         assert plain(sent(kind, value)) == plain(value)
 
 
+@pytest.mark.parametrize(
+    "message",
+    [
+        Validate("r", {"password": "sesame"}),
+        Validated(values=[{"value": "sesame"}]),
+        Load([WantedPlugin("r", "c", "r", {"password": "sesame"})]),
+        StartSource("r", {"password": "sesame"}),
+        StartSink("r", {"password": "sesame"}),
+        StartConnector({"password": "sesame"}),
+        TaskConfigs([{"password": "sesame"}]),
+        Introduce("task", "sesame"),
+        Admitted({"password": "sesame"}),
+    ],
+)
+def test_no_text_of_a_message_shows_a_setting(message: Any) -> None:
+    """Logs, traces and debuggers print objects; what plugins and clients are told may be secret."""
+    assert "sesame" in json.dumps(encoded(message)[0])
+    assert "sesame" not in repr(message)
+
+
 class Pair(NamedTuple):
     """Two values."""
 
@@ -192,6 +219,7 @@ class Sample:
     texts: list[str] = field(default_factory=list)
     config: dict[str, str] = field(default_factory=dict)
     pairs: list[Pair] = field(default_factory=list)
+    names: tuple[str, ...] = ()
     step: Step | None = None
 
 
@@ -212,6 +240,7 @@ class Sample:
         ({"config": ["a"]}, r"'config': \['a'\] is not an object"),
         ({"config": {"a": None}}, "'config': None is not text"),
         ({"pairs": [["a"]]}, "'pairs': 1 values, where there are 2"),
+        ({"names": "ab"}, "'names': 'ab' is not a list"),
         ({"step": {"negate": True}}, "'step': 'role' is missing"),
         ({"text": ["x" * 1000]}, r"'text': .{100,250} is not text"),
     ],

@@ -25,7 +25,7 @@ from hearth_api import (
 from hearth_execution.order import number_rows
 from hearth_execution.plugins import Plugins
 from hearth_stage.call import PluginCall, decoded, encoded
-from hearth_stage.plugin_call import Cells, Deserialize, DeserializeHeaders, Serialize, SerializeHeaders
+from hearth_stage.conversion_call import Cells, Deserialize, DeserializeHeaders, Serialize, SerializeHeaders
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 R = TypeVar("R")
