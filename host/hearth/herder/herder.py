@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hearth.herder.instance import TransitionFailed
-from hearth.herder.queue import Queues, then
+from hearth.herder.queue import Queues, done, then
 from hearth.herder.reconciler import Reconciler
 from hearth.herder.status import StatusView
 from hearth.herder.supervisor import Equipment
@@ -114,19 +114,18 @@ class Herder:
     def _put_valid(
         self, name: str, config: Callable[[], Mapping[str, str]], target: TargetState | None, replace: bool
     ) -> Future[Created]:
-        """Put a configuration that was found valid, unless the same request comes to another one by then."""
+        """Put a configuration that was found valid.
 
-        def put(valid: Mapping[str, str]) -> Created:
-            if config() != valid:
-                raise ConflictError(
-                    f"Connector {name} got another configuration while this change of it was validated",
-                    code="connector.changed",
-                    hint="ask for the change again",
-                )
-            return self._put(name, valid, target, replace)
+        What the same change makes another configuration of by then, because somebody else's came first, is validated
+        in its turn: neither takes the other back.
+        """
+
+        def put(valid: Mapping[str, str]) -> Created | None:
+            return self._put(name, valid, target, replace) if config() == valid else None
 
         checked = self._queues.submit(object(), lambda: self._validated(name, config()))
-        return then(checked, lambda valid: self._queues.submit(name, lambda: put(valid), is_impatient=replace))
+        written = then(checked, lambda valid: self._queues.submit(name, lambda: put(valid), is_impatient=replace))
+        return then(written, lambda made: done(made) if made else self._put_valid(name, config, target, replace))
 
     def _validated(self, name: str, config: Mapping[str, str]) -> Mapping[str, str]:
         _refuse_unwritable(name, config)

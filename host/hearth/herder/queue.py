@@ -190,6 +190,13 @@ def interruptible(end: Callable[[], None]) -> Iterator[None]:
         yield
 
 
+def done(result: T) -> Future[T]:
+    """Return a future that is done."""
+    future: Future[T] = Future()
+    future.set_result(result)
+    return future
+
+
 def then(first: Future[S], follow: Callable[[S], Future[T]]) -> Future[T]:
     """Return what comes of the future that follows the first, or of the first where that has no result."""
     last: Future[T] = Future()
