@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import socket
 from pathlib import Path
@@ -13,14 +14,17 @@ import hearth_stage
 from hearth.herder import task_link
 from hearth.herder.plugin.stage import FRAME_BYTES
 from hearth.isolation import output, stage
+from hearth.link import link_call
 from hearth.link.link_call import TO_HOST, TO_TASK
 from hearth_execution import failure
-from hearth_stage import frame, program
+from hearth_execution.transformation import Step
+from hearth_stage import connector_call, conversion_call, frame, operation, plugin_call, program, task_call
 from hearth_stage.call import Call, Message, Notice, Operations, PluginCall
 from hearth_stage.form import codec_of
 from hearth_stage.operation import FROM_STAGE, TO_STAGE
-from hearth_stage.plugin_call import AskStacks, Stopping
+from hearth_stage.plugin_call import AskStacks, Stopping, WantedPlugin
 from hearth_stage.program import Program
+from hearth_stage.task_call import Group
 from tests.unit.runtime.sample import task_plan
 
 STAGE = Path(hearth_stage.__file__).parent
@@ -98,6 +102,32 @@ def test_operations_of_the_task_link_are_documented_and_no_others() -> None:
     check(table, TO_TASK, 1, 2)
     ways = {"task to host": (True, False), "host to task": (False, True), "both ways": (True, True)}
     assert {op: ways[cells[0]] for op, cells in table.items()} == {op: (op in TO_HOST, op in TO_TASK) for op in table}
+
+
+def test_every_message_that_is_declared_may_be_sent() -> None:
+    """One that stands in no list would be unknown to whoever is told it."""
+    modules = (connector_call, conversion_call, link_call, operation, plugin_call, task_call)
+    declared = {
+        kind
+        for module in modules
+        for kind in vars(module).values()
+        if isinstance(kind, type) and issubclass(kind, Message) and kind.__module__ == module.__name__
+    }
+    assert declared == {kind for known in (TO_STAGE, FROM_STAGE, TO_HOST, TO_TASK) for kind in known.values()}
+
+
+def test_members_that_may_be_left_out_of_a_message_are_named() -> None:
+    """What is neither null nor false by itself stands in the list of those; of a reply every list is one."""
+    kinds: list[Any] = [*TO_STAGE.values(), *FROM_STAGE.values(), Group, WantedPlugin, Step]
+    left_out = {
+        field.name
+        for kind in kinds
+        for field in dataclasses.fields(kind)
+        if field.default_factory is not dataclasses.MISSING
+        or all(field.default is not each for each in (None, False, dataclasses.MISSING))
+    }
+    told = re.findall(r"`(\w+)`", prose("5. Start").split("The default is")[1].split("always there")[0])
+    assert left_out | {"mask", "rows"} == set(told)
 
 
 def test_every_operation_a_stage_may_be_asked_is_served() -> None:
