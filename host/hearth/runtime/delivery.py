@@ -151,7 +151,8 @@ def converted(
             after = pipeline.transform(batch)
             delivery.batches += after.batches
             failures = failures + after.failures
-        judge(failures, delivery)
+        if failures:
+            judge(failures, delivery)
         if outcome.batches:
             delivery.topics.add(part.topic)
         starts, ends = bounds(part)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import groupby
@@ -70,24 +71,20 @@ class Prepared:
         )
 
 
-@dataclass
 class Pipeline:
     """The part of a task's pipeline between its stage process and Kafka (``split`` says which part that is)."""
 
-    places: dict[str | None, Place]
-    spec: TaskPlan
-    hops: list[_Hop] = field(default_factory=list)
-
-    @classmethod
-    def build(cls, spec: TaskPlan, places: dict[str | None, Place], transformations: list[PluginSpec]) -> Pipeline:
-        """Return the pipeline for these transformations, in order."""
-        pipeline = cls(places, spec)
-        pipeline.hops = pipeline._chain(transformations)
-        return pipeline
+    def __init__(
+        self, plan: TaskPlan, places: Mapping[str | None, Place], transformations: Sequence[PluginSpec]
+    ) -> None:
+        """``transformations`` are those of this part, in order."""
+        others = (plugin for plugin in plan.plugins if plugin.role != "task")
+        self._places = {plugin.role: places[plugin.environment] for plugin in others}
+        self.hops = self._chain(plan, transformations)
 
     def transform(self, batch: Batch) -> Outcome:
         """Run a batch, its rows numbered, through the chain."""
-        return chain(batch, [hop.apply for hop in self.hops])
+        return chain(batch, [hop.apply for hop in self.hops]) if self.hops else Outcome([batch])
 
     # Towards Kafka --------------------------------------------------------------------------------------------
 
@@ -109,7 +106,7 @@ class Pipeline:
         failures: list[Failure] = []
         headers: dict[int, RawHeaders] = {}
         if batch.column("headers") is not None:
-            written = self._place("header.converter").do(SerializeHeaders(topic, batch))
+            written = self._places["header.converter"].do(SerializeHeaders(topic, batch))
             headers = {position: own for position, own in enumerate(written.rows) if own}
             failures += written.failures
         sides = ("key", batch.key_schema), ("value", batch.value_schema)
@@ -119,11 +116,10 @@ class Pipeline:
             if column is None:
                 column = pa.nulls(len(rows), arrow_type(schema))
             role = f"{side}.converter"
-            serialized = self._place(role).do(Serialize(role, topic, Cells(schema, column, rows), headers))
+            serialized = self._places[role].do(Serialize(role, topic, Cells(schema, column, rows), headers))
             data[side] = serialized.column
             headers.update(serialized.headers)
             failures += serialized.failures
-        failures = first_of_each_row(failures)
         outgoing = Outgoing(
             topic,
             data["value"],
@@ -133,6 +129,7 @@ class Pipeline:
             [headers.get(position, []) for position in range(len(rows))] if headers else None,
         )
         if failures:
+            failures = first_of_each_row(failures)
             kept = ~np.isin(rows, [failure.row for failure in failures])
             outgoing, rows = outgoing.pick(kept), rows[kept]
         return Prepared([(outgoing, rows)], failures, _invalid_timestamp(outgoing, rows))
@@ -147,12 +144,12 @@ class Pipeline:
         runs: list[list[ColumnRun]] = []
         for role, data in (("key.converter", incoming.key), ("value.converter", incoming.value)):
             cells = Cells(OPTIONAL_BYTES_SCHEMA, data, rows)
-            read = self._place(role).do(Deserialize(role, topic, cells, incoming.headers))
+            read = self._places[role].do(Deserialize(role, topic, cells, incoming.headers))
             runs.append(read.runs)
             failures += read.failures
         columns = self._common_columns(incoming, rows)
         if incoming.headers:
-            headers = self._place("header.converter").do(DeserializeHeaders(topic, incoming.headers, count))
+            headers = self._places["header.converter"].do(DeserializeHeaders(topic, incoming.headers, count))
             columns["headers"] = headers.column
             failures += [replace(failure, row=failure.row + first) for failure in headers.failures]
         batches = [_batch(incoming, columns, start, key, value) for start, key, value in _align(*runs)]
@@ -172,37 +169,36 @@ class Pipeline:
             columns["timestamp"] = pa.array(incoming.timestamp)
         return columns
 
-    def _place(self, role: str) -> Place:
-        return self.places[self.spec.plugin(role).environment]
-
-    def _chain(self, transformations: list[PluginSpec]) -> list[_Hop]:
+    def _chain(self, plan: TaskPlan, transformations: Sequence[PluginSpec]) -> list[_Hop]:
         hops: list[_Hop] = []
-        for home, group in groupby(transformations, self._home):
+        for home, group in groupby(transformations, lambda plugin: _home(plan, plugin)):
+            plugins = list(group)
             if home is _APART:
-                hops += [self._guarded(plugin) for plugin in group]
+                hops += [self._guarded(plugin) for plugin in plugins]
             else:
-                hops.append(_Hop(self.places[home], [step_of(plugin) for plugin in group]))
+                hops.append(_Hop(self._places[plugins[0].role], [step_of(plugin) for plugin in plugins]))
         return hops
-
-    def _home(self, plugin: PluginSpec) -> Any:
-        return plugin.environment if predicate_is_near(self.spec, plugin) else _APART
 
     def _guarded(self, plugin: PluginSpec) -> _Hop:
         assert plugin.predicate is not None
         guard = Guard(partial(self._test, plugin.predicate), plugin.negate, plugin.class_name)
-        return _Hop(self.places[plugin.environment], [Step(plugin.role)], guard)
+        return _Hop(self._places[plugin.role], [Step(plugin.role)], guard)
 
     def _test(self, role: str, batch: Batch) -> tuple[Any, list[Failure]]:
-        answer = self._place(role).do(AskPredicate(role, batch))
+        answer = self._places[role].do(AskPredicate(role, batch))
         return answer.mask, answer.failures
 
 
 _APART = object()
 
 
-def loading(spec: TaskPlan, environment: str | None) -> Load:
+def _home(plan: TaskPlan, plugin: PluginSpec) -> Any:
+    return plugin.environment if predicate_is_near(plan, plugin) else _APART
+
+
+def loading(plan: TaskPlan, environment: str | None) -> Load:
     """Return the call that loads what a task needs of one environment; the task itself is started later."""
-    plugins = [each for each in spec.plugins if each.environment == environment and each.role != "task"]
+    plugins = [each for each in plan.plugins if each.environment == environment and each.role != "task"]
     return Load([WantedPlugin(each.role, each.class_name, each.reference, each.config) for each in plugins])
 
 
@@ -211,25 +207,25 @@ def step_of(plugin: PluginSpec) -> Step:
     return Step(plugin.role, plugin.predicate, plugin.negate)
 
 
-def predicate_is_near(spec: TaskPlan, plugin: PluginSpec) -> bool:
+def predicate_is_near(plan: TaskPlan, plugin: PluginSpec) -> bool:
     """Return whether a transformation's predicate lives in its own environment (or there is none)."""
-    return plugin.predicate is None or spec.plugin(plugin.predicate).environment == plugin.environment
+    return plugin.predicate is None or plan.plugin(plugin.predicate).environment == plugin.environment
 
 
-def split(spec: TaskPlan) -> tuple[list[PluginSpec], list[PluginSpec]]:
+def split(plan: TaskPlan) -> tuple[list[PluginSpec], list[PluginSpec]]:
     """Return the transformations of the task's own stage and the others.
 
     A source's stage takes the first of the chain, a sink's the last, as long as they are of the task's environment.
     """
-    chain = spec.transformations
-    home = spec.plugin("task").environment
+    chain = plan.transformations
+    home = plan.plugin("task").environment
 
     def is_inside(plugin: PluginSpec) -> bool:
-        return plugin.environment == home and predicate_is_near(spec, plugin)
+        return plugin.environment == home and predicate_is_near(plan, plugin)
 
-    ordered = chain if spec.type == "source" else chain[::-1]
+    ordered = chain if plan.type == "source" else chain[::-1]
     inside = next((index for index, plugin in enumerate(ordered) if not is_inside(plugin)), len(ordered))
-    if spec.type == "source":
+    if plan.type == "source":
         return chain[:inside], chain[inside:]
     return chain[len(chain) - inside :], chain[: len(chain) - inside]
 

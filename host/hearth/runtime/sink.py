@@ -230,7 +230,8 @@ class SinkLoop:
         delivery = self._positions.putting
         assert delivery is not None
         try:
-            self._tolerance.judge(self._result(self._putting, "sink.put").failures, delivery.record)
+            if failures := self._result(self._putting, "sink.put").failures:
+                self._tolerance.judge(failures, delivery.record)
             self._serve_inbox()  # what the task reported meanwhile came before its answer
         except Exception as error:
             self._abandon_put()

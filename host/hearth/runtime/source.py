@@ -243,6 +243,8 @@ class SourceLoop:
         end = prepared.end
         if end is not None:
             prepared = prepared.before(end[0])
+        if not prepared.failures:
+            return prepared, end
         try:
             self._tolerance.judge(prepared.failures)
         except ToleranceExceeded as exceeded:

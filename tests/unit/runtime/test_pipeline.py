@@ -48,7 +48,7 @@ def pipeline(type_: str, *transformations: PluginSpec, key: str = "Text") -> Pip
     places: dict[str | None, Place] = {each: LocalPlace(type_, NO_RETRY) for each in (None, "other")}
     for environment, place in places.items():
         place.do(loading(spec, environment))
-    return Pipeline.build(spec, places, spec.transformations)
+    return Pipeline(spec, places, spec.transformations)
 
 
 def polled(*values: str | None, **columns: Any) -> Batch:
