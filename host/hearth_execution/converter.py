@@ -26,10 +26,9 @@ from hearth_api import (
     values_to_column,
 )
 from hearth_api import arrow as pa
-from hearth_execution.attempt import Attempts, joined
 from hearth_execution.failure import ErrorInfo, Failure
 from hearth_execution.order import rows_of
-from hearth_execution.plugins import Plugins
+from hearth_execution.plugins import Attempts, Plugins, joined
 from hearth_execution.raw_header import RawHeaders, from_headers, to_headers
 
 _NULL = SchemaAndValue(None, None)

@@ -1,18 +1,24 @@
-"""Loaded plugins of one environment, by role.
+"""Loaded plugins of one environment, by role, and what runs one of them on many rows.
 
-The same class serves the plugins that are installed with the host, inside the task runtime, and those of a bundle,
-inside its stage process. ``transformation`` and ``converter`` run them on batches.
+The same classes serve the plugins that are installed with the host, inside the task runtime, and those of a bundle,
+inside its stage process. ``transformation`` and ``converter`` run them on batches. Tolerance, retries and dead letters
+are Kafka Connect's and therefore per record, however many rows a plugin is given at once.
 """
 
 from __future__ import annotations
 
 import traceback
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
 
 from hearth_api import Batch, Converter, HeaderConverter, batch_to_sink_records, batch_to_source_records
-from hearth_execution.attempt import Attempts
+from hearth_api import arrow as pa
+from hearth_execution.failure import ErrorInfo, Failure
 from hearth_execution.load import load_class, version_of
 from hearth_execution.retry import NO_RETRY, Retry
+
+T = TypeVar("T")
+X = TypeVar("X")
 
 _PHASE_OF_ROLE = {
     "key.converter": "KEY_CONVERTER",
@@ -67,3 +73,55 @@ class Plugins:
                 plugin.close()
             except Exception:
                 traceback.print_exc()
+
+
+class Attempts:
+    """Runs one plugin on one batch and collects the rows that failed in ``failures``."""
+
+    def __init__(self, retry: Retry, phase: str, class_name: str) -> None:
+        self._retry = retry
+        self._phase = phase
+        self._class_name = class_name
+        self.failures: list[Failure] = []
+
+    def in_halves(self, rows: Any, run: Callable[[int, int], T], blank: T) -> list[T]:
+        """Run on all rows at once; where that raises, on halves, until the rows that fail stand alone.
+
+        ``run`` is given the first row's index and the number of rows. The results come in order, with ``blank`` where
+        a row failed. Only a row that stands alone is tried again, so that nothing else waits for it.
+        """
+        return self._run(rows, run, blank, 0, len(rows))
+
+    def one_by_one(self, rows: Iterable[int], run: Callable[[X], T], items: Iterable[X], blank: T) -> list[T]:
+        """Run on each item; the results come in order, with ``blank`` where a row failed."""
+        results = []
+        for row, item in zip(rows, items):
+            try:
+                results.append(self._retry.run(lambda item=item: run(item)))  # type: ignore[misc]
+            except Exception as error:
+                self._note(row, error)
+                results.append(blank)
+        return results
+
+    def _run(self, rows: Any, run: Callable[[int, int], T], blank: T, start: int, size: int) -> list[T]:
+        try:
+            return [self._retry.run(lambda: run(start, size)) if size == 1 else run(start, size)]
+        except Exception as error:
+            if size == 0:
+                raise
+            if size == 1:
+                self._note(rows[start], error)
+                return [blank]
+        half = size // 2
+        return [
+            *self._run(rows, run, blank, start, half),
+            *self._run(rows, run, blank, start + half, size - half),
+        ]
+
+    def _note(self, row: Any, error: Exception) -> None:
+        self.failures.append(Failure(int(row), self._phase, self._class_name, ErrorInfo.of(error)))
+
+
+def joined(columns: list[Any]) -> Any:
+    """Return Arrow arrays one behind the other; nearly always there is one, which is not copied."""
+    return columns[0] if len(columns) == 1 else pa.concat_arrays(columns)

@@ -20,10 +20,9 @@ from hearth_api import (
     records_to_batches,
 )
 from hearth_api import arrow as pa
-from hearth_execution.attempt import Attempts, joined
 from hearth_execution.failure import Failure
 from hearth_execution.order import in_order, rows_of
-from hearth_execution.plugins import Plugins
+from hearth_execution.plugins import Attempts, Plugins, joined
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from hearth_api import (
 )
 from hearth_execution.failure import ErrorInfo, Failure
 from hearth_execution.load import load_class, version_of
-from hearth_execution.transformation import Step, Transformations
+from hearth_execution.transformation import Outcome, Step, Transformations
 from hearth_stage.channel import Channel
 from hearth_stage.task_call import (
     Agreed,
@@ -172,7 +172,7 @@ class StageSink:
         batches: list[Batch] = []
         failures: list[Failure] = []
         for batch in arrived:
-            outcome = self._transformations.apply(self._steps, batch)
+            outcome = self._transformations.apply(self._steps, batch) if self._steps else Outcome([batch])
             batches += [each.replace(consumed=rows) for each in outcome.batches]
             failures += outcome.failures
         if not failures or self._tolerant:

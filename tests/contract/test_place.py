@@ -13,7 +13,7 @@ import pytest
 from hearth.isolation.environment import python_environment
 from hearth.isolation.interpreter import host
 from hearth.isolation.stage import Stage
-from hearth.runtime.place import LocalPlace, Place, StagePlace
+from hearth.runtime.pipeline import LocalPlace, Place, StagePlace
 from hearth_api import (
     INT64_SCHEMA,
     OPTIONAL_BYTES_SCHEMA,

@@ -1,4 +1,8 @@
-"""The pipeline: transformations and converters of a task, each run in its place, batch by batch."""
+"""The pipeline: transformations and converters of a task, each run in its place, batch by batch.
+
+Plugins installed with the host run in a ``LocalPlace``, inside this process. Everything from plugin.path runs in the
+stage process of its environment, behind a ``StagePlace`` (invariant 6).
+"""
 
 from __future__ import annotations
 
@@ -6,25 +10,64 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import groupby
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import pyarrow as pa
 
+from hearth.isolation.stage import Stage
 from hearth.kafka.fetched import TIMESTAMP_TYPES, Incoming
 from hearth.kafka.producer import Outgoing
-from hearth.runtime.place import Place
 from hearth.runtime.plan import PluginSpec, TaskPlan
 from hearth_api import OPTIONAL_BYTES_SCHEMA, Batch, ColumnRun, ConnectError, arrow_type
 from hearth_execution.failure import Failure, first_of_each_row
 from hearth_execution.order import number_rows, rows_of
+from hearth_execution.plugins import Plugins
 from hearth_execution.raw_header import RawHeaders
+from hearth_execution.retry import Retry
 from hearth_execution.transformation import Guard, Outcome, Step, chain, without
+from hearth_stage.call import PluginCall
 from hearth_stage.conversion_call import Cells, Deserialize, DeserializeHeaders, Serialize, SerializeHeaders
 from hearth_stage.plugin_call import Apply, AskPredicate, Load, WantedPlugin
 
+R = TypeVar("R")
+
 _NO_TIMESTAMP = -1
 """Kafka's word for a record whose time the producer's clock says."""
+
+
+class Place(Protocol):
+    """Does what is asked of its plugins."""
+
+    def do(self, call: PluginCall[R]) -> R:
+        """Do a call, and return what it is answered with."""
+
+    def close(self) -> None:
+        """Close the plugins."""
+
+
+class LocalPlace:
+    """Plugins installed with the host, inside this process: a call is run."""
+
+    def __init__(self, type_: str, retry: Retry) -> None:
+        self._plugins = Plugins(type_, retry)
+        self.close = self._plugins.close
+
+    def do(self, call: PluginCall[R]) -> R:
+        """Run a call."""
+        return call.run(self._plugins)
+
+
+class StagePlace:
+    """Plugins of a bundle, in the stage process of its environment: a call is sent."""
+
+    def __init__(self, stage: Stage) -> None:
+        self.stage = stage
+        self.close = stage.close
+
+    def do(self, call: PluginCall[R]) -> R:
+        """Send a call and wait for its answer."""
+        return self.stage.call(call)
 
 
 @dataclass(frozen=True)
@@ -90,7 +133,7 @@ class Pipeline:
 
     def prepare(self, batch: Batch) -> Prepared:
         """Transform and serialize a polled batch; a row that failed is named and not among the outgoing."""
-        if batch.column("row") is None:
+        if batch.column("row") is None and (self.hops or batch.column("headers") is not None):
             batch = number_rows(batch)
         outcome = self.transform(batch)
         prepared = Prepared(failures=outcome.failures)
@@ -102,7 +145,8 @@ class Pipeline:
         topic = batch.topic
         if topic is None:
             raise ConnectError("a source record has no topic", hint="the connector must name one for each record")
-        rows = rows_of(batch)
+        is_numbered = batch.column("row") is not None
+        rows = rows_of(batch) if is_numbered else np.arange(batch.num_rows, dtype=np.int32)
         failures: list[Failure] = []
         headers: dict[int, RawHeaders] = {}
         if batch.column("headers") is not None:

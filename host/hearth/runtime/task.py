@@ -21,8 +21,7 @@ from hearth.runtime.inbox import Inbox, StageEnded
 from hearth.runtime.launcher import TaskLaunch
 from hearth.runtime.link import HostUnreachable, TaskLink, Welcome
 from hearth.runtime.observer import TaskObserver
-from hearth.runtime.pipeline import Pipeline, loading, split
-from hearth.runtime.place import LocalPlace, Place, StagePlace
+from hearth.runtime.pipeline import LocalPlace, Pipeline, Place, StagePlace, loading, split
 from hearth.runtime.plan import SinkPlan, SourcePlan
 from hearth.runtime.sink import SinkLoop, answer_sink, start_sink
 from hearth.runtime.source import SourceLoop, answer_source, start_source

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hearth_api import RetriableError
-from hearth_execution.attempt import Attempts, joined
+from hearth_execution.plugins import Attempts, joined
 from hearth_execution.retry import Retry
 
 BLANK: list[int] = []

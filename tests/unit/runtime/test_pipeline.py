@@ -12,8 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hearth.kafka.fetched import Incoming
-from hearth.runtime.pipeline import Pipeline, Prepared, loading, split
-from hearth.runtime.place import LocalPlace, Place
+from hearth.runtime.pipeline import LocalPlace, Pipeline, Place, Prepared, loading, split
 from hearth.runtime.plan import PluginSpec, TaskPlan
 from hearth_api import (
     OPTIONAL_STRING_SCHEMA,
