@@ -1,18 +1,29 @@
-"""Positions of a sink task: what was read, what the task has, and which offsets may be committed.
+"""Positions of a sink task: what was read, what the task has, which offsets may be committed, and their commits.
 
-This is the one place that keeps invariant 2 for sinks: an offset is committable only when the put of every record
-before it was accepted, and what was taken away, read elsewhere or refused meanwhile is nowhere forgotten and nowhere
-counted.
+``ConsumedPositions`` is the one place that keeps invariant 2 for sinks: an offset is committable only when the put of
+every record before it was accepted, and what was taken away, read elsewhere or refused meanwhile is nowhere forgotten
+and nowhere counted.
 """
 
 from __future__ import annotations
 
+import math
 from collections import deque
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
+from hearth.kafka.consumer import Consumer
 from hearth.runtime.delivery import Delivery, Offsets
+from hearth.runtime.observer import TaskObserver
 from hearth_api import TopicPartition
+
+COMMIT_SECONDS = 120.0
+"""How long the answer to a commit is waited for before another is sent.
+
+librdkafka keeps a commit while its coordinator is away and answers it when the session is over. A second one beside it
+would be sent after that, by a static member that does not know itself any more: the broker fences it, and all that it
+read and put since its last commit comes again.
+"""
 
 
 @dataclass
@@ -200,3 +211,47 @@ class ConsumedPositions:
     def _drop_empty(self) -> None:
         if self._refused is not None and not self._refused.offsets:
             self._refused = None
+
+
+class Commits:
+    """Sends what may be committed to the group, one commit at a time, and takes in what became of it."""
+
+    def __init__(
+        self,
+        positions: ConsumedPositions,
+        consumer: Consumer,
+        observer: TaskObserver,
+        clock: Callable[[], float],
+    ) -> None:
+        self._positions, self._consumer, self._observer, self._clock = positions, consumer, observer, clock
+        self._sent_at = 0.0
+
+    def send(self, offsets: Offsets) -> None:
+        """Send a commit, if there is something to commit; its answer counts, when it comes."""
+        if offsets:
+            number = self._positions.send(offsets)
+            self._sent_at = self._clock()
+            self._consumer.commit(offsets, number)
+
+    def are_under_way(self) -> bool:
+        """Take in the answers that came, and return whether one is waited for; not for ever."""
+        self._take_answers(0)
+        if self._positions.is_committing and self._clock() >= self._sent_at + COMMIT_SECONDS:
+            self._observer.commit_failed("a commit was not answered, they are committed again")
+            self._positions.give_up_commit()
+            return True
+        return self._positions.is_committing
+
+    def await_answer(self, seconds: float) -> None:
+        """Wait for the answer to a commit that is under way, at most so long after it was sent."""
+        give_up_at = self._sent_at + seconds
+        while self._positions.is_committing and (left := give_up_at - self._clock()) > 0:
+            self._take_answers(left)
+
+    def _take_answers(self, wait: float) -> None:
+        for answer in self._consumer.commit_answers(math.ceil(wait * 1000)):
+            for partition, error in answer.refused.items():
+                self._observer.commit_failed(f"that of {partition} was refused: {error}")
+            if not answer.refused:
+                self._observer.committed()
+            self._positions.confirm(answer.number, answer.refused)

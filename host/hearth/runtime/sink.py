@@ -14,14 +14,14 @@ from hearth.isolation.stage import Stage
 from hearth.kafka.consumer import MOST_MESSAGES, Consumer
 from hearth.kafka.kafka_error import KafkaError
 from hearth.link.link_call import ENDS, Command, Pause, Replace, Resume
-from hearth.runtime.consumption import ConsumedPositions
-from hearth.runtime.delivery import Consumed, ContextRequests, Delivery, Offsets, converted
+from hearth.runtime.consumption import Commits, ConsumedPositions
+from hearth.runtime.delivery import ContextRequests, Delivery, Offsets, converted
 from hearth.runtime.inbox import Errant, Inbox, Item, StageEnded
 from hearth.runtime.observer import TaskObserver
 from hearth.runtime.pipeline import Pipeline, step_of
 from hearth.runtime.plan import PluginSpec, TaskPlan
 from hearth.runtime.subscription import Subscription
-from hearth.runtime.tolerance import Tolerance, ToleranceExceeded, answer_when_kept
+from hearth.runtime.tolerance import Tolerance, ToleranceExceeded
 from hearth_api import ConnectError, TopicPartition
 from hearth_execution.failure import Failure, RemoteError, is_retriable
 from hearth_stage.call import Call
@@ -49,13 +49,6 @@ LEAST_SECONDS = 1.0
 LOOK_UP_MS = 1_000
 LOOK_UP_SECONDS = 60.0
 """How long committed offsets are looked for after an assignment, as ``default.api.timeout.ms`` of Java's consumer."""
-COMMIT_SECONDS = 120.0
-"""How long the answer to a commit is waited for before another is sent.
-
-librdkafka keeps a commit while its coordinator is away and answers it when the session is over. A second one beside it
-would be sent after that, by a static member that does not know itself any more: the broker fences it, and all that it
-read and put since its last commit comes again.
-"""
 JAVA_MAX_POLL_RECORDS = 500
 
 
@@ -73,24 +66,10 @@ def answer_sink(inbox: Inbox, tolerance: Tolerance, connector_class: str, reques
     if isinstance(message, ContextRequest):
         inbox.put(message)
     elif isinstance(message, ReportRecord):
-        _report(inbox, tolerance, connector_class, request, message)
+        if (errant := tolerance.take_report(request, message, connector_class)) is not None:
+            inbox.put(errant)
     else:
         request.fail(LookupError(f"a sink task has no request {request.op!r}"))
-
-
-def _report(inbox: Inbox, tolerance: Tolerance, connector_class: str, request: Request, report: ReportRecord) -> None:
-    """Report a record the task itself found bad (KIP-610).
-
-    Where nothing is tolerated the task is told so, and fails even if it makes light of it.
-    """
-    record = Consumed.of(report.record)
-    try:
-        letter = tolerance.report(Failure(0, "TASK_PUT", connector_class, report.error), record)
-    except ConnectError as exceeded:
-        inbox.put(Errant(record.partition, record.offset, exceeded))
-        request.fail(exceeded)
-        return
-    answer_when_kept(letter, request)
 
 
 def start_sink(
@@ -132,10 +111,10 @@ class SinkLoop:
         self._stage, self._pipeline = stage, pipeline
         self._consumer, self._subscription, self._intake = consumer, subscription, intake
         self._positions = ConsumedPositions()
+        self._commits = Commits(self._positions, consumer, observer, clock)
         self._requests = ContextRequests()
         self._putting: Future[PutDone] | None = None
         self._next_commit = clock() + plan.settings.flush_interval
-        self._commit_at = 0.0
         self._retry_at = 0.0
         self._retry_seconds = FIRST_RETRY_SECONDS
         self._is_holding = False
@@ -267,11 +246,7 @@ class SinkLoop:
     # Committing -----------------------------------------------------------------------------------------------
 
     def _commit_when_due(self) -> None:
-        self._take_answers(0)
-        if self._positions.is_committing:
-            if self._clock() >= self._commit_at + COMMIT_SECONDS:
-                self._observer.commit_failed("a commit was not answered, they are committed again")
-                self._positions.give_up_commit()
+        if self._commits.are_under_way():
             return
         if not self._requests.commit and self._clock() < self._next_commit:
             return
@@ -284,7 +259,7 @@ class SinkLoop:
             self._observer.commit_failed(f"they are read again from the last commit on: {error}")
             self._seek(self._positions.go_back())
         else:
-            self._commit(offsets)
+            self._commits.send(offsets)
 
     def _flush(self, partitions: Collection[TopicPartition]) -> Offsets:
         """Have the task flush; returns which offsets may be committed: none while a dead letter is not confirmed."""
@@ -301,21 +276,6 @@ class SinkLoop:
         if late := self._tolerance.settle(self._settings.flush_timeout):
             self._observer.commit_failed(f"they wait for {late} dead letters that are not confirmed yet")
         return not late
-
-    def _commit(self, offsets: Offsets) -> None:
-        """Send a commit: the one place that does. Its answer counts, when it comes."""
-        if offsets:
-            number = self._positions.send(offsets)
-            self._commit_at = self._clock()
-            self._consumer.commit(offsets, number)
-
-    def _take_answers(self, wait: float) -> None:
-        for answer in self._consumer.commit_answers(math.ceil(wait * 1000)):
-            for partition, error in answer.refused.items():
-                self._observer.commit_failed(f"that of {partition} was refused: {error}")
-            if not answer.refused:
-                self._observer.committed()
-            self._positions.confirm(answer.number, answer.refused)
 
     def _rewind_when_asked(self) -> None:
         """Read where the task wants; what was read ahead of partitions it does not want now is read again later."""
@@ -371,10 +331,8 @@ class SinkLoop:
         finally:
             if self._stage.is_alive:
                 self._call(ClosePartitions(partitions))
-        self._commit(offsets)
-        give_up_at = self._commit_at + self._settings.flush_timeout
-        while self._positions.is_committing and (left := give_up_at - self._clock()) > 0:
-            self._take_answers(left)
+        self._commits.send(offsets)
+        self._commits.await_answer(self._settings.flush_timeout)
         return is_flushed
 
     def _look_up(self, partitions: list[TopicPartition]) -> Offsets:

@@ -8,11 +8,14 @@ from concurrent.futures import Future, wait
 from contextlib import suppress
 from typing import Any, Protocol
 
+from hearth.runtime.delivery import Consumed
+from hearth.runtime.inbox import Errant
 from hearth.runtime.observer import TaskObserver
 from hearth.runtime.plan import TaskSettings
 from hearth_api import ConnectError
 from hearth_execution.failure import Failure
 from hearth_stage.channel import ChannelClosed, Request
+from hearth_stage.task_call import ReportRecord
 
 
 class ToleranceExceeded(ConnectError):
@@ -98,6 +101,20 @@ class Tolerance:
         for letter in failed:
             letter.result()
         return len(late)
+
+    def take_report(self, request: Request, report: ReportRecord, connector_class: str) -> Errant | None:
+        """Report a record that the task itself found bad (KIP-610), and answer when its dead letter is kept.
+
+        Where nothing is tolerated the task is told so, and fails even if it makes light of it: that is returned.
+        """
+        record = Consumed.of(report.record)
+        try:
+            letter = self.report(Failure(0, "TASK_PUT", connector_class, report.error), record)
+        except ConnectError as exceeded:
+            request.fail(exceeded)
+            return Errant(record.partition, record.offset, exceeded)
+        answer_when_kept(letter, request)
+        return None
 
     def _count(self, letter: Future[None]) -> None:
         if letter.exception() is None:
