@@ -66,8 +66,7 @@ def answer_sink(inbox: Inbox, tolerance: Tolerance, connector_class: str, reques
     if isinstance(message, ContextRequest):
         inbox.put(message)
     elif isinstance(message, ReportRecord):
-        if (errant := tolerance.take_report(request, message, connector_class)) is not None:
-            inbox.put(errant)
+        tolerance.take_report(inbox, connector_class, request, message)
     else:
         request.fail(LookupError(f"a sink task has no request {request.op!r}"))
 

@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import Any, Protocol
 
 from hearth.runtime.delivery import Consumed
-from hearth.runtime.inbox import Errant
+from hearth.runtime.inbox import Errant, Inbox
 from hearth.runtime.observer import TaskObserver
 from hearth.runtime.plan import TaskSettings
 from hearth_api import ConnectError
@@ -102,19 +102,19 @@ class Tolerance:
             letter.result()
         return len(late)
 
-    def take_report(self, request: Request, report: ReportRecord, connector_class: str) -> Errant | None:
+    def take_report(self, inbox: Inbox, connector_class: str, request: Request, report: ReportRecord) -> None:
         """Report a record that the task itself found bad (KIP-610), and answer when its dead letter is kept.
 
-        Where nothing is tolerated the task is told so, and fails even if it makes light of it: that is returned.
+        Where nothing is tolerated the task fails even if it makes light of that; its loop is told before it is.
         """
         record = Consumed.of(report.record)
         try:
             letter = self.report(Failure(0, "TASK_PUT", connector_class, report.error), record)
         except ConnectError as exceeded:
+            inbox.put(Errant(record.partition, record.offset, exceeded))
             request.fail(exceeded)
-            return Errant(record.partition, record.offset, exceeded)
+            return
         answer_when_kept(letter, request)
-        return None
 
     def _count(self, letter: Future[None]) -> None:
         if letter.exception() is None:

@@ -6,13 +6,16 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
+from hearth.runtime.inbox import Errant, Inbox
 from hearth.runtime.observer import TaskObserver
 from hearth.runtime.tolerance import Tolerance, ToleranceExceeded, answer_when_kept
-from hearth_api import DataError
+from hearth_api import Batch, DataError, TopicPartition
 from hearth_execution.failure import ErrorInfo, Failure
 from hearth_stage.channel import ChannelClosed
+from hearth_stage.task_call import ReportRecord
 from tests.unit.runtime.sample import SETTINGS
 
 TOLERANT = replace(SETTINGS, is_tolerant=True)
@@ -173,8 +176,27 @@ def test_report_that_failed_is_told() -> None:
     assert asked.answers == ["refused"]
 
 
+def test_record_that_fails_the_task_is_told_before_the_task_hears_of_it() -> None:
+    """Its stage may be gone, and nobody there to hear; what the record belongs to is not committed all the same."""
+    inbox = Inbox()
+    row = {"partition": [1], "offset": [7], "key": [b"k"], "value": [b"v"]}
+    types = {"partition": pa.int32(), "offset": pa.int64(), "key": pa.binary(), "value": pa.binary()}
+    columns = [pa.array(values, types[name]) for name, values in row.items()]
+    record = Batch("t", None, None, pa.RecordBatch.from_arrays(columns, names=list(row)))
+    report = ReportRecord(failure(0).error, record)
+    with pytest.raises(ChannelClosed):
+        Tolerance(SETTINGS, Ledger()).take_report(inbox, "the.Connector", Gone(), report)  # type: ignore[arg-type]
+    (errant,) = inbox.take()
+    assert isinstance(errant, Errant)
+    assert (errant.partition, errant.offset) == (TopicPartition("t", 1), 7)
+
+
 class Gone:
     """A request of a stage that was killed."""
+
+    def fail(self, error: BaseException) -> None:
+        """Fail as a connection does that was closed."""
+        raise ChannelClosed("the other side is gone")
 
     def answer(self, handler: Any) -> None:
         """Fail as a connection does that was closed."""
