@@ -24,7 +24,7 @@ HANGING_SECONDS = 5.0
 class RunEnd:
     """Tells a run that it is to end, and sees to it that it does, whatever it is held up by.
 
-    It works on the link's thread and on one of its own, while the run's waits for a plugin.
+    It works on threads of its own while the run's waits for a plugin; the link's is never held up.
     """
 
     def __init__(self, task: str, inbox: Inbox) -> None:
@@ -66,6 +66,9 @@ class RunEnd:
         """
         self.begun.set()
         self._let_go(HostLost("the link to the host is gone"))
+        threading.Thread(target=self._last_resort, name="last-resort", daemon=True).start()
+
+    def _last_resort(self) -> None:
         if not self._over.wait(LAST_RESORT_SECONDS):
             log.error("%s: ended by force, it did not end within %g s after its host was lost",
                       self._task, LAST_RESORT_SECONDS)  # fmt: skip

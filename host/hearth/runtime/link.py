@@ -69,8 +69,9 @@ class Welcome:
 class TaskLink:
     """The task's end, connected and admitted: commands arrive as calls of ``on_command`` on the link's thread.
 
-    ``on_lost`` runs on that thread when the host is gone; the task then stops itself. Raises ``HostUnreachable`` where
-    the host is not found at the address, and another ``ConnectError`` when it does not expect this task any more.
+    ``on_lost`` is called on that thread when the host is gone, also where it does not let the task in; the task then
+    stops itself. Neither may block. Raises ``HostUnreachable`` where the host is not found at the address, and another
+    ``ConnectError`` when it does not expect this task any more.
     """
 
     def __init__(
@@ -89,13 +90,13 @@ class TaskLink:
         self._channel = Channel(connection, TO_TASK, self._on_request, on_lost, name="host-link").start()
         try:
             told = self._call(Introduce(task_id(connector, task), address.token))
-        except ConnectError:
+            self.welcome = Welcome(TaskPlan.from_json(told.plan), told.paused)
+        except BaseException:
             self.close()
             raise
         keep_alive(self._channel)
         if told.command is not None:
             on_command(COMMANDS[told.command]())
-        self.welcome = Welcome(TaskPlan.from_json(told.plan), told.paused)
 
     def status(self, state: str, trace: str | None = None) -> None:
         """Report a state; returns when the host has it."""

@@ -50,19 +50,18 @@ def run_task(launch: TaskLaunch, found: Callable[[Environment], Environment]) ->
     name = f"{launch.connector}-{launch.task}"
     inbox = Inbox()
     end = RunEnd(name, inbox)
-    try:
-        link = TaskLink(launch.link, launch.connector, launch.task, end.on_command, end.on_lost)
-    except ConnectError as error:
-        end.complete()
-        log.warning("%s: not started: %s", name, error)
-        return str(error) if isinstance(error, HostUnreachable) else None
-    with closing(link):  # last of all, for by this the host sees that the run has ended
+    with ExitStack() as opened:
+        opened.callback(end.complete)
         try:
-            environments = {key: found(each) for key, each in link.welcome.plan.environments.items()}
-            plan = replace(link.welcome.plan, environments=environments)
-            TaskRun(replace(link.welcome, plan=plan), inbox, end, link).execute()
-        finally:
-            end.complete()
+            link = TaskLink(launch.link, launch.connector, launch.task, end.on_command, end.on_lost)
+        except ConnectError as error:
+            log.warning("%s: not started: %s", name, error)
+            return str(error) if isinstance(error, HostUnreachable) else None
+        opened.callback(link.close)  # behind everything, for by this the host sees that the run has ended
+        opened.callback(end.complete)  # before: a link that was closed on purpose is no lost host
+        environments = {key: found(each) for key, each in link.welcome.plan.environments.items()}
+        plan = replace(link.welcome.plan, environments=environments)
+        TaskRun(replace(link.welcome, plan=plan), inbox, end, link).execute()
     return None
 
 

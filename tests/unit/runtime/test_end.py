@@ -50,9 +50,9 @@ def running(stage: Any) -> RunEnd:
 
 
 def await_guards() -> None:
-    """Wait until nobody guards a run any more."""
+    """Wait until nobody guards a run any more, nor has a last resort for it."""
     for thread in threading.enumerate():
-        if thread.name == "stop":
+        if thread.name in ("stop", "last-resort"):
             thread.join(10)
             assert not thread.is_alive()
 
@@ -119,6 +119,7 @@ def test_run_that_does_not_end_after_its_host_was_lost_is_ended_by_force(exits: 
     inbox = Inbox()
     end = RunEnd("c-0", inbox)
     end.on_lost()
+    await_guards()
     assert exits == [1]
     assert end.begun.is_set()
     assert [type(item) for item in inbox.take()] == [HostLost]
@@ -128,11 +129,9 @@ def test_run_that_ends_in_time_is_left_alone(exits: list[int], monkeypatch: pyte
     """Its process may carry another run already."""
     monkeypatch.setattr(module, "LAST_RESORT_SECONDS", 30)
     end = RunEnd("c-0", Inbox())
-    lost = threading.Thread(target=end.on_lost)
-    lost.start()
+    end.on_lost()
     end.complete()
-    lost.join(5)
-    assert not lost.is_alive()
+    await_guards()
     assert exits == []
 
 
@@ -145,3 +144,5 @@ def test_nobody_waits_for_a_plugin_once_the_host_is_lost(exits: list[int]) -> No
     end.on_lost()
     end.watch(late)  # type: ignore[arg-type]
     assert [type(each) for each in gone] == [HostLost, HostLost]
+    end.complete()
+    await_guards()

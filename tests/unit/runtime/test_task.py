@@ -17,10 +17,12 @@ from hearth.runtime.end import RunEnd
 from hearth.runtime.inbox import Inbox
 from hearth.runtime.launcher import TaskLaunch
 from hearth.runtime.link import Welcome
+from hearth.runtime.plan import TaskPlan
 from hearth.runtime.task import TaskRun, run_task
 from hearth_api import ConnectError
-from tests.unit.link.link_world import Host
+from tests.unit.link.link_world import WAIT, Host
 from tests.unit.runtime.sample import sink_plan, task_plan
+from tests.unit.runtime.test_end import await_guards
 
 NOWHERE = TaskLaunch("c", 0, 1, LinkAddress("127.0.0.1", 1, "token", make_identity().certificate))
 """Nobody listens there."""
@@ -29,6 +31,11 @@ NOWHERE = TaskLaunch("c", 0, 1, LinkAddress("127.0.0.1", 1, "token", make_identi
 def as_it_is(environment: Environment) -> Environment:
     """Return an environment that is where the host has it."""
     return environment
+
+
+def elsewhere(environment: Environment) -> Environment:
+    """Fail to find an environment."""
+    raise ValueError("no such place")
 
 
 class Link:
@@ -73,6 +80,7 @@ def test_run_that_breaks_while_it_is_closed_is_over(exits: list[int], monkeypatc
     with pytest.raises(RuntimeError, match="closing"):
         run_task(NOWHERE, as_it_is)
     ends[0].on_lost()
+    await_guards()
     assert exits == []
 
 
@@ -113,6 +121,30 @@ def test_run_that_its_host_does_not_expect_ends_without_a_word(exits: list[int])
     assert run_task(TaskLaunch("c", 0, 1, address), as_it_is) is None
     assert not host.server.is_linked("c", 0)
     host.server.close()
+    await_guards()
+    assert exits == []
+
+
+def test_run_that_breaks_before_it_begins_leaves_nothing_behind(
+    exits: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither a link, by which its host would take it for running, nor a last resort in the process of others."""
+
+    def fail(*_: object) -> None:
+        raise ValueError("no such member")
+
+    host = Host()
+    with monkeypatch.context() as patched:
+        patched.setattr(TaskPlan, "from_json", fail)
+        with pytest.raises(ValueError, match="no such member"):
+            run_task(TaskLaunch("c", 0, 1, host.expect("c", 0, 1)), as_it_is)
+    plan = replace(task_plan("source"), environments={"bundle": Environment("bundle", ("java",))})
+    with pytest.raises(ValueError, match="no such place"):
+        run_task(TaskLaunch("c", 0, 2, host.server.expect(plan, 2, False)), elsewhere)
+    assert host.server.await_end("c", 0, WAIT)
+    host.server.close()
+    await_guards()
+    assert exits == []
 
 
 def test_run_whose_start_fails_leaves_no_client_behind(exits: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
