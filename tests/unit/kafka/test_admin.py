@@ -9,6 +9,7 @@ from confluent_kafka import KafkaError, KafkaException
 
 from hearth.broker import KafkaBroker
 from hearth.kafka.admin import CREATE_SECONDS, LOOK_SECONDS, TopicAdmin, code_of, is_there
+from tests.peer.rest import eventually
 from tests.reservation import reserve_port
 
 _names = (f"admin-{number}" for number in itertools.count())
@@ -20,12 +21,17 @@ def admin(broker: KafkaBroker) -> TopicAdmin:
     return TopicAdmin({"bootstrap.servers": broker.bootstrap_servers})
 
 
+def await_topic(admin: TopicAdmin, topic: str) -> None:
+    """Wait until the broker shows a topic: the controller answers who has it made, and tells the broker afterwards."""
+    assert eventually(lambda: admin.exists(topic), LOOK_SECONDS)
+
+
 def test_topic_is_there_once_it_was_made(admin: TopicAdmin) -> None:
     """With the partitions and the replication it was made with."""
     topic = next(_names)
     assert not admin.exists(topic)
     admin.make(topic, 3, 1, {"cleanup.policy": "compact"}).result(CREATE_SECONDS)
-    assert admin.exists(topic)
+    await_topic(admin, topic)
     partitions = admin.look(topic).result(LOOK_SECONDS).partitions
     assert [(each.id, len(each.replicas)) for each in partitions] == [(0, 1), (1, 1), (2, 1)]
 
@@ -35,6 +41,7 @@ def test_topic_that_is_there_is_fine_as_it_is(admin: TopicAdmin) -> None:
     topic = next(_names)
     admin.create(topic, 2, 1)
     admin.create(topic, 5, 1)
+    await_topic(admin, topic)
     assert len(admin.look(topic).result(LOOK_SECONDS).partitions) == 2
     with pytest.raises(KafkaException) as caught:
         admin.make(topic, 2, 1).result(CREATE_SECONDS)
@@ -45,7 +52,7 @@ def test_broker_chooses_what_is_left_to_it(admin: TopicAdmin) -> None:
     """-1 is the broker's own default, as in Kafka Connect."""
     topic = next(_names)
     admin.create(topic, -1, -1)
-    assert admin.exists(topic)
+    await_topic(admin, topic)
 
 
 @pytest.mark.parametrize(
