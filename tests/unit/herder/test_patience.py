@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
+from functools import partialmethod
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from hearth.discovery import discover
+from hearth.herder.plugin import stage
+from hearth.isolation.stage import Stage
 from hearth.storage import RestartRequest, State, TargetState
 from hearth_api import ConnectError, NotFoundError
 from tests.bundles.build import plain_wheel
@@ -96,8 +99,9 @@ class Moody:
 
 
 @pytest.fixture
-def moody(tmp_path: Path) -> Iterator[Moody]:
-    """Provide a herder with one bundle."""
+def moody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Moody]:
+    """Provide a herder with one bundle, whose process is killed at once where it hangs."""
+    monkeypatch.setattr(Stage, "close", partialmethod(Stage.close, grace=0.1))
     made = Moody(tmp_path)
     yield made
     made.behave()
@@ -173,7 +177,7 @@ def test_a_validation_that_hangs_holds_up_nothing(moody: Moody, where: str) -> N
     assert not asked.done()
 
 
-def test_a_configuration_that_is_refused_ends_nothing(moody: Moody) -> None:
+def test_a_configuration_that_is_refused_ends_nothing(moody: Moody, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who waits for an instance that is slow to start keeps it, whatever nonsense comes meanwhile."""
     hanging = moody.begin_to_hang("start")
     with pytest.raises(ConnectError, match="Not a number of type INT"):
@@ -181,6 +185,7 @@ def test_a_configuration_that_is_refused_ends_nothing(moody: Moody) -> None:
     with pytest.raises(ConnectError, match="contains no connector type"):
         moody.herder.patch("c", {"connector.class": None}).result(30)
     assert not hanging.done()
+    monkeypatch.setattr(stage, "STOP_SECONDS", 0.1)  # it does not hear that it is to stop either
 
 
 def test_a_patch_takes_nothing_back_that_was_put_meanwhile(moody: Moody, monkeypatch: pytest.MonkeyPatch) -> None:
