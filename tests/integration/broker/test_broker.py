@@ -62,16 +62,16 @@ def test_records_survive_a_kill_and_a_stop(own_broker: KafkaBroker) -> None:
         assert Topics(own_broker.bootstrap_servers).read("kept") == [Record(b"k", b"v")]
 
 
-def test_start_of_a_running_broker_does_nothing(own_broker: KafkaBroker) -> None:
+def test_start_of_a_running_broker_does_nothing(broker: KafkaBroker) -> None:
     """Starting twice is one broker."""
-    pid = own_broker.pid
-    assert own_broker.start().pid == pid
+    pid = broker.pid
+    assert broker.start().pid == pid
 
 
-def test_explicit_port_that_is_taken_is_an_error(own_broker: KafkaBroker, tmp_path: Path) -> None:
+def test_explicit_port_that_is_taken_is_an_error(broker: KafkaBroker, tmp_path: Path) -> None:
     """Who names a port gets that port or a message about it."""
-    with pytest.raises(PortTaken, match=f"port {own_broker.port} is taken"):
-        KafkaBroker(tmp_path / "other", own_broker.port).start()
+    with pytest.raises(PortTaken, match=f"port {broker.port} is taken"):
+        KafkaBroker(tmp_path / "other", broker.port).start()
 
 
 def test_controller_port_that_somebody_took_meanwhile_is_chosen_again(
@@ -98,12 +98,12 @@ def test_port_that_somebody_took_meanwhile_is_not_replaced_by_that_of_the_contro
             assert broker.port == other
 
 
-def test_directory_of_a_running_broker_is_refused(own_broker: KafkaBroker, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_directory_of_a_running_broker_is_refused(broker: KafkaBroker, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two brokers never write to one directory."""
     monkeypatch.setattr("hearth.broker.broker._LOCK_TIMEOUT", 0.2)
-    with pytest.raises(ConflictError, match=f"another broker uses {own_broker.folder}"):
-        KafkaBroker(own_broker.folder, reserve_port()).start()
-    assert own_broker.is_running
+    with pytest.raises(ConflictError, match=f"another broker uses {broker.folder}"):
+        KafkaBroker(broker.folder, reserve_port()).start()
+    assert broker.is_running
 
 
 def test_broken_settings_show_the_brokers_last_words(tmp_path: Path) -> None:
@@ -126,10 +126,10 @@ def test_broker_dies_with_its_owner(tmp_path: Path) -> None:
     assert eventually(lambda: not _is_alive(pid), 20)
 
 
-def test_log_and_output_stay_small(own_broker: KafkaBroker) -> None:
+def test_log_and_output_stay_small(broker: KafkaBroker) -> None:
     """The broker's own files are bounded by its logging configuration."""
-    configuration = (own_broker.folder / "broker.logging").read_text()
+    configuration = (broker.folder / "broker.logging").read_text()
     assert "FileHandler.limit=5000000" in configuration
     assert "FileHandler.count=2" in configuration
-    assert own_broker.log.stat().st_size > 0
-    assert (own_broker.folder / "broker.out").stat().st_size < 10_000
+    assert broker.log.stat().st_size > 0
+    assert (broker.folder / "broker.out").stat().st_size < 10_000
