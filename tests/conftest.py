@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from hearth.broker import KafkaBroker
+from hearth.broker.jar import fetch_jars
+from tests.java_archive import start_options
 from tests.profile import load_profile
 from tests.reservation import reserve_port
 from tests.side_by_side import are_chosen, available_memory, rank, worker_count
@@ -53,15 +55,21 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     return worker_count(len(os.sched_getaffinity(0)), available_memory())
 
 
+def quick_broker(folder: Path) -> KafkaBroker:
+    """Return a broker that starts as fast as one can."""
+    options = start_options(fetch_jars())
+    return KafkaBroker(folder, reserve_port(), retention_bytes=256 << 20, jvm_options=options)
+
+
 @pytest.fixture(scope="session")
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaBroker]:
     """Provide one real broker for all tests of this process; a test that mistreats it takes ``own_broker``."""
-    with KafkaBroker(tmp_path_factory.mktemp("broker"), reserve_port(), retention_bytes=256 << 20) as running:
+    with quick_broker(tmp_path_factory.mktemp("broker")) as running:
         yield running
 
 
 @pytest.fixture
 def own_broker(tmp_path: Path) -> Iterator[KafkaBroker]:
     """Provide a broker that a test may stop, freeze or kill."""
-    with KafkaBroker(tmp_path / "broker", reserve_port(), retention_bytes=256 << 20) as running:
+    with quick_broker(tmp_path / "broker") as running:
         yield running
