@@ -68,6 +68,28 @@ def test_interpreter_of_the_environment_is_the_one_it_was_made_with(
     assert not setup.interpreter().startswith(setup.VENV)
 
 
+def test_environment_that_runs_the_set_up_is_made_anew_by_the_interpreter_behind_it(
+    setup: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the environment goes the link that this Python was started by."""
+    setup.main()
+    activated = tmp_path / ".venv" / "bin" / "python3"
+    activated.symlink_to(sys.executable)
+    monkeypatch.setattr("sys.executable", str(activated))
+    Path(setup.LOCK).write_text("one==2")
+    made: list[list[str]] = []
+    run = setup.subprocess.run
+
+    def keep(command: list[str], **more: Any) -> Any:
+        made.append(command)
+        return run(command, **more)
+
+    monkeypatch.setattr(setup.subprocess, "run", keep)
+    setup.main()
+    assert made[0][1:] == ["-m", "venv", setup.VENV]
+    assert not made[0][0].startswith(setup.VENV)
+
+
 @pytest.fixture
 def run(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
     """Run tools/setup of an empty checkout, in which it would find nothing to set up with."""
