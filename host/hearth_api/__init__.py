@@ -1,60 +1,35 @@
-"""What a plugin may import: records, schemas, batches, configuration and the classes plugins derive from.
+"""What the author of a connector, a converter or a transformation needs: all of it stands here.
 
-Everything an author needs is exported here. The package uses the standard library only; pyarrow is loaded
-when the first batch is made. The host provides it, so bundles never contain it.
+Records with their headers, schemas, structs and logical types; a configuration, declared once; the classes that
+plugins derive from, and the errors that tell the host what to do. The standard library is enough.
+
+Each further door is for those who need it, and no name has two: `hearth_api.batch` for plugins that work on whole
+batches, `hearth_api.java` for the rules by which Java writes, reads and orders values, `hearth_api.worker` for plugins
+of the worker rather than of a connector, `hearth_api.testing` for an author's tests. What stands behind a door may
+move; the doors do not. The host provides the package to every plugin, so bundles never contain it.
 """
 
-from hearth_api.batch import Batch
-from hearth_api.batch_plugin import (
-    BatchConverter,
-    BatchPredicate,
-    BatchSinkTask,
-    BatchSourceTask,
-    BatchTransformation,
-    ColumnRun,
-    Declined,
-)
-from hearth_api.batch_record import (
-    batch_to_sink_records,
-    batch_to_source_records,
-    column_to_headers,
-    headers_to_column,
-    records_to_batches,
-)
 from hearth_api.builder import SchemaBuilder
-from hearth_api.cluster import ClusterState, ConnectorHealth, StateInfo
-from hearth_api.column import arrow_type, column_to_values, values_to_column
-from hearth_api.config import (
-    NO_DEFAULT,
+from hearth_api.config.config_key import NO_DEFAULT, ConfigKey, Recommender, Validator
+from hearth_api.config.definition import ConfigDef
+from hearth_api.config.kind import ConfigType, Importance, Width
+from hearth_api.config.parser import ClassResolver
+from hearth_api.config.password import Password
+from hearth_api.config.settings import Settings, key
+from hearth_api.config.validator import (
     CaseInsensitiveValidString,
-    ClassResolver,
     Composite,
-    Config,
-    ConfigDef,
-    ConfigKey,
-    ConfigType,
-    ConfigValue,
-    Importance,
     Lambda,
     ListSize,
     NonEmptyString,
     NonEmptyStringWithoutControlChars,
     NonNull,
-    Password,
     Range,
-    Recommender,
     Regex,
-    Settings,
-    Validator,
     ValidList,
     ValidString,
-    Width,
-    config_def_to_json,
-    config_key_to_json,
-    config_value_to_json,
-    key,
 )
-from hearth_api.config_provider import ConfigData, ConfigProvider
+from hearth_api.config.value import Config, ConfigValue
 from hearth_api.connector import (
     Connector,
     ConnectorContext,
@@ -65,25 +40,7 @@ from hearth_api.connector import (
     SourceConnector,
     SourceConnectorContext,
 )
-from hearth_api.conversion import (
-    convert_to,
-    convert_to_boolean,
-    convert_to_date,
-    convert_to_decimal,
-    convert_to_list,
-    convert_to_map,
-    convert_to_string,
-    convert_to_struct,
-    convert_to_time,
-    convert_to_timestamp,
-)
-from hearth_api.converter import (
-    CONVERTER_TYPE_CONFIG,
-    Converter,
-    ConverterType,
-    HeaderConverter,
-    converter_config_def,
-)
+from hearth_api.converter import CONVERTER_TYPE_CONFIG, Converter, ConverterType, HeaderConverter, converter_config_def
 from hearth_api.errors import (
     ConfigError,
     ConflictError,
@@ -93,23 +50,10 @@ from hearth_api.errors import (
     PluginError,
     RetriableError,
     SchemaBuilderError,
-    SchemaProjectorError,
 )
-from hearth_api.hash_order import hash_ordered
 from hearth_api.header import Header, Headers
-from hearth_api.inference import infer_schema
 from hearth_api.logical import Date, Decimal, Time, Timestamp
-from hearth_api.offset_json import offset_to_json
-from hearth_api.pattern import PatternError, compile_pattern, compile_replacement
-from hearth_api.physical import from_physical, to_physical
 from hearth_api.plugin import UNDEFINED_VERSION, ConnectPlugin
-from hearth_api.policy import (
-    ClientType,
-    ConnectorClientConfigOverridePolicy,
-    ConnectorClientConfigRequest,
-    ConnectorType,
-)
-from hearth_api.projector import project
 from hearth_api.record import (
     ConnectRecord,
     OffsetAndMetadata,
@@ -119,22 +63,6 @@ from hearth_api.record import (
     SourceRecord,
     TimestampType,
     TopicPartition,
-)
-from hearth_api.rest_extension import (
-    RestExtension,
-    RestExtensionContext,
-    RestFilter,
-    RestHandler,
-    RestRequest,
-    RestResponse,
-)
-from hearth_api.scalar import (
-    convert_to_float32,
-    convert_to_float64,
-    convert_to_int8,
-    convert_to_int16,
-    convert_to_int32,
-    convert_to_int64,
 )
 from hearth_api.schema import (
     BOOLEAN_SCHEMA,
@@ -159,7 +87,6 @@ from hearth_api.schema import (
     Schema,
     Type,
 )
-from hearth_api.schema_json import schema_from_json, schema_from_text, schema_to_json, schema_to_text
 from hearth_api.struct import Struct, is_logical, validate_value
 from hearth_api.task import (
     ErrantRecordReporter,
@@ -172,72 +99,19 @@ from hearth_api.task import (
     TransactionBoundary,
     TransactionContext,
 )
-from hearth_api.text import double_text, float_text, java_text
 from hearth_api.transformation import Predicate, Transformation
-from hearth_api.values import parse_string
-from hearth_api.wire import plain_from_json, plain_to_json, value_from_json, value_to_json
 
 __all__ = [
     "BOOLEAN_SCHEMA",
     "BYTES_SCHEMA",
-    "Batch",
-    "BatchConverter",
-    "BatchPredicate",
-    "BatchSinkTask",
-    "BatchSourceTask",
-    "BatchTransformation",
     "CONVERTER_TYPE_CONFIG",
-    "CaseInsensitiveValidString",
-    "ClassResolver",
-    "ClientType",
-    "ClusterState",
-    "ColumnRun",
-    "Declined",
-    "Composite",
-    "Config",
-    "ConfigData",
-    "ConfigDef",
-    "ConfigError",
-    "ConfigKey",
-    "ConfigProvider",
-    "ConfigType",
-    "ConfigValue",
-    "ConflictError",
-    "ConnectError",
-    "ConnectPlugin",
-    "ConnectRecord",
-    "Connector",
-    "ConnectorClientConfigOverridePolicy",
-    "ConnectorClientConfigRequest",
-    "ConnectorContext",
-    "ConnectorHealth",
-    "ConnectorTransactionBoundaries",
-    "ConnectorType",
-    "Converter",
-    "ConverterType",
-    "DataError",
-    "Date",
-    "Decimal",
-    "ErrantRecordReporter",
-    "ExactlyOnceSupport",
     "FLOAT32_SCHEMA",
     "FLOAT64_SCHEMA",
-    "Field",
-    "Header",
-    "HeaderConverter",
-    "Headers",
     "INT16_SCHEMA",
     "INT32_SCHEMA",
     "INT64_SCHEMA",
     "INT8_SCHEMA",
-    "Importance",
-    "Lambda",
-    "ListSize",
     "NO_DEFAULT",
-    "NonEmptyString",
-    "NonEmptyStringWithoutControlChars",
-    "NonNull",
-    "NotFoundError",
     "OPTIONAL_BOOLEAN_SCHEMA",
     "OPTIONAL_BYTES_SCHEMA",
     "OPTIONAL_FLOAT32_SCHEMA",
@@ -247,29 +121,56 @@ __all__ = [
     "OPTIONAL_INT64_SCHEMA",
     "OPTIONAL_INT8_SCHEMA",
     "OPTIONAL_STRING_SCHEMA",
+    "STRING_SCHEMA",
+    "UNDEFINED_VERSION",
+    "CaseInsensitiveValidString",
+    "ClassResolver",
+    "Composite",
+    "Config",
+    "ConfigDef",
+    "ConfigError",
+    "ConfigKey",
+    "ConfigType",
+    "ConfigValue",
+    "ConflictError",
+    "ConnectError",
+    "ConnectPlugin",
+    "ConnectRecord",
+    "Connector",
+    "ConnectorContext",
+    "ConnectorTransactionBoundaries",
+    "Converter",
+    "ConverterType",
+    "DataError",
+    "Date",
+    "Decimal",
+    "ErrantRecordReporter",
+    "ExactlyOnceSupport",
+    "Field",
+    "Header",
+    "HeaderConverter",
+    "Headers",
+    "Importance",
+    "Lambda",
+    "ListSize",
+    "NonEmptyString",
+    "NonEmptyStringWithoutControlChars",
+    "NonNull",
+    "NotFoundError",
     "OffsetAndMetadata",
     "OffsetStorageReader",
     "Password",
-    "PatternError",
     "PluginError",
     "Predicate",
     "Range",
     "Recommender",
     "RecordMetadata",
     "Regex",
-    "RestExtension",
-    "RestExtensionContext",
-    "RestFilter",
-    "RestHandler",
-    "RestRequest",
-    "RestResponse",
     "RetriableError",
-    "STRING_SCHEMA",
     "Schema",
     "SchemaAndValue",
     "SchemaBuilder",
     "SchemaBuilderError",
-    "SchemaProjectorError",
     "Settings",
     "SinkConnector",
     "SinkConnectorContext",
@@ -281,7 +182,6 @@ __all__ = [
     "SourceRecord",
     "SourceTask",
     "SourceTaskContext",
-    "StateInfo",
     "Struct",
     "Task",
     "Time",
@@ -292,60 +192,12 @@ __all__ = [
     "TransactionContext",
     "Transformation",
     "Type",
-    "UNDEFINED_VERSION",
     "ValidList",
     "ValidString",
     "Validator",
     "Width",
-    "arrow_type",
-    "batch_to_sink_records",
-    "batch_to_source_records",
-    "column_to_headers",
-    "column_to_values",
-    "compile_pattern",
-    "compile_replacement",
-    "config_def_to_json",
-    "config_key_to_json",
-    "config_value_to_json",
-    "convert_to",
-    "convert_to_boolean",
-    "convert_to_date",
-    "convert_to_decimal",
-    "convert_to_float32",
-    "convert_to_float64",
-    "convert_to_int16",
-    "convert_to_int32",
-    "convert_to_int64",
-    "convert_to_int8",
-    "convert_to_list",
-    "convert_to_map",
-    "convert_to_string",
-    "convert_to_struct",
-    "convert_to_time",
-    "convert_to_timestamp",
     "converter_config_def",
-    "double_text",
-    "float_text",
-    "from_physical",
-    "hash_ordered",
-    "headers_to_column",
-    "infer_schema",
     "is_logical",
-    "java_text",
     "key",
-    "offset_to_json",
-    "parse_string",
-    "plain_from_json",
-    "plain_to_json",
-    "records_to_batches",
-    "project",
-    "schema_from_json",
-    "schema_from_text",
-    "schema_to_json",
-    "schema_to_text",
-    "to_physical",
     "validate_value",
-    "value_from_json",
-    "value_to_json",
-    "values_to_column",
 ]

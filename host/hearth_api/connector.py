@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
-from hearth_api.config import Config, ConfigDef
+from hearth_api.config.definition import ConfigDef
+from hearth_api.config.value import Config
 from hearth_api.errors import ConnectError
 from hearth_api.plugin import ConnectPlugin
 

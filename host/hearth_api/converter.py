@@ -7,7 +7,9 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
-from hearth_api.config import ConfigDef, ConfigType, Importance, ValidString
+from hearth_api.config.definition import ConfigDef
+from hearth_api.config.kind import ConfigType, Importance
+from hearth_api.config.validator import ValidString
 from hearth_api.plugin import ConnectPlugin
 
 if TYPE_CHECKING:
@@ -52,7 +54,7 @@ class Converter(ConnectPlugin, ABC):
 
     Each task has its own instances, one for keys and one for values. All calls on one instance come from
     one thread at a time. Converters installed with the host run inside the task runtime, all others in a
-    process of their bundle. A converter that derives from `BatchConverter` as well is given whole
+    process of their bundle. A converter that derives from `hearth_api.batch.BatchConverter` is given whole
     columns instead of single values.
     """
 

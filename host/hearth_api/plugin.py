@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hearth_api.config import ConfigDef
+from hearth_api.config.definition import ConfigDef
 
 UNDEFINED_VERSION = "undefined"
 """The version of a plugin that states none; Kafka's REST answers leave such a version out."""

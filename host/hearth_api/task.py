@@ -191,7 +191,7 @@ class SourceTask(Task):
     between, `stop`. While the task is paused `poll` is not called. Records count as delivered when Kafka
     acknowledged them; after a crash the task starts again from the last committed offset and repeats
     what came after it: at least once. Throughput comes from returning many records per call, or from
-    `BatchSourceTask`.
+    `hearth_api.batch.BatchSourceTask`.
     """
 
     TRANSACTION_BOUNDARY_CONFIG = "transaction.boundary"

@@ -18,7 +18,7 @@ class Transformation(ConnectPlugin, ABC):
     """Changes one record at a time, follows Kafka's `Transformation` (KIP-66).
 
     Each task has its own instance of each step of its chain. A transformation that derives from
-    `BatchTransformation` as well is given whole batches instead.
+    `hearth_api.batch.BatchTransformation` is given whole batches instead.
     """
 
     @abstractmethod
@@ -47,8 +47,8 @@ class Transformation(ConnectPlugin, ABC):
 class Predicate(ConnectPlugin, ABC):
     """Decides for which records a transformation is applied, follows Kafka's `Predicate` (KIP-585).
 
-    A configuration's `negate` is applied by the host. A predicate that derives from `BatchPredicate` as
-    well is given whole batches instead.
+    A configuration's `negate` is applied by the host. A predicate that derives from
+    `hearth_api.batch.BatchPredicate` is given whole batches instead.
     """
 
     @abstractmethod

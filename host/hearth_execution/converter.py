@@ -10,22 +10,17 @@ from collections.abc import Mapping
 from itertools import chain
 from typing import Any
 
-from hearth_api import (
+from hearth_api import Converter, Header, HeaderConverter, Headers, PluginError, SchemaAndValue
+from hearth_api.batch import (
     Batch,
     BatchConverter,
     ColumnRun,
-    Converter,
-    Header,
-    HeaderConverter,
-    Headers,
-    PluginError,
-    SchemaAndValue,
     column_to_headers,
     column_to_values,
     headers_to_column,
     values_to_column,
 )
-from hearth_api import arrow as pa
+from hearth_api.batch import arrow as pa
 from hearth_execution.failure import ErrorInfo, Failure
 from hearth_execution.order import rows_of
 from hearth_execution.plugins import Attempts, Plugins, joined

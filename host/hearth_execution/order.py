@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-from hearth_api import Batch
-from hearth_api import arrow as pa
+from hearth_api.batch import Batch
+from hearth_api.batch import arrow as pa
 
 
 def rows_of(batch: Batch) -> Any:

@@ -11,8 +11,9 @@ import traceback
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
-from hearth_api import Batch, Converter, HeaderConverter, batch_to_sink_records, batch_to_source_records
-from hearth_api import arrow as pa
+from hearth_api import Converter, HeaderConverter
+from hearth_api.batch import Batch, batch_to_sink_records, batch_to_source_records
+from hearth_api.batch import arrow as pa
 from hearth_execution.failure import ErrorInfo, Failure
 from hearth_execution.load import load_class, version_of
 from hearth_execution.retry import NO_RETRY, Retry

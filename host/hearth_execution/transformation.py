@@ -10,16 +10,9 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from hearth_api import (
-    Batch,
-    BatchPredicate,
-    BatchTransformation,
-    PluginError,
-    Predicate,
-    Transformation,
-    records_to_batches,
-)
-from hearth_api import arrow as pa
+from hearth_api import PluginError, Predicate, Transformation
+from hearth_api.batch import Batch, BatchPredicate, BatchTransformation, records_to_batches
+from hearth_api.batch import arrow as pa
 from hearth_execution.failure import Failure
 from hearth_execution.order import in_order, rows_of
 from hearth_execution.plugins import Attempts, Plugins, joined

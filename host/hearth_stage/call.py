@@ -11,7 +11,7 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar, Generic, TypeVar, get_args
 
-from hearth_api import Batch
+from hearth_api.batch import Batch
 from hearth_execution.plugins import Plugins
 from hearth_stage.form import codec_of
 

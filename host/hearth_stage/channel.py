@@ -13,7 +13,8 @@ from concurrent.futures import TimeoutError as FutureTimeoutError
 from functools import cached_property
 from typing import Any, TypeVar
 
-from hearth_api import Batch, ConnectError
+from hearth_api import ConnectError
+from hearth_api.batch import Batch
 from hearth_execution.failure import ErrorInfo, cut
 from hearth_stage.call import Call, Message, Notice, Operations, decoded, encoded
 from hearth_stage.frame import MAX_FRAME, PROTOCOL_VERSION, Frame, read_frame, write_frame

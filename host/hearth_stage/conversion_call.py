@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
-from hearth_api import OPTIONAL_BYTES_SCHEMA, Batch, ColumnRun
-from hearth_api import arrow as pa
+from hearth_api import OPTIONAL_BYTES_SCHEMA
+from hearth_api.batch import Batch, ColumnRun
+from hearth_api.batch import arrow as pa
 from hearth_execution.converter import Converters
 from hearth_execution.failure import Failure
 from hearth_execution.order import rows_of

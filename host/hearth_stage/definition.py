@@ -6,20 +6,17 @@ from typing import Any
 
 from hearth_api import (
     ConfigDef,
-    ConfigProvider,
     Connector,
-    ConnectorClientConfigOverridePolicy,
     Converter,
     HeaderConverter,
     PluginError,
     Predicate,
-    RestExtension,
     SinkConnector,
     SourceConnector,
     Transformation,
-    config_def_to_json,
-    config_value_to_json,
 )
+from hearth_api.java import config_def_to_json, config_value_to_json
+from hearth_api.worker import ConfigProvider, ConnectorClientConfigOverridePolicy, RestExtension
 from hearth_execution.load import load_class, version_of
 from hearth_stage.plugin_call import Describe, Described, Validate, Validated
 

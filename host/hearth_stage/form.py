@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from types import UnionType
 from typing import Annotated, Any, Generic, TypeVar, Union, get_args, get_origin
 
-from hearth_api import Batch
+from hearth_api.batch import Batch
 from hearth_execution.failure import ErrorInfo, cut
 
 T = TypeVar("T")

@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
-from hearth_api import Batch
-from hearth_api import arrow as pa
+from hearth_api.batch import Batch
+from hearth_api.batch import arrow as pa
 
 PROTOCOL_VERSION = 1
 MAX_FRAME = 1 << 31

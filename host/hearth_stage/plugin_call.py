@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
-from hearth_api import Batch
-from hearth_api import arrow as pa
+from hearth_api.batch import Batch
+from hearth_api.batch import arrow as pa
 from hearth_execution.failure import Failure
 from hearth_execution.plugins import Plugins
 from hearth_execution.transformation import Outcome, Step, Transformations

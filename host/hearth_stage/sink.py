@@ -7,8 +7,6 @@ from concurrent.futures import Future
 from typing import Any
 
 from hearth_api import (
-    Batch,
-    BatchSinkTask,
     ConnectError,
     ErrantRecordReporter,
     OffsetAndMetadata,
@@ -16,8 +14,8 @@ from hearth_api import (
     SinkTask,
     SinkTaskContext,
     TopicPartition,
-    batch_to_sink_records,
 )
+from hearth_api.batch import Batch, BatchSinkTask, batch_to_sink_records
 from hearth_execution.failure import ErrorInfo, Failure
 from hearth_execution.load import load_class, version_of
 from hearth_execution.transformation import Outcome, Step, Transformations

@@ -13,8 +13,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from hearth_api import (
-    Batch,
-    BatchSourceTask,
     DataError,
     OffsetStorageReader,
     RecordMetadata,
@@ -22,10 +20,9 @@ from hearth_api import (
     SourceRecord,
     SourceTask,
     SourceTaskContext,
-    batch_to_source_records,
-    offset_to_json,
-    records_to_batches,
 )
+from hearth_api.batch import Batch, BatchSourceTask, batch_to_source_records, records_to_batches
+from hearth_api.java import offset_to_json
 from hearth_execution.failure import ErrorInfo, Failure
 from hearth_execution.load import load_class, version_of
 from hearth_execution.order import number_rows

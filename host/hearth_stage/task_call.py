@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Annotated, Any
 
-from hearth_api import Batch, TopicPartition
+from hearth_api import TopicPartition
+from hearth_api.batch import Batch
 from hearth_execution.failure import ErrorInfo, Failure
 from hearth_execution.transformation import Outcome, Step
 from hearth_stage.call import Call, Notice

@@ -19,14 +19,11 @@ from hearth_api import (
     OPTIONAL_BYTES_SCHEMA,
     OPTIONAL_STRING_SCHEMA,
     STRING_SCHEMA,
-    Batch,
-    ColumnRun,
     Header,
     Headers,
     TimestampType,
-    batch_to_sink_records,
-    headers_to_column,
 )
+from hearth_api.batch import Batch, ColumnRun, batch_to_sink_records, headers_to_column
 from hearth_execution.failure import Failure
 from hearth_execution.order import number_rows, rows_of
 from hearth_execution.retry import Retry
@@ -121,7 +118,7 @@ def deserialized(
 BAD = "the value is 'bad'"
 
 
-@pytest.mark.parametrize("name", ["Upper", "UpperBatch"])
+@pytest.mark.parametrize("name", ["Upper", "UpperBatch", "UpperUnsure"])
 def test_transformation_keeps_order_and_rows_and_drops_what_it_drops(place: Place, name: str) -> None:
     """Rows keep their numbers through a transformation; a row that is left out is dropped."""
     load(place, transforms_u=name)
@@ -130,7 +127,7 @@ def test_transformation_keeps_order_and_rows_and_drops_what_it_drops(place: Plac
     assert outcome.failures == []
 
 
-@pytest.mark.parametrize("name", ["Upper", "UpperBatch"])
+@pytest.mark.parametrize("name", ["Upper", "UpperBatch", "UpperUnsure"])
 def test_failing_rows_are_narrowed_down_to_themselves(place: Place, name: str) -> None:
     """Only the rows that fail are failures, named by row, stage and class; all others go on in order."""
     load(place, transforms_u=name)
@@ -144,7 +141,7 @@ def test_failing_rows_are_narrowed_down_to_themselves(place: Place, name: str) -
     assert "in check" in outcome.failures[0].error.trace
 
 
-@pytest.mark.parametrize("name", ["Upper", "UpperBatch"])
+@pytest.mark.parametrize("name", ["Upper", "UpperBatch", "UpperUnsure"])
 def test_retriable_failure_is_tried_again(place: Place, name: str) -> None:
     """A retriable failure is repeated within ``errors.retry.timeout`` and then none of anybody's business."""
     load(place, transforms_u=name)
@@ -153,7 +150,7 @@ def test_retriable_failure_is_tried_again(place: Place, name: str) -> None:
     assert outcome.failures == []
 
 
-@pytest.mark.parametrize("name", ["Upper", "UpperBatch"])
+@pytest.mark.parametrize("name", ["Upper", "UpperBatch", "UpperUnsure"])
 def test_an_empty_outcome_has_no_batches(place: Place, name: str) -> None:
     """Where every row is dropped or fails nothing goes on, not even an empty batch."""
     load(place, transforms_u=name)
@@ -195,7 +192,7 @@ def test_batch_without_row_numbers_is_a_failure_that_says_so(place: Place) -> No
     assert "without the column 'row'" in outcome.failures[0].error.message
 
 
-@pytest.mark.parametrize("name", ["IsLong", "IsLongBatch"])
+@pytest.mark.parametrize("name", ["IsLong", "IsLongBatch", "IsLongUnsure"])
 def test_predicate_answers_for_every_row(place: Place, name: str) -> None:
     """A predicate gives one answer per row; a row it fails on is ``False`` and named."""
     load(place, predicates_p=name)
@@ -214,7 +211,7 @@ def test_predicate_with_too_few_answers_is_asked_row_by_row(place: Place) -> Non
     assert failures == []
 
 
-@pytest.mark.parametrize("name", ["IsLong", "IsLongBatch"])
+@pytest.mark.parametrize("name", ["IsLong", "IsLongBatch", "IsLongUnsure"])
 @pytest.mark.parametrize("negate", [False, True])
 def test_guarded_step_leaves_the_other_rows_where_they_were(place: Place, name: str, negate: bool) -> None:
     """Rows a predicate does not choose pass by untouched, in their old order between the others."""
@@ -233,7 +230,7 @@ def test_failure_of_a_predicate_is_reported_as_that_of_its_transformation(place:
     assert facts(outcome.failures) == [(0, "TRANSFORMATION", "sample.Upper", BAD)]
 
 
-@pytest.mark.parametrize("name", ["Text", "TextBatch"])
+@pytest.mark.parametrize("name", ["Text", "TextBatch", "TextUnsure"])
 def test_serialize_leaves_null_where_a_row_failed(place: Place, name: str) -> None:
     """A column keeps its length; failures carry the rows they were given, and null values stay null."""
     load(place, value_converter=name)
@@ -244,7 +241,7 @@ def test_serialize_leaves_null_where_a_row_failed(place: Place, name: str) -> No
     assert facts(failures) == [(5, "VALUE_CONVERTER", f"sample.{name}", BAD)]
 
 
-@pytest.mark.parametrize("name", ["Text", "TextBatch"])
+@pytest.mark.parametrize("name", ["Text", "TextBatch", "TextUnsure"])
 def test_deserialize_starts_a_run_where_the_schema_changes(place: Place, name: str) -> None:
     """Runs hold all rows in order, each of one schema."""
     load(place, key_converter=name)
@@ -256,7 +253,7 @@ def test_deserialize_starts_a_run_where_the_schema_changes(place: Place, name: s
     assert failures == []
 
 
-@pytest.mark.parametrize("name", ["Text", "TextBatch"])
+@pytest.mark.parametrize("name", ["Text", "TextBatch", "TextUnsure"])
 def test_deserialize_names_the_rows_that_fail(place: Place, name: str) -> None:
     """A failed row stays as a null among the runs, so that keys and values still lie side by side."""
     load(place, key_converter=name)

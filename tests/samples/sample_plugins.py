@@ -1,7 +1,8 @@
 """Plugins the tests load by name, in the test's own process or, by way of this directory, in a stage process.
 
 Values are text: ``bad`` fails, ``drop`` is dropped, ``later`` fails twice before it goes well. Each kind exists for
-records and for batches, and both say the same. ``calls`` counts what was done to which value.
+records, for batches, and for such batches only as suit it, and all say the same. ``calls`` counts what was done to
+which value.
 """
 
 from __future__ import annotations
@@ -16,11 +17,6 @@ import pyarrow.compute as pc
 from hearth_api import (
     INT64_SCHEMA,
     OPTIONAL_STRING_SCHEMA,
-    Batch,
-    BatchConverter,
-    BatchPredicate,
-    BatchTransformation,
-    ColumnRun,
     ConnectRecord,
     Converter,
     DataError,
@@ -32,6 +28,7 @@ from hearth_api import (
     SchemaAndValue,
     Transformation,
 )
+from hearth_api.batch import Batch, BatchConverter, BatchPredicate, BatchTransformation, ColumnRun
 
 calls: Counter[str] = Counter()
 closed: list[str] = []
@@ -72,6 +69,14 @@ class UpperBatch(BatchTransformation, Upper):
             check(text)
         kept = batch.filter(pc.not_equal(batch.column("value"), "drop"))
         return [kept.with_columns(value=pc.utf8_upper(kept.column("value")))]
+
+
+class UpperUnsure(UpperBatch):
+    """Leaves batches that hold ``b`` to the records."""
+
+    def apply_batch(self, batch: Batch) -> Any:
+        """Return the batch in capitals, unless it has to be left."""
+        return NotImplemented if "b" in batch.column("value").to_pylist() else super().apply_batch(batch)
 
 
 class Route(Transformation):
@@ -132,6 +137,14 @@ class IsLongBatch(BatchPredicate, IsLong):
         for text in batch.column("value").to_pylist():
             check(text)
         return pc.greater(pc.utf8_length(batch.column("value")), 3)
+
+
+class IsLongUnsure(IsLongBatch):
+    """Leaves batches that hold ``no`` or ``b`` to the records."""
+
+    def test_batch(self, batch: Batch) -> Any:
+        """Return which values are long, unless that has to be left."""
+        return NotImplemented if {"no", "b"} & set(batch.column("value").to_pylist()) else super().test_batch(batch)
 
 
 class Shortsighted(BatchPredicate, IsLong):
@@ -214,6 +227,18 @@ class TextBatch(BatchConverter, Text):
             ColumnRun(each.schema, pa.array([each.value], kinds["INT64" if each.schema is INT64_SCHEMA else None]))
             for each in cells
         ]
+
+
+class TextUnsure(TextBatch):
+    """Leaves columns that hold a null or ``1`` to the values."""
+
+    def from_connect_batch(self, topic: str, schema: Schema | None, column: Any) -> Any:
+        """Return the text as bytes, unless that has to be left."""
+        return NotImplemented if column.null_count else super().from_connect_batch(topic, schema, column)
+
+    def to_connect_batch(self, topic: str, data: Any) -> Any:
+        """Return one run for each value, unless that has to be left."""
+        return NotImplemented if b"1" in data.to_pylist() else super().to_connect_batch(topic, data)
 
 
 class Short(TextBatch):

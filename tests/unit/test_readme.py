@@ -7,7 +7,6 @@ import shlex
 import types
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import click
 import pytest
@@ -15,7 +14,7 @@ import pytest
 from hearth.cli.main import COMMANDS, hearth
 from hearth.config import ConnectorConfig, SinkConnectorConfig, SourceConnectorConfig, StandaloneConfig
 from hearth.kafka.client.key import RULES
-from hearth_api import SourceTaskContext
+from hearth_api.testing import MemorySourceTaskContext
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -118,33 +117,7 @@ def test_connector_has_twenty_lines_and_counts() -> None:
     connector.start({"topic": "numbers"})
     (config,) = connector.task_configs(1)
     task = connector.task_class()()
-    task.initialize(_Context(config, {"number": 41}))
+    task.initialize(MemorySourceTaskContext(config, [({"counter": 1}, {"number": 41})]))
     task.start(config)
     (record,) = task.poll()
     assert (record.topic, record.value, record.source_offset) == ("numbers", 42, {"number": 42})
-
-
-class _Reader:
-    def __init__(self, offset: dict[str, Any]) -> None:
-        self._offset = offset
-
-    def offset(self, partition: dict[str, Any]) -> dict[str, Any]:
-        return self._offset
-
-
-class _Context(SourceTaskContext):
-    """What a task is given, with an offset from an earlier run."""
-
-    def __init__(self, config: dict[str, str], offset: dict[str, Any]) -> None:
-        self._config, self._offset = config, offset
-
-    def config(self) -> dict[str, str]:
-        """Return the task's configuration."""
-        return self._config
-
-    def offset_storage_reader(self) -> Any:
-        """Return a reader that knows one offset."""
-        return _Reader(self._offset)
-
-    def transaction_context(self) -> None:
-        """Return none: the task writes without transactions."""

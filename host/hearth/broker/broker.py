@@ -17,7 +17,7 @@ from hearth.broker.process import QUICK_START, BrokerUnavailable, JavaProcess, J
 from hearth.broker.server_properties import broker_settings
 from hearth.foundation.port import LOOPBACK, PortTaken, is_free, next_free
 from hearth.foundation.properties import render
-from hearth_api.errors import ConflictError
+from hearth_api import ConflictError
 
 DEFAULT_PORT = 9092
 _START_TIMEOUT = 90.0

@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 from xml.sax.saxutils import quoteattr
 
 from hearth.broker.java import find_java
-from hearth_api.errors import ConnectError
+from hearth_api import ConnectError
 
 MIRROR_VARIABLE = "HEARTH_MAVEN_MIRROR"
 _LAST_WORDS = 12

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from hearth_api.errors import ConnectError
+from hearth_api import ConnectError
 
 MINIMUM_VERSION = 17
 _RELEASE = re.compile(r'^JAVA_VERSION="?(?P<version>[\d.]+)', re.MULTILINE)

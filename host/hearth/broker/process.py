@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from hearth.foundation.child import start_child, stop_child
-from hearth_api.errors import ConnectError
+from hearth_api import ConnectError
 
 QUICK_START = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:-UsePerfData")
 _LOG_LIMIT = 5_000_000

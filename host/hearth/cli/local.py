@@ -15,7 +15,7 @@ from typing import Any
 
 from hearth.foundation.child import start_child, stop_child
 from hearth.foundation.properties import render
-from hearth_api.errors import ConnectError, NotFoundError
+from hearth_api import ConnectError, NotFoundError
 
 _START_TIMEOUT = 60.0
 _REQUEST_TIMEOUT = 100.0

@@ -13,7 +13,7 @@ import click
 from hearth import __version__
 from hearth.foundation.descriptor import FILES_HINT, OUT_OF_FILES
 from hearth.foundation.terminal import printable
-from hearth_api.errors import ConfigError, ConnectError, NotFoundError
+from hearth_api import ConfigError, ConnectError, NotFoundError
 
 COMMANDS = {
     "quickstart": "hearth.cli.quickstart_command:quickstart",

@@ -21,7 +21,7 @@ from hearth.cli.local import LocalHost
 from hearth.cli.round_trip import RoundTrip
 from hearth.foundation.port import next_free
 from hearth.foundation.terminal import Terminal
-from hearth_api.errors import ConfigError, ConflictError, ConnectError
+from hearth_api import ConfigError, ConflictError, ConnectError
 
 SOURCE = {
     "connector.class": "FileStreamSource",

@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from hearth_api.errors import ConnectError
+from hearth_api import ConnectError
 
 _TIMEOUT = 90.0
 _POLL = 0.1

@@ -5,18 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from hearth.config.connector_key import COMMON, ERRORS, ConnectorConfig
-from hearth_api import (
-    ConfigType,
-    ConfigValue,
-    Importance,
-    PatternError,
-    Regex,
-    ValidList,
-    Width,
-    compile_pattern,
-    key,
-)
-from hearth_api.config import parse_type
+from hearth_api import ConfigType, ConfigValue, Importance, Regex, ValidList, Width, key
+from hearth_api.java import PatternError, compile_pattern, parse_type
 
 TOPICS = "topics"
 TOPICS_REGEX = "topics.regex"

@@ -8,18 +8,8 @@ from typing import Any
 
 from hearth.config.connector_key import unique_aliases
 from hearth.config.source_key import TOPIC_CREATION
-from hearth_api import (
-    NO_DEFAULT,
-    ConfigDef,
-    ConfigError,
-    ConfigType,
-    Importance,
-    Lambda,
-    PatternError,
-    Width,
-    compile_pattern,
-)
-from hearth_api.config import parse_type
+from hearth_api import NO_DEFAULT, ConfigDef, ConfigError, ConfigType, Importance, Lambda, Width
+from hearth_api.java import PatternError, compile_pattern, parse_type
 
 PREFIX = "topic.creation."
 GROUPS = "topic.creation.groups"

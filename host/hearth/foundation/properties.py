@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from hearth_api.errors import ConfigError
+from hearth_api import ConfigError
 
 _BLANK = " \t\f"
 _LINE_END = re.compile(r"\r\n|\r|\n")

@@ -14,8 +14,7 @@ from hearth.storage import (
     StatusStore,
     TaskStatus,
 )
-from hearth_api import NotFoundError
-from hearth_api.plugin import UNDEFINED_VERSION
+from hearth_api import UNDEFINED_VERSION, NotFoundError
 
 
 class StatusBoard:

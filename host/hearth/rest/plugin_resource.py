@@ -10,8 +10,7 @@ from hearth.herder.herder import Herder
 from hearth.herder.plugin.directory import PluginDirectory
 from hearth.rest.answer import INTERNAL, JsonAnswer, Patience, answer
 from hearth.rest.body import read_map
-from hearth_api import ConfigError
-from hearth_api.plugin import UNDEFINED_VERSION
+from hearth_api import UNDEFINED_VERSION, ConfigError
 
 CONNECTORS = (PluginType.SINK, PluginType.SOURCE)
 LISTED = (

@@ -11,7 +11,8 @@ import pyarrow as pa
 
 from hearth.kafka.fetched import TIMESTAMP_TYPES, Incoming
 from hearth.runtime.pipeline import Pipeline
-from hearth_api import Batch, TopicPartition
+from hearth_api import TopicPartition
+from hearth_api.batch import Batch
 from hearth_execution.failure import Failure
 from hearth_stage.task_call import ContextRequest, Put
 

@@ -23,7 +23,8 @@ from hearth.kafka.producer import DeliveryReport, Outgoing, Producer
 from hearth.runtime.observer import TaskObserver
 from hearth.runtime.pipeline import Prepared
 from hearth.runtime.position import SubmittedPositions
-from hearth_api import Batch, ConnectError
+from hearth_api import ConnectError
+from hearth_api.batch import Batch
 
 if TYPE_CHECKING:
     from hearth.runtime.topic import TopicCreation  # with confluent-kafka's own clients: 6 MB

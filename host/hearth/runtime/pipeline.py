@@ -19,7 +19,8 @@ from hearth.isolation.stage import Stage
 from hearth.kafka.fetched import TIMESTAMP_TYPES, Incoming
 from hearth.kafka.producer import Outgoing
 from hearth.runtime.plan import PluginSpec, TaskPlan
-from hearth_api import OPTIONAL_BYTES_SCHEMA, Batch, ColumnRun, ConnectError, arrow_type
+from hearth_api import OPTIONAL_BYTES_SCHEMA, ConnectError
+from hearth_api.batch import Batch, ColumnRun, arrow_type
 from hearth_execution.failure import Failure, first_of_each_row
 from hearth_execution.order import number_rows, rows_of
 from hearth_execution.plugins import Plugins

@@ -10,7 +10,7 @@ import time
 from hearth.kafka.consumer import Consumer
 from hearth.kafka.kafka_error import KafkaError
 from hearth.runtime.plan import SinkPlan
-from hearth_api import compile_pattern
+from hearth_api.java import compile_pattern
 
 log = logging.getLogger(__name__)
 

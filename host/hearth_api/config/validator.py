@@ -7,7 +7,8 @@ from typing import Any
 
 from hearth_api.config.config_key import Validator
 from hearth_api.errors import ConfigError
-from hearth_api.pattern import PatternError, compile_pattern
+from hearth_api.pattern.error import PatternError
+from hearth_api.pattern.expression import compile_pattern
 from hearth_api.text import java_text
 
 

@@ -15,7 +15,7 @@ import pytest
 from hearth.broker import KafkaBroker
 from hearth.broker.process import BrokerUnavailable
 from hearth.foundation.port import LOOPBACK, PortTaken, next_free
-from hearth_api.errors import ConflictError
+from hearth_api import ConflictError
 from tests.peer.rest import eventually
 from tests.peer.topic import Record, Topics
 from tests.reservation import reserve_port

@@ -9,14 +9,7 @@ import click
 import pytest
 
 from hearth.cli.main import COMMANDS, ExitCode, hearth, run
-from hearth_api.errors import (
-    ConfigError,
-    ConflictError,
-    ConnectError,
-    NotFoundError,
-    PluginError,
-    RetriableError,
-)
+from hearth_api import ConfigError, ConflictError, ConnectError, NotFoundError, PluginError, RetriableError
 
 
 @pytest.fixture

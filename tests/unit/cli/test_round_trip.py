@@ -8,7 +8,7 @@ import pytest
 
 from hearth.cli import round_trip
 from hearth.cli.round_trip import RoundTrip
-from hearth_api.errors import ConnectError
+from hearth_api import ConnectError
 
 
 @pytest.fixture

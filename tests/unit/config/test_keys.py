@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from hearth.config import SinkConnectorConfig, SourceConnectorConfig, StandaloneConfig
-from hearth_api import ConfigDef, config_def_to_json
+from hearth_api import ConfigDef
+from hearth_api.java import config_def_to_json
 
 KAFKA: dict[str, list[list[Any]]] = json.loads((Path(__file__).parent / "kafka_keys.json").read_text())
 HIDDEN = ("documentation", "dependents")

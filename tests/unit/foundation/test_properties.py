@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from py4j.protocol import Py4JJavaError
 
 from hearth.foundation.properties import load, parse, render
-from hearth_api.errors import ConfigError
+from hearth_api import ConfigError
 from tests.java import java
 
 TELLING = rb" \t\f\r\n=:#!\\uU00e9aAtnfrx" + b"\n\\\t\f\r \xe9\xff"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from hearth_api import ConfigError, ConverterType, config_def_to_json, converter_config_def
+from hearth_api import ConfigError, ConverterType, converter_config_def
+from hearth_api.java import config_def_to_json
 
 
 def test_converter_type_is_required_and_one_of_three() -> None:

@@ -9,12 +9,14 @@ from typing import Any, get_origin
 import pytest
 
 import hearth_api
+from hearth_api import batch, java, testing, worker
+
+DOORS = (hearth_api, batch, java, testing, worker)
 
 
 def documented() -> Iterator[tuple[str, Any]]:
     """Yield every exported class and function, and every public method and property of the classes."""
-    for name in hearth_api.__all__:
-        exported = getattr(hearth_api, name)
+    for name, exported in ((name, getattr(door, name)) for door in DOORS for name in door.__all__):
         if not inspect.isclass(exported) or get_origin(exported):  # an alias is a class on Python 3.10
             if inspect.isfunction(exported):
                 yield name, exported

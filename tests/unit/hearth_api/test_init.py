@@ -1,23 +1,32 @@
-"""The package exports what authors need and loads nothing heavy."""
+"""Each door exports what it says, no name has two, and none loads anything heavy."""
 
 from __future__ import annotations
 
+import ast
+import importlib
 import subprocess
 import sys
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import hearth_api
 
+ROOT = Path(__file__).parents[3]
+USERS = [ROOT / "plugins", *(ROOT / "host" / name for name in ("hearth", "hearth_execution", "hearth_stage"))]
+DOORS = ("hearth_api", "hearth_api.batch", "hearth_api.java", "hearth_api.testing", "hearth_api.worker")
+
 
 def test_names_are_exported_once() -> None:
-    """The list of names is complete and free of repeats."""
-    assert len(hearth_api.__all__) == len(set(hearth_api.__all__))
-    assert all(hasattr(hearth_api, name) for name in hearth_api.__all__)
+    """The lists of names are complete, and whoever looks for a name finds it behind one door."""
+    modules = [importlib.import_module(door) for door in DOORS]
+    assert [name for door in modules for name in door.__all__ if not hasattr(door, name)] == []
+    assert [name for name, count in Counter(n for door in modules for n in door.__all__).items() if count > 1] == []
 
 
 def test_import_needs_the_standard_library_only() -> None:
     """A plugin that works on records starts without pyarrow, in an interpreter that has no packages at all."""
-    code = "import sys, hearth_api; print(sorted(name for name in sys.modules if name.startswith('pyarrow')))"
+    code = f"import {', '.join(DOORS)}; print(sorted(name for name in sys.modules if name.startswith('pyarrow')))"
     root = Path(hearth_api.__file__).parents[1]
     run = subprocess.run(
         [sys.executable, "-S", "-c", f"import sys; sys.path.append({str(root)!r}); {code}"],
@@ -26,3 +35,27 @@ def test_import_needs_the_standard_library_only() -> None:
         check=True,
     )
     assert run.stdout.strip() == "[]"
+
+
+def test_author_who_works_on_records_loads_no_other_door() -> None:
+    """What Java's rules and batches need is loaded by those who come in there."""
+    code = "import hearth_api; print([name for name in sys.modules if name.startswith('hearth_api.')])"
+    root = Path(hearth_api.__file__).parents[1]
+    command = [sys.executable, "-S", "-c", f"import sys; sys.path.append({str(root)!r}); {code}"]
+    run = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert [door for door in DOORS[1:] if repr(door) in run.stdout] == []
+
+
+def imported(path: Path) -> Iterator[tuple[str, str]]:
+    """Yield what a file takes from the author API: where from, and what."""
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "hearth_api":
+            yield from ((str(node.module), alias.name) for alias in node.names)
+
+
+def test_whoever_uses_the_api_comes_in_by_a_door() -> None:
+    """Plugins, and the host no less: what stands behind the doors may move."""
+    names = {(door, name) for door in DOORS for name in importlib.import_module(door).__all__}
+    files = [path for folder in USERS for path in folder.rglob("*.py")]
+    assert len(files) > 150
+    assert [(str(path), each) for path in files for each in imported(path) if each not in names] == []

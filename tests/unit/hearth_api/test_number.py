@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hearth_api.number import decimal_to_float32, narrow, parse_decimal, to_long, wrap
+from hearth_api.java import decimal_to_float32, to_long, wrap
+from hearth_api.number import narrow, parse_decimal
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from hearth_api import UNDEFINED_VERSION, SinkRecord, SinkTask, SourceRecord, SourceTask, TransactionBoundary
-from hearth_api.record import OffsetAndMetadata, TopicPartition
+from hearth_api import (
+    UNDEFINED_VERSION,
+    OffsetAndMetadata,
+    SinkRecord,
+    SinkTask,
+    SourceRecord,
+    SourceTask,
+    TopicPartition,
+    TransactionBoundary,
+)
 
 
 class Lines(SinkTask):

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hearth_api import FLOAT32_SCHEMA, SchemaBuilder, double_text, float_text, java_text
+from hearth_api import FLOAT32_SCHEMA, SchemaBuilder
+from hearth_api.java import double_text, float_text, java_text
 from hearth_api.number import narrow
 
 

@@ -12,9 +12,6 @@ import pytest
 from hearth_api import (
     OPTIONAL_STRING_SCHEMA,
     STRING_SCHEMA,
-    Batch,
-    BatchConverter,
-    ColumnRun,
     Converter,
     Header,
     HeaderConverter,
@@ -23,9 +20,8 @@ from hearth_api import (
     Schema,
     SchemaAndValue,
     SchemaBuilder,
-    column_to_headers,
-    headers_to_column,
 )
+from hearth_api.batch import Batch, BatchConverter, ColumnRun, column_to_headers, headers_to_column
 from hearth_execution.converter import Converters
 from hearth_execution.order import number_rows
 from hearth_execution.plugins import Plugins

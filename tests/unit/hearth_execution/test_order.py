@@ -6,7 +6,8 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hearth_api import STRING_SCHEMA, Batch
+from hearth_api import STRING_SCHEMA
+from hearth_api.batch import Batch
 from hearth_execution.order import in_order, number_rows, rows_of
 
 

@@ -10,7 +10,6 @@ import pytest
 
 from hearth_api import (
     STRING_SCHEMA,
-    Batch,
     Converter,
     HeaderConverter,
     Headers,
@@ -20,6 +19,7 @@ from hearth_api import (
     SourceRecord,
     Transformation,
 )
+from hearth_api.batch import Batch
 from hearth_execution.plugins import Plugins
 
 seen: list[Any] = []

@@ -13,9 +13,6 @@ from hypothesis import strategies as st
 
 from hearth_api import (
     STRING_SCHEMA,
-    Batch,
-    BatchPredicate,
-    BatchTransformation,
     ConnectRecord,
     DataError,
     Header,
@@ -23,9 +20,8 @@ from hearth_api import (
     Predicate,
     RetriableError,
     Transformation,
-    batch_to_source_records,
-    headers_to_column,
 )
+from hearth_api.batch import Batch, BatchPredicate, BatchTransformation, batch_to_source_records, headers_to_column
 from hearth_execution.failure import ErrorInfo, Failure
 from hearth_execution.order import number_rows, rows_of
 from hearth_execution.plugins import Plugins

@@ -12,7 +12,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from hearth_api import STRING_SCHEMA, Batch, ConfigError, DataError, RetriableError
+from hearth_api import STRING_SCHEMA, ConfigError, DataError, RetriableError
+from hearth_api.batch import Batch
 from hearth_execution.failure import RemoteError, is_retriable
 from hearth_stage.call import Call, Notice, operations
 from hearth_stage.channel import CallTimeout, Channel, ChannelClosed, Request

@@ -11,17 +11,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from hearth_api import (
-    OPTIONAL_BYTES_SCHEMA,
-    OPTIONAL_STRING_SCHEMA,
-    Batch,
-    Header,
-    Headers,
-    SchemaAndValue,
-    SchemaBuilder,
-    column_to_headers,
-    headers_to_column,
-)
+from hearth_api import OPTIONAL_BYTES_SCHEMA, OPTIONAL_STRING_SCHEMA, Header, Headers, SchemaAndValue, SchemaBuilder
+from hearth_api.batch import Batch, column_to_headers, headers_to_column
 from hearth_execution.order import number_rows
 from hearth_execution.plugins import Plugins
 from hearth_stage.call import PluginCall, decoded, encoded

@@ -6,15 +6,8 @@ from typing import Any
 
 import pytest
 
-from hearth_api import (
-    ConfigDef,
-    ConfigType,
-    PluginError,
-    Range,
-    Recommender,
-    Transformation,
-    config_def_to_json,
-)
+from hearth_api import ConfigDef, ConfigType, PluginError, Range, Recommender, Transformation
+from hearth_api.java import config_def_to_json
 from hearth_stage.definition import describe, validate
 from hearth_stage.plugin_call import Describe, Validate, Validated
 

@@ -17,17 +17,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hearth.link.link_call import TO_HOST, TO_TASK, Admitted, Introduce
-from hearth_api import (
-    OPTIONAL_BYTES_SCHEMA,
-    OPTIONAL_STRING_SCHEMA,
-    STRING_SCHEMA,
-    Batch,
-    ColumnRun,
-    Header,
-    Headers,
-    TopicPartition,
-    headers_to_column,
-)
+from hearth_api import OPTIONAL_BYTES_SCHEMA, OPTIONAL_STRING_SCHEMA, STRING_SCHEMA, Header, Headers, TopicPartition
+from hearth_api.batch import Batch, ColumnRun, headers_to_column
 from hearth_execution.failure import MESSAGE_CHARACTERS, ErrorInfo, Failure
 from hearth_execution.transformation import Outcome, Step
 from hearth_stage.call import Call, decoded, encoded

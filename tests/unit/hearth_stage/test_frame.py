@@ -19,7 +19,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hearth_api import STRING_SCHEMA, Batch, TimestampType, batch_to_source_records
+from hearth_api import STRING_SCHEMA, TimestampType
+from hearth_api.batch import Batch, batch_to_source_records
 from hearth_stage.frame import BUFFER_BYTES, MAX_FRAME, Frame, read_frame, widen, write_frame
 
 GOLDEN = Path(__file__).with_name("frame.golden.hex")

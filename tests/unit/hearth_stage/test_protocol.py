@@ -151,7 +151,7 @@ def test_columns_and_attributes_of_a_batch_are_documented() -> None:
 
     import pyarrow as pa
 
-    from hearth_api import Batch
+    from hearth_api.batch import Batch
 
     data = pa.RecordBatch.from_arrays([pa.array(["a"])], names=["value"])
     metadata = json.loads(Batch("t", None, None, data).to_arrow().schema.metadata[b"hearth"])

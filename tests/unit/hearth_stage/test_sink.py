@@ -11,8 +11,6 @@ import pytest
 
 from hearth_api import (
     STRING_SCHEMA,
-    Batch,
-    BatchSinkTask,
     ConfigDef,
     ConnectError,
     DataError,
@@ -23,6 +21,7 @@ from hearth_api import (
     SinkTask,
     TopicPartition,
 )
+from hearth_api.batch import Batch, BatchSinkTask
 from hearth_execution.order import number_rows
 from hearth_execution.plugins import Plugins
 from hearth_execution.transformation import Step, Transformations

@@ -13,8 +13,6 @@ import pytest
 
 from hearth_api import (
     STRING_SCHEMA,
-    Batch,
-    BatchSourceTask,
     ConfigDef,
     RecordMetadata,
     RetriableError,
@@ -22,6 +20,7 @@ from hearth_api import (
     SourceRecord,
     SourceTask,
 )
+from hearth_api.batch import Batch, BatchSourceTask
 from hearth_execution.plugins import Plugins
 from hearth_execution.transformation import Step, Transformations
 from hearth_stage.source import ChannelOffsetReader, StageSource

@@ -26,7 +26,8 @@ import hearth_stage
 from hearth.isolation.environment import Environment, python_environment
 from hearth.isolation.interpreter import host
 from hearth.isolation.stage import RemoteError, Stage, StageBroken, StageDied, StageNotStarted, StageTimeout
-from hearth_api import STRING_SCHEMA, Batch, ConnectError, PluginError
+from hearth_api import STRING_SCHEMA, ConnectError, PluginError
+from hearth_api.batch import Batch
 from hearth_execution.transformation import Step
 from hearth_stage.call import Call
 from hearth_stage.channel import Request

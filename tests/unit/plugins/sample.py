@@ -13,7 +13,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from hearth_api import Date, Schema, Struct, Time, Type, double_text, float_text
+from hearth_api import Date, Schema, Struct, Time, Type
+from hearth_api.java import double_text, float_text
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc)
 _MILLI = dt.timedelta(milliseconds=1)

@@ -18,7 +18,8 @@ from hearth.herder.plugin.stage import StagePool
 from hearth.herder.validation.connector_validator import ConnectorValidator
 from hearth.herder.validation.result import complaint
 from hearth.isolation.environment import EnvironmentStore
-from hearth_api import ConfigDef, config_def_to_json
+from hearth_api import ConfigDef
+from hearth_api.java import config_def_to_json
 from hearth_execution.load import load_class
 from hearth_file.source import LARGE_BATCH, FileStreamSourceConnector
 from hearth_json.converter import JsonConverter

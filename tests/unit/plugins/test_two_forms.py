@@ -18,19 +18,14 @@ import pytest
 from hypothesis import HealthCheck, given, reject, settings
 from hypothesis import strategies as st
 
-from hearth_api import (
+from hearth_api import ConfigKey, ConnectError, Connector, DataError, Schema, SchemaAndValue
+from hearth_api.batch import (
     Batch,
     BatchConverter,
     BatchPredicate,
     BatchSinkTask,
     BatchSourceTask,
     BatchTransformation,
-    ConfigKey,
-    ConnectError,
-    Connector,
-    DataError,
-    Schema,
-    SchemaAndValue,
     column_to_values,
     values_to_column,
 )

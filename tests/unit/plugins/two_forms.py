@@ -6,15 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from hearth_api import (
-    Batch,
-    BatchConverter,
-    BatchPredicate,
-    BatchTransformation,
-    ColumnRun,
-    Schema,
-    column_to_values,
-)
+from hearth_api import Schema
+from hearth_api.batch import Batch, BatchConverter, BatchPredicate, BatchTransformation, ColumnRun, column_to_values
 from hearth_execution.converter import Converters
 from hearth_execution.failure import Failure
 from hearth_execution.plugins import Plugins

@@ -28,7 +28,8 @@ from hearth.runtime.inbox import Inbox, Item
 from hearth.runtime.observer import TaskObserver
 from hearth.runtime.sink import SinkLoop, answer_sink, start_sink
 from hearth.runtime.tolerance import Tolerance
-from hearth_api import STRING_SCHEMA, Batch, ConnectError, RetriableError, TimestampType, TopicPartition
+from hearth_api import STRING_SCHEMA, ConnectError, RetriableError, TimestampType, TopicPartition
+from hearth_api.batch import Batch
 from hearth_execution.failure import ErrorInfo, Failure
 from hearth_execution.transformation import Outcome
 from hearth_stage.call import Call, Message

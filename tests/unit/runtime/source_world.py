@@ -23,7 +23,8 @@ from hearth.runtime.observer import TaskObserver
 from hearth.runtime.pipeline import Prepared
 from hearth.runtime.source import SourceLoop, answer_source, start_source
 from hearth.runtime.tolerance import Tolerance
-from hearth_api import STRING_SCHEMA, Batch, ConnectError, TimestampType
+from hearth_api import STRING_SCHEMA, ConnectError, TimestampType
+from hearth_api.batch import Batch
 from hearth_execution.failure import ErrorInfo, Failure
 from hearth_stage.call import Notice
 from hearth_stage.channel import CallTimeout, ChannelClosed

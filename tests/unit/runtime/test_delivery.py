@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from hearth.kafka.fetched import Incoming
 from hearth.runtime.delivery import Consumed, Delivery, as_consumed, bounds
-from hearth_api import STRING_SCHEMA, Batch, TopicPartition
+from hearth_api import STRING_SCHEMA, TopicPartition
+from hearth_api.batch import Batch
 
 
 def incoming(*places: tuple[int, int], topic: str = "t", kind: int = 1) -> Incoming:

@@ -14,18 +14,8 @@ from hypothesis import strategies as st
 from hearth.kafka.fetched import Incoming
 from hearth.runtime.pipeline import LocalPlace, Pipeline, Place, Prepared, loading, split
 from hearth.runtime.plan import PluginSpec, TaskPlan
-from hearth_api import (
-    OPTIONAL_STRING_SCHEMA,
-    STRING_SCHEMA,
-    Batch,
-    ConnectError,
-    Header,
-    Headers,
-    Schema,
-    TimestampType,
-    batch_to_sink_records,
-    headers_to_column,
-)
+from hearth_api import OPTIONAL_STRING_SCHEMA, STRING_SCHEMA, ConnectError, Header, Headers, Schema, TimestampType
+from hearth_api.batch import Batch, batch_to_sink_records, headers_to_column
 from hearth_execution.failure import Failure
 from hearth_execution.retry import NO_RETRY
 from tests.unit.runtime.sample import plugin, task_plan

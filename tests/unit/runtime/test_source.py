@@ -17,7 +17,8 @@ from hearth.runtime.observer import TaskObserver
 from hearth.runtime.outbox import Outbox
 from hearth.runtime.pipeline import Prepared
 from hearth.runtime.tolerance import ToleranceExceeded
-from hearth_api import STRING_SCHEMA, Batch, ConnectError, TimestampType
+from hearth_api import STRING_SCHEMA, ConnectError, TimestampType
+from hearth_api.batch import Batch
 from tests.unit.runtime.sample import SETTINGS
 from tests.unit.runtime.source_world import (
     BAD,

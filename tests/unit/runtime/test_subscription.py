@@ -14,7 +14,8 @@ from hearth.config.sink_key import parse_topics
 from hearth.herder.planner import HIDDEN_TOPICS, METADATA_AGE
 from hearth.kafka.consumer import Consumer
 from hearth.runtime.subscription import Subscription
-from hearth_api import PatternError, TopicPartition
+from hearth_api import TopicPartition
+from hearth_api.java import PatternError
 from tests.peer.topic import Topics
 from tests.unit.runtime.sample import sink_plan
 

@@ -12,7 +12,8 @@ import pytest
 from hearth.runtime.inbox import Errant, Inbox
 from hearth.runtime.observer import TaskObserver
 from hearth.runtime.tolerance import Tolerance, ToleranceExceeded, answer_when_kept
-from hearth_api import Batch, DataError, TopicPartition
+from hearth_api import DataError, TopicPartition
+from hearth_api.batch import Batch
 from hearth_execution.failure import ErrorInfo, Failure
 from hearth_stage.channel import ChannelClosed
 from hearth_stage.task_call import ReportRecord

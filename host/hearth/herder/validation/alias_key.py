@@ -22,7 +22,7 @@ from hearth_api import (
     NotFoundError,
     Width,
 )
-from hearth_api.config import parse_type
+from hearth_api.java import parse_type
 
 
 @dataclass(frozen=True)

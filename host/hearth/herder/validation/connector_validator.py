@@ -18,16 +18,8 @@ from hearth.herder.validation.override import OverridePolicy
 from hearth.herder.validation.plugin_definition import Describer
 from hearth.herder.validation.plugin_validator import PluginValidator
 from hearth.herder.validation.result import Section, connector_section, merge, prefixed_section
-from hearth_api import (
-    ConfigDef,
-    ConfigError,
-    ConfigValue,
-    ConnectError,
-    NotFoundError,
-    config_def_to_json,
-    config_key_to_json,
-    hash_ordered,
-)
+from hearth_api import ConfigDef, ConfigError, ConfigValue, ConnectError, NotFoundError
+from hearth_api.java import config_def_to_json, config_key_to_json, hash_ordered
 
 T = TypeVar("T")
 Config = Mapping[str, Any]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from hearth.config import WorkerConfig
 from hearth_api import ConfigError, ConfigType, ConfigValue
-from hearth_api.config import parse_type
+from hearth_api.java import parse_type
 
 POLICY = "connector.client.config.override.policy"
 ALLOWLIST = "connector.client.config.override.allowlist"

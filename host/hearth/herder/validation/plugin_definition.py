@@ -9,8 +9,7 @@ from typing import Any
 from hearth.discovery import Plugin
 from hearth.foundation.user_file import cache_directory
 from hearth.herder.plugin.directory import PluginDirectory
-from hearth_api import ConfigDef, ConfigType, Importance, Width
-from hearth_api.config import NO_DEFAULT
+from hearth_api import NO_DEFAULT, ConfigDef, ConfigType, Importance, Width
 from hearth_execution.load import load_class
 
 

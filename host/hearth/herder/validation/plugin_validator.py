@@ -14,7 +14,7 @@ from hearth.herder.plugin.directory import PluginDirectory
 from hearth.herder.plugin.stage import ANSWER_SECONDS, StagePool, answer_seconds, trace_of
 from hearth.herder.validation.plugin_definition import Describer, definition_from_json
 from hearth_api import ConfigDef, ConfigKey, ConfigType, ConfigValue, ConnectError, PluginError
-from hearth_api.config import parse_type
+from hearth_api.java import parse_type
 
 log = logging.getLogger(__name__)
 

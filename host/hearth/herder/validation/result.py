@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from hearth_api import ConfigDef, ConfigValue, config_key_to_json, config_value_to_json
+from hearth_api import ConfigDef, ConfigValue
+from hearth_api.java import config_key_to_json, config_value_to_json
 
 
 @dataclass

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hearth.kafka.client.rule import ClientRequest, whole_number
-from hearth_api.errors import ConfigError
+from hearth_api import ConfigError
 
 _CLIENTS = "org.apache.kafka.clients."
 _LEVELS = {"gzip": (-1, 9), "lz4": (-1, 12), "zstd": (-1, 12)}

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from hearth_api.errors import ConfigError
+from hearth_api import ConfigError
 
 
 @dataclass

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from hearth.kafka.client.rule import ClientRequest
-from hearth_api.errors import ConfigError
+from hearth_api import ConfigError
 
 _SECURITY = "org.apache.kafka.common.security."
 _OAUTH = f"{_SECURITY}oauthbearer."

@@ -7,7 +7,7 @@ from typing import Literal
 
 from hearth.kafka.client.key import RULES
 from hearth.kafka.client.rule import ClientRequest, Translation
-from hearth_api.errors import ConfigError
+from hearth_api import ConfigError
 
 Role = Literal["producer", "consumer", "admin"]
 OWN_PREFIX = "librdkafka."

@@ -7,8 +7,6 @@ from typing import Any
 
 from hearth_api import (
     OPTIONAL_BYTES_SCHEMA,
-    BatchConverter,
-    ColumnRun,
     ConfigDef,
     DataError,
     HeaderConverter,
@@ -19,6 +17,7 @@ from hearth_api import (
     converter_config_def,
     is_logical,
 )
+from hearth_api.batch import BatchConverter, ColumnRun
 
 
 class ByteArrayConverter(BatchConverter, HeaderConverter):

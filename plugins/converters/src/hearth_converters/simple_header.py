@@ -6,16 +6,8 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
-from hearth_api import (
-    BYTES_SCHEMA,
-    ConfigDef,
-    ConnectError,
-    HeaderConverter,
-    Schema,
-    SchemaAndValue,
-    convert_to_string,
-    parse_string,
-)
+from hearth_api import BYTES_SCHEMA, ConfigDef, ConnectError, HeaderConverter, Schema, SchemaAndValue
+from hearth_api.java import convert_to_string, parse_string
 from hearth_converters.charset import charset
 
 log = logging.getLogger(__name__)

@@ -8,11 +8,8 @@ from typing import Any
 from hearth_api import (
     CONVERTER_TYPE_CONFIG,
     OPTIONAL_STRING_SCHEMA,
-    BatchConverter,
-    ColumnRun,
     ConfigDef,
     ConverterType,
-    Declined,
     HeaderConverter,
     Headers,
     Importance,
@@ -23,9 +20,10 @@ from hearth_api import (
     Width,
     converter_config_def,
     is_logical,
-    java_text,
     key,
 )
+from hearth_api.batch import BatchConverter, ColumnRun, Declined
+from hearth_api.java import java_text
 from hearth_converters.charset import charset
 
 _KIND = converter_config_def().keys[CONVERTER_TYPE_CONFIG]

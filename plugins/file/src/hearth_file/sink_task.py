@@ -6,17 +6,9 @@ import os
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from hearth_api import (
-    Batch,
-    BatchSinkTask,
-    ConnectError,
-    Declined,
-    Schema,
-    SinkRecord,
-    Type,
-    is_logical,
-    java_text,
-)
+from hearth_api import ConnectError, Schema, SinkRecord, Type, is_logical
+from hearth_api.batch import Batch, BatchSinkTask, Declined
+from hearth_api.java import java_text
 from hearth_file import VERSION
 from hearth_file.sink import FileStreamSinkConfig
 

@@ -9,7 +9,8 @@ import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, TypeVar
 
-from hearth_api import STRING_SCHEMA, Batch, BatchSourceTask, ConnectError, SourceRecord, TimestampType
+from hearth_api import STRING_SCHEMA, ConnectError, SourceRecord, TimestampType
+from hearth_api.batch import Batch, BatchSourceTask
 from hearth_file import VERSION
 from hearth_file.line import decode, take_lines
 from hearth_file.source import FILENAME, LARGE_BATCH, POSITION, FileStreamSourceConfig

@@ -11,7 +11,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hearth_api import Schema, Type, arrow_type, values_to_column
+from hearth_api import Schema, Type
+from hearth_api.batch import arrow_type, values_to_column
 from hearth_json.layout import learn
 from hearth_json.leaf import leaf_column, unescape
 from hearth_json.setting import JsonConverterSettings

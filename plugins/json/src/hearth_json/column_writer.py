@@ -13,7 +13,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hearth_api import Date, Decimal, Schema, Time, Timestamp, Type, column_to_values
+from hearth_api import Date, Decimal, Schema, Time, Timestamp, Type
+from hearth_api.batch import column_to_values
 from hearth_json.literal import base64_literal, decimal_literal, double_literal, float_literal, string_literal
 from hearth_json.plain_writer import plain_texts
 from hearth_json.schema_writer import SchemaWriter

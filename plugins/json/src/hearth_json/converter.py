@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from hearth_api import (
     CONVERTER_TYPE_CONFIG,
-    BatchConverter,
-    ColumnRun,
     ConfigDef,
     ConverterType,
     DataError,
@@ -17,6 +15,7 @@ from hearth_api import (
     Schema,
     SchemaAndValue,
 )
+from hearth_api.batch import BatchConverter, ColumnRun
 from hearth_json.schema_reader import SchemaReader
 from hearth_json.schema_writer import SchemaWriter
 from hearth_json.setting import JsonConverterSettings

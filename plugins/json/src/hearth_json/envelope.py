@@ -17,7 +17,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hearth_api import ColumnRun, DataError, Schema, SchemaAndValue, arrow_type, values_to_column
+from hearth_api import DataError, Schema, SchemaAndValue
+from hearth_api.batch import ColumnRun, arrow_type, values_to_column
 from hearth_json.column_reader import ColumnReader, Part
 from hearth_json.plain_reader import PlainReader
 from hearth_json.schema_reader import SchemaReader

@@ -16,7 +16,8 @@ import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hearth_api import DataError, Decimal, Schema, Type, arrow_type
+from hearth_api import DataError, Decimal, Schema, Type
+from hearth_api.batch import arrow_type
 from hearth_json.literal import from_base64
 from hearth_json.strict_reader import RANGES
 from hearth_json.text_column import memory

@@ -12,7 +12,8 @@ import decimal
 import math
 import re
 
-from hearth_api import DataError, double_text, float_text
+from hearth_api import DataError
+from hearth_api.java import double_text, float_text
 
 ESCAPED = re.compile('["\\\\\x00-\x1f\ud800-\udfff\U00010000-\U0010ffff]')
 _SHORT = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r"}

@@ -15,7 +15,7 @@ import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hearth_api import hash_ordered
+from hearth_api.java import hash_ordered
 from hearth_json.column_reader import Part
 from hearth_json.leaf import as_string, without_null
 from hearth_json.scan import MAY_BE_DEEP, may_be_deep, may_hold_odd_number

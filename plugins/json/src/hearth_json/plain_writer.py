@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow.compute as pc
 
-from hearth_api import plain_from_json
+from hearth_api.batch import plain_from_json
 from hearth_json.scan import may_hold_odd_number
 from hearth_json.text_column import memory, replaced
 from hearth_json.value_writer import ValueWriter

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from hearth_api import DataError, Schema, SchemaBuilder, SchemaBuilderError, Type
-from hearth_api.number import wrap
+from hearth_api.java import wrap
 from hearth_json.schema_writer import NAME_OF_TYPE
 from hearth_json.value_reader import ValueReader
 

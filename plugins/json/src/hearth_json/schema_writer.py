@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from hearth_api import Schema, Type, schema_to_json
+from hearth_api import Schema, Type
+from hearth_api.java import schema_to_json
 from hearth_json.literal import string_literal
 from hearth_json.value_writer import ValueWriter
 

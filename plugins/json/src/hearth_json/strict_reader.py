@@ -14,7 +14,8 @@ from typing import Any
 
 import orjson
 
-from hearth_api import DataError, Date, Decimal, Schema, Time, Timestamp, Type, hash_ordered, to_physical
+from hearth_api import DataError, Date, Decimal, Schema, Time, Timestamp, Type
+from hearth_api.java import hash_ordered, to_physical
 from hearth_json.literal import from_base64
 from hearth_json.scan import MAY_BE_DEEP, may_be_deep
 from hearth_json.value_writer import LIMITS

@@ -12,8 +12,8 @@ import decimal
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from hearth_api import DataError, Date, Decimal, Schema, Struct, Time, Timestamp, Type, hash_ordered
-from hearth_api.number import decimal_to_float32, to_long, wrap
+from hearth_api import DataError, Date, Decimal, Schema, Struct, Time, Timestamp, Type
+from hearth_api.java import decimal_to_float32, hash_ordered, to_long, wrap
 from hearth_json.literal import from_base64
 from hearth_json.setting import JsonConverterSettings
 from hearth_json.tree import MISSING

@@ -13,11 +13,11 @@ from hearth_api import (
     OPTIONAL_INT64_SCHEMA,
     OPTIONAL_STRING_SCHEMA,
     STRING_SCHEMA,
-    Batch,
     ConnectRecord,
     Schema,
     Timestamp,
 )
+from hearth_api.batch import Batch
 from hearth_transforms.requirement import require_sink_record
 
 PURPOSE = "field insertion"

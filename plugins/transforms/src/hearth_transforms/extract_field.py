@@ -5,16 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from hearth_api import (
-    Batch,
-    BatchTransformation,
-    CaseInsensitiveValidString,
-    Declined,
-    Importance,
-    Settings,
-    Type,
-    key,
-)
+from hearth_api import CaseInsensitiveValidString, Importance, Settings, Type, key
+from hearth_api.batch import Batch, BatchTransformation, Declined
 from hearth_transforms.field_path import FieldPath
 from hearth_transforms.plugin import KafkaPlugin
 from hearth_transforms.requirement import require_map, require_struct

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from hearth_api import Batch, BatchTransformation
+from hearth_api.batch import Batch, BatchTransformation
 from hearth_transforms.plugin import KafkaPlugin
 from hearth_transforms.side import R
 

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, ClassVar
 
-from hearth_api import Batch, BatchTransformation, Declined, Importance, Schema, SchemaBuilder, Settings, Struct, key
+from hearth_api import Importance, Schema, SchemaBuilder, Settings, Struct, key
+from hearth_api.batch import Batch, BatchTransformation, Declined
 from hearth_transforms.plugin import KafkaPlugin
 from hearth_transforms.side import KEY, VALUE, R, Side
 

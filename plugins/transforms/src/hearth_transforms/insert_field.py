@@ -6,20 +6,9 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any, ClassVar, NamedTuple
 
-from hearth_api import (
-    Batch,
-    BatchTransformation,
-    ConfigError,
-    Declined,
-    Importance,
-    Schema,
-    SchemaBuilder,
-    Settings,
-    Struct,
-    Type,
-    hash_ordered,
-    key,
-)
+from hearth_api import ConfigError, Importance, Schema, SchemaBuilder, Settings, Struct, Type, key
+from hearth_api.batch import Batch, BatchTransformation, Declined
+from hearth_api.java import hash_ordered
 from hearth_transforms.attribute import OFFSET, PARTITION, PURPOSE, TIMESTAMP, TOPIC, Attribute, fixed_text
 from hearth_transforms.plugin import KafkaPlugin
 from hearth_transforms.requirement import require_map, require_struct

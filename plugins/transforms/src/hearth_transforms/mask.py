@@ -7,11 +7,8 @@ import decimal
 from collections.abc import Callable
 from typing import Any
 
-from hearth_api import (
-    DataError,
-    Decimal,
-    Schema,
-    Type,
+from hearth_api import DataError, Decimal, Schema, Type
+from hearth_api.java import (
     convert_to_decimal,
     convert_to_float32,
     convert_to_float64,

@@ -5,19 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from hearth_api import (
-    Batch,
-    BatchTransformation,
-    Declined,
-    Importance,
-    NonEmptyString,
-    Settings,
-    Struct,
-    Type,
-    ValidList,
-    hash_ordered,
-    key,
-)
+from hearth_api import Importance, NonEmptyString, Settings, Struct, Type, ValidList, key
+from hearth_api.batch import Batch, BatchTransformation, Declined
+from hearth_api.java import hash_ordered
 from hearth_transforms.mask import mask
 from hearth_transforms.plugin import KafkaPlugin
 from hearth_transforms.requirement import require_map, require_struct

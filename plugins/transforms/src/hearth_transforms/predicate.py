@@ -5,19 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from hearth_api import (
-    BOOLEAN_SCHEMA,
-    Batch,
-    BatchPredicate,
-    Composite,
-    ConnectRecord,
-    Importance,
-    NonEmptyString,
-    Regex,
-    Settings,
-    compile_pattern,
-    key,
-)
+from hearth_api import BOOLEAN_SCHEMA, Composite, ConnectRecord, Importance, NonEmptyString, Regex, Settings, key
+from hearth_api.batch import Batch, BatchPredicate
+from hearth_api.java import compile_pattern
 from hearth_transforms.plugin import KafkaPlugin
 
 

@@ -6,18 +6,9 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-from hearth_api import (
-    Batch,
-    BatchTransformation,
-    DataError,
-    Importance,
-    PatternError,
-    Regex,
-    Settings,
-    compile_pattern,
-    compile_replacement,
-    key,
-)
+from hearth_api import DataError, Importance, Regex, Settings, key
+from hearth_api.batch import Batch, BatchTransformation
+from hearth_api.java import PatternError, compile_pattern, compile_replacement
 from hearth_transforms.plugin import KafkaPlugin
 from hearth_transforms.side import R
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from hearth_api import Batch, ConnectRecord, Schema
+from hearth_api import ConnectRecord, Schema
+from hearth_api.batch import Batch
 
 R = TypeVar("R", bound=ConnectRecord)
 

@@ -13,17 +13,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hearth_api import (
-    STRING_SCHEMA,
-    Batch,
-    Field,
-    Schema,
-    Struct,
-    Type,
-    arrow_type,
-    column_to_values,
-    values_to_column,
-)
+from hearth_api import STRING_SCHEMA, Field, Schema, Struct, Type
+from hearth_api.batch import Batch, arrow_type, column_to_values, values_to_column
 from hearth_transforms.attribute import Attribute
 from hearth_transforms.mask import mask
 from hearth_transforms.side import Side

@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hearth_api.config import (
+from hearth_api import (
     ConfigDef,
+    ConfigError,
     ConfigType,
     ConfigValue,
     Importance,
@@ -25,7 +26,6 @@ from hearth_api.config import (
     ValidString,
     Width,
 )
-from hearth_api.errors import ConfigError
 
 GOLDEN: dict[str, Any] = json.loads((Path(__file__).parent / "golden" / "config.json").read_text("ascii"))
 INT, STRING, LIST = ConfigType.INT, ConfigType.STRING, ConfigType.LIST

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hearth_api.config import ConfigType, Password, convert_to_string, parse_type
-from hearth_api.errors import ConfigError, NotFoundError
+from hearth_api import ConfigError, ConfigType, NotFoundError, Password
+from hearth_api.config.parser import convert_to_string
+from hearth_api.java import parse_type
 
 GOLDEN: dict[str, Any] = json.loads((Path(__file__).parent / "golden" / "config.json").read_text("ascii"))
 WHOLE = {ConfigType.SHORT: 15, ConfigType.INT: 31, ConfigType.LONG: 63}

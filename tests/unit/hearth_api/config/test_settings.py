@@ -6,8 +6,7 @@ from typing import Optional
 
 import pytest
 
-from hearth_api.config import ConfigType, Importance, NonEmptyString, Password, Range, Settings, key
-from hearth_api.errors import ConfigError
+from hearth_api import ConfigError, ConfigType, Importance, NonEmptyString, Password, Range, Settings, key
 
 
 class LineSettings(Settings):

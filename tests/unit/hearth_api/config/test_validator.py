@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from hearth_api.config import (
+from hearth_api import (
     CaseInsensitiveValidString,
     Composite,
+    ConfigError,
     Lambda,
     ListSize,
     NonEmptyString,
@@ -23,7 +24,6 @@ from hearth_api.config import (
     ValidList,
     ValidString,
 )
-from hearth_api.errors import ConfigError
 
 GOLDEN: dict[str, Any] = json.loads((Path(__file__).parent / "golden" / "config.json").read_text("ascii"))
 VALIDATORS: dict[str, Validator] = {

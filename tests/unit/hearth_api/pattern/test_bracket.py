@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hearth_api.pattern import PatternError, compile_pattern
+from hearth_api.java import PatternError, compile_pattern
 
 SUBJECTS = "abcdefxyzABZ019-]^& _\t\né"
 """What each class is asked about."""

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hearth_api.pattern import PatternError, compile_pattern
+from hearth_api.java import PatternError, compile_pattern
 
 GOLDEN: dict[str, Any] = json.loads((Path(__file__).parent / "golden" / "pattern.json").read_text("ascii"))
 # Python learned these forms in 3.11.

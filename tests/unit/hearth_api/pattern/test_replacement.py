@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from hearth_api.pattern import PatternError, compile_pattern, compile_replacement
+from hearth_api.java import PatternError, compile_pattern, compile_replacement
 
 GOLDEN: dict[str, Any] = json.loads((Path(__file__).parent / "golden" / "pattern.json").read_text("ascii"))
 

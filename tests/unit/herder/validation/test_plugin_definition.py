@@ -11,7 +11,8 @@ import pytest
 from hearth.discovery import PluginType
 from hearth.herder.validation.plugin_definition import Describer, definition_from_json
 from hearth.isolation.stage import Stage
-from hearth_api import ConfigDef, ConfigType, Importance, Width, config_def_to_json
+from hearth_api import ConfigDef, ConfigType, Importance, Width
+from hearth_api.java import config_def_to_json
 from tests.unit.herder.catalogue import directory, plugin
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from hearth.kafka.client import grouped
 from hearth.kafka.client.rule import ClientRequest
-from hearth_api.errors import ConfigError
+from hearth_api import ConfigError
 
 CLIENTS = "org.apache.kafka.clients."
 

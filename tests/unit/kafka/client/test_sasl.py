@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from hearth.kafka.client import translate
 from hearth.kafka.client.sasl import parse_jaas
-from hearth_api.errors import ConfigError
+from hearth_api import ConfigError
 
 SECURITY = "org.apache.kafka.common.security"
 PLAIN = f'{SECURITY}.plain.PlainLoginModule required username="alice" password="it\'s \\"s3cret\\"";'

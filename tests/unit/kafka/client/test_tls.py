@@ -10,7 +10,7 @@ import pytest
 
 from hearth.broker.java import find_java
 from hearth.kafka.client import translate
-from hearth_api.errors import ConfigError
+from hearth_api import ConfigError
 
 
 @pytest.fixture(scope="module")

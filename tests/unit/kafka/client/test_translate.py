@@ -14,7 +14,7 @@ import pytest
 from hearth.kafka.client import translate
 from hearth.kafka.client.key import TABLE
 from hearth.kafka.client.translate import Role
-from hearth_api.errors import ConfigError
+from hearth_api import ConfigError
 
 JAVA_KEYS: Mapping[Role, Mapping[str, str | None]] = json.loads(Path(__file__).with_name("java_keys.json").read_text())
 """Client -> key -> default, as the classes of kafka-clients 4.3.1 tell them."""

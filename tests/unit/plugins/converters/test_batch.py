@@ -15,13 +15,11 @@ from hearth_api import (
     OPTIONAL_BYTES_SCHEMA,
     OPTIONAL_STRING_SCHEMA,
     STRING_SCHEMA,
-    BatchConverter,
     ConfigError,
     DataError,
     Schema,
-    column_to_values,
-    values_to_column,
 )
+from hearth_api.batch import BatchConverter, column_to_values, values_to_column
 from hearth_api.schema import deep_key
 from hearth_converters import ByteArrayConverter, SimpleHeaderConverter, StringConverter
 from tests.unit.hearth_api.strategy import SCHEMALESS, TEXT, schemas, values

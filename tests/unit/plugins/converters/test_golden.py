@@ -11,17 +11,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from hearth_api import (
-    BatchConverter,
-    ConnectError,
-    DataError,
-    HeaderConverter,
-    Schema,
-    column_to_values,
-    schema_from_json,
-    schema_to_json,
-    values_to_column,
-)
+from hearth_api import ConnectError, DataError, HeaderConverter, Schema
+from hearth_api.batch import BatchConverter, column_to_values, values_to_column
+from hearth_api.java import schema_from_json, schema_to_json
 from hearth_converters import ByteArrayConverter, SimpleHeaderConverter, StringConverter
 from tests.unit.plugins.sample import build, cases, form, message
 from tests.unit.plugins.two_forms import read, written

@@ -26,10 +26,9 @@ from hearth_api import (
     Struct,
     Timestamp,
     TopicPartition,
-    batch_to_sink_records,
-    config_def_to_json,
-    records_to_batches,
 )
+from hearth_api.batch import batch_to_sink_records, records_to_batches
+from hearth_api.java import config_def_to_json
 from hearth_file.sink import FileStreamSinkConnector
 from hearth_file.sink_task import FileStreamSinkTask
 

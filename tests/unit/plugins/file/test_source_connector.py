@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from hearth_api import ConfigError, ConnectError, ExactlyOnceSupport, config_def_to_json
+from hearth_api import ConfigError, ConnectError, ExactlyOnceSupport
+from hearth_api.java import config_def_to_json
 from hearth_file.source import FileStreamSourceConnector
 from hearth_file.source_task import FileStreamSourceTask
 

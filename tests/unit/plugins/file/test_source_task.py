@@ -5,58 +5,20 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from hearth_api import (
-    STRING_SCHEMA,
-    ConnectError,
-    OffsetStorageReader,
-    SourceRecord,
-    SourceTaskContext,
-    batch_to_source_records,
-)
+from hearth_api import STRING_SCHEMA, ConnectError, SourceRecord
+from hearth_api.batch import batch_to_source_records
+from hearth_api.testing import MemorySourceTaskContext
 from hearth_file import source_task
 from hearth_file.source_task import FileStreamSourceTask
 from hearth_file.stream import StandardInput
 
 Poll = Callable[[FileStreamSourceTask], "list[SourceRecord] | None"]
-
-
-class Offsets(OffsetStorageReader):
-    """Knows the offset of every partition."""
-
-    def __init__(self, offset: dict[str, Any] | None) -> None:
-        """Keep the one offset."""
-        self._offset = offset
-
-    def offset(self, partition: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Return it."""
-        assert list(partition) == ["filename"]
-        return self._offset
-
-    def offsets(self, partitions: Sequence[Mapping[str, Any]]) -> list[dict[str, Any] | None]:
-        """Return it for each."""
-        return [self.offset(each) for each in partitions]
-
-
-class Context(SourceTaskContext):
-    """Gives the offsets."""
-
-    def __init__(self, offset: dict[str, Any] | None) -> None:
-        """Keep the one offset."""
-        self._offsets = Offsets(offset)
-
-    def config(self) -> dict[str, str]:
-        """Return nothing, since nobody asks."""
-        return {}
-
-    def offset_storage_reader(self) -> OffsetStorageReader:
-        """Return the offsets."""
-        return self._offsets
 
 
 def poll_records(task: FileStreamSourceTask) -> list[SourceRecord] | None:
@@ -80,7 +42,8 @@ def started() -> Iterator[Callable[..., FileStreamSourceTask]]:
 
     def start(file: Path, offset: dict[str, Any] | None = None, **props: str) -> FileStreamSourceTask:
         task = FileStreamSourceTask()
-        task.initialize(Context(offset))
+        offsets = [] if offset is None else [({"filename": str(file)}, offset)]
+        task.initialize(MemorySourceTaskContext(offsets=offsets))
         task.start({"topic": "t", "file": "" if file == Path() else str(file), **props})
         tasks.append(task)
         return task

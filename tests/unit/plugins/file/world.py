@@ -8,41 +8,20 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from hearth_api import (
+from hearth_api import SinkRecord, SourceRecord
+from hearth_api.batch import (
     BatchSinkTask,
     BatchSourceTask,
-    OffsetStorageReader,
-    SinkRecord,
-    SourceRecord,
-    SourceTaskContext,
     batch_to_sink_records,
     batch_to_source_records,
     records_to_batches,
 )
+from hearth_api.testing import MemorySourceTaskContext
 from tests.unit.hearth_api.strategy import SCHEMALESS, schemas, values
 
 CONTENT = st.lists(st.sampled_from([b"a", b"bc", "é😀".encode(), b"\xff", b"\n", b"\r", b"\r\n"]), max_size=20).map(
     b"".join
 )
-
-
-class Beginning(OffsetStorageReader, SourceTaskContext):
-    """Is the context of a task that never ran."""
-
-    def config(self) -> dict[str, str]:
-        """Return nothing, since nobody asks."""
-        return {}
-
-    def offset_storage_reader(self) -> OffsetStorageReader:
-        """Return a reader that knows no offset."""
-        return self
-
-    def offset(self, partition: Any) -> None:
-        """Know nothing."""
-
-    def offsets(self, partitions: Any) -> list[Any]:
-        """Know nothing."""
-        return [None for _ in partitions]
 
 
 def polled(kind: type[BatchSourceTask], data: st.DataObject, folder: Path) -> tuple[list[Any], list[Any]]:
@@ -52,7 +31,7 @@ def polled(kind: type[BatchSourceTask], data: st.DataObject, folder: Path) -> tu
 
     def all_of(poll: Callable[[Any], list[SourceRecord]]) -> list[Any]:
         task = kind()
-        task.initialize(Beginning())
+        task.initialize(MemorySourceTaskContext())
         task.start({"topic": "t", "file": str(folder / "in"), "batch.size": size})
         found = []
         while records := poll(task):

@@ -20,7 +20,6 @@ from hearth_api import (
     OPTIONAL_INT64_SCHEMA,
     OPTIONAL_STRING_SCHEMA,
     STRING_SCHEMA,
-    ColumnRun,
     DataError,
     Date,
     Decimal,
@@ -28,9 +27,8 @@ from hearth_api import (
     SchemaBuilder,
     Time,
     Timestamp,
-    column_to_values,
-    values_to_column,
 )
+from hearth_api.batch import ColumnRun, column_to_values, values_to_column
 from hearth_api.schema import deep_key
 from hearth_json import JsonConverter
 from tests.unit.hearth_api.strategy import SCHEMALESS, TEXT, schemas, values

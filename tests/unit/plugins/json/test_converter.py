@@ -23,10 +23,9 @@ from hearth_api import (
     SchemaBuilder,
     Struct,
     Timestamp,
-    column_to_values,
-    config_def_to_json,
-    values_to_column,
 )
+from hearth_api.batch import column_to_values, values_to_column
+from hearth_api.java import config_def_to_json
 from hearth_json import JsonConverter
 
 PROJECT = Path(__file__).parents[4] / "plugins" / "json" / "pyproject.toml"

@@ -10,7 +10,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from hearth_api import ConnectError, DataError, Schema, column_to_values, values_to_column
+from hearth_api import ConnectError, DataError, Schema
+from hearth_api.batch import column_to_values, values_to_column
 from hearth_json import JsonConverter
 from hearth_json.tree import read_tree
 from tests.unit.plugins.sample import build, cases, form, message

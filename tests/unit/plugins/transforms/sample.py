@@ -19,8 +19,6 @@ from hearth_api import (
     INT32_SCHEMA,
     INT64_SCHEMA,
     STRING_SCHEMA,
-    Batch,
-    BatchTransformation,
     ConnectError,
     ConnectRecord,
     Date,
@@ -35,6 +33,10 @@ from hearth_api import (
     Timestamp,
     TimestampType,
     Type,
+)
+from hearth_api.batch import (
+    Batch,
+    BatchTransformation,
     batch_to_sink_records,
     batch_to_source_records,
     records_to_batches,

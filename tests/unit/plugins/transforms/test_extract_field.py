@@ -18,8 +18,8 @@ from hearth_api import (
     SchemaBuilder,
     SourceRecord,
     Struct,
-    records_to_batches,
 )
+from hearth_api.batch import records_to_batches
 from hearth_transforms.extract_field import ExtractFieldKey, ExtractFieldValue
 from hearth_transforms.field_path import FieldPath
 from tests.unit.plugins.transforms.sample import check_forms, numbered, refusal, refusal_in_batch, source_record

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from hearth_api import STRING_SCHEMA, Batch, BatchPredicate, BatchTransformation, Header
+from hearth_api import STRING_SCHEMA, Header
+from hearth_api.batch import Batch, BatchPredicate, BatchTransformation
 from hearth_transforms.extract_field import ExtractFieldKey, ExtractFieldValue
 from hearth_transforms.filter import Filter
 from hearth_transforms.hoist_field import HoistFieldKey, HoistFieldValue

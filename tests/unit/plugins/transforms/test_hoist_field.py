@@ -4,14 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from hearth_api import (
-    INT32_SCHEMA,
-    OPTIONAL_INT32_SCHEMA,
-    ConfigError,
-    SchemaBuilder,
-    Struct,
-    records_to_batches,
-)
+from hearth_api import INT32_SCHEMA, OPTIONAL_INT32_SCHEMA, ConfigError, SchemaBuilder, Struct
+from hearth_api.batch import records_to_batches
 from hearth_transforms.hoist_field import HoistFieldKey, HoistFieldValue
 from tests.unit.plugins.transforms.sample import check_forms, numbered, refusal, source_record
 

@@ -16,8 +16,8 @@ from hearth_api import (
     Struct,
     Timestamp,
     TimestampType,
-    records_to_batches,
 )
+from hearth_api.batch import records_to_batches
 from hearth_transforms.insert_field import InsertFieldKey, InsertFieldValue
 from tests.unit.plugins.transforms.sample import (
     check_forms,

@@ -27,8 +27,8 @@ from hearth_api import (
     Struct,
     Time,
     Timestamp,
-    records_to_batches,
 )
+from hearth_api.batch import records_to_batches
 from hearth_transforms.mask_field import MaskFieldKey, MaskFieldValue
 from tests.unit.plugins.transforms.sample import check_forms, numbered, refusal, refusal_in_batch, source_record
 

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from hearth_api import STRING_SCHEMA, ConfigError, Header, Predicate, records_to_batches
+from hearth_api import STRING_SCHEMA, ConfigError, Header, Predicate
+from hearth_api.batch import records_to_batches
 from hearth_transforms.predicate import HasHeaderKey, RecordIsTombstone, TopicNameMatches
 from tests.unit.plugins.transforms.sample import source_record
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from hearth_api import STRING_SCHEMA, ConfigError, records_to_batches
+from hearth_api import STRING_SCHEMA, ConfigError
+from hearth_api.batch import records_to_batches
 from hearth_transforms.filter import Filter
 from hearth_transforms.regex_router import RegexRouter
 from tests.unit.plugins.transforms.sample import (

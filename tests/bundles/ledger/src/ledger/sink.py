@@ -15,7 +15,6 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 
 from hearth_api import (
-    BatchSinkTask,
     ConfigDef,
     ConfigType,
     ConnectError,
@@ -25,8 +24,8 @@ from hearth_api import (
     SinkConnector,
     SinkTask,
     TopicPartition,
-    batch_to_sink_records,
 )
+from hearth_api.batch import BatchSinkTask, batch_to_sink_records
 from ledger.book import Book, Entry
 
 LEAST_TIMEOUT_MS = 100

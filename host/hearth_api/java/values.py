@@ -11,10 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from hearth_api.errors import DataError
-from hearth_api.logical import Date, Decimal, Time, Timestamp
-from hearth_api.number import decimal_to_float32, parse_decimal
-from hearth_api.record import SchemaAndValue
-from hearth_api.scalar import (
+from hearth_api.java.scalar import (
     convert_to_float32,
     convert_to_float64,
     convert_to_int8,
@@ -26,6 +23,10 @@ from hearth_api.scalar import (
     time_of,
     timestamp_of,
 )
+from hearth_api.java.temporal import parse_temporal
+from hearth_api.logical import Date, Decimal, Time, Timestamp
+from hearth_api.number import decimal_to_float32, parse_decimal
+from hearth_api.record import SchemaAndValue
 from hearth_api.schema import (
     BOOLEAN_SCHEMA,
     FLOAT32_SCHEMA,
@@ -38,7 +39,6 @@ from hearth_api.schema import (
     Schema,
     Type,
 )
-from hearth_api.temporal import parse_temporal
 
 _NULL = SchemaAndValue(None, None)
 _LITERALS = {

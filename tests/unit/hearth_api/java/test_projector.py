@@ -16,10 +16,9 @@ from hearth_api import (
     STRING_SCHEMA,
     Schema,
     SchemaBuilder,
-    SchemaProjectorError,
     Struct,
-    project,
 )
+from hearth_api.java import SchemaProjectorError, project
 
 DEFAULT = SchemaBuilder.int32().default(7).build()
 

@@ -20,8 +20,8 @@ from hearth_api import (
     Struct,
     Time,
     Timestamp,
-    infer_schema,
 )
+from hearth_api.java import infer_schema
 
 STRUCT = SchemaBuilder.struct().build()
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from hearth_api.cluster import ClusterState
 from hearth_api.plugin import ConnectPlugin
+from hearth_api.worker.cluster import ClusterState
 
 
 @dataclass(frozen=True)

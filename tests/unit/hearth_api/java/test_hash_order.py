@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from hearth_api import FLOAT64_SCHEMA, INT32_SCHEMA, INT64_SCHEMA, STRING_SCHEMA, Schema, hash_ordered
+from hearth_api import FLOAT64_SCHEMA, INT32_SCHEMA, INT64_SCHEMA, STRING_SCHEMA, Schema
+from hearth_api.java import hash_ordered
 
 _GOLDEN = json.loads((Path(__file__).parent / "golden" / "hash_order.json").read_text())
 _SCHEMAS = {"string": STRING_SCHEMA, "int32": INT32_SCHEMA, "int64": INT64_SCHEMA, "double": FLOAT64_SCHEMA}

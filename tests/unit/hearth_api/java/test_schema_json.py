@@ -18,11 +18,8 @@ from hearth_api import (
     SchemaBuilder,
     Struct,
     Type,
-    schema_from_json,
-    schema_from_text,
-    schema_to_json,
-    schema_to_text,
 )
+from hearth_api.java import schema_from_json, schema_from_text, schema_to_json, schema_to_text
 from tests.unit.hearth_api.strategy import schemas
 
 

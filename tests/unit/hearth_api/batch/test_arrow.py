@@ -9,11 +9,12 @@ import pyarrow as pa
 import pyarrow.compute
 import pytest
 
-from hearth_api import arrow
+from hearth_api.batch import arrow
 
 LATE = """
 import inspect, sys
-from hearth_api import STRING_SCHEMA, arrow, values_to_column
+from hearth_api import STRING_SCHEMA
+from hearth_api.batch import arrow, values_to_column
 inspect.getmembers(arrow)
 assert not hasattr(arrow, "__path__") and "pyarrow" not in sys.modules
 values_to_column(STRING_SCHEMA, ["a"])

@@ -1,7 +1,7 @@
 """Arrow, loaded by the first use of anything of it.
 
-Whatever works on batches takes `pyarrow` from here: `from hearth_api import arrow as pa`. So plugins that work on
-records need no pyarrow, and processes that never see a batch, a host and its connectors, are spared its 25 MB.
+Whatever works on batches takes `pyarrow` from here: `from hearth_api.batch import arrow as pa`. So plugins that work
+on records need no pyarrow, and processes that never see a batch, a host and its connectors, are spared its 25 MB.
 """
 
 from __future__ import annotations

@@ -25,6 +25,8 @@ from hearth_api import (
     Struct,
     Time,
     Timestamp,
+)
+from hearth_api.java import (
     convert_to,
     convert_to_boolean,
     convert_to_date,

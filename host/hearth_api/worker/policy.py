@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from hearth_api.config import ConfigValue
+from hearth_api.config.value import ConfigValue
 from hearth_api.plugin import ConnectPlugin
 
 

@@ -18,7 +18,7 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from hearth_api.batch import Batch
+from hearth_api.batch.batch import Batch
 from hearth_api.converter import Converter
 from hearth_api.schema import Schema
 from hearth_api.task import SinkTask, SourceTask

@@ -24,10 +24,8 @@ from hearth_api import (
     Struct,
     Timestamp,
     Type,
-    arrow_type,
-    column_to_values,
-    values_to_column,
 )
+from hearth_api.batch import arrow_type, column_to_values, values_to_column
 from hearth_api.schema import deep_key
 from tests.unit.hearth_api.strategy import SCHEMALESS, schemas, values
 

@@ -11,18 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hearth_api import (
-    INT32_SCHEMA,
-    DataError,
-    Decimal,
-    SchemaBuilder,
-    Struct,
-    Timestamp,
-    plain_from_json,
-    plain_to_json,
-    value_from_json,
-    value_to_json,
-)
+from hearth_api import INT32_SCHEMA, DataError, Decimal, SchemaBuilder, Struct, Timestamp
+from hearth_api.batch import plain_from_json, plain_to_json, value_from_json, value_to_json
 from hearth_api.schema import deep_key
 from tests.unit.hearth_api.strategy import SCHEMALESS, schemas, values
 

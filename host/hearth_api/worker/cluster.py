@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from hearth_api.policy import ConnectorType
+from hearth_api.worker.policy import ConnectorType
 
 
 @dataclass(frozen=True)

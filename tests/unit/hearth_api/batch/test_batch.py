@@ -7,14 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hearth_api import (
-    INT64_SCHEMA,
-    OPTIONAL_STRING_SCHEMA,
-    STRING_SCHEMA,
-    Batch,
-    Schema,
-    TimestampType,
-)
+from hearth_api import INT64_SCHEMA, OPTIONAL_STRING_SCHEMA, STRING_SCHEMA, Schema, TimestampType
+from hearth_api.batch import Batch
 from tests.unit.hearth_api.strategy import TEXT, schemas
 
 

@@ -21,9 +21,8 @@ from hearth_api import (
     Schema,
     Timestamp,
     Type,
-    convert_to_string,
-    parse_string,
 )
+from hearth_api.java import convert_to_string, parse_string
 
 GOLDEN: list[dict[str, Any]] = json.loads((Path(__file__).parent / "golden" / "parse_string.json").read_text("ascii"))
 

@@ -7,15 +7,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import repeat
 from typing import Any
 
-from hearth_api import arrow as pa
-from hearth_api.batch import Batch
-from hearth_api.column import column_to_values, values_to_column
+from hearth_api.batch import arrow as pa
+from hearth_api.batch.batch import Batch
+from hearth_api.batch.column import column_to_values, values_to_column
+from hearth_api.batch.wire import value_from_json, value_to_json
 from hearth_api.header import Header, Headers
-from hearth_api.offset_json import offset_to_json
+from hearth_api.java.offset_json import offset_to_json
+from hearth_api.java.schema_json import schema_from_text, schema_to_text
 from hearth_api.record import ConnectRecord, SinkRecord, SourceRecord
 from hearth_api.schema import INT32_SCHEMA, INT64_SCHEMA, STRING_SCHEMA, Schema
-from hearth_api.schema_json import schema_from_text, schema_to_text
-from hearth_api.wire import value_from_json, value_to_json
 
 
 def records_to_batches(records: Sequence[ConnectRecord]) -> list[Batch]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from hearth_api.conversion import convert_to
 from hearth_api.errors import SchemaProjectorError
+from hearth_api.java.conversion import convert_to
 from hearth_api.schema import Field, Schema, Type
 from hearth_api.struct import Struct
 

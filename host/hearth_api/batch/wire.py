@@ -18,10 +18,10 @@ from decimal import Decimal as PythonDecimal
 from typing import Any, NoReturn
 
 from hearth_api.errors import DataError
+from hearth_api.java.physical import from_physical, to_physical
+from hearth_api.java.schema_json import schema_from_json, schema_from_text, schema_to_json, schema_to_text
 from hearth_api.logical import Date, Time, Timestamp
-from hearth_api.physical import from_physical, to_physical
 from hearth_api.schema import Schema
-from hearth_api.schema_json import schema_from_json, schema_from_text, schema_to_json, schema_to_text
 from hearth_api.struct import Struct
 
 __all__ = [

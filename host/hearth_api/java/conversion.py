@@ -9,9 +9,7 @@ from decimal import Decimal as PythonDecimal
 from typing import Any
 
 from hearth_api.errors import DataError
-from hearth_api.logical import Date, Decimal, Time, Timestamp
-from hearth_api.number import parse_decimal
-from hearth_api.scalar import (
+from hearth_api.java.scalar import (
     as_long,
     cannot_convert,
     convert_to_float32,
@@ -25,11 +23,13 @@ from hearth_api.scalar import (
     time_of,
     timestamp_of,
 )
+from hearth_api.java.temporal import temporal_text
+from hearth_api.java.values import parse_string
+from hearth_api.logical import Date, Decimal, Time, Timestamp
+from hearth_api.number import parse_decimal
 from hearth_api.schema import Schema, Type
 from hearth_api.struct import Struct
-from hearth_api.temporal import temporal_text
 from hearth_api.text import double_text, number_text
-from hearth_api.values import parse_string
 
 
 def convert_to(to_schema: Schema, from_schema: Schema | None, value: Any) -> Any:

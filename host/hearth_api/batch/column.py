@@ -11,12 +11,12 @@ from itertools import chain, pairwise
 from struct import calcsize
 from typing import Any
 
-from hearth_api import arrow as pa
+from hearth_api.batch import arrow as pa
+from hearth_api.batch.wire import plain_from_json, plain_to_json
 from hearth_api.errors import DataError
 from hearth_api.logical import Date, Decimal, Time, Timestamp
 from hearth_api.schema import Schema, Type
 from hearth_api.struct import Struct, is_logical, validate_value
-from hearth_api.wire import plain_from_json, plain_to_json
 
 _LOGICAL: dict[str | None, Any] = {kind.LOGICAL_NAME: kind for kind in (Date, Decimal, Time, Timestamp)}
 _ARROW_NAME = {type_: type_.value for type_ in Type} | {

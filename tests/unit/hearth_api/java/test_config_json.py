@@ -6,18 +6,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-from hearth_api.config import (
-    ConfigDef,
-    ConfigType,
-    ConfigValue,
-    Importance,
-    Password,
-    Width,
-    config_def_to_json,
-    config_value_to_json,
-)
+from hearth_api import ConfigDef, ConfigType, ConfigValue, Importance, Password, Width
+from hearth_api.java import config_def_to_json, config_value_to_json
 
-GOLDEN: dict[str, Any] = json.loads((Path(__file__).parent / "golden" / "config.json").read_text("ascii"))
+GOLDEN_FILE = Path(__file__).parents[1] / "config" / "golden" / "config.json"
+GOLDEN: dict[str, Any] = json.loads(GOLDEN_FILE.read_text("ascii"))
 HIGH, LOW = Importance.HIGH, Importance.LOW
 
 

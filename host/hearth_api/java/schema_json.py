@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Any
 
 from hearth_api.errors import DataError
-from hearth_api.physical import from_physical, to_physical
+from hearth_api.java.physical import from_physical, to_physical
 from hearth_api.schema import Field, Schema, Type
 
 _JSON_NAME = {type_: type_.value for type_ in Type} | {Type.FLOAT32: "float", Type.FLOAT64: "double"}

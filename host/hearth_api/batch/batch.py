@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
-from hearth_api import arrow as pa
-from hearth_api.offset_json import offset_to_json
+from hearth_api.batch import arrow as pa
+from hearth_api.batch.wire import strict_json
+from hearth_api.java.offset_json import offset_to_json
+from hearth_api.java.schema_json import schema_from_text, schema_to_text
 from hearth_api.record import TimestampType
 from hearth_api.schema import Schema
-from hearth_api.schema_json import schema_from_text, schema_to_text
-from hearth_api.wire import strict_json
 
 _METADATA_KEY = b"hearth"
 

@@ -1,0 +1,52 @@
+"""Batches: for plugins that work on columns, and for whoever runs plugins.
+
+A batch is a table of records in Arrow columns (`Batch`). Plugins that want batches derive from the classes of
+`batch_plugin`, besides their usual form for records; `records_to_batches` and its counterparts turn the one into the
+other, `column` does so for values and `wire` for the JSON text in which values stand where a column has no type for
+them. Arrow itself is taken from `arrow`, which loads it with the first batch: who works on records needs no pyarrow.
+"""
+
+from hearth_api.batch import arrow
+from hearth_api.batch.batch import Batch
+from hearth_api.batch.batch_plugin import (
+    BatchConverter,
+    BatchPredicate,
+    BatchSinkTask,
+    BatchSourceTask,
+    BatchTransformation,
+    ColumnRun,
+    Declined,
+)
+from hearth_api.batch.batch_record import (
+    batch_to_sink_records,
+    batch_to_source_records,
+    column_to_headers,
+    headers_to_column,
+    records_to_batches,
+)
+from hearth_api.batch.column import arrow_type, column_to_values, values_to_column
+from hearth_api.batch.wire import plain_from_json, plain_to_json, value_from_json, value_to_json
+
+__all__ = [
+    "Batch",
+    "BatchConverter",
+    "BatchPredicate",
+    "BatchSinkTask",
+    "BatchSourceTask",
+    "BatchTransformation",
+    "ColumnRun",
+    "Declined",
+    "arrow",
+    "arrow_type",
+    "batch_to_sink_records",
+    "batch_to_source_records",
+    "column_to_headers",
+    "column_to_values",
+    "headers_to_column",
+    "plain_from_json",
+    "plain_to_json",
+    "records_to_batches",
+    "value_from_json",
+    "value_to_json",
+    "values_to_column",
+]

@@ -1,0 +1,35 @@
+"""Source offsets as JSON, as Kafka Connect stores them."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from typing import Any
+
+import pytest
+
+from hearth_api import DataError
+from hearth_api.java import offset_to_json
+
+
+@pytest.mark.parametrize(
+    ("offset", "text"),
+    [({"position": 5}, '{"position":5}'), ({"a": "é", "b": None}, '{"a":"é","b":null}'), ({"é": True}, '{"é":true}'),
+     ({'"': 1}, '{"\\"":1}'), ({}, "{}"), ({"b": b"\x00"}, '{"b":"AA=="}'),
+     ({"p": 1e10, "q": 1e-7, "r": 100.0}, '{"p":1.0E10,"q":1.0E-7,"r":100.0}'), ({"p": 2**70}, f'{{"p":{2**70}}}'),
+     ({"p": float("nan"), "b": b"\x00"}, '{"p":"NaN","b":"AA=="}'), ({"p": -float("inf")}, '{"p":"-Infinity"}')],
+)  # fmt: skip
+def test_offsets_are_json_as_kafka_stores_them(offset: dict[str, Any], text: str) -> None:
+    """No spaces, nothing escaped that need not be, bytes as base64, fractions as Java prints them.
+
+    Its JsonConverter puts in quotes what is no number: a reader would refuse the whole offset otherwise.
+    """
+    assert offset_to_json(offset) == text
+    json.loads(text, parse_constant=pytest.fail)
+
+
+def test_offsets_hold_primitive_values() -> None:
+    """What Kafka Connect could not read back is refused."""
+    for value in (dt.date(2020, 1, 1), [float("nan")]):
+        with pytest.raises(DataError, match="not primitive"):
+            offset_to_json({"a": value})
