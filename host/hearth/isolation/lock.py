@@ -15,8 +15,8 @@ from hearth.isolation import uv
 from hearth.isolation.environment_refused import UvFailed
 from hearth.isolation.interpreter import Interpreter
 
-PROVIDED = ("hearth-connect",)
-"""Distributions the host provides to every stage (the author API); never part of an environment."""
+PROVIDED = ("hearth-api", "hearth-connect")
+"""What the host provides to every stage, the author API and itself; never part of an environment."""
 
 _ENTRY = re.compile(r"^(?P<pin>[A-Za-z0-9._-]+==\S+)(?: ;[^\\]*)?(?P<hashes>(?:\s*\\?\s*--hash=\S+)*)", re.MULTILINE)
 _HASH = re.compile(r"--hash=(\S+)")

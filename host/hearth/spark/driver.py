@@ -161,6 +161,8 @@ def reason_of(error: BaseException) -> str:
 
 def _import_path() -> list[str]:
     """Return what makes this process's own packages importable in Spark's Python workers."""
+    import hearth
     import hearth_api
 
-    return [str(Path(hearth_api.__file__).parent.parent), *filter(None, [os.environ.get("PYTHONPATH")])]
+    own = dict.fromkeys(str(Path(str(each.__file__)).parent.parent) for each in (hearth, hearth_api))  # mostly one
+    return [*own, *filter(None, [os.environ.get("PYTHONPATH")])]

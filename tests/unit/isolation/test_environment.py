@@ -213,9 +213,10 @@ def test_missing_dependency_is_named(store: EnvironmentStore, tmp_path: Path) ->
     assert "hearth bundle pack" in str(raised.value.hint)
 
 
-def test_host_packages_are_not_part_of_an_environment(store: EnvironmentStore, tmp_path: Path) -> None:
+@pytest.mark.parametrize("required", ["hearth-api>=0.1", "hearth-api[batch]", "hearth-connect>=0.1"])
+def test_host_packages_are_not_part_of_an_environment(store: EnvironmentStore, tmp_path: Path, required: str) -> None:
     """The author API comes from the host, so a bundle may require it without anybody fetching it."""
-    build.plain_wheel(tmp_path, "demo", groups=POINT, requires=("hearth-connect>=0.1",))
+    build.plain_wheel(tmp_path, "demo", groups=POINT, requires=(required,))
     built = store.ensure(_bundle(tmp_path / "demo-1.0-py3-none-any.whl"))
     assert not list(Path(built.paths[0]).glob("hearth*"))
 

@@ -42,7 +42,7 @@ def test_lock_of_uv_is_read_with_comments_and_markers() -> None:
 
 def test_requirements_are_resolved_from_a_folder_of_wheels(tmp_path: Path) -> None:
     """Dependencies are followed, what the host provides is left out, and every pin has the file's hash."""
-    build.plain_wheel(tmp_path, "top", requires=("middle>=1", "hearth-connect"))
+    build.plain_wheel(tmp_path, "top", requires=("middle>=1", "hearth-api[batch]", "hearth-connect"))
     middle = build.plain_wheel(tmp_path, "middle", "1.5")
     build.plain_wheel(tmp_path, "middle", "0.9")
     found = lock.resolve(["top==1.0"], host(), tmp_path, offline=True)

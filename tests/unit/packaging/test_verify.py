@@ -117,9 +117,10 @@ def test_bundle_for_another_python_fails_for_this_machine(tmp_path: Path) -> Non
     assert failed.is_environment
 
 
-def test_bundle_that_brings_the_author_api_fails_the_contract(tmp_path: Path) -> None:
+@pytest.mark.parametrize("package", ["hearth-api", "hearth-connect"])
+def test_bundle_that_brings_the_author_api_fails_the_contract(tmp_path: Path, package: str) -> None:
     """The API comes from the host; a copy in the bundle would be another API."""
     points = {"hearth.predicates": {"a.Demo": "demo:Demo"}}
     build.plain_wheel(tmp_path, "demo", groups=points)
-    build.plain_wheel(tmp_path, "hearth-connect")
+    build.plain_wheel(tmp_path, package)
     assert [check.name for check in _failed(tmp_path)] == ["contract"]
