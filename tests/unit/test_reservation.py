@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hearth.foundation.port import is_free, next_free
+from hearth.foundation.port import is_free
 from tests import reservation
 from tests.reservation import reserve_port
 
@@ -24,13 +24,20 @@ def test_port_is_free_and_never_one_of_an_outgoing_connection() -> None:
     assert port % 2 == 0
 
 
+def _unreserved() -> int:
+    """Return a port that nobody has reserved: not this process, nor another run of this test beside it."""
+    port = reserve_port()
+    reservation._reservations.pop().close()
+    return port
+
+
 def test_no_port_is_given_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither in this process nor in another at the same time; what a process had is free when it has ended."""
     first, second = reserve_port(), reserve_port()
-    monkeypatch.setattr(reservation, "_PORTS", [first, second, other := next_free(31000)])
+    other, another = _unreserved(), _unreserved()
+    monkeypatch.setattr(reservation, "_PORTS", [first, second, other])
     monkeypatch.setattr(reservation, "_chance", random)
     assert reserve_port() == other
-    another = next_free(other + 1)
     code = (
         f"from tests import reservation; reservation._PORTS = [{first}, {another}]; print(reservation.reserve_port())"
     )
