@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 _ROOT = Path(__file__).parents[3]
-_PROGRAMS = ("ruff", "mypy", "lint-imports", "pytest")
+_PROGRAMS = ("ruff", "mypy", "lint-imports", "python", "pytest")
 
 
 @pytest.fixture
