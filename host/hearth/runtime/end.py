@@ -84,6 +84,8 @@ class RunEnd:
     def _guard(self, drain_seconds: float) -> None:
         """End waits before the next attempt at a record, and in the end what hangs."""
         self.begun.wait()
+        if self._over.is_set():
+            return
         for stage in self._watched():
             with contextlib.suppress(ConnectError):
                 stage.notify(Stopping())

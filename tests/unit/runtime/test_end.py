@@ -95,6 +95,7 @@ def test_a_run_that_ends_by_itself_is_guarded_no_more() -> None:
     running(stage).complete()
     await_guards()
     assert not stage.killed.is_set()
+    assert stage.notices == []
 
 
 def test_pause_ends_nothing() -> None:
