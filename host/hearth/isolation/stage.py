@@ -98,8 +98,9 @@ class Stage:
     """A running stage process.
 
     ``on_request`` answers what the stage asks (``offsets.read`` and the like) and takes its notices; it runs on the
-    stage's reader thread, so it must be quick. ``limit`` bounds, in seconds, every call that names no timeout of its
-    own: a plugin that hangs is told from one that works by nothing else.
+    stage's reader thread, so it must be quick. So must ``on_death``, which is given the stage when its connection
+    ends: that may be before whoever starts the stage has it. ``limit`` bounds, in seconds, every call that names no
+    timeout of its own: a plugin that hangs is told from one that works by nothing else.
 
     The process leads a session and a group of its own: a signal that a plugin sends to its group, or a terminal to
     its, reaches no neighbour, and what a plugin started ends with it. What it sends is not trusted: no frame may be
@@ -111,7 +112,7 @@ class Stage:
         environment: Environment,
         name: str,
         on_request: Callable[[Request], None] | None = None,
-        on_death: Callable[[], None] | None = None,
+        on_death: Callable[[Stage], None] | None = None,
         limit: float | None = None,
         frame_limit: int = FRAME_BYTES,
     ) -> None:
@@ -129,7 +130,8 @@ class Stage:
         self._listener.start()
         self._channel = Channel(
             ours, FROM_STAGE, self._receive, self._end, name=name, limit=frame_limit, is_trusted=False
-        ).start()
+        )
+        self._channel.start()
 
     @classmethod
     def start(
@@ -137,7 +139,7 @@ class Stage:
         environment: Environment,
         name: str,
         on_request: Callable[[Request], None] | None = None,
-        on_death: Callable[[], None] | None = None,
+        on_death: Callable[[Stage], None] | None = None,
         frame_limit: int = FRAME_BYTES,
     ) -> Stage:
         """Start a stage process in an environment and wait until it speaks."""
@@ -261,7 +263,7 @@ class Stage:
         if not self._hello.done():
             self._hello.set_exception(ChannelClosed("the stage ended before it spoke"))
         if self._on_death is not None:
-            self._on_death()
+            self._on_death(self)
 
     def _died(self) -> StageDied | StageBroken:
         fault = self._channel.fault

@@ -159,10 +159,9 @@ class TaskRun:
     def _open_stage(
         self, opened: ExitStack, environment: str, answer: Callable[[Request], None], retry: Retry
     ) -> Stage:
-        stage: Stage
         plan = self._plan
 
-        def on_death() -> None:
+        def on_death(stage: Stage) -> None:
             self._inbox.put(StageEnded(stage))
 
         stage = Stage(plan.environments[environment], plan.name, answer, on_death, self._settings.call_timeout)

@@ -12,6 +12,7 @@ import sys
 import textwrap
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -450,7 +451,7 @@ def test_death_is_noticed_though_a_forked_process_lives_on(started: Started, tmp
         "            os._exit(0)\n        return str(pid)\n"
     )
     died = threading.Event()
-    stage = started(str(tmp_path), on_death=died.set)
+    stage = started(str(tmp_path), on_death=lambda _: died.set())
     stage.await_hello()
     child = int(str(stage.call(Describe("parent:Plugin")).version))
     try:
@@ -458,6 +459,19 @@ def test_death_is_noticed_though_a_forked_process_lives_on(started: Started, tmp
         assert died.wait(5)
     finally:
         os.kill(child, signal.SIGKILL)
+
+
+def test_who_hears_of_a_death_is_told_whose(started: Started, tmp_path: Path) -> None:
+    """A process may end before whoever starts it has been given the stage."""
+    told: Future[tuple[Stage, Exception]] = Future()
+
+    def on_death(stage: Stage) -> None:
+        told.set_result((stage, stage.died()))
+
+    stage = started(python=script(tmp_path, "#!/bin/sh\n"), on_death=on_death)
+    dead, error = told.result(5)
+    assert dead is stage
+    assert "exited with 0" in str(error)
 
 
 def test_stage_outlives_the_thread_that_started_it(started: Started) -> None:
@@ -748,7 +762,7 @@ def test_stage_that_breaks_the_protocol_is_ended_and_says_how(
     """The reason is the protocol's and not a signal that nobody sent."""
     died = threading.Event()
 
-    stage = started(bundle(tmp_path, SPEAKER.format(bytes=data), "gc, socket"), on_death=died.set)
+    stage = started(bundle(tmp_path, SPEAKER.format(bytes=data), "gc, socket"), on_death=lambda _: died.set())
     with pytest.raises(StageBroken, match=says):
         do(stage)
     assert died.wait(5)

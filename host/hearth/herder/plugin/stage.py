@@ -114,7 +114,7 @@ class PluginStage:
     def _answer(self, request: Request) -> None:
         request.fail(ConnectError(f"nothing runs here, so {request.op!r} has no meaning"))
 
-    def _on_death(self) -> None:
+    def _on_death(self, stage: Stage) -> None:
         """Nobody has to hear of it who does not call."""
 
 
@@ -183,11 +183,11 @@ class ConnectorStage(PluginStage):
             raise LookupError(f"a connector has no request {message.op!r}")
         return None
 
-    def _on_death(self) -> None:
+    def _on_death(self, stage: Stage) -> None:
         listener = self._listener
         if listener is not None and not self._is_closed:
             # Waiting for the process's last words takes a moment; the stage's reader thread is not to be held up.
-            threading.Thread(target=lambda: listener.on_error(trace_of(self._stage.died())), daemon=True).start()
+            threading.Thread(target=lambda: listener.on_error(trace_of(stage.died())), daemon=True).start()
 
 
 AnyStage = TypeVar("AnyStage", bound=PluginStage)
