@@ -22,7 +22,7 @@ from hearth_api.java.conversion import (
     convert_to_timestamp,
 )
 from hearth_api.java.hash_order import hash_ordered
-from hearth_api.java.inference import infer_schema
+from hearth_api.java.inference import infer_schema, java_class
 from hearth_api.java.offset_json import offset_to_json
 from hearth_api.java.physical import from_physical, to_physical
 from hearth_api.java.projector import project
@@ -72,6 +72,7 @@ __all__ = [
     "from_physical",
     "hash_ordered",
     "infer_schema",
+    "java_class",
     "java_text",
     "offset_to_json",
     "parse_string",

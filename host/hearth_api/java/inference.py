@@ -1,4 +1,4 @@
-"""Finding the schema of a value that has none."""
+"""What Java would know of a value that Python does not tell: its schema, and its class."""
 
 from __future__ import annotations
 
@@ -29,6 +29,35 @@ _BY_CLASS: tuple[tuple[type | tuple[type, ...], Schema], ...] = (
     (dt.date, Date.SCHEMA),
     (dt.time, Time.SCHEMA),
 )
+
+_CLASSES: tuple[tuple[type | tuple[type, ...], str], ...] = (
+    (str, "java.lang.String"),
+    (bool, "java.lang.Boolean"),
+    (int, "java.lang.Long"),
+    (float, "java.lang.Double"),
+    ((bytes, bytearray, memoryview), "[B"),
+    ((list, tuple), "java.util.ArrayList"),
+    (Mapping, "java.util.HashMap"),
+    (Struct, "org.apache.kafka.connect.data.Struct"),
+    (decimal.Decimal, "java.math.BigDecimal"),
+    ((dt.date, dt.time), "java.util.Date"),
+)
+_NARROW = {
+    (Type.INT8, int): "java.lang.Byte",
+    (Type.INT16, int): "java.lang.Short",
+    (Type.INT32, int): "java.lang.Integer",
+    (Type.FLOAT32, float): "java.lang.Float",
+}
+
+
+def java_class(value: Any, schema: Schema | None = None) -> str:
+    """Return the class Java has such a value in, for messages that name it; the schema tells the sizes of numbers."""
+    if value is None:
+        return "null"
+    narrow = None if schema is None else _NARROW.get((schema.type, type(value)))
+    if narrow is not None:
+        return narrow
+    return next((name for kind, name in _CLASSES if isinstance(value, kind)), type(value).__qualname__)
 
 
 def infer_schema(value: Any) -> Schema | None:

@@ -16,8 +16,8 @@ from hearth_api.java import (
     convert_to_int16,
     convert_to_int32,
     convert_to_int64,
+    java_class,
 )
-from hearth_transforms.requirement import java_class
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc)
 _NUMBERS: dict[Type, Callable[[Schema | None, Any], Any]] = {

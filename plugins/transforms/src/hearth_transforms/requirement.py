@@ -2,40 +2,10 @@
 
 from __future__ import annotations
 
-import datetime as dt
-from decimal import Decimal
 from typing import Any
 
-from hearth_api import ConnectRecord, DataError, Schema, SinkRecord, Struct, Type
-
-_CLASSES: tuple[tuple[type, str], ...] = (
-    (bool, "java.lang.Boolean"),
-    (int, "java.lang.Long"),
-    (float, "java.lang.Double"),
-    (str, "java.lang.String"),
-    (bytes, "[B"),
-    (list, "java.util.ArrayList"),
-    (dict, "java.util.HashMap"),
-    (Struct, "org.apache.kafka.connect.data.Struct"),
-    (Decimal, "java.math.BigDecimal"),
-    (dt.date, "java.util.Date"),
-    (dt.time, "java.util.Date"),
-)
-_SMALL = {
-    Type.INT8: "java.lang.Byte",
-    Type.INT16: "java.lang.Short",
-    Type.INT32: "java.lang.Integer",
-    Type.FLOAT32: "java.lang.Float",
-}
-
-
-def java_class(value: Any, schema: Schema | None = None) -> str:
-    """Return the class Java has such a value in; the schema tells the sizes of numbers."""
-    if value is None:
-        return "null"
-    if isinstance(value, (int, float)) and schema is not None and schema.type in _SMALL:
-        return _SMALL[schema.type]
-    return next((name for kind, name in _CLASSES if isinstance(value, kind)), type(value).__qualname__)
+from hearth_api import ConnectRecord, DataError, Schema, SinkRecord, Struct
+from hearth_api.java import java_class
 
 
 def require_map(value: Any, purpose: str) -> dict[str, Any]:

@@ -10,6 +10,8 @@ import pytest
 
 from hearth_api import (
     BOOLEAN_SCHEMA,
+    FLOAT32_SCHEMA,
+    INT8_SCHEMA,
     INT64_SCHEMA,
     OPTIONAL_INT64_SCHEMA,
     STRING_SCHEMA,
@@ -21,7 +23,7 @@ from hearth_api import (
     Time,
     Timestamp,
 )
-from hearth_api.java import infer_schema
+from hearth_api.java import infer_schema, java_class
 
 STRUCT = SchemaBuilder.struct().build()
 
@@ -51,3 +53,25 @@ STRUCT = SchemaBuilder.struct().build()
 def test_schema_follows_from_the_class(value: Any, schema: Schema | None) -> None:
     """Mixed and empty containers have no schema, the others that of their members."""
     assert infer_schema(value) == schema
+
+
+@pytest.mark.parametrize(
+    ("value", "schema", "name"),
+    [
+        (None, None, "null"),
+        (5, None, "java.lang.Long"),
+        (5, INT8_SCHEMA, "java.lang.Byte"),
+        (5, FLOAT32_SCHEMA, "java.lang.Long"),
+        (True, INT8_SCHEMA, "java.lang.Boolean"),
+        (0.5, FLOAT32_SCHEMA, "java.lang.Float"),
+        (0.5, STRING_SCHEMA, "java.lang.Double"),
+        ("5", INT8_SCHEMA, "java.lang.String"),
+        (b"", None, "[B"),
+        (dt.date(2020, 1, 2), Date.SCHEMA, "java.util.Date"),
+        (Struct(STRUCT), STRUCT, "org.apache.kafka.connect.data.Struct"),
+        (object(), None, "object"),
+    ],
+)
+def test_the_class_of_a_value_is_the_one_java_has_it_in(value: Any, schema: Schema | None, name: str) -> None:
+    """A schema tells the sizes of numbers, and nothing else of a value that does not fit it."""
+    assert java_class(value, schema) == name

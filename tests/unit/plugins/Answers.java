@@ -1,0 +1,237 @@
+import com.fasterxml.jackson.databind.DeserializationFeature;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.io.BufferedReader;
+import java.io.InputStreamReader;
+import java.io.PrintStream;
+import java.math.BigDecimal;
+import java.nio.ByteBuffer;
+import java.nio.charset.CharacterCodingException;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.Base64;
+import java.util.Date;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import org.apache.kafka.connect.data.Field;
+import org.apache.kafka.connect.data.Schema;
+import org.apache.kafka.connect.data.SchemaAndValue;
+import org.apache.kafka.connect.data.Struct;
+import org.apache.kafka.connect.data.Values;
+import org.apache.kafka.connect.json.JsonConverter;
+import org.apache.kafka.connect.storage.HeaderConverter;
+
+/**
+ * Asks Kafka's converters. Each line of the standard input is a case as the golden files hold them, without its answer;
+ * the same line with the answer goes to the standard output. Java 17 and 18 print some floats with other digits than newer
+ * ones, so it takes a newer one.
+ */
+public final class Answers {
+    private static final ObjectMapper JSON = new ObjectMapper().enable(DeserializationFeature.USE_BIG_DECIMAL_FOR_FLOATS);
+    private static final Map<String, HeaderConverter> CONVERTERS = new HashMap<>();
+    private static final JsonConverter SCHEMAS = new JsonConverter();
+
+    public static void main(String[] arguments) throws Exception {
+        SCHEMAS.configure(Map.of("converter.type", "value"));
+        BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+        PrintStream out = new PrintStream(System.out, false, StandardCharsets.UTF_8);
+        for (String line = in.readLine(); line != null; line = in.readLine()) {
+            ObjectNode answered = (ObjectNode) JSON.readTree(line);
+            try {
+                answer(answered);
+            } catch (Exception | StackOverflowError error) {
+                answered.put("error", error.getClass().getSimpleName());
+                answered.put("message", String.valueOf(error.getMessage()));
+                if (error.getCause() != null && answered.get("op").asText().equals("read")) {
+                    answered.put("cause", String.valueOf(error.getCause().getMessage()));
+                }
+            }
+            out.println(JSON.writeValueAsString(answered));
+        }
+        out.flush();
+    }
+
+    private static void answer(ObjectNode asked) throws Exception {
+        switch (asked.get("op").asText()) {
+            case "parse" -> parse(asked);
+            case "write" -> write(asked);
+            default -> read(asked);
+        }
+    }
+
+    private static void parse(ObjectNode asked) {
+        SchemaAndValue found = Values.parseString(asked.get("text").asText());
+        asked.put("schema", found == null ? "-" : brief(found.schema()));
+        asked.put("string", found == null ? null : Values.convertToString(found.schema(), found.value()));
+    }
+
+    private static void write(ObjectNode asked) throws Exception {
+        Schema schema = SCHEMAS.asConnectSchema(asked.get("schema"));
+        Object value = build(schema, asked.get("value"));
+        byte[] bytes = converter(asked).fromConnectHeader("t", "h", schema, value);
+        put(asked, bytes);
+    }
+
+    private static void put(ObjectNode answered, byte[] bytes) {
+        try {
+            answered.put("bytes", bytes == null ? null
+                : StandardCharsets.UTF_8.newDecoder().decode(ByteBuffer.wrap(bytes)).toString());
+        } catch (CharacterCodingException error) {
+            answered.put("raw", Base64.getEncoder().encodeToString(bytes));
+        }
+    }
+
+    private static void read(ObjectNode asked) throws Exception {
+        byte[] bytes = null;
+        if (asked.has("in64")) {
+            bytes = Base64.getDecoder().decode(asked.get("in64").asText());
+        } else if (!asked.get("in").isNull()) {
+            bytes = asked.get("in").asText().getBytes(StandardCharsets.UTF_8);
+        }
+        SchemaAndValue found = converter(asked).toConnectHeader("t", "h", bytes);
+        if (found == null) {
+            asked.put("javanull", true);
+            return;
+        }
+        JsonNode schema = schema(found.schema());
+        JsonNode value = form(found.value());
+        asked.set("out_schema", schema);
+        asked.set("out", value);
+    }
+
+    private static HeaderConverter converter(ObjectNode asked) throws Exception {
+        String key = asked.get("converter") + "" + asked.get("config");
+        HeaderConverter known = CONVERTERS.get(key);
+        if (known == null) {
+            known = (HeaderConverter) Class.forName(asked.get("converter").asText()).getDeclaredConstructor().newInstance();
+            Map<String, Object> config = new HashMap<>(Map.of("converter.type", "value"));
+            if (asked.has("config")) {
+                asked.get("config").properties().forEach(each -> config.put(each.getKey(), each.getValue().asText()));
+            }
+            known.configure(config);
+            CONVERTERS.put(key, known);
+        }
+        return known;
+    }
+
+    private static Object build(Schema schema, JsonNode form) throws Exception {
+        if (form.isNull()) {
+            return null;
+        }
+        JsonNode plain = form.get(1);
+        switch (form.get(0).asText()) {
+            case "i8": return (byte) plain.asInt();
+            case "i16": return (short) plain.asInt();
+            case "i32": return plain.asInt();
+            case "i64": return plain.asLong();
+            case "f32": return Float.valueOf(plain.asText());
+            case "f64": return Double.valueOf(plain.asText());
+            case "b": return plain.asBoolean();
+            case "s": return plain.asText();
+            case "bytes": return Base64.getDecoder().decode(plain.asText());
+            case "dec": return new BigDecimal(plain.asText());
+            case "date": return new Date(plain.asLong());
+            case "arr": {
+                List<Object> items = new ArrayList<>();
+                for (JsonNode item : plain) {
+                    items.add(build(part(schema, false), item));
+                }
+                return items;
+            }
+            case "map": {
+                Map<Object, Object> entries = new LinkedHashMap<>();
+                for (JsonNode pair : plain) {
+                    entries.put(build(part(schema, true), pair.get(0)), build(part(schema, false), pair.get(1)));
+                }
+                return entries;
+            }
+            default: {
+                Struct struct = new Struct(schema);
+                for (Field field : schema.fields()) {
+                    struct.put(field, build(field.schema(), plain.path(field.name()).isMissingNode()
+                        ? JSON.nullNode() : plain.get(field.name())));
+                }
+                return struct;
+            }
+        }
+    }
+
+    private static Schema part(Schema schema, boolean isKey) {
+        if (schema == null || schema.type() != Schema.Type.MAP && (isKey || schema.type() != Schema.Type.ARRAY)) {
+            return null;
+        }
+        return isKey ? schema.keySchema() : schema.valueSchema();
+    }
+
+    private static JsonNode form(Object value) {
+        if (value == null) {
+            return JSON.nullNode();
+        }
+        ArrayNode pair = JSON.createArrayNode();
+        if (value instanceof Byte number) {
+            return pair.add("i8").add(number.intValue());
+        } else if (value instanceof Short number) {
+            return pair.add("i16").add(number.intValue());
+        } else if (value instanceof Integer number) {
+            return pair.add("i32").add(number);
+        } else if (value instanceof Long number) {
+            return pair.add("i64").add(number);
+        } else if (value instanceof Float number) {
+            return pair.add("f32").add(number.toString());
+        } else if (value instanceof Double number) {
+            return pair.add("f64").add(number.toString());
+        } else if (value instanceof Boolean is) {
+            return pair.add("b").add(is);
+        } else if (value instanceof String text) {
+            return pair.add("s").add(text);
+        } else if (value instanceof byte[] bytes) {
+            return pair.add("bytes").add(Base64.getEncoder().encodeToString(bytes));
+        } else if (value instanceof BigDecimal number) {
+            return pair.add("dec").add(number.toString());
+        } else if (value instanceof Date date) {
+            return pair.add("date").add(date.getTime());
+        } else if (value instanceof List<?> items) {
+            ArrayNode forms = JSON.createArrayNode();
+            items.forEach(item -> forms.add(form(item)));
+            return pair.add("arr").add(forms);
+        } else if (value instanceof Map<?, ?> map) {
+            Map<String, ArrayNode> sorted = new TreeMap<>();
+            map.forEach((key, item) -> {
+                ArrayNode entry = JSON.createArrayNode().add(form(key)).add(form(item));
+                sorted.put(entry.toString(), entry);
+            });
+            return pair.add("map").add(JSON.createArrayNode().addAll(sorted.values()));
+        }
+        ObjectNode fields = JSON.createObjectNode();
+        Struct struct = (Struct) value;
+        struct.schema().fields().forEach(field -> fields.set(field.name(), form(struct.getWithoutDefault(field.name()))));
+        return pair.add("struct").add(fields);
+    }
+
+    private static JsonNode schema(Schema schema) {
+        return schema == null ? JSON.nullNode() : SCHEMAS.asJsonSchema(schema);
+    }
+
+    private static String brief(Schema schema) {
+        if (schema == null) {
+            return "-";
+        }
+        String text = schema.type().toString();
+        if (schema.name() != null) {
+            text += "'" + schema.name().substring(schema.name().lastIndexOf('.') + 1);
+        }
+        if (schema.parameters() != null) {
+            text += schema.parameters();
+        }
+        return switch (schema.type()) {
+            case ARRAY -> text + "<" + brief(schema.valueSchema()) + ">";
+            case MAP -> text + "<" + brief(schema.keySchema()) + "," + brief(schema.valueSchema()) + ">";
+            default -> text;
+        };
+    }
+}

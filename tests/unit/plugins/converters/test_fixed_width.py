@@ -1,0 +1,164 @@
+"""Numbers and booleans become the bytes that Kafka's own converters 4.3.1 give them; `question` asked for them."""
+
+from __future__ import annotations
+
+import base64
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from hearth_api import (
+    BYTES_SCHEMA,
+    FLOAT32_SCHEMA,
+    INT32_SCHEMA,
+    OPTIONAL_INT32_SCHEMA,
+    STRING_SCHEMA,
+    ConfigError,
+    DataError,
+    Schema,
+    Timestamp,
+    Type,
+)
+from hearth_api.batch import column_to_values, values_to_column
+from hearth_api.java import schema_from_json
+from hearth_api.schema import deep_key
+from hearth_converters import (
+    BooleanConverter,
+    DoubleConverter,
+    FloatConverter,
+    IntegerConverter,
+    LongConverter,
+    ShortConverter,
+    fixed_width,
+)
+from tests.unit.plugins.sample import build, cases, form, message
+from tests.unit.plugins.two_forms import read, written
+
+CASES = cases(Path(__file__).parent / "golden" / "fixed_width.jsonl.xz")
+PROJECT = Path(__file__).parents[4] / "plugins" / "converters" / "pyproject.toml"
+KINDS = (ShortConverter, IntegerConverter, LongConverter, FloatConverter, DoubleConverter, BooleanConverter)
+PREFIX = "org.apache.kafka.connect.converters."
+
+
+def converter(case: dict[str, Any]) -> Any:
+    """Return the converter of a case, configured as header converter."""
+    made = getattr(fixed_width, case["converter"].removeprefix(PREFIX))()
+    made.configure({"converter.type": "header"})
+    return made
+
+
+def schema_of(case: dict[str, Any]) -> Schema | None:
+    """Return the schema of a case, which has JsonConverter's form."""
+    return None if case["schema"] is None else schema_from_json({"optional": False, **case["schema"]})
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case["op"] == "write"])
+def test_written_bytes_are_those_of_java(case: dict[str, Any]) -> None:
+    """The same bytes, alone and in a column, or the same message."""
+    made, schema = converter(case), schema_of(case)
+    value = build(schema, case["value"])
+    if "message" in case:
+        with pytest.raises(DataError) as raised:
+            made.from_connect_header("t", "h", schema, value)
+        assert str(raised.value) == case["message"]
+        return
+    expected = base64.b64decode(case["raw"]) if "raw" in case else case["bytes"]
+    expected = expected.encode() if isinstance(expected, str) else expected
+    assert made.from_connect_header("t", "h", schema, value) == expected
+    column = values_to_column(schema, [None, value, None, value])[1:]
+    assert written(made, schema, column)[0].to_pylist() == [expected, None, expected]
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case["op"] == "read"])
+def test_read_values_are_those_of_java(case: dict[str, Any]) -> None:
+    """The same value and schema, alone and in a column, or the same message and cause."""
+    made, data = converter(case), message(case)
+    if "message" in case:
+        with pytest.raises(DataError) as raised:
+            made.to_connect_header("t", "h", data)
+        assert (str(raised.value), str(raised.value.__cause__)) == (case["message"], case["cause"])
+        return
+    schema, value = made.to_connect_header("t", "h", data)
+    assert schema == schema_from_json(case["out_schema"])
+    assert form(schema, value) == case["out"]
+    (run,), failures = read(made, pa.array([None, data, None, data], pa.binary())[1:])
+    assert not failures
+    assert run.schema == schema
+    assert deep_key(column_to_values(schema, run.column)) == deep_key([value, None, value])
+
+
+def test_a_row_that_is_no_value_fails_alone() -> None:
+    """The others of its column are read."""
+    made = IntegerConverter()
+    runs, failures = read(made, pa.array([b"\0\0\0\1", b"x", b"\0\0\0\2"], pa.binary()))
+    assert [failure.row for failure in failures] == [1]
+    values = [value for run in runs for value in column_to_values(run.schema, run.column)]
+    assert values == [1, None, 2]
+
+
+def test_a_number_without_a_size_is_written_if_it_comes_back() -> None:
+    """Python does not tell sizes, so a schema that tells none leaves the choice to the converter."""
+    assert IntegerConverter().from_connect_data("t", None, 5) == b"\0\0\0\5"
+    assert ShortConverter().from_connect_data("t", STRING_SCHEMA, 5) == b"\0\5"
+    assert FloatConverter().from_connect_data("t", None, 0.5) == b"?\0\0\0"
+    assert FloatConverter().from_connect_data("t", FLOAT32_SCHEMA, 0.1) == b"=\xcc\xcc\xcd"
+    for made, value, name in (
+        (FloatConverter(), 0.1, "float (was class java.lang.Double)"),
+        (FloatConverter(), 1e300, "float (was class java.lang.Double)"),
+        (ShortConverter(), 1 << 15, "short (was class java.lang.Long)"),
+        (LongConverter(), 1 << 63, "long (was class java.lang.Long)"),
+        (DoubleConverter(), 1, "double (was class java.lang.Long)"),
+    ):
+        with pytest.raises(DataError) as raised:
+            made.from_connect_data("t", None, value)
+        assert str(raised.value) == f"Failed to serialize to {name}: "
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_columns_of_another_type_are_left_to_the_plain_form(kind: type[Any]) -> None:
+    """Logical types, which Java has in classes of their own, among them."""
+    other = values_to_column(BYTES_SCHEMA, [b"x"])
+    assert kind().from_connect_batch("t", BYTES_SCHEMA, other) is NotImplemented
+    assert kind().from_connect_batch("t", None, values_to_column(None, [1])) is NotImplemented
+    moments = pa.array([1], pa.int64())
+    assert LongConverter().from_connect_batch("t", Timestamp.SCHEMA, moments) is NotImplemented
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_column_without_rows_is_converted(kind: type[Any]) -> None:
+    """It stays empty."""
+    made = kind()
+    cells = made.from_connect_batch("t", made.schema, values_to_column(made.schema, []))
+    assert cells.equals(pa.array([], pa.binary()))
+    (run,) = made.to_connect_batch("t", cells)
+    assert (run.schema, len(run.column)) == (made.schema, 0)
+
+
+def test_not_a_number_has_one_form() -> None:
+    """Java's converter of doubles gives every NaN the same bytes, in a column too."""
+    odd = pa.array([0x7FF8_0000_0000_0001], pa.int64()).view(pa.float64())
+    usual = b"\x7f\xf8" + bytes(6)
+    made = DoubleConverter()
+    assert made.from_connect_batch("t", made.schema, odd).to_pylist() == [usual]
+    assert made.from_connect_data("t", None, odd[0].as_py()) == usual
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_is_the_kafka_class_of_its_name(kind: type[Any]) -> None:
+    """Version, key and entry points are those a configuration for Kafka Connect expects."""
+    assert kind().version() == "4.3.1"
+    assert kind().config().names == ["converter.type"]
+    line = f'"{PREFIX}{kind.__name__}" = "hearth_converters.fixed_width:{kind.__name__}"\n'
+    assert PROJECT.read_text("utf-8").count(line) == 2
+    kind().configure({}, is_key=True)
+    with pytest.raises(ConfigError, match=r"converter\.type"):
+        kind().configure({"converter.type": "x"})
+
+
+def test_what_is_read_is_optional() -> None:
+    """A null among the bytes is a value as well."""
+    assert IntegerConverter().to_connect_data("t", None) == (OPTIONAL_INT32_SCHEMA, None)
+    assert IntegerConverter().from_connect_data("t", INT32_SCHEMA, None) is None
+    assert {kind.schema.type for kind in KINDS} >= {Type.BOOLEAN, Type.FLOAT64}
