@@ -39,6 +39,7 @@ from hearth_api.schema import (
     Schema,
     Type,
 )
+from hearth_api.text import number_text
 
 _NULL = SchemaAndValue(None, None)
 _LITERALS = {
@@ -59,6 +60,7 @@ _BRINGING: dict[tuple[Type, str | None], Callable[[Schema | None, Any], Any]] = 
     (Type.FLOAT32, None): convert_to_float32,
     (Type.FLOAT64, None): convert_to_float64,
 }
+_NOT_HELD: dict[str | None, str] = {Date.LOGICAL_NAME: Time.LOGICAL_NAME, Time.LOGICAL_NAME: Date.LOGICAL_NAME}
 _SPACE = "".join(map(chr, range(0x21)))  # what Java's trim() takes away
 
 
@@ -249,24 +251,41 @@ def _number(token: str) -> SchemaAndValue | None:
 
 
 def _aligned_array(elements: list[SchemaAndValue]) -> SchemaAndValue:
-    common = _common_schema(elements)
-    if common is None:
-        return SchemaAndValue(Schema(Type.ARRAY), [element.value for element in elements])
-    values = [_brought_to(common, element.value) for element in elements]
-    return SchemaAndValue(Schema(Type.ARRAY, value_schema=common), values)
+    common = _held(_common_schema(elements), elements)
+    return SchemaAndValue(Schema(Type.ARRAY, value_schema=common), [_aligned(common, element) for element in elements])
 
 
 def _aligned_map(entries: list[tuple[SchemaAndValue, SchemaAndValue]]) -> SchemaAndValue:
-    keys = _common_schema([key for key, _ in entries])
+    # Of equal keys the last one wins, in the place of the first; they may become equal only when they are aligned.
+    last = list({_hashable(key.value): (key, item) for key, item in entries}.values())
+    keys = _held(_common_schema([key for key, _ in entries]), [key for key, _ in last])
     items = _common_schema([item for _, item in entries]) if keys is not None else None
-    result: dict[Any, Any] = {}
-    for key, item in entries:
-        result[_hashable(key.value)] = item.value
-    if keys is not None:
-        result = {_brought_to(keys, key): item for key, item in result.items()}
-    if items is not None:
-        result = {key: _brought_to(items, item) for key, item in result.items()}
+    items = _held(items, [item for _, item in last])
+    result = {_hashable(_aligned(keys, key)): _aligned(items, item) for key, item in last}
     return SchemaAndValue(Schema(Type.MAP, key_schema=keys, value_schema=items), result)
+
+
+def _aligned(common: Schema | None, element: SchemaAndValue) -> Any:
+    """Return a value as one of the schema it shares with others, or as one that has no schema any more."""
+    if common is None:
+        return _untyped(*element)
+    value = _brought_to(common, element.value)
+    is_other = common.type in (Type.ARRAY, Type.MAP) and common != element.schema
+    return _untyped(element.schema, value) if is_other else value
+
+
+def _untyped(schema: Schema | None, value: Any) -> Any:
+    """Return a value that is printed without its schema as with it: 32-bit floats as the shortest of 64 bits."""
+    if schema is None or value is None:
+        return value
+    if schema.type is Type.FLOAT32 and isinstance(value, float):
+        return float(number_text(value, schema))
+    if schema.type is Type.ARRAY:
+        return type(value)(_untyped(schema.value_schema, item) for item in value)
+    if schema.type is Type.MAP:
+        keys, items = schema.key_schema, schema.value_schema
+        return {_untyped(keys, key): _untyped(items, item) for key, item in value.items()}
+    return value
 
 
 def _brought_to(common: Schema, value: Any) -> Any:
@@ -298,8 +317,14 @@ def _common_schema(values: list[SchemaAndValue]) -> Schema | None:
 
 def _merged(first: Schema, other: Schema) -> Schema | None:
     if first.type is other.type:
-        # A day is no time of day. Other than that Kafka Connect lets the last one win, unseen what is inside.
-        return None if {first.name, other.name} == {Date.LOGICAL_NAME, Time.LOGICAL_NAME} else other
+        return other  # Kafka Connect lets the last one win, unseen what is inside
     if first.type in _WIDENING and other.type in _WIDENING:
         return max(first, other, key=lambda schema: _WIDENING.index(schema.type))
     return None
+
+
+def _held(common: Schema | None, values: list[SchemaAndValue]) -> Schema | None:
+    """Return the common schema, but not a Date's for a Time nor the reverse: Java has one class for both."""
+    names = {schema.name for schema, _ in values if schema is not None}
+    other = None if common is None else _NOT_HELD.get(common.name)
+    return None if other is not None and other in names else common

@@ -32,6 +32,9 @@ import org.apache.kafka.connect.storage.HeaderConverter;
  * ones, so it takes a newer one.
  */
 public final class Answers {
+    private static final long DAY = 86_400_000;
+    private static final long BEFORE_1 = -719_163;
+    private static final long PAST_9999 = 2_932_897;
     private static final ObjectMapper JSON = new ObjectMapper().enable(DeserializationFeature.USE_BIG_DECIMAL_FOR_FLOATS);
     private static final Map<String, HeaderConverter> CONVERTERS = new HashMap<>();
     private static final JsonConverter SCHEMAS = new JsonConverter();
@@ -66,8 +69,41 @@ public final class Answers {
 
     private static void parse(ObjectNode asked) {
         SchemaAndValue found = Values.parseString(asked.get("text").asText());
+        if (found != null && !isHeld(found.schema(), found.value())) {
+            asked.put("unheld", true);
+        }
         asked.put("schema", found == null ? "-" : brief(found.schema()));
-        asked.put("string", found == null ? null : Values.convertToString(found.schema(), found.value()));
+        String string = found == null ? null : Values.convertToString(found.schema(), found.value());
+        if (!asked.get("text").asText().equals(string)) {
+            asked.put("string", string);
+        }
+    }
+
+    /**
+     * Tells whether Python has such a value: no map is a key, no time of day past midnight, no day with a time of day,
+     * and no float of 64 bits where the schema, which is that of the last of several values, says 32.
+     */
+    private static boolean isHeld(Schema schema, Object value) {
+        if (value instanceof Date date) {
+            long days = Math.floorDiv(date.getTime(), DAY);
+            boolean isDay = days * DAY == date.getTime();
+            String name = schema == null ? null : schema.name();
+            return BEFORE_1 < days && days < PAST_9999 && (isDay || days < 1 || days > 9)
+                && (!"org.apache.kafka.connect.data.Date".equals(name) || isDay)
+                && (!"org.apache.kafka.connect.data.Time".equals(name) || days == 0);
+        } else if (value instanceof Double) {
+            return schema == null || schema.type() != Schema.Type.FLOAT32;
+        } else if (value instanceof List<?> items) {
+            return items.stream().allMatch(item -> isHeld(part(schema, false), item));
+        } else if (value instanceof Map<?, ?> map) {
+            return map.entrySet().stream().allMatch(each -> !hasMap(each.getKey())
+                && isHeld(part(schema, true), each.getKey()) && isHeld(part(schema, false), each.getValue()));
+        }
+        return true;
+    }
+
+    private static boolean hasMap(Object key) {
+        return key instanceof Map || key instanceof List<?> items && items.stream().anyMatch(Answers::hasMap);
     }
 
     private static void write(ObjectNode asked) throws Exception {

@@ -195,4 +195,4 @@ class BooleanConverter(FixedWidthConverter):
         number = super()._unpack(data)
         if number not in (0, 1):
             raise ValueError(f"Unexpected byte received by BooleanDeserializer: {number}")
-        return number == 1
+        return bool(number)

@@ -23,8 +23,10 @@ from hearth_api import (
     Type,
 )
 from hearth_api.java import convert_to_string, parse_string
+from tests.unit.plugins.sample import cases
 
-GOLDEN: list[dict[str, Any]] = json.loads((Path(__file__).parent / "golden" / "parse_string.json").read_text("ascii"))
+GOLDEN_FILES = Path(__file__).parent / "golden"
+GOLDEN: list[dict[str, Any]] = json.loads((GOLDEN_FILES / "parse_string.json").read_text("ascii"))
 
 
 @pytest.fixture(autouse=True)
@@ -56,6 +58,28 @@ def test_text_is_read_as_by_kafka(case: dict[str, Any]) -> None:
     schema, value = parse_string(case["text"])
     assert short(schema) == case["schema"]
     assert convert_to_string(schema, value) == case["string"]
+
+
+def test_texts_drawn_at_random_are_read_as_by_kafka() -> None:
+    """20,000 of them; what Python cannot hold, a map as a key or a time of day past midnight, only must not raise."""
+    drawn = cases(GOLDEN_FILES / "texts.jsonl.xz")
+    differing = []
+    for case in drawn:
+        schema, value = parse_string(case["text"])
+        printed = convert_to_string(schema, value)
+        if (short(schema), printed) != (case["schema"], case.get("string", case["text"])) and "unheld" not in case:
+            differing.append((case, short(schema), printed))
+    assert differing == []
+    assert len(drawn) == 20_000
+    assert sum("unheld" in case for case in drawn) < 100
+
+
+def test_numbers_of_mixed_arrays_and_maps_keep_their_digits() -> None:
+    """Without a schema for its elements a container tells 32-bit floats by the digits they have."""
+    assert parse_string('[0.1,"a"]') == (Schema(Type.ARRAY), [0.1, "a"])
+    assert parse_string('[[0.1],{0.2:[0.3,1]},"a"]').value == [[0.1], {0.2: [0.3, 1.0]}, "a"]
+    assert parse_string('[[0.1],["a"]]').value == [[0.1], ["a"]]
+    assert parse_string("[0.1]").value == [0.10000000149011612]
 
 
 @pytest.mark.parametrize(
