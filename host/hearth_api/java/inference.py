@@ -42,6 +42,7 @@ _CLASSES: tuple[tuple[type | tuple[type, ...], str], ...] = (
     (decimal.Decimal, "java.math.BigDecimal"),
     ((dt.date, dt.time), "java.util.Date"),
 )
+_LONG = 1 << 63
 _NARROW = {
     (Type.INT8, int): "java.lang.Byte",
     (Type.INT16, int): "java.lang.Short",
@@ -54,6 +55,8 @@ def java_class(value: Any, schema: Schema | None = None) -> str:
     """Return the class Java has such a value in, for messages that name it; the schema tells the sizes of numbers."""
     if value is None:
         return "null"
+    if isinstance(value, int) and not -_LONG <= value < _LONG:
+        return "java.math.BigInteger"
     narrow = None if schema is None else _NARROW.get((schema.type, type(value)))
     if narrow is not None:
         return narrow

@@ -81,7 +81,8 @@ public final class Answers {
 
     /**
      * Tells whether Python has such a value: no map is a key, no time of day past midnight, no day with a time of day,
-     * and no float of 64 bits where the schema, which is that of the last of several values, says 32.
+     * no decimal of another scale than its schema's, and no float of 64 bits where the schema, which is that of the last
+     * of several values, says 32.
      */
     private static boolean isHeld(Schema schema, Object value) {
         if (value instanceof Date date) {
@@ -91,6 +92,11 @@ public final class Answers {
             return BEFORE_1 < days && days < PAST_9999 && (isDay || days < 1 || days > 9)
                 && (!"org.apache.kafka.connect.data.Date".equals(name) || isDay)
                 && (!"org.apache.kafka.connect.data.Time".equals(name) || days == 0);
+        } else if (value instanceof BigDecimal number && schema != null && schema.parameters() != null) {
+            return String.valueOf(number.scale()).equals(schema.parameters().get("scale"));
+        } else if (value instanceof Struct struct) {
+            return struct.schema().fields().stream().allMatch(
+                field -> isHeld(field.schema(), struct.getWithoutDefault(field.name())));
         } else if (value instanceof Double) {
             return schema == null || schema.type() != Schema.Type.FLOAT32;
         } else if (value instanceof List<?> items) {
@@ -133,6 +139,9 @@ public final class Answers {
         if (found == null) {
             asked.put("javanull", true);
             return;
+        }
+        if (!isHeld(found.schema(), found.value())) {
+            asked.put("unheld", true);
         }
         JsonNode schema = schema(found.schema());
         JsonNode value = form(found.value());

@@ -8,9 +8,11 @@ asks them anew (see `Answers.java`, which needs a Java from 19 on) and writes th
 from __future__ import annotations
 
 import base64
+import decimal
 import json
 import lzma
 import random
+import re
 import struct
 import subprocess
 from collections.abc import Callable, Iterable
@@ -18,10 +20,13 @@ from pathlib import Path
 from typing import Any
 
 from hearth.broker.java import find_java
+from hearth_api.java import double_text, float_text
 from tests.peer.java_connect import connect_jars
 
 HERE = Path(__file__).parent
 COUNT_OF_TEXTS = 20_000
+COUNT_OF_WRITES = 5_000
+COUNT_OF_READS = 5_000
 _CONVERTERS = "org.apache.kafka.connect.converters."
 _FORMATS = {"Short": "h", "Integer": "i", "Long": "q", "Float": "f", "Double": "d", "Boolean": "b"}
 _TYPES = {"i8": "int8", "i16": "int16", "i32": "int32", "i64": "int64", "f32": "float", "f64": "double"}
@@ -145,9 +150,195 @@ def mutated(draw: random.Random, text: str) -> str:
     return text[:place] + draw.choice(("", noise(draw)[:1])) + text[place + draw.randint(0, 1) :]
 
 
+_JSON = "org.apache.kafka.connect.json.JsonConverter"
+_SIMPLE = "org.apache.kafka.connect.storage.SimpleHeaderConverter"
+_LOGICAL = {"Date": "int32", "Time": "int32", "Timestamp": "int64", "Decimal": "bytes"}
+_SWITCHES = (("schemas.enable", "false"), ("decimal.format", "numeric"), ("replace.null.with.default", "false"))
+_TEXTS = ("", "a", "true", "12", "\xe9\u2003\U0001f600", '"\\', "\x00\x1f\x7f\u2028", "AAE=", "A A=", "</a>")
+_NUMBERS = (
+    "0", "-0", "1", "-129", "300", "70000", "2147483648", "12345678901234567890", "1.5", "-0.0", "1e400", "1E-7",
+    "0.1", "00012", "1.0", "123456789012345678901234567890.5", "86399999", "86400001", "-1",
+)  # fmt: skip
+_KEYS: dict[str, tuple[str, tuple[Any, ...]]] = {
+    "string": ("s", _TEXTS), "int32": ("i32", (0, 1, 70000)), "boolean": ("b", (False, True)),
+}  # fmt: skip
+_UNFIT = (["s", "x"], ["b", True], ["bytes", "AAE="], ["arr", []])
+_SLIPS = ("null", "true", "5", '"x"', "[]", "{}", "[1]", '{"a":1}', "", "1.5", "NaN", "'a'")
+
+
+def json_writes(draw: random.Random) -> Iterable[dict[str, Any]]:
+    """Yield values of schemas of every kind for the converters to JSON and to headers, some of them unfit."""
+    for _ in range(COUNT_OF_WRITES):
+        schema = None if draw.random() < 0.1 else schema_of(draw, 2)
+        value = value_of(draw, schema, 2) if draw.random() < 0.95 else draw.choice(_UNFIT)
+        case = {"op": "write", "schema": schema, "value": value}
+        if draw.random() < 0.3:
+            yield {**case, "converter": _SIMPLE}
+        else:
+            yield {**case, "converter": _JSON, "config": config_of(draw)}
+
+
+def json_reads(draw: random.Random) -> Iterable[dict[str, Any]]:
+    """Yield messages for the converter from JSON: envelopes and bare payloads, with slips in either."""
+    for _ in range(COUNT_OF_READS):
+        schema = schema_of(draw, 2)
+        config = config_of(draw)
+        payload = payload_of(draw, schema, 2)
+        text = slipped(draw, json.dumps(schema, ensure_ascii=draw.random() < 0.5), 0.15)
+        if draw.random() < 0.1:
+            config["schema.content"] = text
+            message = payload
+        elif draw.random() < 0.1:
+            members = draw.sample(
+                [f'"schema":{text}', f'"payload":{payload}', '"x":1', '"payload":1'], draw.randint(0, 3)
+            )
+            message = f"{{{','.join(members)}}}"
+        elif "schemas.enable" in config:
+            message = payload
+        else:
+            message = f'{{"schema":{draw.choice((text, text, text, "null"))},"payload":{payload}}}'
+        yield {"op": "read", "converter": _JSON, "config": config, "in": slipped(draw, message, 0.05)}
+
+
+def config_of(draw: random.Random) -> dict[str, str]:
+    """Return settings of which few differ from the defaults."""
+    return {key: text for key, text in _SWITCHES if draw.random() < 0.25}
+
+
+def slipped(draw: random.Random, text: str, chance: float) -> str:
+    """Return JSON, with a token or a letter changed now and then."""
+    if draw.random() > chance:
+        return text
+    if draw.random() < 0.3:
+        return mutated(draw, text)
+    tokens = list(re.finditer(r'"[^"]*"|[-\w.]+|[\[\]{}:,]', text))
+    token = draw.choice(tokens) if tokens else None
+    return draw.choice(_SLIPS) if token is None else text[: token.start()] + draw.choice(_SLIPS) + text[token.end() :]
+
+
+def schema_of(draw: random.Random, depth: int) -> dict[str, Any]:
+    """Return the JSON form of a schema, with a default where its type has plain ones."""
+    kinds = ["plain", "plain", "logical", *(["array", "map", "struct", "struct"] if depth else [])]
+    kind = draw.choice(kinds)
+    schema: dict[str, Any] = {"type": kind}
+    if kind == "plain":
+        schema["type"] = draw.choice((*_TYPES.values(), "boolean", "string", "bytes"))
+    elif kind == "logical":
+        name = draw.choice(tuple(_LOGICAL))
+        schema |= {"type": _LOGICAL[name], "name": f"org.apache.kafka.connect.data.{name}", "version": 1}
+        if name == "Decimal":
+            schema["parameters"] = {"scale": str(draw.randint(-1, 3))}
+    elif kind == "array":
+        schema["items"] = schema_of(draw, depth - 1)
+    elif kind == "map":
+        keys = {"type": draw.choice(("string", "string", "int32", "boolean"))}
+        schema |= {"keys": keys, "values": schema_of(draw, depth - 1)}
+    else:
+        names = draw.sample(("a", "b", "\xe9"), draw.randint(0, 3))
+        schema["fields"] = [{**schema_of(draw, depth - 1), "field": name} for name in names]
+    if draw.random() < 0.5:
+        schema["optional"] = draw.random() < 0.7
+    if draw.random() < 0.1:
+        schema |= {"doc": draw.choice(_TEXTS), "version": draw.randint(1, 9)}
+    if kind == "plain" and draw.random() < 0.2:
+        schema["default"] = json.loads(payload_of(draw, {**schema, "optional": False}, 0, sound=True))
+    return schema
+
+
+def payload_of(draw: random.Random, schema: dict[str, Any], depth: int, sound: bool = False) -> str:
+    """Return JSON for a schema, which seldom fits when it need not be sound."""
+    type_, name = schema["type"], str(schema.get("name")).rpartition(".")[2]
+    if not sound and draw.random() < 0.08:
+        numbers: tuple[str, ...] = () if name == "Decimal" else _NUMBERS
+        return draw.choice(("null", "true", '"x"', "[]", "{}", *numbers, json.dumps(draw.choice(_TEXTS))))
+    if schema.get("optional") and draw.random() < 0.3:
+        return "null"
+    if type_ == "struct":
+        members = (f"{json.dumps(each['field'])}:{payload_of(draw, each, depth - 1)}" for each in schema["fields"])
+        return f"{{{','.join(member for member in members if draw.random() < 0.95)}}}"
+    if type_ == "array":
+        return f"[{','.join(payload_of(draw, schema['items'], depth - 1) for _ in range(draw.randint(0, 2)))}]"
+    if type_ == "map":
+        keys, items = [payload_of(draw, schema["keys"], 0) for _ in range(draw.randint(0, 2))], schema["values"]
+        pairs = [(key, payload_of(draw, items, depth - 1)) for key in keys]
+        is_object = schema["keys"]["type"] == "string" and all(key.startswith('"') for key, _ in pairs)
+        if is_object:
+            return f"{{{','.join(f'{key}:{item}' for key, item in pairs)}}}"
+        return f"[{','.join(f'[{key},{item}]' for key, item in pairs)}]"
+    if type_ == "boolean":
+        return draw.choice(("true", "false"))
+    if type_ == "string":
+        return json.dumps(draw.choice(_TEXTS), ensure_ascii=draw.random() < 0.5)
+    if type_ == "bytes":
+        scale = int(schema["parameters"]["scale"]) if name == "Decimal" else -1
+        if scale >= 0 and draw.random() < 0.4:
+            return str(decimal.Decimal(draw.randint(-(10**25), 10**25)).scaleb(-scale, decimal.Context(prec=50)))
+        return draw.choice(('"AAE="', '"/w=="', '"Kg=="'))
+    if sound or name in _LOGICAL:
+        return draw.choice(("0", "1", "100"))
+    return draw.choice(_NUMBERS)
+
+
+def value_of(draw: random.Random, schema: dict[str, Any] | None, depth: int) -> Any:
+    """Return the form of a value, which seldom does not fit its schema."""
+    if schema is None:
+        inner = schema_of(draw, 0)
+        if depth and draw.random() < 0.5:
+            items = [value_of(draw, None, depth - 1) for _ in range(draw.randint(0, 2))]
+            keys = draw.sample(_TEXTS, len(items)) if draw.random() < 0.8 else range(len(items))
+            names = [["s" if isinstance(key, str) else "i64", key] for key in keys]
+            return draw.choice((["arr", items], ["map", [list(pair) for pair in zip(names, items)]]))
+        return None if draw.random() < 0.1 else wide(value_of(draw, {**inner, "optional": False}, 0))
+    type_, name = schema["type"], str(schema.get("name")).rpartition(".")[2]
+    if draw.random() < (0.25 if schema.get("optional") else 0.02):
+        return None
+    if type_ == "struct":
+        return ["struct", {each["field"]: value_of(draw, each, depth - 1) for each in schema["fields"]}]
+    if type_ == "array":
+        return ["arr", [value_of(draw, schema["items"], depth - 1) for _ in range(draw.randint(0, 2))]]
+    if type_ == "map":
+        kind, among = _KEYS[schema["keys"]["type"]]
+        chosen = draw.sample(among, draw.randint(0, 2))
+        return ["map", [[[kind, key], value_of(draw, schema["values"], depth - 1)] for key in chosen]]
+    if name == "Decimal":
+        scale = int(schema["parameters"]["scale"]) + (draw.random() < 0.05)
+        return ["dec", str(decimal.Decimal(draw.randint(-(10**30), 10**30)).scaleb(-scale, decimal.Context(prec=50)))]
+    if name in _LOGICAL:
+        millis = {"Date": draw.randint(-9999, 99999) * 86_400_000, "Time": draw.randint(0, 86_399_999)}
+        return ["date", millis.get(name, draw.randint(-(10**12), 10**13))]
+    return plain_of(draw, type_)
+
+
+def plain_of(draw: random.Random, type_: str) -> list[Any]:
+    """Return the form of a number, text, boolean or bytes."""
+    if type_ == "boolean":
+        return ["b", draw.random() < 0.5]
+    if type_ == "string":
+        return ["s", draw.choice(_TEXTS)]
+    if type_ == "bytes":
+        return ["bytes", base64.b64encode(draw.randbytes(draw.randint(0, 4))).decode()]
+    kind = next(kind for kind, name in _TYPES.items() if name == type_)
+    if kind[0] == "i" or draw.random() < 0.3:
+        return [kind, draw.choice(_EDGES[kind])]
+    bits = draw.randbytes(8)
+    return [
+        kind,
+        float_text(struct.unpack("f", bits[:4])[0]) if kind == "f32" else double_text(struct.unpack("d", bits)[0]),
+    ]
+
+
+def wide(form: Any) -> Any:
+    """Return a form without small numbers, which Python does not tell from large ones without a schema."""
+    if form is None or form[0] not in ("i8", "i16", "i32", "f32"):
+        return form
+    return ["i64" if form[0][0] == "i" else "f64", form[1]]
+
+
 FILES: dict[str, tuple[int, Callable[[random.Random], Iterable[dict[str, Any]]]]] = {
     "converters/golden/fixed_width.jsonl.xz": (1, fixed_width),
     "../hearth_api/java/golden/texts.jsonl.xz": (2, texts),
+    "golden/drawn_writes.jsonl.xz": (3, json_writes),
+    "golden/drawn_reads.jsonl.xz": (4, json_reads),
 }
 """The golden files, with the seeds and the makers of their questions."""
 

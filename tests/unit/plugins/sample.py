@@ -11,6 +11,7 @@ import datetime as dt
 import decimal
 import json
 import lzma
+import re
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,12 @@ def message(case: dict[str, Any]) -> bytes | None:
     if "in64" in case:
         return base64.b64decode(case["in64"])
     return None if case["in"] is None else str(case["in"]).encode()
+
+
+def unsized(text: str) -> str:
+    """Return a message with one class for whole numbers, one for floats and one for maps, as Python has them."""
+    text = re.sub(r"java\.lang\.(Byte|Short|Integer)\b", "java.lang.Long", text)
+    return text.replace("java.lang.Float", "java.lang.Double").replace("LinkedHashMap", "HashMap")
 
 
 def build(schema: Schema | None, form: Any) -> Any:

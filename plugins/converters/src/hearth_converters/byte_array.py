@@ -18,6 +18,7 @@ from hearth_api import (
     is_logical,
 )
 from hearth_api.batch import BatchConverter, ColumnRun
+from hearth_api.java import java_class
 
 
 class ByteArrayConverter(BatchConverter, HeaderConverter):
@@ -44,8 +45,8 @@ class ByteArrayConverter(BatchConverter, HeaderConverter):
             return value
         if isinstance(value, (bytearray, memoryview)):
             return bytes(value)
-        kind = type(value).__qualname__
-        raise DataError(f"ByteArrayConverter is not compatible with objects of type class {kind}")
+        found = java_class(value, schema)
+        raise DataError(f"ByteArrayConverter is not compatible with objects of type class {found}")
 
     def to_connect_data(self, topic: str, data: bytes | None, headers: Headers | None = None) -> SchemaAndValue:
         """Return the bytes as optional bytes."""

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from hearth_api import DataError, Date, Decimal, Schema, Struct, Time, Timestamp, Type
+from hearth_api.java import java_class
 from hearth_json.literal import (
     base64_literal,
     decimal_literal,
@@ -123,11 +124,11 @@ class ValueWriter:
             return self._object(None, None, value) if is_object else self._pairs(None, None, value)
         if isinstance(value, Struct):
             raise DataError("Mismatching schema.")
-        raise DataError(f"Python class {_class(value)} does not have corresponding schema type.")
+        raise DataError(f"Java class class {java_class(value)} does not have corresponding schema type.")
 
     def _decimal(self, schema: Schema, value: Any) -> str:
         if not isinstance(value, decimal.Decimal):
-            raise DataError(f"Invalid type for Decimal, expected Decimal but was class {_class(value)}")
+            raise DataError(f"Invalid type for Decimal, expected BigDecimal but was class {java_class(value, schema)}")
         if self._settings.is_numeric:
             return decimal_literal(value)
         return base64_literal(Decimal.from_logical(schema, value))
@@ -135,19 +136,19 @@ class ValueWriter:
 
 def _date(schema: Schema, value: Any) -> str:
     if not isinstance(value, dt.date) or isinstance(value, dt.datetime):
-        raise DataError(f"Invalid type for Date, expected date but was class {_class(value)}")
+        raise DataError(f"Invalid type for Date, expected Date but was class {java_class(value, schema)}")
     return str(Date.from_logical(schema, value))
 
 
 def _time(schema: Schema, value: Any) -> str:
     if not isinstance(value, dt.time):
-        raise DataError(f"Invalid type for Time, expected time but was class {_class(value)}")
+        raise DataError(f"Invalid type for Time, expected Date but was class {java_class(value, schema)}")
     return str(Time.from_logical(schema, value))
 
 
 def _timestamp(schema: Schema, value: Any) -> str:
     if not isinstance(value, dt.datetime):
-        raise DataError(f"Invalid type for Timestamp, expected datetime but was class {_class(value)}")
+        raise DataError(f"Invalid type for Timestamp, expected Date but was class {java_class(value, schema)}")
     return str(Timestamp.from_logical(schema, value))
 
 
@@ -173,14 +174,10 @@ def _primitive(schema: Schema, value: Any) -> str:
     if type_ is Type.BYTES:
         if isinstance(value, _BYTES):
             return base64_literal(bytes(value))
-        raise DataError(f"Invalid type for bytes type: class {_class(value)}")
+        raise DataError(f"Invalid type for bytes type: class {java_class(value)}")
     raise _wrong_type(schema, value)
 
 
 def _wrong_type(schema: Schema | None, value: object) -> DataError:
     name = "unknown schema" if schema is None else str(schema.type)
-    return DataError(f"Invalid type for {name}: class {_class(value)}")
-
-
-def _class(value: object) -> str:
-    return type(value).__qualname__
+    return DataError(f"Invalid type for {name}: class {java_class(value, schema)}")

@@ -60,6 +60,7 @@ def test_schema_follows_from_the_class(value: Any, schema: Schema | None) -> Non
     [
         (None, None, "null"),
         (5, None, "java.lang.Long"),
+        (1 << 63, INT8_SCHEMA, "java.math.BigInteger"),
         (5, INT8_SCHEMA, "java.lang.Byte"),
         (5, FLOAT32_SCHEMA, "java.lang.Long"),
         (True, INT8_SCHEMA, "java.lang.Boolean"),

@@ -108,7 +108,7 @@ def test_a_number_without_a_size_is_written_if_it_comes_back() -> None:
         (FloatConverter(), 0.1, "float (was class java.lang.Double)"),
         (FloatConverter(), 1e300, "float (was class java.lang.Double)"),
         (ShortConverter(), 1 << 15, "short (was class java.lang.Long)"),
-        (LongConverter(), 1 << 63, "long (was class java.lang.Long)"),
+        (LongConverter(), 1 << 63, "long (was class java.math.BigInteger)"),
         (DoubleConverter(), 1, "double (was class java.lang.Long)"),
     ):
         with pytest.raises(DataError) as raised:

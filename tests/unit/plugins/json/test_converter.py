@@ -149,11 +149,11 @@ def test_a_lone_surrogate_is_written_as_jackson_writes_it() -> None:
     ("schema", "value", "message"),
     [
         (INT32_SCHEMA, 1 << 31, "Invalid type for INT32: 2147483648 is out of range"),
-        (INT32_SCHEMA, True, "Invalid type for INT32: class bool"),
-        (Date.SCHEMA, "x", "Invalid type for Date, expected date but was class str"),
-        (None, {1, 2}, "Python class set does not have corresponding schema type."),
-        (None, 1 << 63, "Python class int does not have corresponding schema type."),
-        (Timestamp.SCHEMA, 5, "Invalid type for Timestamp, expected datetime but was class int"),
+        (INT32_SCHEMA, True, "Invalid type for INT32: class java.lang.Boolean"),
+        (Date.SCHEMA, "x", "Invalid type for Date, expected Date but was class java.lang.String"),
+        (None, {1, 2}, "Java class class set does not have corresponding schema type."),
+        (None, 1 << 63, "Java class class java.math.BigInteger does not have corresponding schema type."),
+        (Timestamp.SCHEMA, 5, "Invalid type for Timestamp, expected Date but was class java.lang.Long"),
     ],
 )
 def test_a_value_that_does_not_fit_is_named(schema: Any, value: Any, message: str) -> None:
