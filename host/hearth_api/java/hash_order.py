@@ -13,23 +13,27 @@ from typing import Any
 
 from hearth_api.schema import Schema, Type
 
-_SMALLEST_TABLE = 16
+_USUAL_TABLE = 16
 # Records have the same few fields again and again; a large map has keys of its own.
 _MOST_REMEMBERED = 64
 _MASK = 0xFFFF_FFFF
 
 
 def hash_ordered(
-    entries: Mapping[Any, Any], key_schema: Schema | None = None, copied: int | None = None
+    entries: Mapping[Any, Any],
+    key_schema: Schema | None = None,
+    copied: int | None = None,
+    capacity: int | None = None,
 ) -> dict[Any, Any]:
     """Return the entries in the order of a HashMap to which they were put one after the other.
 
     Where the map began as a copy of another (`new HashMap<>(map)`), `copied` is the number of that one's entries,
-    which tells how large the table was. Keys without a schema that are integers are hashed as INT64.
+    which tells how large the table was; one made for a number of entries (`new HashMap<>(n)`) has that `capacity`.
+    Keys without a schema that are integers are hashed as INT64.
     """
     if len(entries) < 2:
         return dict(entries)
-    size = _table_size(len(entries), _SMALLEST_TABLE if copied is None else _table_of_copy(copied))
+    size = _table_size(len(entries), _first_table(copied, capacity))
     type_ = None if key_schema is None else key_schema.type
     order = _remembered if len(entries) <= _MOST_REMEMBERED else _ordered
     return {key: entries[key] for key in order(tuple(entries), type_, size)}
@@ -42,8 +46,10 @@ def _ordered(keys: tuple[Any, ...], type_: Type | None, size: int) -> tuple[Any,
 _remembered = lru_cache(maxsize=1000)(_ordered)
 
 
-def _table_of_copy(count: int) -> int:
-    return 1 << (int(count / 0.75 + 1) - 1).bit_length() if count else _SMALLEST_TABLE
+def _first_table(copied: int | None, capacity: int | None) -> int:
+    if copied:
+        capacity = int(copied / 0.75 + 1)
+    return _USUAL_TABLE if capacity is None else 1 << max(0, capacity - 1).bit_length()
 
 
 def _table_size(count: int, smallest: int) -> int:

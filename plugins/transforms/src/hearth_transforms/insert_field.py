@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any, ClassVar, NamedTuple
 
-from hearth_api import ConfigError, Importance, Schema, SchemaBuilder, Settings, Struct, Type, key
+from hearth_api import ConfigError, Importance, Schema, SchemaBuilder, Settings, Struct, key
 from hearth_api.batch import Batch, BatchTransformation, Declined
 from hearth_api.java import hash_ordered
 from hearth_transforms.attribute import OFFSET, PARTITION, PURPOSE, TIMESTAMP, TOPIC, Attribute, fixed_text
@@ -86,26 +86,21 @@ class InsertField(KafkaPlugin, BatchTransformation):
         return self.side.replaced(record, updated.schema, updated)
 
     def apply_batch(self, batch: Batch) -> list[Batch] | Declined:
-        """Put the columns of the fields beside those that are there; nulls keep their schema, so they are cut out."""
+        """Put the columns of the fields beside those that are there."""
         from hearth_transforms import struct_column as columns
 
         if any(each.attribute is TIMESTAMP for each in self._insertions):
             batch = batch.stamped()
-        schema, column = self.side.schema(batch), columns.side_column(self.side, batch)
-        if column.null_count == len(column):
-            return [batch]
-        if schema is None or schema.type is not Type.STRUCT:
-            return NotImplemented
-        if column.null_count:
-            parts = [self.apply_batch(part) for part in columns.runs(batch, column.is_null())]
-            return NotImplemented if NotImplemented in parts else [each for part in parts for each in part]
+        return columns.with_structs(self.side, batch, self._inserted)
+
+    def _inserted(self, batch: Batch, schema: Schema, column: Any) -> tuple[Schema, list[Any]] | None:
+        from hearth_transforms import struct_column as columns
+
         present = columns.field_columns(schema, column, self._with_default)
         inserted = [columns.attribute_column(each.attribute, batch) for each in self._insertions]
         if present is None or any(each is None for each in inserted):
-            return NotImplemented
-        extended = self._extended(schema)
-        column = columns.struct_column(extended, [*present, *inserted])
-        return [self.side.replaced_column(batch, extended, column)]
+            return None
+        return self._extended(schema), [*present, *inserted]
 
     def _values(self, record: Any) -> Iterator[tuple[Insertion, Any]]:
         for each in self._insertions:

@@ -6,7 +6,7 @@ for 25 MB.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hearth_api import STRING_SCHEMA, Field, Schema, Struct, Type
-from hearth_api.batch import Batch, arrow_type, column_to_values, values_to_column
+from hearth_api.batch import Batch, Declined, arrow_type, column_to_values, values_to_column
 from hearth_transforms.attribute import Attribute
 from hearth_transforms.mask import mask
 from hearth_transforms.side import Side
@@ -41,6 +41,26 @@ def runs(batch: Batch, chosen: Any) -> Iterator[Batch]:
     starts = [0, *cuts.tolist()]
     for start, end in zip(starts, [*starts[1:], batch.num_rows]):
         yield batch.slice(start, end - start)
+
+
+Change = Callable[[Batch, Schema, Any], "tuple[Schema, Sequence[Any]] | None"]
+"""What makes of structs, given with their batch, the schema and the columns of others; None where it cannot tell."""
+
+
+def with_structs(side: Side, batch: Batch, change: Change) -> list[Batch] | Declined:
+    """Return the batch with the structs of a side changed; nulls keep their schema, so they are cut out."""
+    schema, column = side.schema(batch), side_column(side, batch)
+    if column.null_count == len(column):
+        return [batch]
+    if schema is None or schema.type is not Type.STRUCT:
+        return NotImplemented
+    if column.null_count:
+        parts = [with_structs(side, part, change) for part in runs(batch, column.is_null())]
+        return NotImplemented if NotImplemented in parts else [each for part in parts for each in part]
+    changed = change(batch, schema, column)
+    if changed is None or not changed[1]:
+        return NotImplemented
+    return [side.replaced_column(batch, changed[0], struct_column(*changed))]
 
 
 def field_column(column: Any, field: Field, with_default: bool) -> Any:

@@ -27,6 +27,13 @@ def test_entries_put_to_a_copy_come_as_java_iterates_them(row: dict[str, Any]) -
     assert list(hash_ordered(dict.fromkeys(row["keys"]), _schema(row), row["copied"])) == row["after_copy"]
 
 
+def test_a_table_made_for_a_number_of_entries_is_the_smallest_with_room_for_them() -> None:
+    """It is a power of two, and grows as any other."""
+    entries = dict.fromkeys(("ä", "zeta", "q"))
+    assert list(hash_ordered(entries)) == ["zeta", "q", "ä"]
+    assert list(hash_ordered(entries, capacity=3)) == ["ä", "zeta", "q"]
+
+
 def test_keys_without_schema_are_hashed_as_what_they_are() -> None:
     """Texts need no schema, and entries keep their values."""
     assert hash_ordered({"b": 1, "a": 2, None: 3}) == {None: 3, "a": 2, "b": 1}

@@ -14,6 +14,7 @@ from hearth_api import Importance, Predicate, Transformation
 PROJECT = Path(__file__).parents[4] / "plugins" / "transforms" / "pyproject.toml"
 ENTRY = re.compile(r'"org\.apache\.kafka\.connect\.transforms\.(\S+)" = "(\S+):(\w+)"')
 NULL_TO_DEFAULT = ("replace.null.with.default", "BOOLEAN", True, "MEDIUM", None)
+PAIRS = "list of colon-delimited pairs, e.g. <code>foo:bar,abc:xyz</code>"
 KEYS = {
     "HoistField": [("field", "STRING", ..., "MEDIUM", None)],
     "InsertField": [
@@ -39,6 +40,12 @@ KEYS = {
         ("regex", "STRING", ..., "HIGH", "valid regex"),
         ("replacement", "STRING", ..., "HIGH", None),
     ],
+    "ReplaceField": [
+        ("exclude", "LIST", [], "MEDIUM", ""),
+        ("include", "LIST", [], "MEDIUM", ""),
+        ("renames", "LIST", [], "MEDIUM", PAIRS),
+        NULL_TO_DEFAULT,
+    ],
     "Filter": [],
     "predicates.TopicNameMatches": [("pattern", "STRING", ..., "MEDIUM", "non-empty string, valid regex")],
     "predicates.HasHeaderKey": [("name", "STRING", ..., "MEDIUM", "non-empty string")],
@@ -58,7 +65,7 @@ def test_every_class_of_the_list_is_announced() -> None:
     for name, _ in plugins():
         variants[name.partition("$")[0]].append(name.partition("$")[2])
     assert set(variants) == set(KEYS)
-    sided = {"HoistField", "InsertField", "ExtractField", "MaskField"}
+    sided = {"HoistField", "InsertField", "ExtractField", "MaskField", "ReplaceField"}
     assert all(sorted(found) == (["Key", "Value"] if name in sided else [""]) for name, found in variants.items())
 
 

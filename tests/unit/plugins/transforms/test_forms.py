@@ -16,6 +16,7 @@ from hearth_transforms.insert_field import InsertFieldKey, InsertFieldValue
 from hearth_transforms.mask_field import MaskFieldKey, MaskFieldValue
 from hearth_transforms.predicate import HasHeaderKey, RecordIsTombstone, TopicNameMatches
 from hearth_transforms.regex_router import RegexRouter
+from hearth_transforms.replace_field import ReplaceFieldKey, ReplaceFieldValue
 from hearth_transforms.side import R
 from tests.unit.plugins.transforms.sample import batches, check_forms, records_of
 
@@ -46,6 +47,10 @@ TRANSFORMATIONS: list[tuple[type[BatchTransformation], dict[str, Any]]] = [
     (MaskFieldValue, {"fields": "b", "replacement": "x"}),
     (RegexRouter, {"regex": "(to).*", "replacement": "$1-new"}),
     (RegexRouter, {"regex": "other", "replacement": "x"}),
+    (ReplaceFieldKey, {"exclude": "a"}),
+    (ReplaceFieldValue, {"renames": "a:b,b:a", "replace.null.with.default": "false"}),
+    (ReplaceFieldValue, {"include": "a,b", "renames": "a:b", "exclude": "b"}),
+    (ReplaceFieldValue, {"renames": "a:x,b:x", "exclude": "a"}),
     (Filter, {}),
 ]
 THOROUGH = settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow])
