@@ -39,7 +39,8 @@ ROOT = Path(__file__).parents[3] / "plugins"
 FIELDS = ("a", "b", "a,b", "a.b")
 """Where there are fields, these are their names."""
 WORDS = (
-    *FIELDS, "x!", "12", "(to).*", "$1-new", "true", "false", "V2", "value", "NUMERIC", "UTF-16", "ISO-8859-1", "a:b",
+    *FIELDS, "x!", "12", "(to).*", "$1-new", "true", "false", "V2", "value", "NUMERIC", "UTF-16", "ISO-8859-1",
+    "a:b", "a:int8,b:string", "float32",
     '{"type": "struct", "optional": true, "fields": [{"field": "a", "type": "string"}]}',
 )  # fmt: skip
 """Something among it suits nearly every key."""

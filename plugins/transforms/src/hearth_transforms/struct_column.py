@@ -43,24 +43,32 @@ def runs(batch: Batch, chosen: Any) -> Iterator[Batch]:
         yield batch.slice(start, end - start)
 
 
-Change = Callable[[Batch, Schema, Any], "tuple[Schema, Sequence[Any]] | None"]
-"""What makes of structs, given with their batch, the schema and the columns of others; None where it cannot tell."""
+Change = Callable[[Batch, Schema, Any], "tuple[Schema, Any] | None"]
+"""What makes other values of some, both given as schema and column, and knows their batch; None where it cannot."""
 
 
-def with_structs(side: Side, batch: Batch, change: Change) -> list[Batch] | Declined:
-    """Return the batch with the structs of a side changed; nulls keep their schema, so they are cut out."""
+def with_present(side: Side, batch: Batch, change: Change) -> list[Batch] | Declined:
+    """Return the batch with the values of a side changed; nulls keep their schema, so they are cut out."""
     schema, column = side.schema(batch), side_column(side, batch)
     if column.null_count == len(column):
         return [batch]
-    if schema is None or schema.type is not Type.STRUCT:
+    if schema is None:
         return NotImplemented
     if column.null_count:
-        parts = [with_structs(side, part, change) for part in runs(batch, column.is_null())]
+        parts = [with_present(side, part, change) for part in runs(batch, column.is_null())]
         return NotImplemented if NotImplemented in parts else [each for part in parts for each in part]
     changed = change(batch, schema, column)
-    if changed is None or not changed[1]:
-        return NotImplemented
-    return [side.replaced_column(batch, changed[0], struct_column(*changed))]
+    return NotImplemented if changed is None else [side.replaced_column(batch, *changed)]
+
+
+def with_structs(side: Side, batch: Batch, change: Change) -> list[Batch] | Declined:
+    """Return the batch with the structs of a side changed; what makes others of them gives the columns of fields."""
+
+    def changed(part: Batch, schema: Schema, column: Any) -> tuple[Schema, Any] | None:
+        made = change(part, schema, column) if schema.type is Type.STRUCT else None
+        return (made[0], struct_column(*made)) if made and made[1] else None
+
+    return with_present(side, batch, changed)
 
 
 def field_column(column: Any, field: Field, with_default: bool) -> Any:

@@ -6,6 +6,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.Map;
 import java.util.TreeMap;
 import org.apache.kafka.connect.data.SchemaAndValue;
+import org.apache.kafka.connect.errors.DataException;
 import org.apache.kafka.connect.json.JsonConverter;
 import org.apache.kafka.connect.sink.SinkRecord;
 import org.apache.kafka.connect.transforms.Transformation;
@@ -28,7 +29,12 @@ public class JavaTransform {
         var output = new java.io.PrintStream(System.out, true, StandardCharsets.UTF_8);
         while ((line = input.readLine()) != null) {
             ObjectNode one = (ObjectNode) JSON.readTree(line);
-            one.set("answer", answer(one));
+            try {
+                one.set("answer", answer(one));
+            } catch (DataException error) {
+                System.err.println("left out, since it cannot be read: " + line);
+                continue;
+            }
             output.println(JSON.writeValueAsString(one));
         }
     }

@@ -46,6 +46,7 @@ KEYS = {
         ("renames", "LIST", [], "MEDIUM", PAIRS),
         NULL_TO_DEFAULT,
     ],
+    "Cast": [("spec", "LIST", ..., "HIGH", PAIRS), NULL_TO_DEFAULT],
     "Filter": [],
     "predicates.TopicNameMatches": [("pattern", "STRING", ..., "MEDIUM", "non-empty string, valid regex")],
     "predicates.HasHeaderKey": [("name", "STRING", ..., "MEDIUM", "non-empty string")],
@@ -65,7 +66,7 @@ def test_every_class_of_the_list_is_announced() -> None:
     for name, _ in plugins():
         variants[name.partition("$")[0]].append(name.partition("$")[2])
     assert set(variants) == set(KEYS)
-    sided = {"HoistField", "InsertField", "ExtractField", "MaskField", "ReplaceField"}
+    sided = {"HoistField", "InsertField", "ExtractField", "MaskField", "ReplaceField", "Cast"}
     assert all(sorted(found) == (["Key", "Value"] if name in sided else [""]) for name, found in variants.items())
 
 

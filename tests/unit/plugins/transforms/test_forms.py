@@ -9,6 +9,8 @@ from hypothesis import HealthCheck, given, settings
 
 from hearth_api import STRING_SCHEMA, Header
 from hearth_api.batch import Batch, BatchPredicate, BatchTransformation
+from hearth_transforms.cast import CastKey, CastValue
+from hearth_transforms.casting import OUTPUTS
 from hearth_transforms.extract_field import ExtractFieldKey, ExtractFieldValue
 from hearth_transforms.filter import Filter
 from hearth_transforms.hoist_field import HoistFieldKey, HoistFieldValue
@@ -27,6 +29,7 @@ INSERT = {
     "static.field": "s!",
     "static.value": "",
 }
+CASTS = [type_.value for type_ in OUTPUTS]
 TRANSFORMATIONS: list[tuple[type[BatchTransformation], dict[str, Any]]] = [
     (HoistFieldKey, {"field": "f"}),
     (HoistFieldValue, {"field": "@f"}),
@@ -51,6 +54,9 @@ TRANSFORMATIONS: list[tuple[type[BatchTransformation], dict[str, Any]]] = [
     (ReplaceFieldValue, {"renames": "a:b,b:a", "replace.null.with.default": "false"}),
     (ReplaceFieldValue, {"include": "a,b", "renames": "a:b", "exclude": "b"}),
     (ReplaceFieldValue, {"renames": "a:x,b:x", "exclude": "a"}),
+    *[(CastValue, {"spec": type_}) for type_ in CASTS],
+    *[(CastKey, {"spec": f"a:{type_},b:{type_}"}) for type_ in CASTS],
+    (CastValue, {"spec": "a:int8,b:string,zz:string", "replace.null.with.default": "false"}),
     (Filter, {}),
 ]
 THOROUGH = settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow])

@@ -1,7 +1,8 @@
 """The transformations give the answers of Kafka's own classes 4.3.1, kept in `golden`.
 
 `JavaTransform.java` made them: run in UTC with Kafka Connect's class path, it reads the lines of a golden file and
-writes them again with Java's answers.
+writes them again with Java's answers. Lines with floats that Java 17 prints with more digits than newer ones are left
+out.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from hearth_api import ConfigError, ConnectError, DataError, SchemaAndValue, SchemaBuilderError, SinkRecord
+from hearth_api import ConfigError, DataError, SchemaAndValue, SchemaBuilderError, SinkRecord
 from hearth_json import JsonConverter
 from tests.unit.plugins.sample import cases
 from tests.unit.plugins.transforms.test_definition import plugins
@@ -21,6 +22,8 @@ from tests.unit.plugins.transforms.test_definition import plugins
 GOLDEN = sorted((Path(__file__).parent / "golden").glob("*.jsonl"))
 CASES = [pytest.param(case, id=f"{path.stem}-{row}") for path in GOLDEN for row, case in enumerate(cases(path), 1)]
 CLASSES = dict(plugins())
+UNWRITABLE = {"unwritable": True}
+"""What Java's transformation answers and its converter refuses; here either may refuse it."""
 ERRORS = {"ConfigException": ConfigError, "SchemaBuilderException": SchemaBuilderError, "DataException": DataError}
 
 
@@ -45,10 +48,7 @@ def read(converter: JsonConverter, envelope: Any) -> SchemaAndValue:
 
 def written(converter: JsonConverter, schema: Any, value: Any) -> Any:
     """Return one side of a record as the golden files have it."""
-    try:
-        text = converter.from_connect_data("topic", schema, value)
-    except ConnectError:
-        return {"unwritable": True}
+    text = converter.from_connect_data("topic", schema, value)
     return None if text is None else json.loads(text)
 
 
@@ -57,25 +57,27 @@ def wording(text: str) -> str:
     return re.sub(r"Invalid (Java|Python) object (.*): class [\w.\[]+", r"Invalid object \2", text)
 
 
-def changed(case: dict[str, Any], record: SinkRecord) -> SinkRecord:
-    """Return what the transformation of a case makes of a record."""
+def answer(converter: JsonConverter, case: dict[str, Any]) -> list[Any]:
+    """Return both sides of the record of a case after its transformation."""
+    key, value = (read(converter, case[side]) for side in ("key", "value"))
+    record = SinkRecord("topic", 0, key.schema, key.value, value.schema, value.value, 0)
     transformation = CLASSES[case["class"]]()
     transformation.configure(case["config"])
-    made: SinkRecord = transformation.apply(record)
-    return made
+    changed = transformation.apply(record)
+    sides = (changed.key_schema, changed.key), (changed.value_schema, changed.value)
+    return [written(converter, *side) for side in sides]
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_answers_are_those_of_java(converter: JsonConverter, case: dict[str, Any]) -> None:
     """Schema and value, the order of everything in them included, or the same words about what is wrong."""
-    key, value = (read(converter, case[side]) for side in ("key", "value"))
-    record = SinkRecord("topic", 0, key.schema, key.value, value.schema, value.value, 0)
     expected = case["answer"]
     if "error" in expected:
         with pytest.raises(ERRORS[expected["error"]]) as raised:
-            changed(case, record)
+            answer(converter, case)
         assert wording(str(raised.value)) == wording(expected["message"])
-        return
-    after = changed(case, record)
-    answer = [written(converter, after.key_schema, after.key), written(converter, after.value_schema, after.value)]
-    assert json.dumps(answer) == json.dumps(expected)
+    elif UNWRITABLE in expected:
+        with pytest.raises(DataError):
+            answer(converter, case)
+    else:
+        assert json.dumps(answer(converter, case)) == json.dumps(expected)
