@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from hearth_api import DataError, Date, Schema, Struct, Time, Timestamp, Type
+from hearth_api import DataError, Date, Schema, Time, Timestamp, Type
 from hearth_api.java import (
     convert_to_float32,
     convert_to_int8,
@@ -18,22 +18,12 @@ from hearth_api.java import (
     float_text,
 )
 from hearth_transforms.pair import trimmed
-from hearth_transforms.requirement import java_class
+from hearth_transforms.requirement import inferred_type, java_class
 
 OUTPUTS = tuple(type_ for type_ in Type if type_.is_primitive and type_ is not Type.BYTES)
 """The types that can be cast to."""
 INPUTS = (*OUTPUTS, Type.BYTES)
 """The types that can be cast from."""
-_INFERRED: tuple[tuple[type, Type], ...] = (
-    (bool, Type.BOOLEAN),
-    (int, Type.INT64),
-    (float, Type.FLOAT64),
-    (str, Type.STRING),
-    (bytes, Type.BYTES),
-    (list, Type.ARRAY),
-    (dict, Type.MAP),
-    (Struct, Type.STRUCT),
-)
 _LOGICAL: dict[str | None, Any] = {kind.LOGICAL_NAME: kind for kind in (Date, Time, Timestamp)}
 # Java takes any decimal digit of the Basic Multilingual Plane for integers, and those of ASCII for floats.
 _WHOLE = re.compile(r"[+-]?[^\D\U00010000-\U0010ffff]+")
@@ -58,7 +48,7 @@ def cast(value: Any, schema: Schema | None, target: Type) -> Any:
     """Return a value as the target type has it; null for null."""
     if value is None:
         return None
-    source = _type(value) if schema is None else schema.type
+    source = inferred_type(value, "Cast") if schema is None else schema.type
     if source not in INPUTS:
         raise DataError(f"Cast transformation does not support casting from {source}; {supported(INPUTS)}")
     if target is Type.STRING:
@@ -74,16 +64,6 @@ def cast(value: Any, schema: Schema | None, target: Type) -> Any:
     number = _float(value, target)
     # Python has one type of floats: what prints as Java's Float does stands for it where no schema tells.
     return float(float_text(number)) if schema is None and target is Type.FLOAT32 else number
-
-
-def _type(value: Any) -> Type:
-    for kind, type_ in _INFERRED:
-        if isinstance(value, kind):
-            return type_
-    raise DataError(
-        f"Cast transformation was passed a value of type class {java_class(value)}"
-        " which is not supported by Connect's data API"
-    )
 
 
 def _number(value: Any) -> Any:

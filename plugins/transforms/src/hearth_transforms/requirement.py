@@ -4,8 +4,30 @@ from __future__ import annotations
 
 from typing import Any
 
-from hearth_api import ConnectRecord, DataError, Schema, SinkRecord, Struct
+from hearth_api import ConnectRecord, DataError, Schema, SinkRecord, Struct, Type
 from hearth_api.java import java_class
+
+_INFERRED: tuple[tuple[type, Type], ...] = (
+    (bool, Type.BOOLEAN),
+    (int, Type.INT64),
+    (float, Type.FLOAT64),
+    (str, Type.STRING),
+    (bytes, Type.BYTES),
+    (list, Type.ARRAY),
+    (dict, Type.MAP),
+    (Struct, Type.STRUCT),
+)
+
+
+def inferred_type(value: Any, transformation: str) -> Type:
+    """Return the type of a value that has no schema; Kafka Connect knows none for logical values there."""
+    for kind, type_ in _INFERRED:
+        if isinstance(value, kind):
+            return type_
+    raise DataError(
+        f"{transformation} transformation was passed a value of type class {java_class(value)}"
+        " which is not supported by Connect's data API"
+    )
 
 
 def require_map(value: Any, purpose: str) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from hearth_transforms.cast import CastKey, CastValue
 from hearth_transforms.casting import OUTPUTS
 from hearth_transforms.extract_field import ExtractFieldKey, ExtractFieldValue
 from hearth_transforms.filter import Filter
+from hearth_transforms.flatten import FlattenKey, FlattenValue
 from hearth_transforms.hoist_field import HoistFieldKey, HoistFieldValue
 from hearth_transforms.insert_field import InsertFieldKey, InsertFieldValue
 from hearth_transforms.mask_field import MaskFieldKey, MaskFieldValue
@@ -57,6 +58,8 @@ TRANSFORMATIONS: list[tuple[type[BatchTransformation], dict[str, Any]]] = [
     *[(CastValue, {"spec": type_}) for type_ in CASTS],
     *[(CastKey, {"spec": f"a:{type_},b:{type_}"}) for type_ in CASTS],
     (CastValue, {"spec": "a:int8,b:string,zz:string", "replace.null.with.default": "false"}),
+    (FlattenKey, {"delimiter": "_"}),
+    (FlattenValue, {}),
     (Filter, {}),
 ]
 THOROUGH = settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow])
