@@ -48,6 +48,7 @@ KEYS = {
     ],
     "Cast": [("spec", "LIST", ..., "HIGH", PAIRS), NULL_TO_DEFAULT],
     "Flatten": [("delimiter", "STRING", ".", "MEDIUM", None)],
+    "ValueToKey": [("fields", "LIST", ..., "HIGH", ""), NULL_TO_DEFAULT],
     "Filter": [],
     "predicates.TopicNameMatches": [("pattern", "STRING", ..., "MEDIUM", "non-empty string, valid regex")],
     "predicates.HasHeaderKey": [("name", "STRING", ..., "MEDIUM", "non-empty string")],
@@ -67,7 +68,7 @@ def test_every_class_of_the_list_is_announced() -> None:
     for name, _ in plugins():
         variants[name.partition("$")[0]].append(name.partition("$")[2])
     assert set(variants) == set(KEYS)
-    whole = {"RegexRouter", "Filter", *(name for name in KEYS if name.startswith("predicates."))}
+    whole = {"RegexRouter", "Filter", "ValueToKey", *(name for name in KEYS if name.startswith("predicates."))}
     assert all(sorted(found) == ([""] if name in whole else ["Key", "Value"]) for name, found in variants.items())
 
 

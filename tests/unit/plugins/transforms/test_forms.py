@@ -21,6 +21,7 @@ from hearth_transforms.predicate import HasHeaderKey, RecordIsTombstone, TopicNa
 from hearth_transforms.regex_router import RegexRouter
 from hearth_transforms.replace_field import ReplaceFieldKey, ReplaceFieldValue
 from hearth_transforms.side import R
+from hearth_transforms.value_to_key import ValueToKey
 from tests.unit.plugins.transforms.sample import batches, check_forms, records_of
 
 INSERT = {
@@ -60,6 +61,8 @@ TRANSFORMATIONS: list[tuple[type[BatchTransformation], dict[str, Any]]] = [
     (CastValue, {"spec": "a:int8,b:string,zz:string", "replace.null.with.default": "false"}),
     (FlattenKey, {"delimiter": "_"}),
     (FlattenValue, {}),
+    (ValueToKey, {"fields": "a"}),
+    (ValueToKey, {"fields": "b,a", "replace.null.with.default": "false"}),
     (Filter, {}),
 ]
 THOROUGH = settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow])

@@ -1,0 +1,81 @@
+"""ValueToKey: fields of the value become the key."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+from hearth_api import DataError, Importance, Schema, SchemaBuilder, Settings, Struct, Type, ValidList, key
+from hearth_api.batch import Batch, BatchTransformation, Declined
+from hearth_api.java import hash_ordered
+from hearth_transforms.plugin import KafkaPlugin
+from hearth_transforms.requirement import require_map, require_struct
+from hearth_transforms.side import KEY, VALUE, R
+
+_PURPOSE = "copying fields from value to key"
+
+
+class ValueToKeyConfig(Settings):
+    """Settings of ValueToKey."""
+
+    fields: list[str] = key(
+        "fields",
+        check=ValidList(empty_allowed=False),
+        importance=Importance.HIGH,
+        doc="Names of the fields of the value that make the key.",
+    )
+    replace_null_with_default: bool = key(
+        "replace.null.with.default",
+        default=True,
+        importance=Importance.MEDIUM,
+        doc="Whether the default of a field stands in for its null.",
+    )
+
+
+class ValueToKey(KafkaPlugin, BatchTransformation):
+    """Replaces the key by a struct or map of fields of the value, which keeps them."""
+
+    settings = ValueToKeyConfig
+
+    def configure(self, configs: Mapping[str, Any]) -> None:
+        """Take the names of the fields."""
+        config = ValueToKeyConfig(configs)
+        self._names = config.fields
+        self._with_default = config.replace_null_with_default
+        self._key_schema = lru_cache(maxsize=16)(self._make_key_schema)
+
+    def apply(self, record: R) -> R:
+        """Make the key of one record; a field that a map lacks is null in the key."""
+        if record.value_schema is None:
+            present = require_map(record.value, _PURPOSE)
+            found = {name: present.get(name) for name in self._names}
+            return KEY.replaced(record, None, hash_ordered(found, capacity=len(found)))
+        struct = require_struct(record.value, _PURPOSE, record.value_schema)
+        made = Struct(self._key_schema(struct.schema))
+        for name in self._names:
+            made.put(name, struct.get(name) if self._with_default else struct.get_without_default(name))
+        return KEY.replaced(record, made.schema, made)
+
+    def apply_batch(self, batch: Batch) -> list[Batch] | Declined:
+        """Put the columns of the fields together."""
+        from hearth_transforms import struct_column as columns
+
+        schema, column = batch.value_schema, columns.side_column(VALUE, batch)
+        if schema is None or schema.type is not Type.STRUCT or column.null_count:
+            return NotImplemented
+        key_schema = self._key_schema(schema)
+        sources = [field for field in map(schema.field, self._names) if field is not None]
+        parts = [columns.field_column(column, field, self._with_default) for field in sources]
+        if not all(columns.is_sound(field.schema, part) for field, part in zip(key_schema.fields, parts)):
+            return NotImplemented
+        return [KEY.replaced_column(batch, key_schema, columns.struct_column(key_schema, parts))]
+
+    def _make_key_schema(self, schema: Schema) -> Schema:
+        builder = SchemaBuilder.struct()
+        for name in self._names:
+            field = schema.field(name)
+            if field is None:
+                raise DataError(f"Field does not exist: {name}")
+            builder.field(name, field.schema)
+        return builder.build()
