@@ -49,6 +49,11 @@ KEYS = {
     "Cast": [("spec", "LIST", ..., "HIGH", PAIRS), NULL_TO_DEFAULT],
     "Flatten": [("delimiter", "STRING", ".", "MEDIUM", None)],
     "ValueToKey": [("fields", "LIST", ..., "HIGH", ""), NULL_TO_DEFAULT],
+    "SetSchemaMetadata": [
+        ("schema.name", "STRING", None, "HIGH", None),
+        ("schema.version", "INT", None, "HIGH", None),
+        NULL_TO_DEFAULT,
+    ],
     "Filter": [],
     "predicates.TopicNameMatches": [("pattern", "STRING", ..., "MEDIUM", "non-empty string, valid regex")],
     "predicates.HasHeaderKey": [("name", "STRING", ..., "MEDIUM", "non-empty string")],

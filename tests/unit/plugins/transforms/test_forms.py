@@ -20,6 +20,7 @@ from hearth_transforms.mask_field import MaskFieldKey, MaskFieldValue
 from hearth_transforms.predicate import HasHeaderKey, RecordIsTombstone, TopicNameMatches
 from hearth_transforms.regex_router import RegexRouter
 from hearth_transforms.replace_field import ReplaceFieldKey, ReplaceFieldValue
+from hearth_transforms.set_schema_metadata import SetSchemaMetadataKey, SetSchemaMetadataValue
 from hearth_transforms.side import R
 from hearth_transforms.value_to_key import ValueToKey
 from tests.unit.plugins.transforms.sample import batches, check_forms, records_of
@@ -63,6 +64,9 @@ TRANSFORMATIONS: list[tuple[type[BatchTransformation], dict[str, Any]]] = [
     (FlattenValue, {}),
     (ValueToKey, {"fields": "a"}),
     (ValueToKey, {"fields": "b,a", "replace.null.with.default": "false"}),
+    (SetSchemaMetadataKey, {"schema.name": "n"}),
+    (SetSchemaMetadataValue, {"schema.version": "3"}),
+    (SetSchemaMetadataValue, {"schema.name": "n", "replace.null.with.default": "false"}),
     (Filter, {}),
 ]
 THOROUGH = settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow])

@@ -1,0 +1,103 @@
+"""SetSchemaMetadata: the schema of the key or value gets another name or version."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any, ClassVar
+
+from hearth_api import ConfigError, DataError, Importance, Schema, Settings, Struct, Type, key
+from hearth_api.batch import Batch, BatchTransformation, Declined
+from hearth_transforms.plugin import KafkaPlugin
+from hearth_transforms.side import KEY, VALUE, R, Side
+
+
+class SetSchemaMetadataConfig(Settings):
+    """Settings of SetSchemaMetadata."""
+
+    schema_name: str | None = key(
+        "schema.name", default=None, importance=Importance.HIGH, doc="The new name of the schema."
+    )
+    schema_version: int | None = key(
+        "schema.version", default=None, importance=Importance.HIGH, doc="The new version of the schema."
+    )
+    replace_null_with_default: bool = key(
+        "replace.null.with.default",
+        default=True,
+        importance=Importance.MEDIUM,
+        doc="Whether the default of a field stands in for its null.",
+    )
+
+
+class SetSchemaMetadata(KafkaPlugin, BatchTransformation):
+    """Names the schema of structs on one side of a record anew; Kafka Connect refuses other schemas than these."""
+
+    settings = SetSchemaMetadataConfig
+    side: ClassVar[Side]
+
+    def configure(self, configs: Mapping[str, Any]) -> None:
+        """Take the name or the version or both."""
+        config = SetSchemaMetadataConfig(configs)
+        self._name, self._version = config.schema_name, config.schema_version
+        if self._name is None and self._version is None:
+            raise ConfigError("Neither schema name nor version configured")
+        self._with_default = config.replace_null_with_default
+        self._updated = lru_cache(maxsize=16)(self._make_updated)
+
+    def apply(self, record: R) -> R:
+        """Give one record its new schema; a null gets it as well."""
+        schema, value = self.side.schema(record), self.side.value(record)
+        if schema is None and value is None:
+            return record
+        if schema is None:
+            raise DataError("Schema required for [updating schema metadata]")
+        updated = self._updated(schema)
+        if isinstance(value, Struct):
+            renewed = Struct(updated)
+            for field in updated.fields:
+                renewed.put(field, value.get(field) if self._with_default else value.get_without_default(field))
+            value = renewed
+        return self.side.replaced(record, updated, value)
+
+    def apply_batch(self, batch: Batch) -> list[Batch] | Declined:
+        """Give the column its new schema; of its values only nulls that have a default change."""
+        from hearth_transforms import struct_column as columns
+
+        schema = self.side.schema(batch)
+        if schema is None or schema.type is not Type.STRUCT:
+            return NotImplemented
+        parts = columns.with_structs(self.side, batch, self._renewed)
+        if parts is NotImplemented:
+            return NotImplemented
+        updated = self._updated(schema)
+        return [self.side.replaced_column(each, updated, columns.side_column(self.side, each)) for each in parts]
+
+    def _renewed(self, batch: Batch, schema: Schema, column: Any) -> tuple[Schema, Any] | None:
+        from hearth_transforms import struct_column as columns
+
+        found = columns.field_columns(schema, column, self._with_default)
+        return None if found is None else (self._updated(schema), found)
+
+    def _make_updated(self, schema: Schema) -> Schema:
+        return Schema(
+            schema.type,
+            schema.optional,
+            schema.default,
+            schema.name if self._name is None else self._name,
+            schema.version if self._version is None else self._version,
+            schema.doc,
+            schema.parameters,
+            schema.fields,
+        )
+
+
+class SetSchemaMetadataKey(SetSchemaMetadata):
+    """Names the schema of the key."""
+
+    side = KEY
+
+
+class SetSchemaMetadataValue(SetSchemaMetadata):
+    """Names the schema of the value."""
+
+    side = VALUE
