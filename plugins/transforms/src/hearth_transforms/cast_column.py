@@ -1,4 +1,4 @@
-"""What Cast makes of columns: numpy casts between numbers as Java does, the rest goes value by value."""
+"""What Cast makes of columns: Arrow and numpy cast what they cast as Java does, the rest goes value by value."""
 
 from __future__ import annotations
 
@@ -6,31 +6,46 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from hearth_api import Schema, Type
-from hearth_api.batch import column_to_values, values_to_column
+from hearth_api import Schema, Type, is_logical
+from hearth_api.batch import arrow_type, column_to_values, values_to_column
 from hearth_transforms.casting import cast
 
-_KINDS: dict[Type, Any] = {
-    Type.BOOLEAN: np.bool_,
+_INTEGERS: dict[Type, Any] = {
     Type.INT8: np.int8,
     Type.INT16: np.int16,
     Type.INT32: np.int32,
     Type.INT64: np.int64,
-    Type.FLOAT32: np.float32,
-    Type.FLOAT64: np.float64,
 }
-_FLOATS = (Type.FLOAT32, Type.FLOAT64)
+_FLOATS: dict[Type, Any] = {Type.FLOAT32: np.float32, Type.FLOAT64: np.float64}
+_WHOLE: dict[Type, Any] = {**_INTEGERS, Type.BOOLEAN: np.bool_}
+_NUMBERS: dict[Type, Any] = {**_WHOLE, **_FLOATS}
+_PLAIN_INTEGER = "^-?[0-9]{1,18}$"
 
 
 def cast_column(column: Any, schema: Schema, target: Type) -> Any:
     """Return what `cast` gives for every value of a column."""
     # A float that is out of range becomes the nearest integer in Java, and anything at all in numpy.
-    is_number = schema.type in _KINDS and target in _KINDS
-    if not is_number or (schema.type in _FLOATS and target not in _FLOATS):
-        values = [cast(value, schema, target) for value in column_to_values(schema, column)]
-        return values_to_column(Schema(target), values)
+    if (schema.type in _WHOLE and target in _NUMBERS) or (schema.type in _FLOATS and target in _FLOATS):
+        return _cast_numbers(column, target)
+    if target is Type.STRING and schema.type in _WHOLE and not is_logical(schema):
+        return column.cast(pa.string())
+    if schema.type is Type.STRING and target in _INTEGERS and _are_plain_integers(column):
+        try:
+            return column.cast(arrow_type(Schema(target)))
+        except pa.ArrowInvalid:
+            pass  # one is too large: which, and in which words it is refused, `cast` knows
+    values = [cast(value, schema, target) for value in column_to_values(schema, column)]
+    return values_to_column(Schema(target), values)
+
+
+def _cast_numbers(column: Any, target: Type) -> Any:
     nulls = column.is_null().to_numpy(zero_copy_only=False) if column.null_count else None
-    filled = column.fill_null(False if schema.type is Type.BOOLEAN else 0)
+    filled = column.fill_null(False if pa.types.is_boolean(column.type) else 0)
     with np.errstate(over="ignore"):
-        return pa.array(filled.to_numpy(zero_copy_only=False).astype(_KINDS[target]), mask=nulls)
+        return pa.array(filled.to_numpy(zero_copy_only=False).astype(_NUMBERS[target]), mask=nulls)
+
+
+def _are_plain_integers(column: Any) -> bool:
+    return pc.all(pc.match_substring_regex(column, _PLAIN_INTEGER)).as_py() is not False
