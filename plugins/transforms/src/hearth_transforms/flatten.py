@@ -8,8 +8,9 @@ from typing import Any, ClassVar
 
 from hearth_api import DataError, Importance, Schema, SchemaBuilder, Settings, Struct, Type, key
 from hearth_api.batch import Batch, BatchTransformation, Declined
+from hearth_api.java import java_class
 from hearth_transforms.plugin import KafkaPlugin
-from hearth_transforms.requirement import inferred_type, java_class, require_map, require_struct
+from hearth_transforms.requirement import inferred_type, require_map, require_struct
 from hearth_transforms.side import KEY, VALUE, R, Side
 
 _PURPOSE = "flattening"
