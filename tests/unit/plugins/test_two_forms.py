@@ -41,6 +41,7 @@ FIELDS = ("a", "b", "a,b", "a.b")
 WORDS = (
     *FIELDS, "x!", "12", "(to).*", "$1-new", "true", "false", "V2", "value", "NUMERIC", "UTF-16", "ISO-8859-1",
     "a:b", "a:int8,b:string", "float32",
+    "move", "copy", "string", "unix", "Date", "Time", "Timestamp", "seconds", "microseconds", "yyyy-MM-dd H",
     '{"type": "struct", "optional": true, "fields": [{"field": "a", "type": "string"}]}',
 )  # fmt: skip
 """Something among it suits nearly every key."""

@@ -36,7 +36,10 @@ def attribute_column(attribute: Attribute, batch: Batch) -> Any:
 
 
 def runs(batch: Batch, chosen: Any) -> Iterator[Batch]:
-    """Return the batch in pieces that lie as a whole within or outside of what is chosen."""
+    """Return the batch in pieces that lie as a whole within or outside of what is chosen.
+
+    Where there are more answers than two, all rows of a piece have the same.
+    """
     cuts = np.flatnonzero(np.diff(chosen.to_numpy(zero_copy_only=False))) + 1
     starts = [0, *cuts.tolist()]
     for start, end in zip(starts, [*starts[1:], batch.num_rows]):
@@ -111,6 +114,11 @@ def masked_column(column: Any, schema: Schema, replacement: str | None) -> Any:
     nulls = column.is_null().to_numpy(zero_copy_only=False) if column.null_count else None
     places = pa.array(np.zeros(len(column), np.int64), mask=nulls)
     return values_to_column(schema, [mask(value, schema, replacement)]).take(places)
+
+
+def steps(column: Any, width: int) -> Any:
+    """Return for every number of a column, which has no nulls, in which step of that width it lies."""
+    return pa.array(column.to_numpy() // width)
 
 
 def has_header(batch: Batch, name: str) -> Any:

@@ -55,6 +55,34 @@ KEYS = {
         NULL_TO_DEFAULT,
     ],
     "Filter": [],
+    "DropHeaders": [("headers", "LIST", ..., "HIGH", "")],
+    "InsertHeader": [
+        ("header", "STRING", ..., "HIGH", "non-null string"),
+        ("value.literal", "STRING", ..., "HIGH", "non-null string"),
+    ],
+    "HeaderFrom": [
+        ("fields", "LIST", ..., "HIGH", "non-empty list"),
+        ("headers", "LIST", ..., "HIGH", "non-empty list"),
+        ("operation", "STRING", ..., "HIGH", "[move, copy]"),
+        NULL_TO_DEFAULT,
+    ],
+    "TimestampConverter": [
+        ("field", "STRING", "", "HIGH", None),
+        ("target.type", "STRING", ..., "HIGH", "[string, unix, Date, Time, Timestamp]"),
+        ("format", "STRING", "", "MEDIUM", None),
+        (
+            "unix.precision",
+            "STRING",
+            "milliseconds",
+            "LOW",
+            "[nanoseconds, microseconds, milliseconds, seconds]",
+        ),
+        NULL_TO_DEFAULT,
+    ],
+    "TimestampRouter": [
+        ("topic.format", "STRING", "${topic}-${timestamp}", "HIGH", None),
+        ("timestamp.format", "STRING", "yyyyMMdd", "HIGH", None),
+    ],
     "predicates.TopicNameMatches": [("pattern", "STRING", ..., "MEDIUM", "non-empty string, valid regex")],
     "predicates.HasHeaderKey": [("name", "STRING", ..., "MEDIUM", "non-empty string")],
     "predicates.RecordIsTombstone": [],
@@ -73,7 +101,8 @@ def test_every_class_of_the_list_is_announced() -> None:
     for name, _ in plugins():
         variants[name.partition("$")[0]].append(name.partition("$")[2])
     assert set(variants) == set(KEYS)
-    whole = {"RegexRouter", "Filter", "ValueToKey", *(name for name in KEYS if name.startswith("predicates."))}
+    whole = {"DropHeaders", "Filter", "InsertHeader", "RegexRouter", "TimestampRouter", "ValueToKey"}
+    whole |= {name for name in KEYS if name.startswith("predicates.")}
     assert all(sorted(found) == ([""] if name in whole else ["Key", "Value"]) for name, found in variants.items())
 
 

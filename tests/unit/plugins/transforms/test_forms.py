@@ -11,17 +11,22 @@ from hearth_api import STRING_SCHEMA, Header
 from hearth_api.batch import Batch, BatchPredicate, BatchTransformation
 from hearth_transforms.cast import CastKey, CastValue
 from hearth_transforms.casting import OUTPUTS
+from hearth_transforms.drop_headers import DropHeaders
 from hearth_transforms.extract_field import ExtractFieldKey, ExtractFieldValue
 from hearth_transforms.filter import Filter
 from hearth_transforms.flatten import FlattenKey, FlattenValue
+from hearth_transforms.header_from import HeaderFromKey, HeaderFromValue
 from hearth_transforms.hoist_field import HoistFieldKey, HoistFieldValue
 from hearth_transforms.insert_field import InsertFieldKey, InsertFieldValue
+from hearth_transforms.insert_header import InsertHeader
 from hearth_transforms.mask_field import MaskFieldKey, MaskFieldValue
 from hearth_transforms.predicate import HasHeaderKey, RecordIsTombstone, TopicNameMatches
 from hearth_transforms.regex_router import RegexRouter
 from hearth_transforms.replace_field import ReplaceFieldKey, ReplaceFieldValue
 from hearth_transforms.set_schema_metadata import SetSchemaMetadataKey, SetSchemaMetadataValue
 from hearth_transforms.side import R
+from hearth_transforms.timestamp_converter import TimestampConverterKey, TimestampConverterValue
+from hearth_transforms.timestamp_router import TimestampRouter
 from hearth_transforms.value_to_key import ValueToKey
 from tests.unit.plugins.transforms.sample import batches, check_forms, records_of
 
@@ -68,6 +73,24 @@ TRANSFORMATIONS: list[tuple[type[BatchTransformation], dict[str, Any]]] = [
     (SetSchemaMetadataValue, {"schema.version": "3"}),
     (SetSchemaMetadataValue, {"schema.name": "n", "replace.null.with.default": "false"}),
     (Filter, {}),
+    (TimestampRouter, {}),
+    (TimestampRouter, {"topic.format": "${timestamp}", "timestamp.format": "yyyy-MM-dd'T'HH:mm:ss.SSS"}),
+    (DropHeaders, {"headers": "a"}),
+    (DropHeaders, {"headers": "a,zz,b"}),
+    (InsertHeader, {"header": "a", "value.literal": "text"}),
+    (InsertHeader, {"header": "", "value.literal": "[1, 2]"}),
+    (InsertHeader, {"header": "n", "value.literal": "null"}),
+    (HeaderFromKey, {"fields": "a", "headers": "h", "operation": "copy"}),
+    (HeaderFromValue, {"fields": "a,b", "headers": "h,a", "operation": "move"}),
+    (HeaderFromValue, {"fields": "a", "headers": "h", "operation": "move", "replace.null.with.default": "false"}),
+    (TimestampConverterKey, {"target.type": "unix", "unix.precision": "microseconds"}),
+    (TimestampConverterValue, {"target.type": "Date", "unix.precision": "seconds"}),
+    (TimestampConverterValue, {"target.type": "Time", "unix.precision": "nanoseconds", "format": "yyyy"}),
+    (TimestampConverterValue, {"target.type": "Timestamp", "field": "a"}),
+    (TimestampConverterValue, {"target.type": "unix", "field": "b", "unix.precision": "nanoseconds"}),
+    (TimestampConverterValue, {"target.type": "string", "field": "a", "format": "yyyy-MM-dd HH:mm:ss.SSS"}),
+    (TimestampConverterKey, {"target.type": "string", "format": "s", "replace.null.with.default": "false"}),
+    (TimestampConverterValue, {"target.type": "Date", "field": "a", "replace.null.with.default": "false"}),
 ]
 THOROUGH = settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow])
 

@@ -1,0 +1,52 @@
+"""Java's calendar: Gregorian from 15 October 1582 on and Julian before, with days counted from 1970.
+
+There is no first and no last year; year 0 is 1 BC. Python's own dates are Gregorian throughout and end at the years 1
+and 9999.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+_CUTOVER = -141_427  # 15 October 1582
+_CUTOVER_YEAR = 1582
+# Years are counted from March here, which puts the leap day last; this is 1 March of the year 0.
+_GREGORIAN_START = -719_468
+_JULIAN_START = -719_470
+
+
+class Day(NamedTuple):
+    """A day of the calendar."""
+
+    year: int
+    month: int
+    day: int
+
+
+def day_of(number: int) -> Day:
+    """Return the day that is so many days after 1 January 1970."""
+    if number >= _CUTOVER:
+        ages, rest = divmod(number - _GREGORIAN_START, 146_097)
+        year = (rest - rest // 1460 + rest // 36_524 - rest // 146_096) // 365
+        in_year = rest - (365 * year + year // 4 - year // 100)
+        year += 400 * ages
+    else:
+        ages, rest = divmod(number - _JULIAN_START, 1461)
+        year = (rest - rest // 1460) // 365
+        in_year = rest - 365 * year
+        year += 4 * ages
+    month = (5 * in_year + 2) // 153
+    day = in_year - (153 * month + 2) // 5 + 1
+    return Day(year + (month > 9), (month + 2) % 12 + 1, day)
+
+
+def day_number(year: int, month: int, day: int) -> int:
+    """Return how many days after 1 January 1970 a day is; month and day may lie outside of their ranges."""
+    year, month = year + (month - 1) // 12, (month - 1) % 12 + 1
+    shifted = year - (month < 3)
+    in_year = (153 * ((month - 3) % 12) + 2) // 5 + day - 1
+    julian = shifted * 365 + shifted // 4 + in_year + _JULIAN_START
+    if year < _CUTOVER_YEAR:
+        return julian
+    gregorian = shifted * 365 + shifted // 4 - shifted // 100 + shifted // 400 + in_year + _GREGORIAN_START
+    return gregorian if gregorian >= _CUTOVER else julian

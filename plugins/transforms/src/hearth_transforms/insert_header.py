@@ -1,0 +1,45 @@
+"""InsertHeader: every record gets a header of a fixed value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from hearth_api import Header, Importance, NonNull, Settings, key
+from hearth_api.batch import Batch, BatchTransformation
+from hearth_api.java import parse_string
+from hearth_transforms.plugin import KafkaPlugin
+from hearth_transforms.side import R
+
+
+class InsertHeaderConfig(Settings):
+    """Settings of InsertHeader."""
+
+    header: str = key("header", check=NonNull(), importance=Importance.HIGH, doc="Name of the header.")
+    value_literal: str = key(
+        "value.literal",
+        check=NonNull(),
+        importance=Importance.HIGH,
+        doc="What the header holds: a number, a date, a list and so on where the text stands for one, else the text.",
+    )
+
+
+class InsertHeader(KafkaPlugin, BatchTransformation):
+    """Appends a header, whether or not there is one of that name."""
+
+    settings = InsertHeaderConfig
+
+    def configure(self, configs: Mapping[str, Any]) -> None:
+        """Find out what the text stands for."""
+        config = InsertHeaderConfig(configs)
+        self._header = Header(config.header, *parse_string(config.value_literal))
+
+    def apply(self, record: R) -> R:
+        """Return the record with the header."""
+        return record.new_record(headers=record.headers.duplicate().add(self._header))
+
+    def apply_batch(self, batch: Batch) -> list[Batch]:
+        """Put the header to the end of every list in the column."""
+        from hearth_transforms.header_column import appended
+
+        return [batch.with_columns(headers=appended(batch.column("headers"), self._header, batch.num_rows))]

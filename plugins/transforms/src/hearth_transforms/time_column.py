@@ -1,0 +1,65 @@
+"""Columns of times, converted as a whole where every one of them is within the years 1 to 9999."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from hearth_api import DataError
+from hearth_api.batch import arrow_type
+from hearth_transforms.time_kind import DATE, DAY, MILLIS, STRING, TIME, UNIX, Notation, TimeKind
+
+_FIRST_DAY = -719_162
+_FIRST = _FIRST_DAY * DAY
+_LAST = 2_932_897 * DAY - 1
+
+
+def converted(column: Any, source: TimeKind, target: TimeKind, notation: Notation) -> Any:
+    """Return the times of one kind as those of another, None where only records can tell what is wrong."""
+    try:
+        millis = _millis(column, source, notation)
+        if pc.any(pc.or_(pc.less(millis, _FIRST), pc.greater(millis, _LAST))).as_py():
+            return None
+        return _from_millis(millis, target, notation)
+    except (pa.ArrowInvalid, DataError):
+        return None
+
+
+def _millis(column: Any, source: TimeKind, notation: Notation) -> Any:
+    if source is STRING:
+        return _each(column, pa.int64(), lambda text: source.millis(text, notation, source.schema))
+    if source is UNIX:
+        return _rescaled(column, notation.per_second, MILLIS)
+    column = column.cast(pa.int64())
+    return pc.multiply(column, DAY) if source is DATE else column
+
+
+def _from_millis(millis: Any, target: TimeKind, notation: Notation) -> Any:
+    if target is STRING:
+        step = notation.format.step if notation.format is not None else 1
+        # What has the same text is the same number now.
+        whole = pc.multiply(pc.divide(pc.subtract(millis, _FIRST), step), step)
+        return _each(whole, pa.string(), lambda each: target.from_millis(each + _FIRST, notation))
+    if target is UNIX:
+        return _rescaled(millis, MILLIS, notation.per_second)
+    if target not in (DATE, TIME):
+        return millis
+    days = pc.divide(pc.subtract(millis, _FIRST), DAY)  # counted from the first, since a division cuts towards zero
+    if target is DATE:
+        return pc.add(days, _FIRST_DAY).cast(arrow_type(target.schema))
+    return pc.subtract(pc.subtract(millis, _FIRST), pc.multiply(days, DAY)).cast(arrow_type(target.schema))
+
+
+def _rescaled(column: Any, per_second: int, new_per_second: int) -> Any:
+    if new_per_second >= per_second:
+        return pc.multiply_checked(column, new_per_second // per_second)
+    return pc.divide(column, per_second // new_per_second)
+
+
+def _each(column: Any, type_: Any, convert: Callable[[Any], Any]) -> Any:
+    """Return the column with every value converted, equal ones but once."""
+    encoded = column.dictionary_encode()
+    return pa.array([convert(each) for each in encoded.dictionary.to_pylist()], type_).take(encoded.indices)

@@ -1,0 +1,77 @@
+"""TimestampRouter: records go to a topic that is named after the time they were made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+from hearth_api import ConfigError, DataError, Importance, Settings, key
+from hearth_api.batch import Batch, BatchTransformation, Declined
+from hearth_transforms.date_format import DateFormat
+from hearth_transforms.plugin import KafkaPlugin
+from hearth_transforms.requirement import record_text
+from hearth_transforms.side import R
+
+
+class TimestampRouterConfig(Settings):
+    """Settings of TimestampRouter."""
+
+    topic_format: str = key(
+        "topic.format",
+        default="${topic}-${timestamp}",
+        importance=Importance.HIGH,
+        doc="The new topic, in which ${topic} stands for the present one and ${timestamp} for the formatted time.",
+    )
+    timestamp_format: str = key(
+        "timestamp.format",
+        default="yyyyMMdd",
+        importance=Importance.HIGH,
+        doc="How the time is written, in UTC: a pattern of Java's SimpleDateFormat.",
+    )
+
+
+class TimestampRouter(KafkaPlugin, BatchTransformation):
+    """Names the topic of a record after its old topic and its timestamp."""
+
+    settings = TimestampRouterConfig
+
+    def configure(self, configs: Mapping[str, Any]) -> None:
+        """Take the formats apart."""
+        config = TimestampRouterConfig(configs)
+        try:
+            self._format = DateFormat(config.timestamp_format)
+        except (ValueError, NotImplementedError) as error:
+            raise ConfigError("timestamp.format", config.timestamp_format, str(error)) from error
+        self._topic_format = config.topic_format
+        self._step = self._format.step
+        self._routed = lru_cache(maxsize=1000)(self._route)
+
+    def apply(self, record: R) -> R:
+        """Return the record with its new topic."""
+        if record.timestamp is None:
+            raise DataError(f"Timestamp missing on record: {record_text(record)}")
+        if record.topic is None:
+            raise DataError("a record without topic cannot be routed")
+        return record.new_record(topic=self._routed(record.topic, record.timestamp // self._step))
+
+    def apply_batch(self, batch: Batch) -> list[Batch] | Declined:
+        """Return a batch for every stretch of records with the same new topic; where they were read stays known."""
+        from hearth_transforms import struct_column as columns
+
+        batch = batch.stamped()
+        timestamps = batch.column("timestamp")
+        if batch.topic is None or timestamps is None or timestamps.null_count:
+            return NotImplemented
+        original = batch.original_topic
+        if original is None and batch.column("offset") is not None:  # only a batch read from Kafka has offsets
+            original = batch.topic
+        routed = []
+        for part in columns.runs(batch, columns.steps(timestamps, self._step)):
+            step = part.column("timestamp")[0].as_py() // self._step
+            routed.append(part.replace(topic=self._routed(batch.topic, step), original_topic=original))
+        return routed
+
+    def _route(self, topic: str, step: int) -> str:
+        timestamp = self._format.print(step * self._step)
+        return self._topic_format.replace("${topic}", topic).replace("${timestamp}", timestamp)
