@@ -21,8 +21,8 @@ class Step:
 
     With `state` the request is sent once all tasks of connector `of` are in that state, and there is at least
     one; "NONE" waits until it has no task. The connector itself, whose state Java stores at another moment, has to
-    be through with what it was told as well. Where the text of the answer comes from Java itself (a class list, a
-    parser's message), `same` is "status".
+    be through with what it was told as well. With `until` it is sent again until its answer holds that text. Where the
+    text of the answer comes from Java itself (a class list, a parser's message), `same` is "status".
     """
 
     method: str
@@ -30,6 +30,7 @@ class Step:
     body: Any = None
     state: str | None = None
     of: str = "c"
+    until: str | None = None
     same: Literal["all", "status"] = "all"
     content_type: str | None = "application/json"
 
@@ -55,9 +56,20 @@ def _play(step: Step, worker: Worker) -> dict[str, Any]:
     if step.state:
         reached = eventually(lambda: _is_reached(step.state, worker.rest.states(step.of)), _DEADLINE)
         assert reached, f"{worker.side}: not {step.state}: {worker.rest.status(step.of)}\n{worker.last_words()}"
-    answer = worker.rest.call(step.method, step.path, step.body, step.content_type)
+    answer = _answer(step, worker)
     request = {"request": f"{step.method} {step.path}", "status": answer.status}
     return request if step.same == "status" else {**request, **_comparable(answer)}
+
+
+def _answer(step: Step, worker: Worker) -> Answer:
+    answers: list[Answer] = []
+
+    def is_there() -> bool:
+        answers.append(worker.rest.call(step.method, step.path, step.body, step.content_type))
+        return step.until is None or step.until in answers[-1].text
+
+    assert eventually(is_there, _DEADLINE), f"{worker.side}: never {step.until!r}: {answers[-1]}"
+    return answers[-1]
 
 
 def _is_reached(state: str | None, states: list[str]) -> bool:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from tests.peer.rest_case import RestCase, Step
 
 _SOURCE = {"connector.class": "FileStreamSource", "file": "/nonexistent/in.txt", "topic": "rest-topic"}
 _SINK = {"connector.class": "FileStreamSink", "file": "/dev/null", "topics": "rest-topic"}
+_FILE = str(Path(__file__).with_name("jars.txt"))
+_WRITER = {**_SOURCE, "file": _FILE, "topic": "rest-written"}
+_READER = {**_SINK, "topics": "rest-written"}
 _GET = (
     Step("GET", "/connectors/c"),
     Step("GET", "/connectors/c/config"),
@@ -237,4 +241,24 @@ REST_CASES = (
         _create({"password": "secret", "tasks.max": "1"}),
         Step("PUT", "/connector-plugins/FileStreamSource/config/validate", {"password": "secret", "tasks.max": "1"}))),
     RestCase("name-with-control-character", (_create(_SOURCE, name="c\x01d"),)),
+    RestCase(
+        "topics",
+        (
+            _create(_WRITER, name="s"),
+            _create(_READER),
+            Step("GET", "/connectors/s/topics", until="rest-written"),
+            Step("GET", "/connectors/c/topics/", until="rest-written"),
+            Step("PUT", "/connectors/s/stop", state="RUNNING", of="s"),
+            Step("PUT", "/connectors/c/stop", state="RUNNING"),
+            Step("PUT", "/connectors/s/topics/reset", state="NONE", of="s"),
+            Step("GET", "/connectors/s/topics"),
+            Step("PUT", "/connectors/c/topics/reset", "", content_type="text/plain", state="NONE"),
+            Step("GET", "/connectors/c/topics"),
+            Step("POST", "/connectors/s/topics/reset"),
+        ),
+    ),
+    RestCase(
+        "topics-of-nobody",
+        (Step("GET", "/connectors/nobody/topics"), Step("PUT", "/connectors/nobody/topics/reset")),
+    ),
 )  # fmt: skip

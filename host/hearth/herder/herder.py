@@ -97,6 +97,13 @@ class Herder:
         self._configs.put_target(name, target)
         return self._queues.submit(name, lambda: None, is_impatient=target is TargetState.STOPPED)
 
+    def reset_topics(self, name: str) -> Future[None]:
+        """Forget the topics of a connector until its tasks touch them again.
+
+        Does not ask whether there is such a connector, nor wait for what is done to it meanwhile.
+        """
+        return self._queues.submit(object(), lambda: self._reset_topics(name))
+
     def validate(self, config: Mapping[str, str | None]) -> Future[dict[str, Any]]:
         """Check a configuration; the answer is a ConfigInfos."""
         return self._queues.submit(object(), lambda: self._validator.validate(config))
@@ -181,6 +188,11 @@ class Herder:
         except TransitionFailed as error:
             log.warning("connector %r did not restart: %s", name, error)
         return plan
+
+    def _reset_topics(self, name: str) -> None:
+        """Forget first and tell the tasks then: what is touched in between is told once more rather than never."""
+        self._with.board.store.reset_topics(name)
+        self._with.link.forget_topics(name)
 
     def _entry(self, name: str) -> ConfiguredConnector:
         entry = self._configs.snapshot().find(name)

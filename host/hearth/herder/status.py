@@ -105,6 +105,10 @@ class StatusView:
             raise NotFoundError(f"No status found for task {connector}-{task}", code="status.unknown")
         return {"id": task, **_state(status)}
 
+    def topics(self, connector: str) -> dict[str, Any]:
+        """Return an ActiveTopicsInfo, also of a connector that there is not."""
+        return {connector: {"topics": self._statuses.topics(connector)}}
+
 
 def _state(status: ConnectorStatus | TaskStatus, is_restarting: bool = False) -> dict[str, Any]:
     """Return the members that connectors and tasks share; an undefined version and an empty trace are left out."""

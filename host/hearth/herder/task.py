@@ -34,6 +34,9 @@ class CommandLine(Protocol):
     def command(self, connector: str, task: int, command: str) -> None:
         """Send a command now, or when the task links."""
 
+    def forget_topics(self, connector: str) -> None:
+        """Have the tasks of a connector tell the topics again that they touch from now on."""
+
     def is_linked(self, connector: str, task: int) -> bool:
         """Return whether a run of a task is linked now."""
 

@@ -28,6 +28,7 @@ from hearth.link.link_call import (
     AddTopics,
     Admitted,
     Alive,
+    ForgetTopics,
     Introduce,
     TellStatus,
     WriteOffsets,
@@ -198,6 +199,15 @@ class TaskLinkServer:
         if channel is not None:
             with contextlib.suppress(ChannelClosed):
                 channel.notify(COMMANDS[command]())
+
+    def forget_topics(self, connector: str) -> None:
+        """Have the tasks of a connector tell their topics again; one that is not linked has told none."""
+        with self._lock:
+            channels = [each.channel for each in self._registrations.values() if each.connector == connector]
+        for channel in channels:
+            if channel is not None:
+                with contextlib.suppress(ChannelClosed):
+                    channel.notify(ForgetTopics())
 
     def is_linked(self, connector: str, task: int) -> bool:
         """Return whether a run of a task is linked now."""

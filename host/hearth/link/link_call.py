@@ -36,7 +36,7 @@ class TellStatus(Call[None], op="status"):
 
 @dataclass(frozen=True)
 class AddTopics(Notice, op="topics.add"):
-    """The task has touched these topics, none of which it told before."""
+    """The task has touched these topics, none of which it told since they were last forgotten."""
 
     topics: list[str]
 
@@ -73,10 +73,16 @@ class Replace(Notice, op="replace"):
     """The task is to end, and another run of it follows at once."""
 
 
-Command = Pause | Resume | Stop | Replace
+@dataclass(frozen=True)
+class ForgetTopics(Notice, op="topics.forget"):
+    """The task is to tell the topics again that it touches from now on."""
+
+
+Command = Pause | Resume | Stop | Replace | ForgetTopics
 """What a host tells a task to do."""
 COMMANDS: dict[str, type[Command]] = {kind.op: kind for kind in (Pause, Resume, Stop, Replace)}
+"""Those that tell in which state a task is wanted."""
 ENDS = (Stop, Replace)
 """Commands that end a task."""
-TO_TASK = {**COMMANDS, **operations(Alive)}
+TO_TASK = {**COMMANDS, **operations(ForgetTopics, Alive)}
 TO_HOST = operations(Introduce, TellStatus, AddTopics, ReadOffsets, WriteOffsets, Alive)

@@ -22,8 +22,17 @@ REQUEST_SECONDS = 90.0
 """How long a request may take, as in Kafka Connect."""
 
 INTERNAL = 500
+
+
+class Forbidden(ConnectError):
+    """The worker's configuration does not let users do this."""
+
+    code = "rest.forbidden"
+
+
 STATUSES: tuple[tuple[type[ConnectError], int], ...] = (
     (ConfigError, 400),
+    (Forbidden, 403),
     (NotFoundError, 404),
     (ConflictError, 409),
 )

@@ -27,6 +27,7 @@ from hearth.rest.body import refuse_other_types
 from hearth.rest.connector_resource import ConnectorsResource
 from hearth.rest.middleware import middleware
 from hearth.rest.plugin_resource import ConnectorPluginsResource
+from hearth.rest.topic_resource import TopicsResource
 from hearth_api import ConnectError
 
 Answer = Callable[[Request], Awaitable[Response]]
@@ -65,6 +66,7 @@ def new_app(
         routes=[
             *_general(info, health),
             *_connectors(ConnectorsResource(herder, patience)),
+            *_topics(TopicsResource(herder, worker, patience)),
             *_plugins(ConnectorPluginsResource(herder, directory, patience)),
         ],
         middleware=middleware(worker),
@@ -108,6 +110,14 @@ def _connectors(resource: ConnectorsResource) -> list[Route]:
         _json_route("GET", f"{one}/tasks", resource.tasks),
         _json_route("GET", f"{one}/tasks/{{task}}/status", resource.task_status),
         _json_route("POST", f"{one}/tasks/{{task}}/restart", resource.restart_task),
+    ]
+
+
+def _topics(resource: TopicsResource) -> list[Route]:
+    topics = "/connectors/{connector}/topics"
+    return [
+        _json_route("GET", topics, resource.list),
+        _json_route("PUT", f"{topics}/reset", resource.reset),
     ]
 
 

@@ -131,8 +131,12 @@ class TaskObserver:
         """Offsets are not committed; those of the next commit include them, or their records come again."""
         log.error("%s: offsets are not committed: %s", self._task, reason)
 
+    def forget_topics(self) -> None:
+        """Users had the topics forgotten: those that are touched from now on are told again."""
+        self._topics.clear()
+
     def _touched(self, topics: Iterable[str]) -> None:
-        """Tell the host of topics that are new in this run (KIP-558)."""
+        """Tell the host of topics that it was not told in this run, or had forgotten since (KIP-558)."""
         new = [topic for topic in topics if topic not in self._topics]
         if new and self._settings.tracks_topics:
             self._topics.update(new)

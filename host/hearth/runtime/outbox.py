@@ -83,7 +83,8 @@ class Outbox:
         self._refused: list[Any] = []
         self._tell = tell
         self._untold: dict[int, str] = {}
-        self._known: set[str] = set()
+        self._known: dict[str, int] = {}
+        """Topics of which something was acknowledged, each with the number of the last record on its way there."""
         self._unheard: dict[str, Any] = {}
         """Numbers of the records on their way to topics of which nothing was acknowledged yet."""
         if tell is not None:
@@ -134,13 +135,20 @@ class Outbox:
         """
         self._settle(self._producer.poll(wait_ms))
 
+    def forget_topics(self) -> None:
+        """Name every topic again of which something is acknowledged from now on, be it on its way already."""
+        self._unheard.update((topic, np.array([last])) for topic, last in self._known.items())
+        self._known.clear()
+
     def _may_go(self, outgoing: Outgoing) -> bool:
         is_there = self._topics is None or self._topics.ensure(outgoing.topic)
         return is_there and self._producer.has_room(outgoing)
 
     def _enqueue(self, outgoing: Outgoing, sequence: Any) -> None:
         self._line.append((outgoing, sequence))
-        if outgoing.topic not in self._known:
+        if outgoing.topic in self._known:
+            self._known[outgoing.topic] = int(sequence[-1])
+        else:
             self._unheard[outgoing.topic] = np.append(self._unheard.get(outgoing.topic, _NONE), sequence)
         if self._tell is not None:
             self._untold.update(dict.fromkeys(sequence.tolist(), outgoing.topic))
@@ -174,9 +182,7 @@ class Outbox:
     def _topics_heard_of(self, done: Any) -> list[str]:
         """Return the topics to which these are the first records that were written."""
         heard = [topic for topic, numbers in self._unheard.items() if np.isin(numbers, done).any()]
-        for topic in heard:
-            del self._unheard[topic]
-        self._known.update(heard)
+        self._known.update((topic, int(self._unheard.pop(topic)[-1])) for topic in heard)
         return heard
 
     def _judge(self, report: DeliveryReport) -> None:

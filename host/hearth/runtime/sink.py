@@ -13,7 +13,7 @@ from typing import TypeVar
 from hearth.isolation.stage import Stage
 from hearth.kafka.consumer import MOST_MESSAGES, Consumer
 from hearth.kafka.kafka_error import KafkaError
-from hearth.link.link_call import ENDS, Command, Pause, Replace, Resume
+from hearth.link.link_call import ENDS, Command, ForgetTopics, Pause, Replace, Resume
 from hearth.runtime.consumption import Commits, ConsumedPositions
 from hearth.runtime.delivery import ContextRequests, Delivery, Offsets, converted
 from hearth.runtime.inbox import Errant, Inbox, Item, StageEnded
@@ -440,6 +440,8 @@ class SinkLoop:
             self._is_paused = False
             self._pause_and_resume()
             self._observer.runs(is_paused=False)
+        elif isinstance(command, ForgetTopics):
+            self._observer.forget_topics()
 
     def _pause_and_resume(self) -> None:
         """Let flow what the operator and the task want to flow, and nothing while records are to be put again."""

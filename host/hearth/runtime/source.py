@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from hearth.isolation.stage import Stage
 from hearth.kafka.producer import Producer
-from hearth.link.link_call import ENDS, Command, Pause, Resume
+from hearth.link.link_call import ENDS, Command, ForgetTopics, Pause, Resume
 from hearth.runtime.inbox import HandedOver, Inbox, Item, StageEnded
 from hearth.runtime.link import HostLost, TaskLink
 from hearth.runtime.observer import TaskObserver
@@ -197,6 +197,9 @@ class SourceLoop:
             if self._hold is None:
                 self._stage.notify(ResumePolling())
             self._observer.runs(is_paused=False)
+        elif isinstance(command, ForgetTopics):
+            self._observer.forget_topics()
+            self._outbox.forget_topics()
 
     def _watch(self) -> None:
         """Raise when the stage has not come back from a poll for the longest time a call may take."""

@@ -105,6 +105,10 @@ class FakeSpark:
         else:
             self._later(lambda: self.report(run, State.PAUSED if command == "pause" else State.RUNNING))
 
+    def forget_topics(self, connector: str) -> None:
+        """Record it like a command, to all tasks."""
+        self.commands.append((connector, -1, "topics.forget"))
+
     def is_linked(self, connector: str, task: int) -> bool:
         """Return whether a run has reported and not ended, or a test said so."""
         return (connector, task) in self.linked

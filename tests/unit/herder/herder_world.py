@@ -268,6 +268,9 @@ class Host:
         elif not run.is_deaf:
             self.world.end(run)
 
+    def forget_topics(self, connector: str) -> None:
+        """Do nothing: runs tell no topics here."""
+
     def is_linked(self, connector: str, task: int) -> bool:
         """Return whether a run is linked."""
         run = self.world.run(connector, task)

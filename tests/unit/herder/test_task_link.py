@@ -20,7 +20,7 @@ from hearth.herder import task_link
 from hearth.herder.task_link import LinkFailed, TaskEvent, TaskLinkServer
 from hearth.link import admission, heartbeat
 from hearth.link.encryption import EncryptedSocket, client_context
-from hearth.link.link_call import Pause, Replace, Stop
+from hearth.link.link_call import ForgetTopics, Pause, Replace, Stop
 from hearth.storage.memory import MemoryOffsetStore
 from hearth_api import ConnectError
 from hearth_stage.call import Call
@@ -54,6 +54,19 @@ def test_commands_reach_the_task_they_are_for(host: Host, guests: list[Guest]) -
     assert first.commands.get(timeout=WAIT) == Pause()
     assert second.commands.get(timeout=WAIT) == Stop()
     assert first.commands.empty()
+
+
+def test_all_tasks_of_a_connector_and_no_others_hear_that_its_topics_are_forgotten(
+    host: Host, guests: list[Guest]
+) -> None:
+    """One that links later has told none."""
+    first, second = guests[0].join(host.expect("c", 0, 1)), guests[1]
+    second.join(host.expect("d", 0, 1), "d")
+    host.expect("c", 1, 1)
+    host.server.forget_topics("c")
+    host.server.command("d", 0, "pause")
+    assert first.commands.get(timeout=WAIT) == ForgetTopics()
+    assert second.commands.get(timeout=WAIT) == Pause()
 
 
 def test_command_waits_for_a_task_that_is_not_there_yet(host: Host, guests: list[Guest]) -> None:

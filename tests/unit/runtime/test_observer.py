@@ -102,6 +102,17 @@ def test_topic_is_told_once_in_a_run(link: Link) -> None:
     assert told.counts == Counts(acknowledged=15, put=1)
 
 
+def test_topics_that_were_forgotten_are_told_again(link: Link) -> None:
+    """Those that are touched from then on, and no others."""
+    told = observer(link)
+    told.put(2, {"t"})
+    told.put(2, {"u"})
+    told.forget_topics()
+    told.put(1, {"t"})
+    told.put(1, {"t"})
+    assert link.told == [["t"], ["u"], ["t"]]
+
+
 def test_topics_are_nobodys_business_where_they_are_not_tracked(link: Link) -> None:
     """``topic.tracking.enable`` is false."""
     observer(link, tracks_topics=False).put(1, {"t"})

@@ -6,7 +6,7 @@ from functools import partial
 
 import pytest
 
-from hearth.link.link_call import Pause, Resume, Stop
+from hearth.link.link_call import ForgetTopics, Pause, Resume, Stop
 from hearth.runtime import tolerance
 from hearth_api import ConnectError, TopicPartition
 from tests.unit.runtime.sink_world import PARTITIONS, BrokenPromise, Turn, World, look
@@ -314,6 +314,19 @@ def test_a_topic_is_told_once_something_of_it_was_handed_to_the_task(world: Worl
     refusing(world, 2)
     steps(world, 30)
     assert sorted(world.topics) == ["t", "u"]
+
+
+def test_a_topic_that_was_forgotten_is_told_again_when_more_of_it_comes(world: World) -> None:
+    """Not because of what was put before."""
+    world.write(PARTITIONS[2], 4)
+    steps(world, 30)
+    world.topics.clear()
+    world.inbox.put(ForgetTopics())
+    steps(world, 3)
+    assert world.topics == []
+    world.write(PARTITIONS[2], 4)
+    steps(world, 30)
+    assert len(world.topics) == 1
 
 
 def test_a_topic_of_which_nothing_can_be_converted_is_not_told() -> None:

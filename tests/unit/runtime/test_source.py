@@ -11,7 +11,7 @@ import pytest
 
 from hearth.kafka.kafka_error import KafkaError
 from hearth.kafka.producer import Outgoing
-from hearth.link.link_call import Stop
+from hearth.link.link_call import ForgetTopics, Stop
 from hearth.runtime.link import HostLost
 from hearth.runtime.observer import TaskObserver
 from hearth.runtime.outbox import Outbox
@@ -395,6 +395,26 @@ def test_a_topic_is_told_once_something_of_it_is_acknowledged() -> None:
     run.turn()
     assert run.link.topics == ["t"]
     run.hand_over(("a", [(*T0, OK), ("u", 0, OK)]))
+    drain(run)
+    assert run.link.topics == ["t", "u"]
+
+
+def test_a_topic_that_was_forgotten_is_told_with_what_is_acknowledged_afterwards() -> None:
+    """Also where that was on its way already; what was acknowledged before does not count."""
+    run = begin(OK, OK)
+    run.hand_over(("a", [("u", 0, OK)]))
+    run.turn_until(lambda: ("u", 0) in run.producer.lines)
+    run.producer.answer(("u", 0), 1)
+    run.producer.answer(T0, 1)
+    run.turn()
+    run.link.topics.clear()
+    run.inbox.put(ForgetTopics())
+    run.turn()
+    assert run.link.topics == []
+    run.producer.answer(T0, 1)
+    run.turn()
+    assert run.link.topics == ["t"]
+    run.hand_over(("a", [("u", 0, OK), (*T0, OK)]))
     drain(run)
     assert run.link.topics == ["t", "u"]
 
