@@ -7,17 +7,21 @@ from typing import Any
 from hearth_api import (
     Connector,
     ConnectorContext,
+    SinkConnector,
     SinkConnectorContext,
     SourceConnector,
     SourceConnectorContext,
+    TopicPartition,
 )
 from hearth_execution.failure import ErrorInfo
 from hearth_execution.load import load_class, version_of
 from hearth_stage.channel import Channel
 from hearth_stage.connector_call import (
+    AlterOffsets,
     AskTaskConfigs,
     ConnectorLoaded,
     LoadConnector,
+    OffsetsAltered,
     RaiseError,
     RequestReconfiguration,
     StartConnector,
@@ -81,6 +85,17 @@ class StageConnector:
         configs = connector.task_configs(call.max)
         task = connector.task_class()
         return TaskConfigs(configs, f"{task.__module__}.{task.__qualname__}")
+
+    def alter_offsets(self, call: AlterOffsets) -> OffsetsAltered:
+        """Ask the connector whether its offsets may become others (KIP-875)."""
+        connector = self._loaded()
+        offsets: Any = call.offsets
+        if isinstance(connector, SinkConnector):
+            offsets = {TopicPartition(topic, partition): offset for topic, partition, offset in offsets}
+        try:
+            return OffsetsAltered(bool(connector.alter_offsets(call.config, offsets)))
+        except NotImplementedError:
+            return OffsetsAltered(None)
 
     def stop(self, call: StopConnector) -> None:
         """Stop the connector."""

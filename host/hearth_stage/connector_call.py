@@ -50,6 +50,24 @@ class StopConnector(Call[None], op="connector.stop"):
 
 
 @dataclass(frozen=True)
+class OffsetsAltered:
+    """Whether the connector saw to it, and not its host alone; null where its offsets are not to be altered at all."""
+
+    is_seen_to: bool | None = None
+
+
+@dataclass(frozen=True)
+class AlterOffsets(Call[OffsetsAltered], op="connector.alter_offsets"):
+    """Asks an instance that is not started whether offsets may become these, null for a partition that is reset.
+
+    Those of a sink are rows of topic, partition and offset, those of a source of partition and offset.
+    """
+
+    config: dict[str, str] = field(repr=False)
+    offsets: list[Any]
+
+
+@dataclass(frozen=True)
 class RequestReconfiguration(Notice, op="task_reconfiguration"):
     """The connector wants to be asked for its task configurations again."""
 

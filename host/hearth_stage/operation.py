@@ -46,6 +46,7 @@ TO_STAGE = operations(
     connector_call.LoadConnector,
     connector_call.StartConnector,
     connector_call.AskTaskConfigs,
+    connector_call.AlterOffsets,
     connector_call.StopConnector,
 )
 """What a runtime may say to a stage."""

@@ -19,7 +19,7 @@ from hearth_stage import definition
 from hearth_stage.call import Message, PluginCall
 from hearth_stage.channel import Channel, ChannelClosed, Request
 from hearth_stage.connector import StageConnector
-from hearth_stage.connector_call import AskTaskConfigs, LoadConnector, StartConnector, StopConnector
+from hearth_stage.connector_call import AlterOffsets, AskTaskConfigs, LoadConnector, StartConnector, StopConnector
 from hearth_stage.frame import PROTOCOL_VERSION
 from hearth_stage.operation import TO_STAGE, Hello
 from hearth_stage.plugin_call import AskStacks, Configure, Describe, Ping, Stacks, Stopping, Validate
@@ -126,6 +126,7 @@ class Program:
             LoadConnector: connector.load,
             StartConnector: connector.start,
             AskTaskConfigs: connector.task_configs,
+            AlterOffsets: connector.alter_offsets,
             StopConnector: connector.stop,
         }
 

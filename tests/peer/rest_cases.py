@@ -24,6 +24,17 @@ def _create(config: dict[str, Any], name: str | None = "c", **more: Any) -> Step
     return Step("POST", "/connectors", {"name": name, "config": config, **more})
 
 
+_NO_OFFSETS: tuple[Any, ...] = (
+    "", "null", "[]", "{", {"zz": 1}, {"offsets": [None]}, {"offsets": {}}, {"offsets": [{"zz": 1}]},
+    {"offsets": [{"partition": []}]}, {"offsets": [{"partition": {}, "offset": 5}]},
+)  # fmt: skip
+
+
+def _alter(connector: str, partition: Any, offset: Any, **more: Any) -> Step:
+    body = {"offsets": [{"partition": partition, "offset": offset}]}
+    return Step("PATCH", f"/connectors/{connector}/offsets", body, **more)
+
+
 def _refused(name: str, change: dict[str, Any], base: dict[str, Any] = _SOURCE) -> RestCase:
     """Return a case in which a configuration is refused; None in the change removes a key."""
     config = {key: value for key, value in {**base, **change}.items() if value is not None}
@@ -255,6 +266,81 @@ REST_CASES = (
             Step("PUT", "/connectors/c/topics/reset", "", content_type="text/plain", state="NONE"),
             Step("GET", "/connectors/c/topics"),
             Step("POST", "/connectors/s/topics/reset"),
+        ),
+    ),
+    RestCase(
+        "source-offsets",
+        (
+            _create(_WRITER, name="s"),
+            Step("GET", "/connectors/s/offsets", until="position"),
+            Step("DELETE", "/connectors/s/offsets"),
+            _alter("s", {"filename": _FILE}, {"position": 7}),
+            Step("PUT", "/connectors/s/pause", state="RUNNING", of="s"),
+            Step("DELETE", "/connectors/s/offsets", state="PAUSED", of="s"),
+            Step("PUT", "/connectors/s/stop"),
+            _alter("s", {"filename": _FILE}, {"position": 7}, state="NONE", of="s"),
+            Step("GET", "/connectors/s/offsets"),
+            _alter("s", {"filename": _FILE}, None),
+            Step("GET", "/connectors/s/offsets/"),
+            _alter("s", {"filename": "other", "more": 1}, {"position": 3}),
+            _alter("s", {"filename": _FILE}, {"position": -3}),
+            _alter("s", {"filename": _FILE}, {"position": "7"}),
+            _alter("s", {"filename": _FILE}, {"position": 7.5}),
+            _alter("s", {"filename": _FILE}, {"other": 7}),
+            _alter("s", {"filename": _FILE}, {"position": [7]}),
+            _alter("s", {"filename": {"a": 1}}, {"position": 7}),
+            _alter("s", {"filename": _FILE}, {"position": 2**63}),
+            _alter("s", {"file": _FILE}, {"position": 7}),
+            _alter("s", None, {"position": 7}),
+            Step("GET", "/connectors/s/offsets"),
+            Step("DELETE", "/connectors/s/offsets"),
+            Step("DELETE", "/connectors/s/offsets", "", content_type="text/plain"),
+            Step("DELETE", "/connectors/s/offsets"),
+            Step("GET", "/connectors/s/offsets"),
+        ),
+    ),
+    RestCase(
+        "sink-offsets",
+        (
+            _create(_READER),
+            Step("GET", "/connectors/c/offsets", until="kafka_offset", same="status"),
+            Step("DELETE", "/connectors/c/offsets"),
+            Step("PUT", "/connectors/c/stop", state="RUNNING"),
+            Step("DELETE", "/connectors/c/offsets", state="NONE"),
+            Step("GET", "/connectors/c/offsets"),
+            _alter("c", {"kafka_topic": "rest-written", "kafka_partition": 0}, {"kafka_offset": 5}),
+            Step("GET", "/connectors/c/offsets"),
+            _alter("c", {"kafka_topic": "rest-written", "kafka_partition": "0"}, {"kafka_offset": "+7", "more": 1}),
+            Step("GET", "/connectors/c/offsets"),
+            _alter("c", {"kafka_topic": "rest-written", "kafka_partition": 0}, None),
+            Step("GET", "/connectors/c/offsets"),
+            _alter("c", None, {"kafka_offset": 5}),
+            _alter("c", {"kafka_topic": "rest-written"}, {"kafka_offset": 5}),
+            _alter("c", {"kafka_topic": None, "kafka_partition": 0}, {"kafka_offset": 5}),
+            _alter("c", {"kafka_topic": "t", "kafka_partition": None}, {"kafka_offset": 5}),
+            _alter("c", {"kafka_topic": "t", "kafka_partition": 1.5}, {"kafka_offset": 5}),
+            _alter("c", {"kafka_topic": "t", "kafka_partition": 2**31}, {"kafka_offset": 5}),
+            _alter("c", {"kafka_topic": "t", "kafka_partition": 0}, {"offset": 5}),
+            _alter("c", {"kafka_topic": "t", "kafka_partition": 0}, {"kafka_offset": None}),
+            _alter("c", {"kafka_topic": "t", "kafka_partition": 0}, {"kafka_offset": True}),
+            _alter("c", {"kafka_topic": "rest-written", "kafka_partition": 0}, {"kafka_offset": -5}),
+            _alter("c", {"kafka_topic": "rest-written", "kafka_partition": 999}, {"kafka_offset": 5}),
+            Step("DELETE", "/connectors/c/offsets"),
+            Step("DELETE", "/connectors/c/offsets"),
+            Step("GET", "/connectors/c/offsets"),
+        ),
+    ),
+    RestCase(
+        "offsets-that-are-none",
+        (
+            Step("GET", "/connectors/c/offsets"),
+            Step("DELETE", "/connectors/c/offsets"),
+            _alter("c", {"a": 1}, None),
+            *(Step("PATCH", "/connectors/c/offsets", body, same="status") for body in _NO_OFFSETS),
+            Step("PATCH", "/connectors/c/offsets", {}),
+            Step("PATCH", "/connectors/c/offsets", {"offsets": None}),
+            Step("PATCH", "/connectors/c/offsets", {"offsets": []}),
+            Step("POST", "/connectors/c/offsets", {}),
         ),
     ),
     RestCase(

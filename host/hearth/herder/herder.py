@@ -8,6 +8,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any
 
+from hearth.herder.connector_offset import ConnectorOffsets
 from hearth.herder.instance import TransitionFailed
 from hearth.herder.queue import Queues, done, then
 from hearth.herder.reconciler import Reconciler
@@ -58,6 +59,7 @@ class Herder:
         self._validator = validator
         self._queues = queues or Queues()
         self.reconciler = Reconciler(equipment, self._queues)
+        self.offsets = ConnectorOffsets(equipment, self._queues, self._settle)
 
     def connectors(self) -> list[str]:
         """Return the names of all connectors."""
@@ -193,6 +195,10 @@ class Herder:
         """Forget first and tell the tasks then: what is touched in between is told once more rather than never."""
         self._with.board.store.reset_topics(name)
         self._with.link.forget_topics(name)
+
+    def _settle(self, name: str) -> None:
+        self._refuse_unless_leading()
+        self.reconciler.reconcile(name)
 
     def _entry(self, name: str) -> ConfiguredConnector:
         entry = self._configs.snapshot().find(name)

@@ -63,6 +63,11 @@ class Planner:
             plan = replace(plan, source=self._source(parsed))
         return [replace(plan, task=number, task_config=own) for number, own in enumerate(tasks)]
 
+    def sink_group(self, config: Mapping[str, str]) -> tuple[dict[str, str], str]:
+        """Return how an administrator speaks with the brokers of a sink, and the name of its consumer group."""
+        consumer = consumer_config(self.worker.originals, config, config[NAME])
+        return admin_config(self.worker.originals, config).config, consumer.config["group.id"]
+
     def _settings(self, config: ConnectorConfig) -> TaskSettings:
         worker = self.worker
         return TaskSettings(

@@ -38,8 +38,9 @@ ERR_ALL_BROKERS_DOWN, ERR_TRANSPORT, ERR_RESOLVE = -187, -195, -193
 ERR_TIMED_OUT, ERR_PARTIAL = -185, -158
 ERR_FENCED_INSTANCE_ID = 82
 
-ADMIN_DESCRIBE_GROUPS = 13
-"""``RD_KAFKA_ADMIN_OP_DESCRIBECONSUMERGROUPS``."""
+ADMIN_DELETE_GROUPS, ADMIN_DESCRIBE_GROUPS = 7, 13
+ADMIN_DELETE_OFFSETS, ADMIN_LIST_OFFSETS, ADMIN_ALTER_OFFSETS = 8, 14, 15
+"""``RD_KAFKA_ADMIN_OP_DELETEGROUPS``, ``DESCRIBECONSUMERGROUPS``, and three of ``CONSUMERGROUPOFFSETS``."""
 
 MESSAGE = np.dtype(
     [
@@ -161,6 +162,18 @@ StartCallback = ctypes.CFUNCTYPE(c_int, c_void_p, c_void_p, c_void_p, c_void_p, 
 SendCallback = ctypes.CFUNCTYPE(c_int, c_void_p, c_void_p, c_void_p)
 LogCallback = ctypes.CFUNCTYPE(None, c_void_p, c_int, c_char_p, c_char_p)
 
+
+def _group_request(request: str, kind: str, arguments: list[Any]) -> dict[str, tuple[Any, list[Any]]]:
+    """Return the functions of a request about one group, made of its name and ``arguments``."""
+    return {
+        f"{kind}_new": (c_void_p, [c_char_p, *arguments]),
+        f"{kind}_destroy": (None, [c_void_p]),
+        request: (None, [c_void_p, c_void_p, c_size_t, c_void_p, c_void_p]),
+        f"event_{request}_result": (c_void_p, [c_void_p]),
+        f"{request}_result_groups": (ctypes.POINTER(c_void_p), [c_void_p, c_void_p]),
+    }
+
+
 _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "version": (c_int, []),
     "conf_new": (c_void_p, []),
@@ -214,6 +227,14 @@ _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "ConsumerGroupDescription_member": (c_void_p, [c_void_p, c_size_t]),
     "MemberDescription_group_instance_id": (c_char_p, [c_void_p]),
     "MemberDescription_consumer_id": (c_char_p, [c_void_p]),
+    **{
+        function: signature
+        for request in ("ListConsumerGroupOffsets", "AlterConsumerGroupOffsets", "DeleteConsumerGroupOffsets")
+        for function, signature in _group_request(request, request, [TopicPartitionList]).items()
+    },
+    **_group_request("DeleteGroups", "DeleteGroup", []),
+    "group_result_error": (c_void_p, [c_void_p]),
+    "group_result_partitions": (TopicPartitionList, [c_void_p]),
     "list_groups": (c_int, [c_void_p, c_char_p, c_void_p, c_int]),
     "group_list_destroy": (None, [c_void_p]),
     "memberid": (c_void_p, [c_void_p]),

@@ -26,6 +26,7 @@ from hearth.rest.answer import (
 from hearth.rest.body import refuse_other_types
 from hearth.rest.connector_resource import ConnectorsResource
 from hearth.rest.middleware import middleware
+from hearth.rest.offset_resource import OffsetsResource
 from hearth.rest.plugin_resource import ConnectorPluginsResource
 from hearth.rest.topic_resource import TopicsResource
 from hearth_api import ConnectError
@@ -66,6 +67,7 @@ def new_app(
         routes=[
             *_general(info, health),
             *_connectors(ConnectorsResource(herder, patience)),
+            *_offsets(OffsetsResource(herder, patience)),
             *_topics(TopicsResource(herder, worker, patience)),
             *_plugins(ConnectorPluginsResource(herder, directory, patience)),
         ],
@@ -110,6 +112,15 @@ def _connectors(resource: ConnectorsResource) -> list[Route]:
         _json_route("GET", f"{one}/tasks", resource.tasks),
         _json_route("GET", f"{one}/tasks/{{task}}/status", resource.task_status),
         _json_route("POST", f"{one}/tasks/{{task}}/restart", resource.restart_task),
+    ]
+
+
+def _offsets(resource: OffsetsResource) -> list[Route]:
+    offsets = "/connectors/{connector}/offsets"
+    return [
+        _json_route("GET", offsets, resource.list),
+        _json_route("PATCH", offsets, resource.alter),
+        _json_route("DELETE", offsets, resource.reset),
     ]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from starlette.exceptions import HTTPException
@@ -12,6 +12,7 @@ from starlette.requests import Request
 
 from hearth.rest.answer import TooLong, Unreadable
 from hearth.storage import TargetState
+from hearth_api import ConfigError
 
 JSON = "application/json"
 MAX_TEXT = 20_000_000
@@ -21,16 +22,38 @@ MAX_BODY = 20 << 20
 _WILDCARDS = ("*/*", "application/*")
 _WORD = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 _MEDIA_TYPE = re.compile(rf"({_WORD}/{_WORD})\s*(?:;.*)?")
+_ENTITIES = "org.apache.kafka.connect.runtime.rest.entities"
+_MAP = "java.util.LinkedHashMap"
 INITIAL_STATES = {
     "RUNNING": TargetState.STARTED,
     "PAUSED": TargetState.PAUSED,
     "STOPPED": TargetState.STOPPED,
 }
+OFFSET_FIELDS = ("partition", "offset")
 CREATE_FIELDS = ("config", "name", "initial_state")
 
 
 async def read_json(request: Request) -> Any:
     """Return the body of a request, numbers as the text they were written in; None when there is none."""
+    return await _read_json(request, str)
+
+
+async def read_offsets(request: Request) -> list[tuple[dict[str, Any] | None, dict[str, Any] | None]]:
+    """Return partitions with their offsets, whose numbers are numbers; raises ConfigError where there are none."""
+    body = _record(await _read_json(request), "ConnectorOffsets", ("offsets",))
+    offsets = body.get("offsets")
+    if offsets is not None and not isinstance(offsets, list):
+        raise Unreadable(_wrong("java.util.ArrayList", offsets))
+    if not offsets:
+        raise ConfigError("Partitions / offsets need to be provided for an alter offsets request", code="offsets.none")
+    rows = [_record(row, "ConnectorOffset", OFFSET_FIELDS) for row in offsets]
+    for value in (row.get(field) for row in rows for field in OFFSET_FIELDS):
+        if value is not None and not isinstance(value, dict):
+            raise Unreadable(_wrong(_MAP, value))
+    return [(row.get("partition"), row.get("offset")) for row in rows]
+
+
+async def _read_json(request: Request, number: Callable[[str], Any] | None = None) -> Any:
     data = await _read_body(request)
     if data and _media_type(request) != JSON:
         raise HTTPException(415)
@@ -38,7 +61,7 @@ async def read_json(request: Request) -> Any:
         return None
     try:
         text = data.decode(json.detect_encoding(data))
-        return json.loads(text, parse_int=str, parse_float=str, parse_constant=_no_constant)
+        return json.loads(text, parse_int=number, parse_float=number, parse_constant=_no_constant)
     except RecursionError as error:
         raise Unreadable("Document nesting depth exceeds the maximum allowed") from error
     except UnicodeDecodeError as error:
@@ -65,7 +88,7 @@ async def read_map(request: Request) -> dict[str, Any]:
 def text_map(value: Any) -> dict[str, Any]:
     """Return a JSON object as a map of texts."""
     if not isinstance(value, dict):
-        raise Unreadable(f"Cannot deserialize value of type `java.util.LinkedHashMap` from {_token(value)}")
+        raise Unreadable(_wrong(_MAP, value))
     return {name: _text(item) for name, item in value.items()}
 
 
@@ -73,22 +96,29 @@ class CreateRequest:
     """The body of a request that creates a connector."""
 
     def __init__(self, body: Any) -> None:
-        if not isinstance(body, dict):
-            raise Unreadable("the request has no body that is a JSON object" if body is None else _wrong(body))
-        for name in body:
-            if name not in CREATE_FIELDS:
-                known = ", ".join(f'"{field}"' for field in CREATE_FIELDS)
-                raise Unreadable(
-                    f'Unrecognized field "{name}" (class '
-                    "org.apache.kafka.connect.runtime.rest.entities.CreateConnectorRequest), "
-                    f"not marked as ignorable ({len(CREATE_FIELDS)} known properties: {known})"
-                )
+        body = _record(body, "CreateConnectorRequest", CREATE_FIELDS)
         self.target = _target(body.get("initial_state"))
         # Kafka leaves a missing name to validation, which has a sentence for an empty one.
         self.name = (_text(body.get("name")) or "").strip()
         if body.get("config") is None:
             raise Unreadable("the request has no config")
         self.config = text_map(body["config"])
+
+
+def _record(given: Any, kind: str, fields: tuple[str, ...]) -> dict[str, Any]:
+    """Return a JSON object that has no other fields than these."""
+    if not isinstance(given, dict):
+        raise Unreadable(
+            "the request has no body that is a JSON object" if given is None else _wrong(f"{_ENTITIES}.{kind}", given)
+        )
+    for name in given:
+        if name not in fields:
+            known = ", ".join(f'"{field}"' for field in fields)
+            raise Unreadable(
+                f'Unrecognized field "{name}" (class {_ENTITIES}.{kind}), '
+                f"not marked as ignorable ({len(fields)} known properties: {known})"
+            )
+    return given
 
 
 def flag(values: Mapping[str, str], name: str) -> bool:
@@ -131,7 +161,7 @@ def _text(value: Any) -> str | None:
         if value is not None and len(value) > MAX_TEXT:
             raise Unreadable(f"String value length ({len(value)}) exceeds the maximum allowed ({MAX_TEXT})")
         return value
-    raise Unreadable(f"Cannot deserialize value of type `java.lang.String` from {_token(value)}")
+    raise Unreadable(_wrong("java.lang.String", value))
 
 
 def _target(given: Any) -> TargetState | None:
@@ -148,11 +178,8 @@ def _target(given: Any) -> TargetState | None:
     return state
 
 
-def _wrong(body: Any) -> str:
-    return (
-        "Cannot deserialize value of type "
-        f"`org.apache.kafka.connect.runtime.rest.entities.CreateConnectorRequest` from {_token(body)}"
-    )
+def _wrong(kind: str, value: Any) -> str:
+    return f"Cannot deserialize value of type `{kind}` from {_token(value)}"
 
 
 def _token(value: Any) -> str:

@@ -17,13 +17,16 @@ from hearth_api import (
     SinkConnectorContext,
     SourceConnector,
     Task,
+    TopicPartition,
 )
 from hearth_api import SourceConnectorContext as SourceContext
 from hearth_stage.call import Message
 from hearth_stage.connector import StageConnector
 from hearth_stage.connector_call import (
+    AlterOffsets,
     AskTaskConfigs,
     LoadConnector,
+    OffsetsAltered,
     RaiseError,
     RequestReconfiguration,
     StartConnector,
@@ -33,6 +36,14 @@ from hearth_stage.definition import describe, validate
 from hearth_stage.plugin_call import Describe, Validate
 
 heard: list[Any] = []
+
+
+def note_offsets(connector_config: Mapping[str, str], offsets: Any) -> bool:
+    """Note what offsets are to be, unless they are never to be altered."""
+    if "never" in connector_config:
+        raise NotImplementedError
+    heard.append(("alter", dict(connector_config), offsets))
+    return True
 
 
 class Noting:
@@ -72,9 +83,21 @@ class Noting:
 class Source(Noting, SourceConnector):
     """A source."""
 
+    def alter_offsets(self, connector_config: Mapping[str, str], offsets: Any) -> bool:
+        """Note it, unless that is not to be."""
+        return note_offsets(connector_config, offsets)
+
+
+class Silent(Noting, SourceConnector):
+    """A source that knows nothing of offsets."""
+
 
 class Sink(Noting, SinkConnector):
     """Does the same, and has neither a definition nor an opinion."""
+
+    def alter_offsets(self, connector_config: Mapping[str, str], offsets: Any) -> bool:
+        """Note it, unless that is not to be."""
+        return note_offsets(connector_config, offsets)
 
     def config(self) -> ConfigDef:
         """Return none, which Kafka's own connectors never do."""
@@ -159,6 +182,22 @@ def test_connector_speaks_to_its_host_from_the_start_on(name: str, kind: type) -
     assert (asked, error.op, error.message) == (RequestReconfiguration(), "raise_error", "no disk")
     assert "RuntimeError: no disk" in error.trace
     assert heard == [("start", {"a": "b"})]
+
+
+@pytest.mark.parametrize(
+    ("name", "rows", "given"),
+    [
+        ("Source", [[{"p": 1}, {"n": 2}], [{"p": 2}, None]], [[{"p": 1}, {"n": 2}], [{"p": 2}, None]]),
+        ("Sink", [["t", 0, 5], ["t", 1, None]], {TopicPartition("t", 0): 5, TopicPartition("t", 1): None}),
+    ],
+)
+def test_connector_is_asked_about_other_offsets(name: str, rows: list[Any], given: Any) -> None:
+    """In the words of its kind; one that knows none of it says so, and one that allows none, too."""
+    host = Host(name)
+    assert host.connector.alter_offsets(AlterOffsets({"a": "b"}, rows)) == OffsetsAltered(True)
+    assert heard == [("alter", {"a": "b"}, given)]
+    assert host.connector.alter_offsets(AlterOffsets({"never": ""}, [])) == OffsetsAltered(None)
+    assert Host("Silent").connector.alter_offsets(AlterOffsets({}, [])) == OffsetsAltered(False)
 
 
 def test_connector_that_runs_is_stopped_when_its_stage_ends() -> None:

@@ -154,11 +154,17 @@ class FakeSpark:
 class Bench:
     """A herder over stand-in plugins and a fake Spark."""
 
-    def __init__(self, root: Path, worker: dict[str, str] | None = None, *plugins: Plugin) -> None:
+    def __init__(
+        self,
+        root: Path,
+        worker: dict[str, str] | None = None,
+        *plugins: Plugin,
+        offsets: Callable[[FakeSpark], MemoryOffsetStore] = lambda _: MemoryOffsetStore(),
+    ) -> None:
         self.spark = FakeSpark()
         self.configs = MemoryConfigStore()
         self.statuses = StatusWatch()
-        self.offsets = MemoryOffsetStore()
+        self.offsets = offsets(self.spark)
         settings = WorkerConfig({**WORKER, "task.shutdown.graceful.timeout.ms": "300", **(worker or {})})
         known, pool = directory(root / "environments", *plugins), StagePool()
         equipment = Equipment(

@@ -13,6 +13,7 @@ from hearth_api import (
     ConfigDef,
     ConfigError,
     ConfigType,
+    ConnectError,
     Importance,
     Lambda,
     NonEmptyString,
@@ -105,6 +106,16 @@ class Source(SourceConnector):
         self._calls += 1
         call = {"call": str(self._calls)} if "ask" in self._props else {}
         return [{**self._props, "number": str(number), **call} for number in range(int(self._props.get("tasks", "1")))]
+
+    def alter_offsets(self, connector_config: Mapping[str, str], offsets: Any) -> bool:
+        """Do as `do.alter.offsets` says, and have no opinion without it."""
+        deed = connector_config.get("do.alter.offsets")
+        if deed == "refuse":
+            raise ConnectError("not these")
+        if deed == "never":
+            raise NotImplementedError
+        _do("alter_offsets", connector_config)
+        return deed == "accept"
 
     def stop(self) -> None:
         """Leave a trace where one was asked for."""

@@ -19,6 +19,7 @@ from hearth_api import ConfigError, ConnectError, PluginError
 from hearth_stage.call import Call, Message
 from hearth_stage.channel import Request
 from hearth_stage.connector_call import (
+    AlterOffsets,
     AskTaskConfigs,
     LoadConnector,
     RaiseError,
@@ -145,6 +146,10 @@ class ConnectorStage(PluginStage):
     def task_configs(self, maximum: int) -> TaskConfigs:
         """Return the configurations of the connector's tasks and the name of their class."""
         return self._call(AskTaskConfigs(maximum), self.seconds)
+
+    def alter_offsets(self, config: Mapping[str, str], offsets: list[Any]) -> bool | None:
+        """Return whether the connector, which is not started, saw to other offsets; None where it allows none."""
+        return self._call(AlterOffsets(dict(config), offsets), self.seconds).is_seen_to
 
     def stop(self) -> None:
         """Stop the connector, if it is started, and keep the instance."""

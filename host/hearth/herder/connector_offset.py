@@ -1,0 +1,236 @@
+"""The offsets of connectors as users see them: listed at any time, altered and reset where nothing runs (KIP-875)."""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
+from typing import Any
+
+from hearth.discovery import PluginType
+from hearth.herder.queue import Queues
+from hearth.herder.supervisor import Equipment
+from hearth.kafka.group_offset import GroupOffsets, has_members
+from hearth.kafka.kafka_error import KafkaError
+from hearth.storage import ConfiguredConnector, TargetState
+from hearth.storage.memory import partition_key
+from hearth_api import ConfigError, ConnectError, DataError, NotFoundError, TopicPartition
+from hearth_execution.failure import RemoteError
+
+log = logging.getLogger(__name__)
+
+Offsets = Sequence[tuple[dict[str, Any] | None, dict[str, Any] | None]]
+"""Partitions with their offsets; None forgets a partition."""
+
+TOPIC, PARTITION, OFFSET = "kafka_topic", "kafka_partition", "kafka_offset"
+"""What a sink's partitions and offsets are made of."""
+_INT = re.compile(r"[+-]?[0-9]+")
+_MOST = 1 << 31, 1 << 63
+"""Partitions are Java's int, offsets its long."""
+_OWN_ERRORS = "hearth_api."
+_ONLY_STOPPED = (
+    "Connectors must be in the STOPPED state before their offsets can be modified. This can be done for the specified "
+    "connector by issuing a 'PUT' request to the '/connectors/{}/stop' endpoint"
+)
+_DONE = "The offsets for this connector have been {0} successfully"
+_HALF_DONE = (
+    "The Connect framework-managed offsets for this connector have been {0} successfully. However, if this connector "
+    "manages offsets externally, they will need to be manually {0} in the system that the connector uses."
+)
+_HAS_MEMBERS = (
+    "Failed to {0} consumer group offsets for connector {1} either because its tasks haven't stopped completely yet "
+    "or the connector was resumed before the request to {0} its offsets could be successfully completed. If the "
+    "connector is in a stopped state, this operation can be safely retried. If it doesn't eventually succeed, the "
+    "Connect cluster may need to be restarted to get rid of the zombie sink tasks."
+)
+
+
+class ConnectorOffsets:
+    """Reads and changes the offsets of connectors; the texts of its answers and errors are Kafka Connect's.
+
+    A source's are in the store, a sink's are those of its consumer group. They are changed on the connector's queue,
+    when everything that was asked for before has taken place and nothing runs: what a task had in hand is committed by
+    then, and none begins before they are written (invariants 1 and 2).
+    """
+
+    def __init__(self, equipment: Equipment, queues: Queues, settle: Callable[[str], None]) -> None:
+        """``settle`` makes what runs of a connector what the store says, on the connector's queue."""
+        self._with = equipment
+        self._queues = queues
+        self._settle = settle
+
+    def read(self, name: str) -> Future[dict[str, Any]]:
+        """Return a ConnectorOffsets."""
+        return self._queues.submit(object(), lambda: self._listed(name))
+
+    def alter(self, name: str, offsets: Offsets) -> Future[dict[str, str]]:
+        """Write other offsets; the answer is a message."""
+        return self._queues.submit(name, lambda: self._modify(name, offsets))
+
+    def reset(self, name: str) -> Future[dict[str, str]]:
+        """Forget all offsets; the answer is a message."""
+        return self._queues.submit(name, lambda: self._modify(name, None))
+
+    def _listed(self, name: str) -> dict[str, Any]:
+        entry = self._entry(name)
+        found = self._of_group(name, entry) if self._is_sink(entry) else self._stored(name)
+        return {"offsets": [{"partition": partition, "offset": offset} for partition, offset in found]}
+
+    def _stored(self, name: str) -> Offsets:
+        partitions = self._with.offsets.partitions(name)
+        stored = zip(partitions, self._with.offsets.get(name, partitions), strict=True)
+        return [(partition, offset) for partition, offset in stored if offset is not None]
+
+    def _of_group(self, name: str, entry: ConfiguredConnector) -> Offsets:
+        try:
+            found = self._group(entry).list()
+        except KafkaError as error:
+            raise _failed(f"Failed to retrieve consumer group offsets for sink connector {name}", error) from error
+        return [({PARTITION: each.partition, TOPIC: each.topic}, {OFFSET: offset}) for each, offset in found.items()]
+
+    def _modify(self, name: str, offsets: Offsets | None) -> dict[str, str]:
+        entry = self._entry(name)
+        if entry.target is not TargetState.STOPPED or entry.tasks:
+            raise ConfigError(_ONLY_STOPPED.format(name), code="connector.not_stopped")
+        self._settle(name)
+        modify = self._modify_sink if self._is_sink(entry) else self._modify_source
+        is_seen_to = modify(name, entry, offsets)
+        return {"message": (_DONE if is_seen_to else _HALF_DONE).format("reset" if offsets is None else "altered")}
+
+    def _modify_source(self, name: str, entry: ConfiguredConnector, offsets: Offsets | None) -> bool:
+        if offsets is None:
+            offsets = [(partition, None) for partition in self._with.offsets.partitions(name)]
+        # Of a partition that is named twice the last offset counts.
+        wanted = list({partition_key(partition or {}): (partition, offset) for partition, offset in offsets}.values())
+        for each in (part for row in wanted for part in row):
+            _check_format(each or {})
+        is_seen_to = self._ask_connector(name, entry, "source", [[partition, offset] for partition, offset in wanted])
+        if any(partition is None and offset is not None for partition, offset in wanted):
+            raise ConfigError("The partition of a source offset cannot be null", code="offsets.invalid")
+        self._with.offsets.put(name, [(part, offset) for part, offset in wanted if part is not None])  # Invariant 5
+        return is_seen_to
+
+    def _modify_sink(self, name: str, entry: ConfiguredConnector, offsets: Offsets | None) -> bool:
+        group = self._group(entry)
+        if offsets is not None:
+            wanted = parse_sink_offsets(offsets)
+        else:
+            try:
+                wanted = dict.fromkeys(group.list())
+            except KafkaError as error:
+                text = f"Failed to list offsets prior to resetting offsets for sink connector {name}"
+                raise _failed(text, error) from error
+        rows = [[each.topic, each.partition, offset] for each, offset in wanted.items()]
+        is_seen_to = self._ask_connector(name, entry, "sink", rows)
+        if any(offset is not None and offset < 0 for offset in wanted.values()):
+            raise ConnectError(f"Failed to modify offsets for sink connector {name}", code="offsets.invalid")
+        deed, kind = ("reset", "sink connector") if offsets is None else ("alter", "connector")
+        try:
+            group.forget_group() if offsets is None else _write(group, wanted)
+        except KafkaError as error:
+            text = f"Failed to {deed} consumer group offsets for {kind} {name}"
+            raise _failed(_HAS_MEMBERS.format(deed, name) if has_members(error) else text, error) from error
+        return is_seen_to
+
+    def _ask_connector(self, name: str, entry: ConfiguredConnector, kind: str, rows: list[Any]) -> bool:
+        """Return whether the connector saw to new offsets; raises what it says against them."""
+        directory, pool = self._with.directory, self._with.pool
+        plugin = directory.connector(entry.config)
+        seconds = self._with.planner.worker.call_seconds(entry.config)
+        stage = pool.take(plugin, directory.environment(plugin), seconds)
+        try:
+            is_seen_to = pool.ask(stage, lambda each: each.alter_offsets(entry.config, rows))
+        except RemoteError as error:
+            if error.info.class_name.startswith(_OWN_ERRORS):
+                raise ConnectError(error.info.message, code="offsets.refused") from error
+            log.error("connector %r did not take other offsets:\n%s", name, error.trace)
+            raise ConnectError(f"Failed to modify offsets for {kind} connector {name}", code="plugin") from error
+        if is_seen_to is None:
+            raise ConnectError(
+                f"Failed to modify offsets for connector {name} because it doesn't support external modification "
+                "of offsets",
+                code="offsets.unsupported",
+            )
+        return is_seen_to
+
+    def _group(self, entry: ConfiguredConnector) -> GroupOffsets:
+        return GroupOffsets(*self._with.planner.sink_group(entry.config))
+
+    def _is_sink(self, entry: ConfiguredConnector) -> bool:
+        return self._with.directory.connector(entry.config).type is PluginType.SINK
+
+    def _entry(self, name: str) -> ConfiguredConnector:
+        entry = self._with.configs.snapshot().find(name)
+        if entry is None:
+            raise NotFoundError(f"Connector {name} not found", code="connector.unknown")
+        return entry
+
+
+def parse_sink_offsets(offsets: Offsets) -> dict[TopicPartition, int | None]:
+    """Return a sink's offsets; numbers may be written as texts. Raises ConfigError for what is none."""
+    return {_sink_partition(partition): _sink_offset(offset) for partition, offset in offsets}
+
+
+def _sink_partition(given: Mapping[str, Any] | None) -> TopicPartition:
+    if given is None:
+        raise _invalid("The partition for a sink connector offset cannot be null or missing")
+    if TOPIC not in given or PARTITION not in given:
+        raise _invalid(f"The partition for a sink connector offset must contain the keys '{TOPIC}' and '{PARTITION}'")
+    if given[TOPIC] is None:
+        raise _invalid("Kafka topic names must be valid strings and may not be null")
+    if given[PARTITION] is None:
+        raise _invalid("Kafka partitions must be valid numbers and may not be null")
+    return TopicPartition(_text(given[TOPIC]), _number("partition", given[PARTITION], _MOST[0]))
+
+
+def _sink_offset(given: Mapping[str, Any] | None) -> int | None:
+    if given is None:
+        return None
+    if OFFSET not in given:
+        raise _invalid(f"The offset for a sink connector should either be null or contain the key '{OFFSET}'")
+    return _number("offset", given[OFFSET], _MOST[1])
+
+
+def _number(what: str, given: Any, most: int) -> int:
+    text = _text(given)
+    if not _INT.fullmatch(text) or not -most <= int(text) < most:
+        raise _invalid(
+            f"Failed to parse the following Kafka {what} value in the provided offsets: '{text}'. "
+            f"{what.capitalize()} values for sink connectors need to be integers."
+        )
+    return int(text)
+
+
+def _text(value: Any) -> str:
+    """Return a value as Java writes it."""
+    return json.dumps(value) if value is None or isinstance(value, bool) else str(value)
+
+
+def _invalid(text: str) -> ConfigError:
+    return ConfigError(text, code="offsets.invalid")
+
+
+def _check_format(part: Mapping[str, Any]) -> None:
+    """Raise DataError for a partition or an offset of a source that holds what no task could have given."""
+    for key, value in part.items():
+        kind = "ARRAY" if isinstance(value, list) else "MAP" if isinstance(value, dict) else None
+        if type(value) is int and not -_MOST[1] <= value < _MOST[1]:
+            kind = "class java.math.BigInteger"
+        if kind is not None:
+            raise DataError(f"Offsets may only contain primitive types as values, but field {key} contains {kind}")
+
+
+def _write(group: GroupOffsets, offsets: Mapping[TopicPartition, int | None]) -> None:
+    """Commit offsets, and forget those that are None."""
+    if committed := {each: offset for each, offset in offsets.items() if offset is not None}:
+        group.alter(committed)
+    if forgotten := [each for each, offset in offsets.items() if offset is None]:
+        group.delete(forgotten)
+
+
+def _failed(text: str, error: KafkaError) -> ConnectError:
+    """Return Kafka Connect's words for an error of its broker, of which the log has more."""
+    log.error("%s: %s", text, error)
+    return ConnectError(text, code="offsets.group")

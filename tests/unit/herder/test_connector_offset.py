@@ -1,0 +1,95 @@
+"""Offsets are changed where nothing runs, however much is asked for at the same time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hearth.herder.connector_offset import parse_sink_offsets
+from hearth.storage import MemoryOffsetStore, State, TargetState
+from hearth_api import ConfigError, RetriableError, TopicPartition
+from tests.unit.herder.fake import Bench, FakeSpark
+
+ROWS = [({"p": 1}, {"n": 2})]
+
+
+class Watched(MemoryOffsetStore):
+    """Offsets that note what ran when they were written, or cannot be written."""
+
+    def __init__(self, spark: FakeSpark) -> None:
+        super().__init__()
+        self.spark = spark
+        self.is_full = False
+        self.running: list[set[tuple[str, int]]] = []
+        self.launched: list[int] = []
+
+    def put(self, connector: str, offsets: Sequence[tuple[Mapping[str, Any], Mapping[str, Any] | None]]) -> None:
+        """Note it, and write."""
+        if self.is_full:
+            raise RetriableError("the disk is full")
+        self.running.append(set(self.spark.linked))
+        self.launched.append(len(self.spark.runs))
+        super().put(connector, offsets)
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Iterator[Bench]:
+    """Provide a herder over offsets that are watched."""
+    bench = Bench(tmp_path, offsets=Watched)
+    yield bench
+    bench.herder.shut_down()
+
+
+def test_offsets_are_written_when_the_last_task_has_ended(bench: Bench) -> None:
+    """Stop, new offsets and resume at once: the tasks end, then it is written, then others begin."""
+    bench.put("c")
+    bench.await_task("c", State.RUNNING)
+    bench.herder.want("c", TargetState.STOPPED)
+    altered = bench.herder.offsets.alter("c", ROWS)
+    assert "successfully" in altered.result(30)["message"]
+    bench.herder.want("c", TargetState.STARTED).result(30)
+    bench.await_task("c", State.RUNNING)
+    watched = bench.offsets
+    assert isinstance(watched, Watched)
+    assert (watched.running, watched.launched, len(bench.spark.runs)) == ([set()], [1], 2)
+    assert bench.offsets.get("c", [{"p": 1}]) == [{"n": 2}]
+
+
+def test_offsets_of_a_connector_that_was_resumed_meanwhile_stay(bench: Bench) -> None:
+    """What is wanted when it is their turn counts: a task may begin at any moment."""
+    bench.put("c")
+    bench.await_task("c", State.RUNNING)
+    bench.herder.want("c", TargetState.STOPPED).result(30)
+    bench.configs.put_target("c", TargetState.STARTED)
+    with pytest.raises(ConfigError, match="must be in the STOPPED state"):
+        bench.herder.offsets.reset("c").result(30)
+
+
+def test_offsets_that_cannot_be_written_stay_as_they_are(bench: Bench) -> None:
+    """All of them (invariant 5), and the request may be made again."""
+    bench.put("c")
+    bench.herder.want("c", TargetState.STOPPED).result(30)
+    bench.herder.offsets.alter("c", ROWS).result(30)
+    assert isinstance(bench.offsets, Watched)
+    bench.offsets.is_full = True
+    with pytest.raises(RetriableError):
+        bench.herder.offsets.alter("c", [({"p": 1}, None), ({"p": 2}, {"n": 1})]).result(30)
+    assert bench.herder.offsets.read("c").result(30) == {"offsets": [{"partition": {"p": 1}, "offset": {"n": 2}}]}
+
+
+@pytest.mark.parametrize(
+    ("partition", "offset"), [(2**31, 0), (-(2**31) - 1, 0), (0, 2**63), (True, 0), ("", 0), ("0x1", 0), (" 1", 0)]
+)
+def test_numbers_of_a_sink_are_javas(partition: Any, offset: Any) -> None:
+    """In their range, and written with digits."""
+    with pytest.raises(ConfigError, match="Failed to parse the following Kafka"):
+        parse_sink_offsets([({"kafka_topic": "t", "kafka_partition": partition}, {"kafka_offset": offset})])
+
+
+def test_numbers_of_a_sink_may_be_texts() -> None:
+    """And a topic a number."""
+    rows = [({"kafka_topic": 5, "kafka_partition": "+1"}, {"kafka_offset": "-0"})]
+    assert parse_sink_offsets(rows) == {TopicPartition("5", 1): 0}

@@ -1,0 +1,251 @@
+"""The offsets of connectors over HTTP (KIP-875), against what a live Kafka Connect 4.3.1 answered."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import pytest
+
+from hearth.herder import connector_offset
+from hearth.kafka.kafka_error import KafkaError
+from hearth.storage import State
+from hearth_api import TopicPartition
+from tests.unit.rest.client import Client, error
+
+ONLY_STOPPED = (
+    "Connectors must be in the STOPPED state before their offsets can be modified. This can be done for the specified "
+    "connector by issuing a 'PUT' request to the '/connectors/c/stop' endpoint"
+)
+EXTERNAL = (
+    "The Connect framework-managed offsets for this connector have been {0} successfully. However, if this connector "
+    "manages offsets externally, they will need to be manually {0} in the system that the connector uses."
+)
+PATH = "/connectors/c/offsets"
+HERE = TopicPartition("t", 0)
+UNKNOWN_MEMBER, NOT_AUTHORIZED = 25, 30
+
+
+class Group:
+    """Offsets of a consumer group as a broker keeps them, or does not change them."""
+
+    committed: dict[TopicPartition, int]
+    refusal: int | None
+
+    def __init__(self, config: Mapping[str, str], group: str) -> None:
+        assert group == "connect-c"
+
+    @classmethod
+    def empty(cls) -> type[Group]:
+        """Return a group without offsets, whatever others had before."""
+        cls.committed, cls.refusal = {}, None
+        return cls
+
+    def list(self) -> dict[TopicPartition, int]:
+        """Return a copy."""
+        return dict(self.committed)
+
+    def alter(self, offsets: Mapping[TopicPartition, int]) -> None:
+        """Commit."""
+        self._refuse()
+        self.committed.update(offsets)
+
+    def delete(self, partitions: Collection[TopicPartition]) -> None:
+        """Forget some."""
+        self._refuse()
+        for each in partitions:
+            self.committed.pop(each, None)
+
+    def forget_group(self) -> None:
+        """Forget all."""
+        self._refuse()
+        self.committed.clear()
+
+    def _refuse(self) -> None:
+        if self.refusal is not None:
+            raise KafkaError(self.refusal)
+
+
+@pytest.fixture
+def group(monkeypatch: pytest.MonkeyPatch) -> type[Group]:
+    """Provide the group of the sink that a test makes."""
+    monkeypatch.setattr(connector_offset, "GroupOffsets", Group.empty())
+    return Group
+
+
+def stopped(client: Client, **changes: Any) -> Client:
+    """Stop a connector that has been created."""
+    client.create(**changes)
+    assert client.call("PUT", "/connectors/c/stop").status == 204
+    return client
+
+
+def stopped_sink(client: Client) -> Client:
+    """Stop a sink, whose topic key is that of the source's without a meaning."""
+    return stopped(client, **{"connector.class": "FileStreamSink", "topics": "t"})
+
+
+def alter(client: Client, partition: Any, offset: Any) -> tuple[int, str]:
+    """Ask for one other offset."""
+    answer = client.call("PATCH", PATH, {"offsets": [{"partition": partition, "offset": offset}]})
+    return answer.status, answer.text
+
+
+def message(text: str) -> tuple[int, str]:
+    """Return the answer of a success."""
+    return 200, f'{{"message":"{text}"}}'
+
+
+class TestSource:
+    """What is in the store."""
+
+    def test_offsets_are_listed_as_they_were_committed(self, client: Client) -> None:
+        """Those of this connector, whether it runs or not."""
+        client.create()
+        assert client.call("GET", PATH).text == '{"offsets":[]}'
+        client.bench.offsets.put("c", [({"p": 1}, {"n": 2}), ({"p": 2}, {"n": None, "m": "x"})])
+        client.bench.offsets.put("d", [({"p": 1}, {"n": 9})])
+        assert client.call("GET", f"{PATH}/").text == (
+            '{"offsets":[{"partition":{"p":1},"offset":{"n":2}},{"partition":{"p":2},"offset":{"n":null,"m":"x"}}]}'
+        )
+
+    def test_only_those_of_a_stopped_connector_change(self, client: Client) -> None:
+        """Running, paused and unknown ones are refused."""
+        assert alter(client, {"p": 1}, {"n": 2}) == error(404, "Connector c not found")
+        client.create()
+        assert alter(client, {"p": 1}, {"n": 2}) == error(400, ONLY_STOPPED)
+        client.call("PUT", "/connectors/c/pause")
+        client.bench.await_connector("c", State.PAUSED)
+        answer = client.call("DELETE", PATH)
+        assert (answer.status, answer.text) == error(400, ONLY_STOPPED)
+
+    def test_offsets_are_altered_and_reset(self, client: Client) -> None:
+        """Numbers stay numbers, and of a partition that is named twice the last offset counts."""
+        stopped(client)
+        assert alter(client, {"p": 1}, {"n": 2, "f": 0.5}) == message(EXTERNAL.format("altered"))
+        rows = [({"p": 2, "q": "x"}, {"n": 1}), ({"p": 1}, None), ({"q": "x", "p": 2}, {"n": 3})]
+        body = {"offsets": [{"partition": partition, "offset": offset} for partition, offset in rows]}
+        assert client.call("PATCH", PATH, body).status == 200
+        assert client.bench.offsets.partitions("c") == [{"p": 2, "q": "x"}]
+        assert client.bench.offsets.get("c", [{"p": 2, "q": "x"}]) == [{"n": 3}]
+        answer = client.call("DELETE", PATH)
+        assert (answer.status, answer.text) == message(EXTERNAL.format("reset"))
+        assert client.bench.offsets.partitions("c") == []
+
+    @pytest.mark.parametrize(
+        ("deed", "status", "text"),
+        [
+            ("accept", 200, "The offsets for this connector have been altered successfully"),
+            ("refuse", 500, "not these"),
+            ("raise", 500, "Failed to modify offsets for source connector c"),
+            ("never", 500,
+             "Failed to modify offsets for connector c because it doesn't support external modification of offsets"),
+        ],
+    )  # fmt: skip
+    def test_the_connector_has_a_say(self, client: Client, deed: str, status: int, text: str) -> None:
+        """What it refuses is not written."""
+        stopped(client, **{"do.alter.offsets": deed})
+        assert alter(client, {"p": 1}, {"n": 2}) == (message(text) if status == 200 else error(status, text))
+        assert bool(client.bench.offsets.partitions("c")) is (status == 200)
+
+    @pytest.mark.parametrize(
+        ("offset", "kind"), [({"n": [1]}, "ARRAY"), ({"n": {}}, "MAP"), ({"n": 2**63}, "class java.math.BigInteger")]
+    )
+    def test_what_no_task_could_have_given_is_refused(self, client: Client, offset: Any, kind: str) -> None:
+        """In an offset and in a partition."""
+        text = f"Offsets may only contain primitive types as values, but field n contains {kind}"
+        stopped(client)
+        assert alter(client, {"p": 1}, offset) == error(500, text)
+        assert alter(client, offset, {"p": 1}) == error(500, text)
+
+    def test_a_partition_is_needed_for_an_offset(self, client: Client) -> None:
+        """Not to forget what is none."""
+        stopped(client)
+        assert alter(client, None, {"n": 1}) == error(400, "The partition of a source offset cannot be null")
+        assert alter(client, None, None)[0] == 200
+
+    @pytest.mark.parametrize("body", [{}, {"offsets": None}, {"offsets": []}])
+    def test_a_request_without_offsets_is_refused(self, client: Client, body: Any) -> None:
+        """Whether there is a connector or not."""
+        answer = client.call("PATCH", PATH, body)
+        assert (answer.status, answer.text) == error(
+            400, "Partitions / offsets need to be provided for an alter offsets request"
+        )
+
+    @pytest.mark.parametrize(
+        ("body", "says"),
+        [
+            ({"zz": 1}, "runtime.rest.entities.ConnectorOffsets), not marked as ignorable (1 known properties: "),
+            ({"offsets": [{"zz": 1}]}, "entities.ConnectorOffset), not marked as ignorable (2 known properties: "),
+            ({"offsets": {"a": 1}}, "`java.util.ArrayList`"),
+            ({"offsets": [None]}, "no body that is a JSON object"),
+            ({"offsets": [{"partition": 5}]}, "`java.util.LinkedHashMap`"),
+        ],
+    )  # fmt: skip
+    def test_a_body_of_another_shape_is_unreadable(self, client: Client, body: Any, says: str) -> None:
+        """500, as with Kafka Connect's reader."""
+        answer = client.call("PATCH", PATH, body)
+        assert answer.status == 500
+        assert says in answer.json["message"]
+
+
+class TestSink:
+    """What is in the consumer group."""
+
+    def test_offsets_are_the_groups(self, client: Client, group: type[Group]) -> None:
+        """Listed, altered, forgotten one by one, and all."""
+        stopped_sink(client)
+        assert alter(client, {"kafka_topic": "t", "kafka_partition": "0"}, {"kafka_offset": "5"})[0] == 200
+        assert alter(client, {"kafka_topic": "t", "kafka_partition": 1}, {"kafka_offset": 7})[0] == 200
+        assert group.committed == {HERE: 5, TopicPartition("t", 1): 7}
+        assert alter(client, {"kafka_topic": "t", "kafka_partition": 1}, None) == message(EXTERNAL.format("altered"))
+        assert client.call("GET", PATH).text == (
+            '{"offsets":[{"partition":{"kafka_partition":0,"kafka_topic":"t"},"offset":{"kafka_offset":5}}]}'
+        )
+        answer = client.call("DELETE", PATH)
+        assert (answer.status, answer.text) == message(EXTERNAL.format("reset"))
+        assert group.committed == {}
+
+    @pytest.mark.parametrize(
+        ("partition", "offset", "text"),
+        [
+            (None, None, "The partition for a sink connector offset cannot be null or missing"),
+            ({"kafka_topic": "t"}, None,
+             "The partition for a sink connector offset must contain the keys 'kafka_topic' and 'kafka_partition'"),
+            ({"kafka_topic": None, "kafka_partition": 0}, None,
+             "Kafka topic names must be valid strings and may not be null"),
+            ({"kafka_topic": "t", "kafka_partition": None}, None,
+             "Kafka partitions must be valid numbers and may not be null"),
+            ({"kafka_topic": "t", "kafka_partition": 1.5}, None,
+             "Failed to parse the following Kafka partition value in the provided offsets: '1.5'. Partition values "
+             "for sink connectors need to be integers."),
+            ({"kafka_topic": "t", "kafka_partition": 0}, {},
+             "The offset for a sink connector should either be null or contain the key 'kafka_offset'"),
+            ({"kafka_topic": "t", "kafka_partition": 0}, {"kafka_offset": None},
+             "Failed to parse the following Kafka offset value in the provided offsets: 'null'. Offset values for "
+             "sink connectors need to be integers."),
+        ],
+    )  # fmt: skip
+    def test_what_is_no_offset_of_a_sink_is_refused(
+        self, client: Client, group: type[Group], partition: Any, offset: Any, text: str
+    ) -> None:
+        """Kafka's sentences."""
+        stopped_sink(client)
+        assert alter(client, partition, offset) == error(400, text)
+        assert group.committed == {}
+
+    @pytest.mark.parametrize("refusal", [UNKNOWN_MEMBER, NOT_AUTHORIZED])
+    def test_what_the_broker_refuses_is_told(self, client: Client, group: type[Group], refusal: int) -> None:
+        """Members that are still there above all."""
+        stopped_sink(client)
+        group.committed[HERE] = 5
+        group.refusal = refusal
+        status, text = alter(client, {"kafka_topic": "t", "kafka_partition": 0}, {"kafka_offset": 6})
+        answer = client.call("DELETE", PATH)
+        assert (status, answer.status, group.committed) == (500, 500, {HERE: 5})
+        if refusal == UNKNOWN_MEMBER:
+            assert "Failed to alter consumer group offsets for connector c either because its tasks haven't" in text
+            assert "the request to reset its offsets" in answer.text
+        else:
+            assert text == error(500, "Failed to alter consumer group offsets for connector c")[1]
+            assert answer.text == error(500, "Failed to reset consumer group offsets for sink connector c")[1]
