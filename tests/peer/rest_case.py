@@ -22,7 +22,8 @@ class Step:
     With `state` the request is sent once all tasks of connector `of` are in that state, and there is at least
     one; "NONE" waits until it has no task. The connector itself, whose state Java stores at another moment, has to
     be through with what it was told as well. With `until` it is sent again until its answer holds that text. Where the
-    text of the answer comes from Java itself (a class list, a parser's message), `same` is "status".
+    text of the answer comes from Java itself (a class list, a parser's message), `same` is "status". Of
+    a list of plugins, which differ, it is "types".
     """
 
     method: str
@@ -31,7 +32,7 @@ class Step:
     state: str | None = None
     of: str = "c"
     until: str | None = None
-    same: Literal["all", "status"] = "all"
+    same: Literal["all", "status", "types"] = "all"
     content_type: str | None = "application/json"
 
 
@@ -58,6 +59,8 @@ def _play(step: Step, worker: Worker) -> dict[str, Any]:
         assert reached, f"{worker.side}: not {step.state}: {worker.rest.status(step.of)}\n{worker.last_words()}"
     answer = _answer(step, worker)
     request = {"request": f"{step.method} {step.path}", "status": answer.status}
+    if step.same == "types":
+        return {**request, "types": sorted({row["type"] for row in answer.json})}
     return request if step.same == "status" else {**request, **_comparable(answer)}
 
 

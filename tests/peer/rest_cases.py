@@ -24,6 +24,13 @@ def _create(config: dict[str, Any], name: str | None = "c", **more: Any) -> Step
     return Step("POST", "/connectors", {"name": name, "config": config, **more})
 
 
+_PLUGIN_QUERIES = (
+    "", "/", "?connectorsOnly=true", "?connectorsOnly=TRUE", "?connectorsOnly=%20true", "?connectorsOnly=",
+    "?connectorsOnly", "?connectorsOnly=0", "?connectorsOnly=false", "?connectorsOnly=false&connectorsOnly=true",
+)  # fmt: skip
+_SLASHES = ("c/", "c/status/", "c/config/", "c/tasks/", "c/tasks/0/status/", "?expand=info")
+_EMPTY_SEGMENTS = ("//", "//connectors", "/connectors//", "/connectors//c", "/connectors/c//status", "/nowhere//")
+_NO_STATES: tuple[Any, ...] = ("", " STOPPED", "STARTED", "other", 5, 0, True, [], {})
 _NO_OFFSETS: tuple[Any, ...] = (
     "", "null", "[]", "{", {"zz": 1}, {"offsets": [None]}, {"offsets": {}}, {"offsets": [{"zz": 1}]},
     {"offsets": [{"partition": []}]}, {"offsets": [{"partition": {}, "offset": 5}]},
@@ -341,6 +348,58 @@ REST_CASES = (
             Step("PATCH", "/connectors/c/offsets", {"offsets": None}),
             Step("PATCH", "/connectors/c/offsets", {"offsets": []}),
             Step("POST", "/connectors/c/offsets", {}),
+        ),
+    ),
+    RestCase(
+        "expansions",
+        (
+            _create(_SOURCE),
+            *(
+                Step("GET", f"/connectors?{query}", state="RUNNING")
+                for query in ("expand", "expand=", "expand=other", "expand=info,status", "expand=INFO", "expand=other&"
+                              "expand=info", "expand=status&expand=info&expand=status", "other=info")
+            ),
+        ),
+    ),
+    *(
+        RestCase(f"initial-state-{state!r}", (
+            _create(_SOURCE, initial_state=state),
+            Step("GET", "/connectors/c"),
+            Step("GET", "/connectors?expand=status", same="status"),
+        ))
+        for state in ("stopped", "Paused", None)
+    ),
+    *(
+        RestCase(f"initial-state-{state!r}", (
+            Step("POST", "/connectors", {"name": "c", "config": _SOURCE, "initial_state": state}, same="status"),
+            Step("GET", "/connectors"),
+        ))
+        for state in _NO_STATES
+    ),
+    RestCase("plugins", tuple(Step("GET", f"/connector-plugins{query}", same="types") for query in _PLUGIN_QUERIES)),
+    RestCase(
+        "restart-flags",
+        (
+            _create(_SOURCE),
+            Step("GET", "/connectors/c/status", state="RUNNING"),
+            *(
+                Step("POST", f"/connectors/c/restart?{query}", state="RUNNING", same="status")
+                for query in ("includeTasks=%20true", "includeTasks", "onlyFailed=0&onlyFailed=true", "onlyFailed")
+            ),
+        ),
+    ),
+    RestCase(
+        "slashes",
+        (
+            Step("POST", "/connectors/", {"name": "c", "config": _SOURCE}),
+            Step("GET", "/connectors/", state="RUNNING"),
+            *(Step("GET", f"/connectors/{path}") for path in _SLASHES),
+            *(Step("GET", path, same="status") for path in _EMPTY_SEGMENTS),
+            Step("PUT", "/connectors/c/config/", _SOURCE),
+            Step("PUT", "/connectors/c/pause/", state="RUNNING"),
+            Step("PUT", "/connectors/c/resume//", state="PAUSED", same="status"),
+            Step("DELETE", "/connectors/c/"),
+            Step("GET", "/connectors"),
         ),
     ),
     RestCase(

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
+from starlette.datastructures import QueryParams
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
@@ -121,9 +122,10 @@ def _record(given: Any, kind: str, fields: tuple[str, ...]) -> dict[str, Any]:
     return given
 
 
-def flag(values: Mapping[str, str], name: str) -> bool:
-    """Return a boolean query parameter; what is not `true` is false, as in Java."""
-    return values.get(name, "false").strip().lower() == "true"
+def flag(query: QueryParams, name: str, default: bool = False) -> bool:
+    """Return a boolean query parameter as Java reads it: the first counts unless it is blank, and only `true` is."""
+    given = next(iter(query.getlist(name)), "")
+    return given.lower() == "true" if given.strip() else default
 
 
 def _media_type(request: Request) -> str | None:

@@ -51,6 +51,8 @@ def refused(scope: Scope) -> tuple[int, str] | None:
         return 431, "Request Header Fields Too Large"
     if b"%2f" in scope["raw_path"].lower():
         return 400, "Ambiguous URI path separator"
+    if b"//" in scope["raw_path"]:
+        return 400, "Ambiguous URI empty segment"
     return None
 
 
@@ -83,7 +85,7 @@ class NoTrailingSlash:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request."""
         if scope["type"] == "http" and len(scope["path"]) > 1:
-            scope = {**scope, "path": scope["path"].rstrip("/") or "/"}
+            scope = {**scope, "path": scope["path"].removesuffix("/")}
         await self._app(scope, receive, send)
 
 

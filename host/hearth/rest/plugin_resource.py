@@ -9,7 +9,7 @@ from hearth.discovery import PluginType
 from hearth.herder.herder import Herder
 from hearth.herder.plugin.directory import PluginDirectory
 from hearth.rest.answer import INTERNAL, JsonAnswer, Patience, answer
-from hearth.rest.body import read_map
+from hearth.rest.body import flag, read_map
 from hearth_api import UNDEFINED_VERSION, ConfigError
 
 CONNECTORS = (PluginType.SINK, PluginType.SOURCE)
@@ -33,7 +33,7 @@ class ConnectorPluginsResource:
 
     async def list(self, request: Request) -> Response:
         """List the connectors, or all plugins, type by type."""
-        connectors_only = request.query_params.get("connectorsOnly", "true").strip().lower() == "true"
+        connectors_only = flag(request.query_params, "connectorsOnly", default=True)
         found = [
             {"class": plugin.class_name, "type": str(plugin.type), "version": plugin.version}
             for type_ in (CONNECTORS if connectors_only else LISTED)

@@ -51,6 +51,12 @@ class TestGeneral:
         """No redirect either."""
         assert client.call("GET", "/connectors/").text == "[]"
 
+    @pytest.mark.parametrize("path", ["//", "//connectors", "/connectors//", "/connectors//c"])
+    def test_an_empty_part_of_a_path_is_refused(self, client: Client, path: str) -> None:
+        """Whoever stands in front of the server may have read another path."""
+        answer = client.call("GET", path)
+        assert (answer.status, answer.text) == error(400, "Ambiguous URI empty segment")
+
 
 class TestBodies:
     """What clients send."""

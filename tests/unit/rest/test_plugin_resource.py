@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.unit.herder.catalogue import SINK, SOURCE
 from tests.unit.rest.client import CONFIG, Client, error
 
@@ -22,6 +24,15 @@ class TestPlugins:
         types = list(dict.fromkeys(row["type"] for row in listed))
         assert types == ["sink", "source", "transformation", "predicate", "converter", "header_converter"]
         assert len(listed) == 2 + 26 + 3 + 9 + 10
+
+    @pytest.mark.parametrize(
+        ("query", "are_all"),
+        [("", False), ("=", False), ("=TRUE", False), ("=%20true", True), ("=0&connectorsOnly=true", True)],
+    )
+    def test_a_flag_is_read_as_java_reads_it(self, client: Client, query: str, are_all: bool) -> None:
+        """The first of its name counts, a blank one does not, and nothing but `true` is."""
+        listed = client.call("GET", f"/connector-plugins?connectorsOnly{query}").json
+        assert (len(listed) > 2) is are_all
 
     def test_keys_and_their_errors(self, client: Client) -> None:
         """200, 404 and 400."""
