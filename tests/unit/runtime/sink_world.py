@@ -22,7 +22,7 @@ from hearth.kafka.assignment import RebalanceListener
 from hearth.kafka.commit_queue import CommitAnswer
 from hearth.kafka.fetched import Incoming
 from hearth.kafka.kafka_error import KafkaError
-from hearth.link.link_call import Stop
+from hearth.link.link_call import Pause, Resume, Stop
 from hearth.runtime.delivery import Consumed
 from hearth.runtime.inbox import Inbox, Item
 from hearth.runtime.observer import TaskObserver
@@ -67,17 +67,30 @@ class Turn:
 
 
 class FakeInbox(Inbox):
-    """An inbox whose waits pass on the world's clock."""
+    """An inbox whose waits pass on the world's clock, and which knows what of it was heard."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, is_paused: bool) -> None:
         super().__init__()
         self._world = world
+        self.told = self.heard = 0
+        self.is_paused, self.is_ending = is_paused, False
+        """What the operator's commands that were heard come to."""
+
+    def put(self, item: Item) -> None:
+        """Count what the loop is told."""
+        self.told += 1
+        super().put(item)
 
     def take(self, seconds: float = 0.0) -> Iterator[Item]:
-        """Return what is there; waiting for more only makes it later."""
+        """Yield what is there; waiting for more only makes it later."""
         if self.is_empty:
             self._world.now += seconds
-        return super().take()
+        for item in super().take():
+            self.heard += 1
+            if isinstance(item, (Pause, Resume)):
+                self.is_paused = isinstance(item, Pause)
+            self.is_ending = self.is_ending or isinstance(item, Stop)
+            yield item
 
 
 class Answer(Future):  # type: ignore[type-arg]
@@ -147,7 +160,8 @@ class FakeConsumer:
         self.answers: list[CommitAnswer] = []
         self.in_the_air: list[tuple[dict[TopicPartition, int], int]] = []
         self.is_fenced = False
-        self._given_up: set[TopicPartition] = set()
+        self.polls: deque[Callable[[], object]] = deque()
+        """What happens elsewhere while the loop is at its next polls."""
 
     def listen(self, listener: RebalanceListener) -> None:
         """Take the listener."""
@@ -161,6 +175,9 @@ class FakeConsumer:
         """Let partitions move, then read what is not paused."""
         while self.moves:
             self._move(*self.moves.popleft())
+        if self.polls:
+            self.polls.popleft()()
+        self._world.check_rest()
         parts, left = [], min(most, self._world.fetch)
         for partition in sorted(self.position.keys() - self.paused):
             offsets = self._world.between(partition, self.position[partition])[:left]
@@ -180,6 +197,7 @@ class FakeConsumer:
         given = sorted(wanted - self.position.keys())
         if given:
             offsets = self.listener.on_assign(given)
+            self._world.check_start(offsets)
             for partition in given:
                 self.position[partition] = offsets.get(partition, 0)
                 self._world.expect(partition, self.position[partition])
@@ -260,8 +278,14 @@ class FakeStage:
         self.turns: deque[Turn] = deque()
         self.flushes: deque[Turn] = deque()
         self.opens: deque[Turn] = deque()
+        self.closes: deque[Turn] = deque()
         self.kept: list[Place] = []
         """Records the task has, and may report yet."""
+        self.is_opening = False
+        self.asked_in_open: dict[TopicPartition, int] = {}
+        """Where the task wants to begin in the partitions it just opened."""
+        self.said_in_put = 0
+        """How much had been told to the loop when the last put was answered."""
         self._pending: list[Answer] = []
 
     def call(self, call: StartSink) -> SinkStarted:
@@ -305,6 +329,7 @@ class FakeStage:
         if self.turns and self.turns[0].answer == "refuse":
             self._world.refused = set(records)
         self._answer(self.turns, answer, PutDone(), lambda: self._take(records))
+        self.said_in_put = self._world.inbox.told
 
     def _take(self, records: list[Place]) -> None:
         self.kept += records
@@ -323,10 +348,12 @@ class FakeStage:
         self._answer(self.flushes, answer, Agreed(asked), lambda: self._world.flush(asked))
 
     def _open(self, call: OpenPartitions, answer: Answer) -> None:
+        self.is_opening, self.asked_in_open = True, {}
         self._answer(self.opens, answer, None, lambda: None)
+        self.is_opening = False
 
     def _close(self, call: ClosePartitions | StopSink, answer: Answer) -> None:
-        answer.set_result(None)
+        self._answer(self.closes, answer, None, lambda: None)
 
     def _answer(self, turns: deque[Turn], answer: Answer, reply: Any, accepted: Callable[[], None]) -> None:
         turn = turns.popleft() if turns else Turn()
@@ -412,7 +439,7 @@ class World:
         self.refused: set[Place] = set()
         """Records the task wants to be given again, before anything newer."""
         self.safe: set[Place] = set()
-        """Records in a confirmed dead letter."""
+        """Records in a confirmed dead letter, where that is enough: without tolerance they fail the task for ever."""
         self.unsafe: set[Place] = set()
         """Records in a dead letter that is not confirmed."""
         self.skipped: set[Place] = set()
@@ -438,7 +465,7 @@ class World:
         self.reporter = FakeReporter(self)
         link: Any = SimpleNamespace(status=lambda state: self.states.append(state), add_topics=self.topics.extend)
         subscription: Any = FakeSubscription()
-        self.consumer, self.stage, self.inbox = FakeConsumer(self), FakeStage(self), FakeInbox(self)
+        self.consumer, self.stage, self.inbox = FakeConsumer(self), FakeStage(self), FakeInbox(self, paused)
         consumer, stage, pipeline = (cast_any(each) for each in (self.consumer, self.stage, FakePipeline(self)))
         self.letters.clear()
         self.unsafe.clear()
@@ -498,6 +525,8 @@ class World:
             requests[name] = [TopicPartition(*each) for each in requests.get(name, ())]
         for partition, offset in requests["rewind"].items():
             self._skip(partition, offset)
+        if self.stage.is_opening:
+            self.stage.asked_in_open |= requests["rewind"]
         self.answer(cast_any(FakeRequest(ContextRequest(**requests))))
 
     def report(self, place: Place) -> FakeRequest:
@@ -518,13 +547,14 @@ class World:
         """Have the dead letter topic take letters."""
         some, self.letters = self.letters[:count], self.letters[len(self.letters[:count]) :]
         for place, done in some:
-            self.safe.add(place)
+            if self.tolerant:
+                self.safe.add(place)
             self.unsafe.discard(place)
             done.set_result(None)
 
-    def refuse_letter(self) -> None:
-        """Have the dead letter topic refuse the first letter for good."""
-        _, done = self.letters.pop(0)
+    def refuse_letter(self, index: int = 0) -> None:
+        """Have the dead letter topic refuse a letter for good, the first of them unless told otherwise."""
+        _, done = self.letters.pop(index)
         done.set_exception(KafkaError(MESSAGE_TOO_LARGE))
 
     # What is true ---------------------------------------------------------------------------------------------
@@ -583,6 +613,12 @@ class World:
         """Raise unless a put is the only one, of assigned partitions, and goes on where the last accepted ended."""
         if pending:
             raise self.broken("a task is given a second delivery before it answered for the first")
+        if self.inbox.heard < stage.said_in_put:
+            raise self.broken("a task is given more before what it said while it had the last was heard")
+        if self.inbox.is_ending:
+            raise self.broken("a task is given more after it was told to stop")
+        if self.reporter.is_full:
+            raise self.broken("a task is given more while more dead letters are under way than may be")
         records = _places([batch for batch in batches if batch.column("row") is not None])
         self.deliveries.append(records)
         expected = dict(self._expected)
@@ -593,6 +629,17 @@ class World:
             if offset != wanted and (partition, offset) not in self.refused:
                 raise self.broken(f"{partition}@{offset} is put where {wanted} comes next")
             expected[partition] = offset + 1
+
+    def check_start(self, offsets: Mapping[TopicPartition, int]) -> None:
+        """Raise unless reading begins where the task wanted when it opened its partitions."""
+        for partition, offset in self.stage.asked_in_open.items():
+            if offsets.get(partition, offset) != offset:
+                raise self.broken(f"{partition} begins at {offsets[partition]} and its task asked for {offset}")
+
+    def check_rest(self) -> None:
+        """Raise when a paused connector reads."""
+        if self.inbox.is_paused and self.consumer.position.keys() - self.consumer.paused:
+            raise self.broken("a paused connector reads")
 
     def check_commit(self, consumer: FakeConsumer, offsets: Mapping[TopicPartition, int]) -> None:
         """Raise when a commit passes a record that is not settled, or is for a partition that is lost or not here."""
@@ -610,19 +657,33 @@ class World:
                 if not self.is_settled((partition, offset)):
                     raise self.broken(f"{partition}@{offset} was lost")
 
-    def drain(self) -> None:
-        """Let all be well again, and see that every record arrives and is committed."""
+    def calm(self) -> None:
+        """Let all be well again: nobody refuses, fails, pauses or moves anything from now on."""
+        for script in (self.stage.turns, self.stage.flushes, self.stage.opens, self.stage.closes, self.consumer.polls):
+            script.clear()
         self.commit_fates.clear()
         self.moving_coordinator = 0
         self.agrees = "all"
-        self.start()
-        self.rebalance(PARTITIONS)
+        self.reporter.is_full = False
+        self.now += 200.0  # no retry and no commit waits any longer
+        self.inbox.put(Resume())
+        self.request(resume=PARTITIONS)
+
+    def drain(self, *, in_place: bool = False) -> None:
+        """Let all be well, and see that every record arrives and is committed by this run, or else by a new one."""
+        self.calm()
+        if not in_place:
+            self.start()
+        self.rebalance(PARTITIONS, cooperative=in_place)
+        left = 10 if in_place else 0  # what was refused or read ahead is put after all is read
         for _ in range(200):
             self.reporter.is_full = False
             self.loop.turn()
             self.confirm_letters()
             if all(self.consumer.position.get(each) == end for each, end in self.ends.items()):
-                break
+                left -= 1
+                if left < 0:
+                    break
         self.inbox.put(Stop())
         self.run()
         self.check_all_settled()

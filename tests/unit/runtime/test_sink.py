@@ -168,6 +168,34 @@ def test_a_report_that_comes_with_a_flush_is_waited_for(world: World) -> None:
     assert world.group[HERE] > 0
 
 
+@pytest.mark.parametrize("is_confirmed", [False, True])
+def test_a_report_that_comes_with_a_close_is_waited_for(world: World, is_confirmed: bool) -> None:
+    """A sink that finds its bad records as it closes a partition: the commit of what goes does not pass them."""
+
+    def report() -> None:
+        world.report((HERE, 0))
+        if is_confirmed:
+            world.confirm_letters()
+
+    steps(world, 3)
+    world.stage.closes.append(Turn(meanwhile=report))
+    world.rebalance([])
+    steps(world, 1)
+    assert (world.group.get(HERE, 0) > 0) is is_confirmed
+
+
+def test_a_record_reported_in_close_without_tolerance_is_not_passed() -> None:
+    """The commit comes after the close, so the next run gets the record again."""
+    world = World(tolerant=False, fetch=1)
+    world.write(HERE, 3)
+    steps(world, 5)
+    world.stage.closes.append(Turn(meanwhile=partial(world.report, (HERE, 0))))
+    world.rebalance([])
+    with pytest.raises(ConnectError, match="Tolerance exceeded"):
+        steps(world, 1)
+    assert world.group.get(HERE, 0) == 0
+
+
 def test_a_refused_dead_letter_fails_the_task_and_is_not_passed(world: World) -> None:
     """Its record is nowhere; what was before it is committed no further than the task can answer for."""
     steps(world, 3)
