@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -13,10 +14,14 @@ from hearth.link.link_call import Command, Pause, Resume, Stop
 from hearth.runtime import tolerance
 from hearth_api import ConnectError
 from tests.profile import machine_settings
-from tests.unit.runtime.sink_world import PARTITIONS, Turn, World, look
+from tests.unit.runtime.sink_world import PARTITIONS, Place, Turn, World, look
 
 ANSWERS = st.sampled_from(["accept", "accept", "refuse", "refuse", "fail", "die", "hang"])
 FATES = st.sampled_from(["ok", "refused", "late", "unanswered"])
+FLUSHES = st.sampled_from(["accept", "accept", "fail"])
+CLOSES = st.sampled_from(["accept", "accept", "accept", "accept", "fail"])
+LETTERS = st.sampled_from(["late", "confirmed", "refused"])
+"""What becomes of a dead letter for the time being; a late one may be any of it later, or never."""
 SHARES = st.sets(st.sampled_from(PARTITIONS))
 COMMANDS = st.sampled_from(list[Command]([Pause(), Resume(), Stop()]))
 
@@ -31,10 +36,13 @@ class SinkMachine(RuleBasedStateMachine):
     """Random interleavings of everything the issue names; the world raises when a promise is broken."""
 
     world: World
+    ends_here: bool
+    """Whether the last run brings all to a good end, where it can, or another one that begins after a kill."""
 
-    @initialize(tolerant=st.booleans(), fetch=st.integers(1, 6), moving=st.integers(0, 2))
-    def begin(self, tolerant: bool, fetch: int, moving: int) -> None:
+    @initialize(tolerant=st.booleans(), fetch=st.integers(1, 6), moving=st.integers(0, 2), ends_here=st.booleans())
+    def begin(self, tolerant: bool, fetch: int, moving: int, ends_here: bool) -> None:
         """Begin with some records."""
+        self.ends_here = ends_here
         self.world = World(tolerant, fetch, is_plain=False, flush_interval=0.5)
         self.world.moving_coordinator = moving
         for partition in PARTITIONS:
@@ -43,9 +51,12 @@ class SinkMachine(RuleBasedStateMachine):
     def teardown(self) -> None:
         """All is well again: nothing is lost."""
         if hasattr(self, "world"):
-            if not self.world.tolerant:
-                self.world.tolerant = True  # somebody mended the records' converter, so to say
-            self.world.drain()
+            in_place = self.ends_here and self.world.tolerant
+            if in_place:
+                self.world.calm()
+                self.step(2)  # what failed or was told to stop before ends with it
+            self.world.tolerant = True  # somebody mended the records' converter, so to say
+            self.world.drain(in_place=in_place)
 
     @invariant()
     def no_promise_is_broken(self) -> None:
@@ -98,6 +109,39 @@ class SinkMachine(RuleBasedStateMachine):
         """The task is going to answer its next open so."""
         self.world.stage.opens.append(Turn(answer, self._meanwhile(data)))
 
+    @rule(answer=CLOSES, data=st.data())
+    def next_close(self, answer: str, data: st.DataObject) -> None:
+        """The task is going to answer its next close so."""
+        self.world.stage.closes.append(Turn(answer, self._meanwhile(data)))
+
+    @rule(data=st.data())
+    def next_poll(self, data: st.DataObject) -> None:
+        """Something happens while the loop reads, on a thread of the task's own, so to say."""
+        self.world.consumer.polls.append(self._meanwhile(data))
+
+    @rule(answer=ANSWERS, times=st.integers(1, 2), data=st.data())
+    def put(self, answer: str, times: int, data: st.DataObject) -> None:
+        """The task is given records, and says something while it has them."""
+        self.world.write(data.draw(st.sampled_from(PARTITIONS)), 2)
+        self.next_put(answer, data)
+        self.step(times)
+
+    @rule(answer=FLUSHES, fate=FATES, data=st.data())
+    def flush(self, answer: str, fate: str, data: st.DataObject) -> None:
+        """The task asks for a commit, and says something while it flushes for it."""
+        self.next_flush(answer, data)
+        self.world.commit_fates.append(fate)
+        self.world.request(commit=True)
+        self.step(2)
+
+    @rule(partition=st.sampled_from(PARTITIONS), offset=st.integers(0, 6))
+    def open_elsewhere(self, partition: Any, offset: int) -> None:
+        """Partitions come, and the task keeps offsets of its own."""
+        ask = partial(self.world.request, rewind=[[*partition, offset]])
+        self.world.stage.opens.append(Turn(meanwhile=ask))
+        self.world.rebalance(PARTITIONS)
+        self.step(1)
+
     @rule(agrees=st.sampled_from(["all", "less", "nothing", "more"]))
     def agree(self, agrees: str) -> None:
         """The task commits some of what it has."""
@@ -120,12 +164,10 @@ class SinkMachine(RuleBasedStateMachine):
         self._request(data)()
 
     @precondition(lambda self: self.world.stage.kept)
-    @rule(data=st.data(), is_confirmed=st.booleans())
-    def report(self, data: st.DataObject, is_confirmed: bool) -> None:
-        """The task reports a record, now or long after its put; its dead letter may be quick."""
-        self.world.report(data.draw(st.sampled_from(self.world.stage.kept)))
-        if is_confirmed:
-            self.world.confirm_letters()
+    @rule(data=st.data())
+    def report(self, data: st.DataObject) -> None:
+        """The task reports a record, now or long after its put."""
+        self._report(data.draw(st.sampled_from(self.world.stage.kept)), data.draw(LETTERS))
 
     @precondition(lambda self: self.world.letters)
     @rule(count=st.integers(1, 5))
@@ -154,6 +196,19 @@ class SinkMachine(RuleBasedStateMachine):
         """The process ends without a word, and another one begins."""
         self.world.start(paused)
 
+    @rule(share=SHARES, cooperative=st.booleans(), flush=FLUSHES, close=CLOSES, data=st.data())
+    def give_back(self, share: set[Any], cooperative: bool, flush: str, close: str, data: st.DataObject) -> None:
+        """Partitions move, and the task says something while it flushes or closes them."""
+        self.next_flush(flush, data)
+        self.next_close(close, data)
+        self.world.rebalance(share, cooperative=cooperative)
+        self.step(2)
+
+    @rule(seconds=st.sampled_from([1, 10, 130]))
+    def wait(self, seconds: int) -> None:
+        """Time passes, up to where the answer to a commit is waited for no longer."""
+        self.world.now += seconds
+
     # ----------------------------------------------------------------------------------------------------------
 
     def _end(self) -> None:
@@ -163,24 +218,33 @@ class SinkMachine(RuleBasedStateMachine):
             return  # what hung or died on the way out is told to the host
 
     def _meanwhile(self, data: st.DataObject) -> Callable[[], None]:
-        kind = data.draw(st.sampled_from(["nothing", "nothing", "command", "request", "report", "rebalance"]))
+        """Return what happens during a call of the task, or beside it."""
+        kind = data.draw(st.sampled_from(["report", "report", "report", "request", "command", "rebalance"]))
         if kind == "command":
             command = data.draw(COMMANDS)
             return lambda: self.world.inbox.put(command)
         if kind == "request":
             return self._request(data)
         if kind == "report":
-            number = data.draw(st.integers(0, 50))
-            return lambda: self._report_one(number)
+            number, letter = data.draw(st.integers(0, 5)), data.draw(LETTERS)
+            return lambda: self._report_one(number, letter)
         if kind == "rebalance":
             share, lost = data.draw(SHARES), data.draw(st.booleans())
             return lambda: self.world.rebalance(share, lost)
         return lambda: None
 
-    def _report_one(self, number: int) -> None:
+    def _report_one(self, number: int, letter: str) -> None:
+        """Have the task report one of its last records."""
         kept = self.world.stage.kept
         if kept:
-            self.world.report(kept[-1 - number % len(kept)])
+            self._report(kept[-1 - number % len(kept)], letter)
+
+    def _report(self, place: Place, letter: str) -> None:
+        self.world.report(place)
+        if letter == "confirmed":
+            self.world.confirm_letters()
+        elif letter == "refused":
+            self.world.refuse_letter(-1)
 
     def _request(self, data: st.DataObject) -> Callable[[], None]:
         kind = data.draw(st.sampled_from(["timeout", "rewind", "pause", "resume", "commit"]))
