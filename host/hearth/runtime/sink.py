@@ -144,7 +144,6 @@ class SinkLoop:
     def turn(self) -> None:
         """Go once through everything a sink does."""
         self._serve_inbox()
-        self._rewind_when_asked()
         self._subscription.renew(self._consumer)
         self._read()
         self._put()
@@ -186,8 +185,11 @@ class SinkLoop:
 
         With nothing to hand over it is told that nothing came. While it wants records again, or while more dead
         letters are under way than may be, all partitions rest; the group and the operator are served all the same.
+        What the task asked of its context in one put counts before the next: what was read ahead of a partition that
+        it wants elsewhere, or not now, is not given to it.
         """
         self._settle_put()
+        self._rewind_when_asked()
         self._hold_or_go_on()
         is_waiting = self._positions.is_refused and self._clock() < self._retry_at
         if is_waiting or self._tolerance.is_full or self._is_stopping:
@@ -279,7 +281,6 @@ class SinkLoop:
     def _rewind_when_asked(self) -> None:
         """Read where the task wants; what was read ahead of partitions it does not want now is read again later."""
         if self._requests.rewind:
-            self._settle_put()
             self._seek(self._positions.rewind(self._requests.take_rewind()))
         self._seek(self._positions.withdraw(self._requests.paused))
 

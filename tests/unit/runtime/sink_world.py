@@ -687,8 +687,13 @@ class World:
         self.inbox.put(Stop())
         self.run()
         self.check_all_settled()
-        if late := {each for each, end in self.ends.items() if self.group.get(each, 0) < end}:
+        if late := {each for each, end in self.ends.items() if self._is_owed(each, end)}:
             raise self.broken(f"a clean stop left uncommitted: {late}")
+
+    def _is_owed(self, partition: TopicPartition, end: int) -> bool:
+        """Return whether a commit is missing; a task that reads on behind the last record has nothing to commit."""
+        uncommitted = range(self.group.get(partition, 0), end)
+        return not self.skipped.issuperset((partition, offset) for offset in uncommitted)
 
     def _reaches_task(self, offset: int) -> bool:
         return not self.is_dropped(offset) and not self.is_broken(offset)

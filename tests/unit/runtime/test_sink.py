@@ -325,6 +325,25 @@ def test_a_coordinator_that_moves_between_assignment_and_offsets_is_asked_again(
     assert offsets(world)[0][0] == 2
 
 
+def test_a_task_that_asks_in_a_put_to_read_elsewhere_gets_nothing_in_between(world: World) -> None:
+    """What was read ahead meanwhile stands behind a gap, and Java's consumer would not have read it yet."""
+    world.stage.turns += [Turn(), Turn(meanwhile=lambda: world.request(rewind=[[*HERE, 0]]))]
+    steps(world, 6)
+    after = offsets(world)[offsets(world).index([2, 3]) + 1 :]
+    assert after[0][0] == 0
+
+
+def test_a_partition_that_is_paused_in_a_put_rests_from_then_on(world: World) -> None:
+    """Also where more of it was read ahead; that is put when the task resumes it."""
+    world.stage.turns += [Turn(), Turn(meanwhile=lambda: world.request(pause=[[*HERE]]))]
+    steps(world, 6)
+    before = offsets(world)
+    assert before[-1] == [2, 3]
+    world.request(resume=[[*HERE]])
+    steps(world, 4)
+    assert offsets(world)[len(before)][0] == 4
+
+
 def test_records_refused_and_then_sought_elsewhere_are_not_put_again(world: World) -> None:
     """A task that asks to read elsewhere gets what stands there, and nothing of before."""
     refusing(world, 1)
