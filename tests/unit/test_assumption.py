@@ -17,7 +17,7 @@ import pyarrow as pa
 import pytest
 
 from hearth.kafka import library as rdkafka
-from hearth.kafka.c_memory import FAR, locate, messages
+from hearth.kafka.c_memory import FAR, FETCHED, MESSAGE, locate, message_type, messages
 from hearth.kafka.c_object import new_client, new_configuration
 
 ROOT = Path(__file__).parents[2]
@@ -104,7 +104,7 @@ def test_error_numbers_have_the_names_they_are_used_by() -> None:
 
 def test_layouts_of_librdkafkas_own_structures_are_known_for_this_version() -> None:
     """With others its public functions are called, and a timestamp of 0 cannot be written (decision 0006)."""
-    assert rdkafka.library().message_type is rdkafka.FETCHED
+    assert message_type(rdkafka.library()) is FETCHED
 
 
 def test_a_batch_is_not_copied_and_refuses_single_messages_when_its_queue_is_full() -> None:
@@ -117,7 +117,7 @@ def test_a_batch_is_not_copied_and_refuses_single_messages_when_its_queue_is_ful
     client = new_client(rdkafka.PRODUCER, configuration)
     queue, topic = lib.queue_get_main(client), lib.topic_new(client, b"t", None)
     values = pa.array([b"first", b"second", b"third"])
-    rows = np.zeros(3, rdkafka.MESSAGE)
+    rows = np.zeros(3, MESSAGE)
     rows["value"], rows["value_size"] = locate(values)
     rows["opaque"] = [7, 8, 9]
     assert lib.produce_batch(topic, 0, 0, rows.ctypes.data, 3) == 2

@@ -1,4 +1,8 @@
-"""Addresses into columns: many small pieces of C memory become one Arrow column, without a loop per piece."""
+"""Addresses into columns: many small pieces of C memory become one Arrow column, without a loop per piece.
+
+The structures of librdkafka that lie there are described here, apart from the table of its functions: a host that has
+no records takes the functions, and is spared numpy.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,42 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from hearth.kafka.library import MESSAGE
+from hearth.kafka.library import Library
+
+MESSAGE = np.dtype(
+    [
+        ("error", "i4"),
+        ("_error", "i4"),
+        ("topic", "i8"),
+        ("partition", "i4"),
+        ("_partition", "i4"),
+        ("value", "i8"),
+        ("value_size", "i8"),
+        ("key", "i8"),
+        ("key_size", "i8"),
+        ("offset", "i8"),
+        ("opaque", "i8"),
+    ]
+)
+"""``rd_kafka_message_t`` on a 64-bit platform."""
+
+FETCHED = np.dtype(
+    [
+        *((name, MESSAGE[name]) for name in MESSAGE.names or ()),
+        ("_link", "V16"),
+        ("_flags", "i4"),
+        ("timestamp_type", "i4"),
+        ("timestamp", "i8"),
+        ("parsed_headers", "i8"),
+        ("_status", "i8"),
+        ("headers_size", "i4"),
+        ("_rest", "V4"),
+    ]
+)
+"""``rd_kafka_msg_t``, which begins with the message: librdkafka's own, so it counts for known versions only."""
+
+_KNOWN_FETCHED = (0x021000FF,)
+"""Versions (``rd_kafka_version``) whose ``FETCHED`` was compared with what the public functions say, see 0006."""
 
 FAR = 1 << 28
 """Bytes between pieces that belong to different regions of memory."""
@@ -66,6 +105,11 @@ def gather_nullable(addresses: Any, sizes: Any) -> Any:
     where = np.cumsum(present) - 1
     indices = pa.array(where, mask=~present)
     return gather(addresses[present], sizes[present]).cast(pa.binary()).take(indices)
+
+
+def message_type(library: Library) -> Any:
+    """Return the numpy type of a fetched message: ``FETCHED`` where this version's is known, else ``MESSAGE``."""
+    return FETCHED if library.version() in _KNOWN_FETCHED else MESSAGE
 
 
 def messages(pointers: Any, type_: Any = MESSAGE) -> Any:

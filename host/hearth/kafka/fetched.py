@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from hearth.kafka.c_memory import gather_nullable
+from hearth.kafka.c_memory import FETCHED, gather_nullable, message_type
 from hearth.kafka.c_memory import messages as structures
 from hearth.kafka.kafka_error import KafkaError, check, fatal_error
-from hearth.kafka.library import ERR_FATAL, ERR_PARTITION_EOF, FETCHED, OK, library
+from hearth.kafka.library import ERR_FATAL, ERR_PARTITION_EOF, OK, library
 from hearth_api import TimestampType, TopicPartition
 
 TIMESTAMP_TYPES = [TimestampType.NO_TIMESTAMP_TYPE, TimestampType.CREATE_TIME, TimestampType.LOG_APPEND_TIME]
@@ -51,7 +51,7 @@ class MessageReader:
     def __init__(self, wants_timestamps: bool = True) -> None:
         self.wants_timestamps = wants_timestamps
         self._library = library()
-        self._message_type = self._library.message_type
+        self._message_type = message_type(self._library)
         self._names: dict[int, str] = {}
         self._kind = ctypes.c_int()
         self._headers = ctypes.c_void_p()

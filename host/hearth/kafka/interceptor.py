@@ -9,8 +9,9 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
+from hearth.kafka.c_memory import FETCHED, message_type
 from hearth.kafka.kafka_error import check
-from hearth.kafka.library import FETCHED, SendCallback, StartCallback, library
+from hearth.kafka.library import SendCallback, StartCallback, library
 
 ZERO = -(1 << 63)
 """What stands for 0 on its way through librdkafka."""
@@ -22,7 +23,7 @@ _PLACE: int = _fields["timestamp"][1]
 
 def can_write_zero() -> bool:
     """Return whether it is known where this version of librdkafka keeps a message's timestamp."""
-    return library().message_type is FETCHED
+    return message_type(library()) is FETCHED
 
 
 def write_zero(configuration: int) -> None:

@@ -13,8 +13,6 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from hearth_api import ConnectError
 
 PRODUCER, CONSUMER = 0, 1
@@ -41,41 +39,6 @@ ERR_FENCED_INSTANCE_ID = 82
 ADMIN_DELETE_GROUPS, ADMIN_DESCRIBE_GROUPS = 7, 13
 ADMIN_DELETE_OFFSETS, ADMIN_LIST_OFFSETS, ADMIN_ALTER_OFFSETS = 8, 14, 15
 """``RD_KAFKA_ADMIN_OP_DELETEGROUPS``, ``DESCRIBECONSUMERGROUPS``, and three of ``CONSUMERGROUPOFFSETS``."""
-
-MESSAGE = np.dtype(
-    [
-        ("error", "i4"),
-        ("_error", "i4"),
-        ("topic", "i8"),
-        ("partition", "i4"),
-        ("_partition", "i4"),
-        ("value", "i8"),
-        ("value_size", "i8"),
-        ("key", "i8"),
-        ("key_size", "i8"),
-        ("offset", "i8"),
-        ("opaque", "i8"),
-    ]
-)
-"""``rd_kafka_message_t`` on a 64-bit platform."""
-
-FETCHED = np.dtype(
-    [
-        *((name, MESSAGE[name]) for name in MESSAGE.names or ()),
-        ("_link", "V16"),
-        ("_flags", "i4"),
-        ("timestamp_type", "i4"),
-        ("timestamp", "i8"),
-        ("parsed_headers", "i8"),
-        ("_status", "i8"),
-        ("headers_size", "i4"),
-        ("_rest", "V4"),
-    ]
-)
-"""``rd_kafka_msg_t``, which begins with the message: librdkafka's own, so it counts for known versions only."""
-
-_KNOWN_FETCHED = (0x021000FF,)
-"""Versions (``rd_kafka_version``) whose ``FETCHED`` was compared with what the public functions say, see 0006."""
 
 
 class TopicPartitionStruct(ctypes.Structure):
@@ -286,11 +249,6 @@ class Library:
             function = getattr(quick if name in _PER_MESSAGE else waiting, f"rd_kafka_{name}")
             function.restype, function.argtypes = result, arguments
             setattr(self, name, function)
-
-    @property
-    def message_type(self) -> Any:
-        """Return the numpy type of a fetched message: ``FETCHED`` where this version's is known, else ``MESSAGE``."""
-        return FETCHED if self.version() in _KNOWN_FETCHED else MESSAGE
 
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(f"librdkafka's {name!r} is not declared in {__name__}")

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from hearth.kafka.c_memory import content_size, locate, messages
+from hearth.kafka.c_memory import MESSAGE, content_size, locate, messages
 from hearth.kafka.c_object import new_client, new_configuration
 from hearth.kafka.interceptor import ZERO, can_write_zero, write_zero
 from hearth.kafka.kafka_error import KafkaError, fatal_error, is_refusal
@@ -22,7 +22,6 @@ from hearth.kafka.library import (
     ERR_MSG_SIZE_TOO_LARGE,
     EVENT_DELIVERY,
     EVENT_ERROR,
-    MESSAGE,
     PARTITION_ANY,
     PRODUCER,
     library,

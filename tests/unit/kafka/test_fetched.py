@@ -7,7 +7,7 @@ import time
 import numpy as np
 import pytest
 
-from hearth.kafka import library as library_module
+from hearth.kafka import c_memory
 from hearth.kafka.fetched import Incoming, MessageReader
 from hearth.kafka.library import library
 from hearth_api import TopicPartition
@@ -17,10 +17,10 @@ from tests.unit.kafka.member import WAIT, Join, NewTopic, filled, poll_until
 
 def test_structure_of_fetched_messages_is_known() -> None:
     """A newer librdkafka works, slower: compare its rd_kafka_msg_t with FETCHED, then add the version."""
-    assert library().message_type is library_module.FETCHED
+    assert c_memory.message_type(library()) is c_memory.FETCHED
 
 
-@pytest.mark.parametrize("versions", [library_module._KNOWN_FETCHED, ()], ids=["known", "unknown"])
+@pytest.mark.parametrize("versions", [c_memory._KNOWN_FETCHED, ()], ids=["known", "unknown"])
 @pytest.mark.parametrize(("time_type", "kind"), [("CreateTime", 1), ("LogAppendTime", 2)])
 def test_rows_come_as_they_were_written(
     topics: Topics,
@@ -33,7 +33,7 @@ def test_rows_come_as_they_were_written(
     kind: int,
 ) -> None:
     """Keys, values, headers, times and offsets are those of the topic, in any librdkafka; null is not empty."""
-    monkeypatch.setattr(library_module, "_KNOWN_FETCHED", versions)
+    monkeypatch.setattr(c_memory, "_KNOWN_FETCHED", versions)
     topic = new_topic(**{"message.timestamp.type": time_type})
     started = int(time.time() * 1000)
     headers: tuple[tuple[str, bytes | None], ...] = (("b", b"1"), ("a", None), ("b", b""), ("größe", b"\xff"))
