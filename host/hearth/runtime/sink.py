@@ -263,11 +263,21 @@ class SinkLoop:
             self._commits.send(offsets)
 
     def _flush(self, partitions: Collection[TopicPartition]) -> Offsets:
-        """Have the task flush; returns which offsets may be committed: none while a dead letter is not confirmed."""
+        """Have the task flush; returns which offsets may be committed: none while a dead letter is not confirmed.
+
+        A flush whose end nobody waits for, because something else ends the task meanwhile, may yet fail and have lost
+        what was put: a later one does not answer for that.
+        """
         done = self._positions.done(partitions)
         if not done or not self._settled():
             return {}
-        agreed = self._call(PreCommit(done)).offsets
+        try:
+            agreed = self._call(PreCommit(done)).offsets
+        except RemoteError:
+            raise
+        except Exception:
+            self._positions.go_back()
+            raise
         agreed = {partition: offset for partition, offset in agreed.items() if partition in done}
         self._serve_inbox()
         return self._positions.committable(agreed) if self._settled() else {}

@@ -625,7 +625,8 @@ class World:
         for partition, offset in records:
             if partition not in self.consumer.position:
                 raise self.broken(f"{partition}@{offset} is put and its partition is not assigned")
-            wanted = next(each for each in self.between(partition, expected[partition]) if self._reaches_task(each))
+            rest = (each for each in self.between(partition, expected[partition]) if self._reaches_task(each))
+            wanted = next(rest, None)
             if offset != wanted and (partition, offset) not in self.refused:
                 raise self.broken(f"{partition}@{offset} is put where {wanted} comes next")
             expected[partition] = offset + 1

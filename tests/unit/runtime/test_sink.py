@@ -196,6 +196,24 @@ def test_a_record_reported_in_close_without_tolerance_is_not_passed() -> None:
     assert world.group.get(HERE, 0) == 0
 
 
+def test_a_flush_that_nobody_waits_for_is_not_answered_for_by_a_later_one() -> None:
+    """It may have lost what was put, so the next run gets all of it again."""
+    world = World(tolerant=False, fetch=1)
+    world.write(HERE, 3)
+    steps(world, 5)
+
+    def report() -> None:
+        world.report((HERE, 2))
+        world.confirm_letters()
+
+    world.stage.flushes.append(Turn("hang", report))
+    world.request(commit=True)
+    with pytest.raises(ConnectError, match="Tolerance exceeded"):
+        steps(world, 2)
+    assert HERE not in world.group
+    assert world.breaches == []
+
+
 def test_a_refused_dead_letter_fails_the_task_and_is_not_passed(world: World) -> None:
     """Its record is nowhere; what was before it is committed no further than the task can answer for."""
     steps(world, 3)
