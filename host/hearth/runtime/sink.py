@@ -265,16 +265,14 @@ class SinkLoop:
     def _flush(self, partitions: Collection[TopicPartition]) -> Offsets:
         """Have the task flush; returns which offsets may be committed: none while a dead letter is not confirmed.
 
-        A flush whose end nobody waits for, because something else ends the task meanwhile, may yet fail and have lost
-        what was put: a later one does not answer for that.
+        One that failed may have lost what was put, and so may one whose end nobody waits for, because something else
+        ends the task meanwhile: no later flush answers for that.
         """
         done = self._positions.done(partitions)
         if not done or not self._settled():
             return {}
         try:
             agreed = self._call(PreCommit(done)).offsets
-        except RemoteError:
-            raise
         except Exception:
             self._positions.go_back()
             raise

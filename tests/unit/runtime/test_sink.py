@@ -214,6 +214,21 @@ def test_a_flush_that_nobody_waits_for_is_not_answered_for_by_a_later_one() -> N
     assert world.breaches == []
 
 
+def test_a_flush_that_failed_is_not_answered_for_by_a_later_one_although_the_close_fails_as_well() -> None:
+    """What stays with the task may have been in the flush, too."""
+    world = World(fetch=1)
+    for partition in PARTITIONS:
+        world.write(partition, 1)
+    steps(world, 5)
+    world.stage.flushes.append(Turn("fail"))
+    world.stage.closes.append(Turn("fail"))
+    world.rebalance([HERE], cooperative=True)
+    with pytest.raises(ConnectError, match="broken"):
+        steps(world, 1)
+    assert HERE not in world.group
+    assert world.breaches == []
+
+
 def test_a_refused_dead_letter_fails_the_task_and_is_not_passed(world: World) -> None:
     """Its record is nowhere; what was before it is committed no further than the task can answer for."""
     steps(world, 3)
