@@ -6,9 +6,9 @@ import logging
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
-from hearth.herder.connector_offset import ConnectorOffsets
 from hearth.herder.instance import TransitionFailed
 from hearth.herder.queue import Queues, done, then
 from hearth.herder.reconciler import Reconciler
@@ -19,6 +19,9 @@ from hearth.herder.validation.result import complaint
 from hearth.storage import ConfiguredConnector, RestartRequest, TargetState
 from hearth_api import ConfigError, ConflictError, NotFoundError
 from hearth_execution.failure import cut
+
+if TYPE_CHECKING:
+    from hearth.herder.connector_offset import ConnectorOffsets
 
 log = logging.getLogger(__name__)
 
@@ -59,7 +62,13 @@ class Herder:
         self._validator = validator
         self._queues = queues or Queues()
         self.reconciler = Reconciler(equipment, self._queues)
-        self.offsets = ConnectorOffsets(equipment, self._queues, self._settle)
+
+    @cached_property
+    def offsets(self) -> ConnectorOffsets:
+        """Return what knows the offsets of connectors; with librdkafka's table of functions, so it is loaded late."""
+        from hearth.herder.connector_offset import ConnectorOffsets
+
+        return ConnectorOffsets(self._with, self._queues, self._settle)
 
     def connectors(self) -> list[str]:
         """Return the names of all connectors."""

@@ -14,21 +14,21 @@ class OffsetsResource:
     """One method for each act on `/connectors/{connector}/offsets`."""
 
     def __init__(self, herder: Herder, patience: Patience) -> None:
-        self._offsets = herder.offsets
+        self._herder = herder
         self._wait = patience.wait
 
     async def list(self, request: Request) -> Response:
         """List the committed offsets of a connector."""
-        return JsonAnswer(await self._wait(self._offsets.read(_name(request))))
+        return JsonAnswer(await self._wait(self._herder.offsets.read(_name(request))))
 
     async def alter(self, request: Request) -> Response:
         """Replace some offsets of a connector that is stopped."""
         offsets = await read_offsets(request)
-        return JsonAnswer(await self._wait(self._offsets.alter(_name(request), offsets)))
+        return JsonAnswer(await self._wait(self._herder.offsets.alter(_name(request), offsets)))
 
     async def reset(self, request: Request) -> Response:
         """Forget all offsets of a connector that is stopped."""
-        return JsonAnswer(await self._wait(self._offsets.reset(_name(request))))
+        return JsonAnswer(await self._wait(self._herder.offsets.reset(_name(request))))
 
 
 def _name(request: Request) -> str:

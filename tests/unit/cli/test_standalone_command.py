@@ -146,7 +146,8 @@ def test_the_host_starts_without_what_only_tasks_need() -> None:
     """The REST API is to answer at once: Arrow and Spark load behind it, the Kafka client beside it."""
     program = (
         "import sys, hearth.cli.standalone_command\n"
-        "print(sorted({'pyarrow', 'numpy', 'pyspark', 'py4j', 'confluent_kafka', 'orjson'} & set(sys.modules)))"
+        "print(sorted({'pyarrow', 'numpy', 'pyspark', 'py4j', 'confluent_kafka', 'orjson',"
+        "'hearth.kafka.library'} & set(sys.modules)))"
     )
     environ = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environ, check=True)
