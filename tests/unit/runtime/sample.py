@@ -1,11 +1,12 @@
-"""Plans of tasks for the tests of the runtime."""
+"""Plans of tasks, and records that fail, for the tests of the runtime."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from hearth.runtime.plan import PluginSpec, SinkPlan, SourcePlan, TaskPlan, TaskSettings
+from hearth_execution.failure import ErrorInfo, Failure
 
 SETTINGS = TaskSettings(
     flush_interval=60.0,
@@ -70,3 +71,19 @@ def task_plan(
         source=SourcePlan(producer={}) if type_ == "source" else None,
         sink=sink_plan() if type_ == "sink" else None,
     )
+
+
+@dataclass(frozen=True)
+class Record:
+    """A record as a loop knows it."""
+
+    row: int
+
+    def text(self) -> str:
+        """Describe it."""
+        return f"consumed record is {{row={self.row}}}"
+
+
+def failure(row: int) -> Failure:
+    """Return the failure of a row."""
+    return Failure(row, "VALUE_CONVERTER", "the.Converter", ErrorInfo("data", "E", f"row {row}", f"trace of {row}"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,8 +12,7 @@ from hearth.runtime.link import HostLost
 from hearth.runtime.observer import Counts, TaskObserver, trace_of
 from hearth.runtime.tolerance import ToleranceExceeded
 from hearth_api import ConnectError, DataError
-from hearth_execution.failure import ErrorInfo, Failure
-from tests.unit.runtime.sample import SETTINGS
+from tests.unit.runtime.sample import SETTINGS, Record, failure
 
 
 class Link:
@@ -43,22 +42,6 @@ def link() -> Link:
 def observer(link: Link, **settings: bool) -> TaskObserver:
     """Return an observer for this host, with settings that are not the usual ones."""
     return TaskObserver("c-0", link, replace(SETTINGS, **settings))  # type: ignore[arg-type]
-
-
-@dataclass(frozen=True)
-class Record:
-    """A record as a loop knows it."""
-
-    row: int
-
-    def text(self) -> str:
-        """Describe it."""
-        return f"consumed record is {{row={self.row}}}"
-
-
-def failure(row: int) -> Failure:
-    """Return the failure of a row."""
-    return Failure(row, "VALUE_CONVERTER", "the.Converter", ErrorInfo("data", "E", f"row {row}", f"trace of {row}"))
 
 
 def test_status_is_the_hosts_when_the_call_returns(link: Link) -> None:

@@ -14,10 +14,10 @@ from hearth.runtime.observer import TaskObserver
 from hearth.runtime.tolerance import Tolerance, ToleranceExceeded, answer_when_kept
 from hearth_api import DataError, TopicPartition
 from hearth_api.batch import Batch
-from hearth_execution.failure import ErrorInfo, Failure
+from hearth_execution.failure import Failure
 from hearth_stage.channel import ChannelClosed
 from hearth_stage.task_call import ReportRecord
-from tests.unit.runtime.sample import SETTINGS
+from tests.unit.runtime.sample import SETTINGS, Record, failure
 
 TOLERANT = replace(SETTINGS, is_tolerant=True)
 
@@ -47,22 +47,6 @@ class Letters:
         """Note row and record."""
         self.reported.append((failure.row, record))
         return self.answer
-
-
-@dataclass(frozen=True)
-class Record:
-    """A record as a loop knows it."""
-
-    row: int
-
-    def text(self) -> str:
-        """Describe it."""
-        return f"consumed record is {{row={self.row}}}"
-
-
-def failure(row: int) -> Failure:
-    """Return the failure of a row."""
-    return Failure(row, "VALUE_CONVERTER", "the.Converter", ErrorInfo("data", "E", f"row {row}", f"trace of {row}"))
 
 
 def test_without_tolerance_the_first_failing_record_ends_the_task() -> None:
