@@ -6,7 +6,7 @@ offsets, schemas and definitions of configurations are stored and shown. Text, n
 authors' own classes, which are worded with them; everything else here stands on these classes.
 """
 
-from hearth_api.config.parser import parse_type
+from hearth_api.config.parser import parse_type, trimmed
 from hearth_api.errors import SchemaProjectorError
 from hearth_api.java.config_json import config_def_to_json, config_key_to_json, config_value_to_json
 from hearth_api.java.conversion import (
@@ -84,5 +84,6 @@ __all__ = [
     "schema_to_text",
     "to_long",
     "to_physical",
+    "trimmed",
     "wrap",
 ]

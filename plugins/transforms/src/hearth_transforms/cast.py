@@ -20,10 +20,10 @@ from hearth_api import (
     validate_value,
 )
 from hearth_api.batch import Batch, BatchTransformation, Declined
-from hearth_api.java import hash_ordered
+from hearth_api.java import hash_ordered, trimmed
 from hearth_transforms.casting import OUTPUTS, cast, supported
-from hearth_transforms.pair import DESCRIPTION, invalid_pair, parts, trimmed
-from hearth_transforms.plugin import KafkaPlugin
+from hearth_transforms.pair import DESCRIPTION, invalid_pair, parts
+from hearth_transforms.plugin import KafkaPlugin, null_to_default
 from hearth_transforms.requirement import require_map, require_struct
 from hearth_transforms.side import KEY, VALUE, R, Side
 
@@ -75,12 +75,7 @@ class CastConfig(Settings):
         " or value: int8, int16, int32, int64, float32, float64, boolean or string. Bytes only become a string, in"
         " base64.",
     )
-    replace_null_with_default: bool = key(
-        "replace.null.with.default",
-        default=True,
-        importance=Importance.MEDIUM,
-        doc="Whether the default of a field stands in for its null.",
-    )
+    replace_null_with_default: bool = null_to_default()
 
 
 class Cast(KafkaPlugin, BatchTransformation):

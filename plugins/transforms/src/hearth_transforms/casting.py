@@ -17,8 +17,8 @@ from hearth_api.java import (
     convert_to_string,
     float_text,
     java_class,
+    trimmed,
 )
-from hearth_transforms.pair import trimmed
 from hearth_transforms.requirement import inferred_type
 
 OUTPUTS = tuple(type_ for type_ in Type if type_.is_primitive and type_ is not Type.BYTES)

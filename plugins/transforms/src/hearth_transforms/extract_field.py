@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from hearth_api import CaseInsensitiveValidString, Importance, Settings, Type, key
 from hearth_api.batch import Batch, BatchTransformation, Declined
 from hearth_transforms.field_path import FieldPath
-from hearth_transforms.plugin import KafkaPlugin
+from hearth_transforms.plugin import KafkaPlugin, null_to_default
 from hearth_transforms.requirement import require_map, require_struct
 from hearth_transforms.side import KEY, VALUE, R, Side
 
@@ -19,12 +19,7 @@ class ExtractFieldConfig(Settings):
     """Settings of ExtractField."""
 
     field: str = key("field", doc="Name of the field, or the path to it.", importance=Importance.MEDIUM)
-    replace_null_with_default: bool = key(
-        "replace.null.with.default",
-        default=True,
-        importance=Importance.MEDIUM,
-        doc="Whether the default of a field stands in for its null.",
-    )
+    replace_null_with_default: bool = null_to_default()
     field_syntax_version: str = key(
         "field.syntax.version",
         default="V1",

@@ -22,7 +22,7 @@ from hearth_api import (
 )
 from hearth_api.batch import Batch, BatchTransformation, Declined
 from hearth_api.java import hash_ordered
-from hearth_transforms.plugin import KafkaPlugin
+from hearth_transforms.plugin import KafkaPlugin, null_to_default
 from hearth_transforms.requirement import require_map, require_struct
 from hearth_transforms.side import KEY, VALUE, R, Side
 
@@ -53,12 +53,7 @@ class HeaderFromConfig(Settings):
         importance=Importance.HIGH,
         doc="Whether the fields are taken out (move) or stay where they are as well (copy).",
     )
-    replace_null_with_default: bool = key(
-        "replace.null.with.default",
-        default=True,
-        importance=Importance.MEDIUM,
-        doc="Whether the default of a field stands in for its null.",
-    )
+    replace_null_with_default: bool = null_to_default()
 
 
 class HeaderFrom(KafkaPlugin, BatchTransformation):

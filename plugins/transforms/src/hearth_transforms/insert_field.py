@@ -10,7 +10,7 @@ from hearth_api import ConfigError, Importance, Schema, SchemaBuilder, Settings,
 from hearth_api.batch import Batch, BatchTransformation, Declined
 from hearth_api.java import hash_ordered
 from hearth_transforms.attribute import OFFSET, PARTITION, PURPOSE, TIMESTAMP, TOPIC, Attribute, fixed_text
-from hearth_transforms.plugin import KafkaPlugin
+from hearth_transforms.plugin import KafkaPlugin, null_to_default
 from hearth_transforms.requirement import require_map, require_struct
 from hearth_transforms.side import KEY, VALUE, R, Side
 
@@ -34,12 +34,7 @@ class InsertFieldConfig(Settings):
     static_value: str | None = key(
         "static.value", default=None, importance=Importance.MEDIUM, doc="Text for the field of `static.field`."
     )
-    replace_null_with_default: bool = key(
-        "replace.null.with.default",
-        default=True,
-        importance=Importance.MEDIUM,
-        doc="Whether the default of a field stands in for its null.",
-    )
+    replace_null_with_default: bool = null_to_default()
 
 
 class Insertion(NamedTuple):

@@ -9,7 +9,7 @@ from hearth_api import Importance, NonEmptyString, Settings, Struct, Type, Valid
 from hearth_api.batch import Batch, BatchTransformation, Declined
 from hearth_api.java import hash_ordered
 from hearth_transforms.mask import mask
-from hearth_transforms.plugin import KafkaPlugin
+from hearth_transforms.plugin import KafkaPlugin, null_to_default
 from hearth_transforms.requirement import require_map, require_struct
 from hearth_transforms.side import KEY, VALUE, R, Side
 
@@ -30,12 +30,7 @@ class MaskFieldConfig(Settings):
         doc="What to write instead, for fields that hold text or numbers. Without it a field gets the nothing of its"
         " type: 0, false, an empty text or list, the beginning of 1970.",
     )
-    replace_null_with_default: bool = key(
-        "replace.null.with.default",
-        default=True,
-        importance=Importance.MEDIUM,
-        doc="Whether the default of a field stands in for its null.",
-    )
+    replace_null_with_default: bool = null_to_default()
 
 
 class MaskField(KafkaPlugin, BatchTransformation):

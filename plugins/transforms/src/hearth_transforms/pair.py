@@ -18,8 +18,3 @@ def parts(item: str) -> list[str]:
 def invalid_pair(items: list[str], item: str) -> ConfigError:
     """Return the error of an item that is no pair; Kafka calls it a renaming, whoever is configured."""
     return ConfigError("renames", items, f"Invalid rename mapping: {item}")
-
-
-def trimmed(text: str) -> str:
-    """Return the text without what Java takes from its ends: spaces and control characters."""
-    return text.strip("".join(map(chr, range(33))))

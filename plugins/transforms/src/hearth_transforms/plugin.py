@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from hearth_api import ConfigDef, ConnectPlugin, Settings
+from hearth_api import ConfigDef, ConnectPlugin, Importance, Settings, key
 from hearth_transforms import VERSION
+
+
+def null_to_default() -> Any:
+    """Return the key of all that read fields: what a null becomes whose schema has a default."""
+    return key(
+        "replace.null.with.default",
+        default=True,
+        importance=Importance.MEDIUM,
+        doc="Whether the default of a field stands in for its null.",
+    )
 
 
 class NoConfig(Settings):

@@ -10,7 +10,7 @@ from hearth_api import Importance, Lambda, Schema, SchemaBuilder, Settings, Stru
 from hearth_api.batch import Batch, BatchTransformation, Declined
 from hearth_api.java import hash_ordered
 from hearth_transforms.pair import DESCRIPTION, invalid_pair, parts
-from hearth_transforms.plugin import KafkaPlugin
+from hearth_transforms.plugin import KafkaPlugin, null_to_default
 from hearth_transforms.requirement import require_map, require_struct
 from hearth_transforms.side import KEY, VALUE, R, Side
 
@@ -55,12 +55,7 @@ class ReplaceFieldConfig(Settings):
         importance=Importance.MEDIUM,
         doc="Pairs of the present and the new name of a field, with a colon between them.",
     )
-    replace_null_with_default: bool = key(
-        "replace.null.with.default",
-        default=True,
-        importance=Importance.MEDIUM,
-        doc="Whether the default of a field stands in for its null.",
-    )
+    replace_null_with_default: bool = null_to_default()
 
 
 class ReplaceField(KafkaPlugin, BatchTransformation):

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from hearth_api import ConfigError, DataError, Importance, Schema, Settings, Struct, Type, key
 from hearth_api.batch import Batch, BatchTransformation, Declined
-from hearth_transforms.plugin import KafkaPlugin
+from hearth_transforms.plugin import KafkaPlugin, null_to_default
 from hearth_transforms.side import KEY, VALUE, R, Side
 
 
@@ -21,12 +21,7 @@ class SetSchemaMetadataConfig(Settings):
     schema_version: int | None = key(
         "schema.version", default=None, importance=Importance.HIGH, doc="The new version of the schema."
     )
-    replace_null_with_default: bool = key(
-        "replace.null.with.default",
-        default=True,
-        importance=Importance.MEDIUM,
-        doc="Whether the default of a field stands in for its null.",
-    )
+    replace_null_with_default: bool = null_to_default()
 
 
 class SetSchemaMetadata(KafkaPlugin, BatchTransformation):

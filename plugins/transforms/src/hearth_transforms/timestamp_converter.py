@@ -10,7 +10,7 @@ from hearth_api import ConfigError, Importance, Schema, SchemaBuilder, Settings,
 from hearth_api.batch import Batch, BatchTransformation, Declined
 from hearth_api.java import hash_ordered
 from hearth_transforms.date_format import DateFormat
-from hearth_transforms.plugin import KafkaPlugin
+from hearth_transforms.plugin import KafkaPlugin, null_to_default
 from hearth_transforms.requirement import require_map, require_struct
 from hearth_transforms.side import KEY, VALUE, R, Side
 from hearth_transforms.time_kind import KINDS, PER_SECOND, STRING, Notation, TimeKind, kind_of_schema, kind_of_value
@@ -46,12 +46,7 @@ class TimestampConverterConfig(Settings):
         importance=Importance.LOW,
         doc="What unix times count. Times have whole milliseconds in between, so what is finer is lost.",
     )
-    replace_null_with_default: bool = key(
-        "replace.null.with.default",
-        default=True,
-        importance=Importance.MEDIUM,
-        doc="Whether the default of a field stands in for its null.",
-    )
+    replace_null_with_default: bool = null_to_default()
 
 
 class TimestampConverter(KafkaPlugin, BatchTransformation):

@@ -9,7 +9,7 @@ from typing import Any
 from hearth_api import DataError, Importance, Schema, SchemaBuilder, Settings, Struct, Type, ValidList, key
 from hearth_api.batch import Batch, BatchTransformation, Declined
 from hearth_api.java import hash_ordered
-from hearth_transforms.plugin import KafkaPlugin
+from hearth_transforms.plugin import KafkaPlugin, null_to_default
 from hearth_transforms.requirement import require_map, require_struct
 from hearth_transforms.side import KEY, VALUE, R
 
@@ -25,12 +25,7 @@ class ValueToKeyConfig(Settings):
         importance=Importance.HIGH,
         doc="Names of the fields of the value that make the key.",
     )
-    replace_null_with_default: bool = key(
-        "replace.null.with.default",
-        default=True,
-        importance=Importance.MEDIUM,
-        doc="Whether the default of a field stands in for its null.",
-    )
+    replace_null_with_default: bool = null_to_default()
 
 
 class ValueToKey(KafkaPlugin, BatchTransformation):
