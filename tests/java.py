@@ -10,7 +10,7 @@ from typing import Any
 import pyspark
 from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
 
-from hearth.broker.java import find_java
+from hearth.foundation.java import find_java
 
 
 @contextmanager

@@ -10,8 +10,8 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from hearth.broker.java import java_executable
 from hearth.broker.process import QUICK_START
+from hearth.foundation.java import java_executable
 from hearth.foundation.user_file import cache_directory
 from hearth.spark.class_archive import QUIET
 

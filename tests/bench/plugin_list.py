@@ -9,7 +9,7 @@ import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from hearth.broker.java import find_java
+from hearth.foundation.java import find_java
 from tests.bench.bench import Bench
 from tests.bench.result import Metric, Result
 from tests.peer.hearth_connect import ROOT, hearth_environment, run_hearth

@@ -7,7 +7,7 @@ import subprocess
 import zipfile
 from pathlib import Path
 
-from hearth.broker.java import find_java
+from hearth.foundation.java import find_java
 from tests.peer.java_connect import connect_jars
 
 SOURCES = Path(__file__).with_name("java")

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from hearth.broker.ivy import Progress
 from hearth.broker.jar import fetch_jars
-from hearth.broker.java import find_java
 from hearth.broker.process import JavaProcess, JavaProgram
+from hearth.foundation.java import find_java
 from tests.java_archive import start_options
 from tests.peer.worker import Worker
 

@@ -1,8 +1,8 @@
 """Starts a real Kafka broker on this machine: for the quickstart, for the tests and for the benchmark.
 
-`java` finds a Java runtime, `jar` keeps a cache of the jars that `jars.txt` names and `ivy` fills it with
-the Ivy inside pyspark, `process` runs one Java program that cannot outlive its owner, and `broker` puts
-these together into `KafkaBroker`. Nothing here is needed by a host that is given a Kafka cluster.
+`jar` keeps a cache of the jars that `jars.txt` names and `ivy` fills it with the Ivy inside pyspark, `process`
+runs one Java program that cannot outlive its owner, and `broker` puts these together into `KafkaBroker`. A host
+that is given a Kafka cluster needs nothing of this, nor does it load it.
 """
 
 from hearth.broker.broker import KafkaBroker

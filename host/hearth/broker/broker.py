@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import IO
 
 from hearth.broker.jar import fetch_jars
-from hearth.broker.java import find_java
 from hearth.broker.probe import serving_cluster
 from hearth.broker.process import QUICK_START, BrokerUnavailable, JavaProcess, JavaProgram, run_to_end
 from hearth.broker.server_properties import broker_settings
+from hearth.foundation.java import find_java
 from hearth.foundation.port import LOOPBACK, PortTaken, is_free, next_free
 from hearth.foundation.properties import render
 from hearth_api import ConflictError

@@ -18,7 +18,7 @@ from typing import TextIO
 from urllib.parse import urlsplit
 from xml.sax.saxutils import quoteattr
 
-from hearth.broker.java import find_java
+from hearth.foundation.java import find_java
 from hearth_api import ConnectError
 
 MIRROR_VARIABLE = "HEARTH_MAVEN_MIRROR"

@@ -145,7 +145,7 @@ class StandaloneHost:
 
 def _find_java() -> None:
     """Raise JavaMissing when Spark would not find a Java it can use; looked for once the REST API is up."""
-    from hearth.broker.java import find_java
+    from hearth.foundation.java import find_java
 
     find_java()
 

@@ -16,9 +16,9 @@ from filelock import FileLock, Timeout
 import hearth
 from hearth.broker import KafkaBroker
 from hearth.broker.jar import fetch_jars
-from hearth.broker.java import find_java
 from hearth.cli.local import LocalHost
 from hearth.cli.round_trip import RoundTrip
+from hearth.foundation.java import find_java
 from hearth.foundation.port import next_free
 from hearth.foundation.terminal import Terminal
 from hearth_api import ConfigError, ConflictError, ConnectError

@@ -11,7 +11,7 @@ import os
 from importlib import metadata
 from pathlib import Path
 
-from hearth.broker.java import java_executable
+from hearth.foundation.java import java_executable
 from hearth.foundation.user_file import cache_directory
 
 QUIET = "-Xlog:disable -Xlog:all=error:stderr"

@@ -12,7 +12,7 @@ from pathlib import Path
 import pyspark
 import pytest
 
-from hearth.broker.java import find_java
+from hearth.foundation.java import find_java
 from hearth_execution.failure import RemoteError
 from hearth_stage.call import Call, decoded
 from hearth_stage.channel import Channel, Request

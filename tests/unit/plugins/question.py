@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from hearth.broker.java import find_java
+from hearth.foundation.java import find_java
 from hearth_api.java import double_text, float_text
 from tests.peer.java_connect import connect_jars
 

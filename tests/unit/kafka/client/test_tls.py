@@ -8,7 +8,7 @@ from pathlib import Path
 import confluent_kafka
 import pytest
 
-from hearth.broker.java import find_java
+from hearth.foundation.java import find_java
 from hearth.kafka.client import translate
 from hearth_api import ConfigError
 

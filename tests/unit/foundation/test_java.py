@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hearth.broker.java import JavaMissing, feature_version, find_java, install_command
+from hearth.foundation.java import JavaMissing, feature_version, find_java, install_command
 
 
 def _java(home: Path, release: str | None = None, banner: str = "") -> Path:
