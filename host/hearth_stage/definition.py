@@ -4,33 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
-from hearth_api import (
-    ConfigDef,
-    Connector,
-    Converter,
-    HeaderConverter,
-    PluginError,
-    Predicate,
-    SinkConnector,
-    SourceConnector,
-    Transformation,
-)
+from hearth_api import ConfigDef, Connector, PluginError
 from hearth_api.java import config_def_to_json, config_value_to_json
-from hearth_api.worker import ConfigProvider, ConnectorClientConfigOverridePolicy, RestExtension
 from hearth_execution.load import load_class, version_of
 from hearth_stage.plugin_call import Describe, Described, Validate, Validated
 
-_TYPES: dict[str, type[Any]] = {
-    "source": SourceConnector,
-    "sink": SinkConnector,
-    "converter": Converter,
-    "header_converter": HeaderConverter,
-    "transformation": Transformation,
-    "predicate": Predicate,
-    "configprovider": ConfigProvider,
-    "rest_extension": RestExtension,
-    "connector_client_config_override_policy": ConnectorClientConfigOverridePolicy,
+_TYPES = {
+    "source": "hearth_api:SourceConnector",
+    "sink": "hearth_api:SinkConnector",
+    "converter": "hearth_api:Converter",
+    "header_converter": "hearth_api:HeaderConverter",
+    "transformation": "hearth_api:Transformation",
+    "predicate": "hearth_api:Predicate",
+    "configprovider": "hearth_api.worker:ConfigProvider",
+    "rest_extension": "hearth_api.worker:RestExtension",
+    "connector_client_config_override_policy": "hearth_api.worker:ConnectorClientConfigOverridePolicy",
 }
+"""What a plugin of each type is, loaded when one is asked of: most processes never need the door for workers."""
 
 
 def describe(call: Describe) -> Described:
@@ -63,8 +53,10 @@ def validate(call: Validate) -> Validated:
 
 def _plugin(call: Describe | Validate) -> Any:
     """Return a new instance of the plugin a call names, of the type that it names."""
-    kind, wanted = load_class(call.reference), _TYPES.get(call.type or "")
-    if wanted is not None and not issubclass(kind, wanted):
-        name = f"{kind.__module__}.{kind.__qualname__}"
-        raise PluginError(f"{name} is declared as {call.type} and is no {wanted.__name__}")
+    kind = load_class(call.reference)
+    if call.type in _TYPES:
+        wanted = load_class(_TYPES[call.type])
+        if not issubclass(kind, wanted):
+            name = f"{kind.__module__}.{kind.__qualname__}"
+            raise PluginError(f"{name} is declared as {call.type} and is no {wanted.__name__}")
     return kind()

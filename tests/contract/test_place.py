@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from hearth.isolation.environment import python_environment
+from hearth.isolation.environment_store import python_environment
 from hearth.isolation.interpreter import host
 from hearth.isolation.stage import Stage
 from hearth.runtime.pipeline import LocalPlace, Place, StagePlace

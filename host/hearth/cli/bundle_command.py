@@ -47,7 +47,7 @@ def pack(project: Path, output: Path, find_links: tuple[Path, ...], offline: boo
     later. Prints the path of the bundle. Equal sources and dependencies give equal bytes.
     """
     from hearth.foundation.user_file import cache_directory
-    from hearth.isolation.environment import EnvironmentStore
+    from hearth.isolation.environment_store import EnvironmentStore
     from hearth.packaging.pack import pack as make
 
     environments = EnvironmentStore(cache_directory("environments"))

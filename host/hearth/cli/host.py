@@ -25,7 +25,7 @@ from hearth.herder.status import StatusBoard
 from hearth.herder.supervisor import Equipment
 from hearth.herder.task_link import TaskLinkServer
 from hearth.herder.validation.connector_validator import ConnectorValidator
-from hearth.isolation.environment import EnvironmentStore
+from hearth.isolation.environment_store import EnvironmentStore
 from hearth.rest.app import Health, ServerInfo, new_app
 from hearth.rest.listener import open_listeners, worker_id
 from hearth.rest.server import RestServer

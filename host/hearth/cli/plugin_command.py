@@ -113,7 +113,7 @@ def _describe(plugin: Plugin) -> Description:
     if plugin.definitions is not None:
         return Description(plugin.version, plugin.definitions)
     from hearth.foundation.user_file import cache_directory
-    from hearth.isolation.environment import EnvironmentStore, host_environment
+    from hearth.isolation.environment_store import EnvironmentStore, host_environment
 
     environment = host_environment()
     if plugin.bundle is not None:

@@ -169,7 +169,7 @@ def _pack(project: Path, plugin_path: Path, folder: Path) -> str:
     """Pack the project into plugin.path unless the bundle there was made of the same files, and can be read."""
     from hearth.discovery import Bundle, read
     from hearth.foundation.user_file import cache_directory
-    from hearth.isolation.environment import EnvironmentStore
+    from hearth.isolation.environment_store import EnvironmentStore
     from hearth.packaging.pack import pack
 
     record = folder / "bundle.packed"

@@ -1,7 +1,7 @@
 """Environments of bundles, and the stage processes that run in them.
 
-``environment`` keeps one directory of packages per lock and interpreter, built by ``uv`` (``lock`` says
-what goes in, ``interpreter`` which Python, ``fingerprint`` whether one is whole), and says by what command a
-stage of it is started. ``stage`` runs that command, be it Python's or another program's, and speaks with the
-process; nothing of a bundle is ever imported on this side (invariants 6 and 7).
+``environment_store`` keeps one directory of packages per lock and interpreter, built by ``uv`` (``lock`` says
+what goes in, ``interpreter`` which Python, ``fingerprint`` whether one is whole), ``environment`` is what a task needs
+of one: by what command a stage of it is started. ``stage`` runs that command, be it Python's or another program's,
+and speaks with the process; nothing of a bundle is ever imported on this side (invariants 6 and 7).
 """

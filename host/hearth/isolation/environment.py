@@ -1,78 +1,21 @@
-"""Environments of bundles: built once, shared by equal locks, rebuilt when damaged.
-
-An environment is a directory ``KEY/site`` that stands first on a stage's ``sys.path``, beside
-``KEY/environment.json``, its fingerprint. KEY is the hash of the lock, the interpreter and the platform.
-Nothing is ever changed in place: an environment is built under another name and moved to its own in one
-step (invariant 5).
-
-What is handed on is an ``Environment``: a command that starts a stage, as data, so that it can name any program.
-"""
+"""What is handed on of an environment: a command that starts a stage, as data, so that it can name any program."""
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import re
 import shutil
 import sys
-import tempfile
-from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from importlib import metadata
 from pathlib import Path
-from typing import Protocol
-
-from filelock import FileLock, Timeout
 
 import hearth_api
 import hearth_execution
 import hearth_stage
-from hearth.foundation.user_file import make_directory, replace_text
-from hearth.isolation import interpreter, lock
-from hearth.isolation.environment_refused import EnvironmentRefused, UvFailed
-from hearth.isolation.fingerprint import SITE, census, close_to_others, is_whole, key_of, seal
-from hearth.isolation.interpreter import Interpreter
-from hearth.isolation.lock import Lock
 
-WAIT_SECONDS = 900
-"""How long to wait for another process that builds the same environment."""
-
-_PYTHON, _STAGE, _BASE = "{python}", "{stage}", "{base}"
+PYTHON, STAGE, BASE = "{python}", "{stage}", "{base}"
+"""Words of a command that are other ones on each machine."""
 _PATH = re.compile(r"\{(\d+)\}")
-
-
-class Installable(Protocol):
-    """What an environment is built from: a bundle, as discovery read it."""
-
-    @property
-    def location(self) -> Path:
-        """Where it lies."""
-
-    @property
-    def name(self) -> str:
-        """Its name in messages."""
-
-    @property
-    def requires_python(self) -> str:
-        """Version specifier of the interpreter, may be empty."""
-
-    @property
-    def roots(self) -> tuple[str, ...]:
-        """Requirements to install: the distributions that declare plugins."""
-
-    @property
-    def is_site(self) -> bool:
-        """Whether it holds packages ready to be imported, not wheels."""
-
-    @property
-    def site(self) -> Path | None:
-        """The directory that can stand on ``sys.path`` as it lies there, if there is one."""
-
-    def digest(self) -> str:
-        """Return a hash over its content."""
-
-    def unpack(self, target: Path) -> None:
-        """Copy its wheels, or its packages, into a directory."""
 
 
 @dataclass(frozen=True)
@@ -95,10 +38,10 @@ class Environment:
         return [found for word in self.command for found in self._found(word)]
 
     def _found(self, word: str) -> list[str]:
-        if word == _BASE:
+        if word == BASE:
             return _base()
-        if word in (_PYTHON, _STAGE):
-            return [sys.executable if word == _PYTHON else str(Path(hearth_stage.__file__).parent)]
+        if word in (PYTHON, STAGE):
+            return [sys.executable if word == PYTHON else str(Path(hearth_stage.__file__).parent)]
         return [_PATH.sub(lambda match: self.paths[int(match[1])], word)]
 
     @property
@@ -116,172 +59,8 @@ class Environment:
         return dataclasses.replace(self, paths=tuple(str(folder / str(index)) for index in range(len(self.paths))))
 
 
-def python_environment(key: str, python: Interpreter, paths: Sequence[str]) -> Environment:
-    """Return the environment of an interpreter with directories that stand first on its ``sys.path``.
-
-    What is made for the host's own interpreter runs on that of whichever runtime starts it, which an executor may
-    have at another path. The stage refuses to run on a Python of another tag than that of the interpreter.
-    """
-    program = _PYTHON if python == interpreter.host() else python.path
-    sites = (f"{{{index}}}" for index in range(len(paths)))
-    return Environment(key, (program, "-I", "-S", _STAGE, python.tag, *sites, "--", _BASE), tuple(paths))
-
-
-def host_environment() -> Environment:
-    """Return the host's own environment, for plugins that are installed with it."""
-    return python_environment("host", interpreter.host(), [each for each in sys.path if each and Path(each).is_dir()])
-
-
 def _base() -> list[str]:
     """Return where this machine has what a Python stage itself consists of, and the base layer."""
     own = (hearth_api.__file__, hearth_execution.__file__, hearth_stage.__file__)
     directories = dict.fromkeys(str(Path(each).parent.parent) for each in own)  # mostly one
     return [*directories, *(entry for entry in sys.path if entry.endswith(("site-packages", "dist-packages")))]
-
-
-class EnvironmentStore:
-    """The environments below one directory; several processes may use it at once."""
-
-    def __init__(self, root: Path) -> None:
-        self._root = root.absolute()
-
-    def ensure(self, bundle: Installable) -> Environment:
-        """Return the environment of a bundle, building it when there is none that is whole.
-
-        Raises ``EnvironmentRefused`` when that cannot be done here, and what ``unpack`` raises for a
-        damaged bundle.
-        """
-        python = interpreter.choose(bundle.requires_python, bundle.name)
-        base = self._base_layer(python)
-        if bundle.site is not None:
-            # Used where it lies: what pip or its author changes there is seen by the next stage.
-            key = key_of("directory", str(bundle.site), census(bundle.site), python=python)
-            return python_environment(key, python, (str(bundle.site), *base))
-        if bundle.is_site:
-            key = key_of("packages", bundle.digest(), python=python)
-            site = self._whole(key, bundle.name, lambda folder: _unpack_packages(bundle, folder / SITE, python))
-        else:
-            key, site = self._installed(bundle, python)
-        return python_environment(key, python, (str(site), *base))
-
-    def _installed(self, bundle: Installable, python: Interpreter) -> tuple[str, Path]:
-        """Resolve and install a bundle of wheels; the lock of a known bundle is remembered."""
-        remembered = self._root / "locks" / f"{key_of(bundle.digest(), *bundle.roots, python=python)}.txt"
-        with contextlib.ExitStack() as stack:
-            locked = lock.read(remembered)
-            wheels = None
-            if locked is None:
-                wheels = stack.enter_context(_unpacked(bundle))
-                with _instructive(bundle):
-                    locked = lock.resolve_preferring(wheels, bundle.roots, python)
-                replace_text(remembered, locked.text)
-            key = key_of(locked.text, python=python)
-            return key, self._whole(key, bundle.name, _installer(bundle, locked, python, wheels))
-
-    def _base_layer(self, python: Interpreter) -> tuple[str, ...]:
-        """Return a directory with the base layer where an interpreter cannot use the host's copy of it."""
-        if python.suits_host_packages:
-            return ()
-        locked = self._base_lock(python)
-        key = key_of(locked.text, python=python)
-        site = self._whole(
-            key, "the base layer", lambda folder: lock.install(locked, folder / SITE, python, None, False)
-        )
-        return (str(site),)
-
-    def _base_lock(self, python: Interpreter) -> Lock:
-        pinned = f"pyarrow=={metadata.version('pyarrow')}"
-        remembered = self._root / "locks" / f"{key_of('base', pinned, python=python)}.txt"
-        locked = lock.read(remembered)
-        if locked is None:
-            try:
-                locked = lock.resolve([pinned, "numpy"], python)
-            except UvFailed as error:
-                raise EnvironmentRefused(
-                    f"Python {python.version} has no base layer ({pinned}): {error}",
-                    hint="let this machine reach the package index, or pack for the host's Python",
-                ) from error
-            replace_text(remembered, locked.text)
-        return locked
-
-    def _whole(self, key: str, name: str, build: Callable[[Path], None]) -> Path:
-        """Return the site directory of a key; builds it when it is missing or not as it was built."""
-        target = self._root / key
-        self._make_root()
-        if is_whole(target, key):
-            return target / SITE
-        try:
-            with FileLock(self._root / f"{key}.lock", timeout=WAIT_SECONDS, mode=0o644):
-                if not is_whole(target, key):
-                    self._build(target, key, build)
-        except Timeout as error:
-            raise EnvironmentRefused(
-                f"another process has been building the environment of {name} for {WAIT_SECONDS} s",
-                hint=f"end it, then try again; it holds {error.lock_file!r}",
-            ) from error
-        return target / SITE
-
-    def _make_root(self) -> None:
-        """Make the directory of all environments, in which nobody else may exchange one for another."""
-        make_directory(self._root)
-        try:
-            close_to_others(self._root, is_deep=False)
-        except PermissionError as error:
-            raise EnvironmentRefused(
-                f"others may write in {str(self._root)!r}, where environments lie",
-                hint="take that right from them, or name another directory in HEARTH_HOME",
-            ) from error
-
-    def _build(self, target: Path, key: str, build: Callable[[Path], None]) -> None:
-        for left in self._root.glob(f"{key}.building-*"):  # of a builder that was killed
-            shutil.rmtree(left, ignore_errors=True)
-        folder = Path(tempfile.mkdtemp(prefix=f"{key}.building-", dir=self._root))
-        try:
-            (folder / SITE).mkdir()
-            build(folder)
-            seal(folder, key)
-            close_to_others(folder)
-            folder.chmod(0o755)  # mkdtemp lets only this user in
-            if target.exists():  # damaged; a running stage keeps the files it has open
-                target.rename(folder / "damaged")
-            folder.rename(target)
-            shutil.rmtree(target / "damaged", ignore_errors=True)
-        except BaseException:
-            shutil.rmtree(folder, ignore_errors=True)
-            raise
-
-
-def _installer(bundle: Installable, locked: Lock, python: Interpreter, wheels: Path | None) -> Callable[[Path], None]:
-    def build(folder: Path) -> None:
-        with contextlib.ExitStack() as stack:
-            found = wheels if wheels is not None else stack.enter_context(_unpacked(bundle))
-            offline = locked.is_covered_by(found)
-            with _instructive(bundle):
-                lock.install(locked, folder / SITE, python, found, offline)
-
-    return build
-
-
-def _unpack_packages(bundle: Installable, site: Path, python: Interpreter) -> None:
-    """Copy a bundle's packages and compile them: a stage would, where anybody may write if its umask says so."""
-    bundle.unpack(site)
-    interpreter.compile_all(python, site)
-
-
-@contextlib.contextmanager
-def _instructive(bundle: Installable) -> Iterator[None]:
-    """Say of which bundle uv speaks, and what there is to be done."""
-    try:
-        yield
-    except UvFailed as error:
-        raise EnvironmentRefused(
-            f"the environment of {bundle.name} ({bundle.location}) cannot be built: {error}",
-            hint="pack what it needs with `hearth bundle pack PROJECT`, or let this machine reach the index",
-        ) from error
-
-
-@contextlib.contextmanager
-def _unpacked(bundle: Installable) -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(prefix="hearth-wheels-") as folder:
-        bundle.unpack(Path(folder))
-        yield Path(folder)

@@ -16,7 +16,7 @@ from hearth.discovery.manifest import MANIFEST, Manifest, PackedFile
 from hearth.discovery.refusal import BundleError
 from hearth.discovery.tree import DirectoryTree
 from hearth.foundation.user_file import replacing
-from hearth.isolation.environment import EnvironmentStore
+from hearth.isolation.environment_store import EnvironmentStore
 from hearth.isolation.interpreter import choose
 from hearth.isolation.lock import hash_of
 from hearth.isolation.stage import Stage

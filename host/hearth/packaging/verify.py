@@ -13,8 +13,9 @@ from hearth.discovery.catalogue import read
 from hearth.discovery.declaration import Declaration
 from hearth.discovery.manifest import MANIFEST
 from hearth.discovery.refusal import BundleError
-from hearth.isolation.environment import Environment, EnvironmentStore
+from hearth.isolation.environment import Environment
 from hearth.isolation.environment_refused import EnvironmentRefused
+from hearth.isolation.environment_store import EnvironmentStore
 from hearth.isolation.lock import PROVIDED
 from hearth.isolation.stage import Stage
 from hearth.packaging.description import Description, ask

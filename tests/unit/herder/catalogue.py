@@ -8,7 +8,7 @@ from typing import Any
 
 from hearth.discovery import CLASSPATH, Catalogue, Plugin, PluginType
 from hearth.herder.plugin.directory import PluginDirectory
-from hearth.isolation.environment import EnvironmentStore
+from hearth.isolation.environment_store import EnvironmentStore
 
 GOLDEN: dict[str, Any] = json.loads((Path(__file__).parent / "kafka_validation.json").read_text())
 HERE = "tests.unit.herder.stand_in:"

@@ -24,7 +24,8 @@ import hearth.isolation.stage as module
 import hearth_api
 import hearth_execution
 import hearth_stage
-from hearth.isolation.environment import Environment, python_environment
+from hearth.isolation.environment import Environment
+from hearth.isolation.environment_store import python_environment
 from hearth.isolation.interpreter import host
 from hearth.isolation.stage import RemoteError, Stage, StageBroken, StageDied, StageNotStarted, StageTimeout
 from hearth_api import STRING_SCHEMA, ConnectError, PluginError
@@ -488,7 +489,7 @@ def test_stage_outlives_the_thread_that_started_it(started: Started) -> None:
 def test_stage_dies_with_the_process_that_started_it() -> None:
     """A host or task runtime that is killed leaves no stage behind, even one that hangs."""
     code = (
-        "import sys\nfrom hearth.isolation.environment import python_environment\n"
+        "import sys\nfrom hearth.isolation.environment_store import python_environment\n"
         "from hearth.isolation.interpreter import host\nfrom hearth.isolation.stage import Stage\n"
         "from hearth_stage.connector_call import LoadConnector, StartConnector\n"
         f"stage = Stage.start(python_environment('t', host(), ({MISBEHAVING!r},)), 't')\n"
@@ -572,7 +573,7 @@ def test_environment_may_be_of_another_program_than_python(tmp_path: Path) -> No
 def test_stage_without_file_descriptors_is_refused_with_what_to_do() -> None:
     """Nothing leaks, and once there are some again a stage starts."""
     code = (
-        "import os, resource, sys\nfrom hearth.isolation.environment import python_environment\n"
+        "import os, resource, sys\nfrom hearth.isolation.environment_store import python_environment\n"
         "from hearth.isolation.interpreter import host\n"
         "from hearth.isolation.stage import Stage, StageNotStarted\nfrom hearth_api import *\n"
         "Stage.start(python_environment('t', host(), ()), 't').close()\n"
@@ -656,7 +657,7 @@ def test_stage_leads_a_session_and_a_group_of_its_own(started: Started, tmp_path
 
 GROUP_SIGNAL = """
 import sys
-from hearth.isolation.environment import python_environment
+from hearth.isolation.environment_store import python_environment
 from hearth.isolation.interpreter import host
 from hearth.isolation.stage import Stage
 from hearth_stage.plugin_call import Describe, Ping

@@ -17,7 +17,7 @@ from hearth.herder.plugin.directory import PluginDirectory
 from hearth.herder.plugin.stage import StagePool
 from hearth.herder.validation.connector_validator import ConnectorValidator
 from hearth.herder.validation.result import complaint
-from hearth.isolation.environment import EnvironmentStore
+from hearth.isolation.environment_store import EnvironmentStore
 from hearth_api import ConfigDef
 from hearth_api.java import config_def_to_json
 from hearth_execution.load import load_class

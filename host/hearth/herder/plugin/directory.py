@@ -12,7 +12,8 @@ from hearth.config.connector_key import CONNECTOR_CLASS, CONNECTOR_VERSION
 from hearth.discovery import Bundle, BundleError, Catalogue, Plugin, PluginType, Rejected, discover, read
 from hearth.discovery.version_order import version_key
 from hearth.herder.plugin.version import VersionRange
-from hearth.isolation.environment import Environment, EnvironmentStore, host_environment
+from hearth.isolation.environment import Environment
+from hearth.isolation.environment_store import EnvironmentStore, host_environment
 from hearth_api import ConfigError, ConflictError, NotFoundError
 
 log = logging.getLogger(__name__)

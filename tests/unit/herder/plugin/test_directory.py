@@ -8,7 +8,7 @@ import pytest
 
 from hearth.discovery import PluginType, discover
 from hearth.herder.plugin.directory import PluginAdded, PluginDirectory, PluginGone, PluginNotFound, VersionNotFound
-from hearth.isolation.environment import EnvironmentStore
+from hearth.isolation.environment_store import EnvironmentStore
 from hearth_api import NotFoundError
 from tests.bundles import build
 from tests.unit.herder.catalogue import SOURCE, directory, plugin

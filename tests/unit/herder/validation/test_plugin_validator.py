@@ -19,7 +19,7 @@ from hearth.herder.plugin.stage import StagePool
 from hearth.herder.validation import plugin_validator
 from hearth.herder.validation.connector_validator import ConnectorValidator
 from hearth.herder.validation.result import complaint
-from hearth.isolation.environment import EnvironmentStore
+from hearth.isolation.environment_store import EnvironmentStore
 from tests.bundles import build
 from tests.unit.herder import catalogue as known
 from tests.unit.herder import stand_in

@@ -1,0 +1,262 @@
+"""Environments are built once, shared by equal locks and rebuilt when damaged."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from hearth.discovery import Bundle, BundleError
+from hearth.discovery.catalogue import read
+from hearth.isolation.environment import Environment
+from hearth.isolation.environment_refused import EnvironmentRefused, InterpreterMissing
+from hearth.isolation.environment_store import EnvironmentStore, host_environment, python_environment
+from hearth.isolation.interpreter import host
+from tests.bundles import build
+
+POINT = {"hearth.sink_connectors": {"a.Demo": "demo:Demo"}}
+
+
+@pytest.fixture(autouse=True)
+def _offline(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep uv from the network: what is not in a bundle cannot be had."""
+    monkeypatch.setenv("UV_OFFLINE", "1")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> EnvironmentStore:
+    """A new store."""
+    return EnvironmentStore(tmp_path / "environments")
+
+
+def _bundle(location: Path) -> Bundle:
+    found = read(location)
+    assert isinstance(found, Bundle), found
+    return found
+
+
+def _demo(folder: Path, **wheel: str) -> Bundle:
+    folder.mkdir(parents=True, exist_ok=True)
+    build.plain_wheel(folder, "demo", groups=POINT, **wheel)  # type: ignore[arg-type]
+    return _bundle(folder)
+
+
+def _greeting_version(environment: Environment) -> str:
+    program = f"import sys; sys.path[0:0] = {environment.paths!r}; import greeting; print(greeting.VERSION)"
+    return subprocess.check_output([environment.command_line()[0], "-I", "-S", "-c", program], text=True).strip()
+
+
+def _built(store: EnvironmentStore) -> list[str]:
+    return sorted(path.name for path in store._root.iterdir() if path.is_dir() and path.name != "locks")
+
+
+def test_environment_holds_the_bundle_and_what_it_needs(store: EnvironmentStore) -> None:
+    """The packages of a bundle stand in one site directory, and each bundle sees its own version of a library."""
+    first = store.ensure(_bundle(build.packed("greeting_source")))
+    second = store.ensure(_bundle(build.packed("greeting_transform")))
+    assert first.command_line()[0] == sys.executable
+    assert [Path(path).name for path in first.paths] == ["site"]
+    assert (_greeting_version(first), _greeting_version(second)) == ("1.0", "2.0")
+    assert first.key != second.key
+
+
+def test_environment_is_built_once(store: EnvironmentStore) -> None:
+    """The second call, also by another process's store, finds what the first one built."""
+    bundle = _bundle(build.packed("greeting_source"))
+    first = store.ensure(bundle)
+    before = Path(first.paths[0]).parent.stat()
+    again = EnvironmentStore(store._root).ensure(bundle)
+    assert again == first
+    after = Path(first.paths[0]).parent.stat()
+    assert (before.st_ino, before.st_mtime_ns) == (after.st_ino, after.st_mtime_ns)
+
+
+def test_equal_locks_share_an_environment(store: EnvironmentStore, tmp_path: Path) -> None:
+    """A bundle in another place or form, with the same wheels, gets the same environment."""
+    shutil.unpack_archive(build.packed("greeting_source"), tmp_path / "unpacked")
+    packed, unpacked = _bundle(build.packed("greeting_source")), _bundle(tmp_path / "unpacked")
+    assert store.ensure(packed) == store.ensure(unpacked)
+    assert len(_built(store)) == 1
+
+
+def test_changed_bundle_gets_another_environment(store: EnvironmentStore, tmp_path: Path) -> None:
+    """Same name, same version, other content: the hash tells them apart."""
+    first = store.ensure(_demo(tmp_path / "one", code="X = 1"))
+    second = store.ensure(_demo(tmp_path / "two", code="X = 2"))
+    assert first.key != second.key
+
+
+@pytest.mark.parametrize("damage", ["missing file", "other size", "extra file", "no fingerprint", "bad fingerprint"])
+def test_damaged_environment_is_rebuilt(damage: str, store: EnvironmentStore, tmp_path: Path) -> None:
+    """An environment that is not as it was built is never used, and never a reason to fail."""
+    bundle = _demo(tmp_path / "demo", code="X = 1")
+    built = store.ensure(bundle)
+    module = Path(built.paths[0]) / "demo.py"
+    fingerprint = Path(built.paths[0]).parent / "environment.json"
+    if damage == "missing file":
+        module.unlink()
+    elif damage == "other size":
+        module.write_text("X = 12345")
+    elif damage == "extra file":
+        module.with_name("extra.py").touch()
+    elif damage == "no fingerprint":
+        fingerprint.unlink()
+    else:
+        fingerprint.write_text("{")
+    assert EnvironmentStore(store._root).ensure(bundle) == built
+    assert module.read_text() == "X = 1"
+    assert not module.with_name("extra.py").exists()
+    assert _built(store) == [built.key]
+
+
+@pytest.fixture
+def _no_umask() -> Iterator[None]:
+    """Let every new file be writable by everybody, as some containers do."""
+    before = os.umask(0)
+    yield
+    os.umask(before)
+
+
+@pytest.mark.usefixtures("_no_umask")
+@pytest.mark.parametrize("layout", ["wheels", "packages"])
+def test_nobody_else_may_write_in_an_environment(layout: str, store: EnvironmentStore, tmp_path: Path) -> None:
+    """Whatever the umask says: what lies there is run; and a stage that compiles it changes nothing of that."""
+    bundle = _demo(tmp_path / "demo", code="class Demo: ...")
+    if layout == "packages":
+        packages = build.site(tmp_path / "site", "demo", groups=POINT)
+        bundle = _bundle(Path(shutil.make_archive(str(tmp_path / "packed"), "zip", packages)))
+    environment = store.ensure(bundle)
+    subprocess.run([environment.command_line()[0], "-c", "import demo"], cwd=environment.paths[0], check=True)
+    everything = [store._root, *store._root.rglob("*")]
+    assert [each for each in everything if each.stat().st_mode & 0o022] == []
+    inode = Path(environment.paths[0]).stat().st_ino
+    assert store.ensure(bundle) == environment
+    assert Path(environment.paths[0]).stat().st_ino == inode
+
+
+@pytest.mark.parametrize("what", ["site", "site/demo.py", "."])
+def test_environment_in_which_others_may_write_is_built_anew(
+    what: str, store: EnvironmentStore, tmp_path: Path
+) -> None:
+    """A file may be another of the same name and size then."""
+    bundle = _demo(tmp_path / "demo", code="X = 1")
+    built = store.ensure(bundle)
+    module = Path(built.paths[0]) / "demo.py"
+    module.write_text("X = 2")
+    (store._root / built.key / what).chmod(0o777)
+    assert store.ensure(bundle) == built
+    assert module.read_text() == "X = 1"
+
+
+def test_directory_of_environments_is_closed_to_others(store: EnvironmentStore, tmp_path: Path) -> None:
+    """Who may write there could put another environment in the place of one; also when nothing has to be built."""
+    bundle = _demo(tmp_path / "demo")
+    built = store.ensure(bundle)
+    store._root.chmod(0o777)
+    assert store.ensure(bundle) == built
+    assert store._root.stat().st_mode & 0o777 == 0o755
+
+
+def test_compiled_files_do_not_count_as_damage(store: EnvironmentStore, tmp_path: Path) -> None:
+    """Python writes and removes ``__pycache__`` as it likes."""
+    bundle = _demo(tmp_path / "demo")
+    built = store.ensure(bundle)
+    shutil.rmtree(Path(built.paths[0]) / "__pycache__")
+    before = Path(built.paths[0]).stat().st_ino
+    store.ensure(bundle)
+    assert Path(built.paths[0]).stat().st_ino == before
+
+
+def test_remains_of_a_killed_builder_are_removed(store: EnvironmentStore, tmp_path: Path) -> None:
+    """A builder that was killed leaves a folder under another name; the next one clears it away."""
+    bundle = _demo(tmp_path / "demo")
+    key = store.ensure(bundle).key
+    shutil.rmtree(store._root / key)
+    (store._root / f"{key}.building-abc" / "site").mkdir(parents=True)
+    store.ensure(bundle)
+    assert _built(store) == [key]
+
+
+def test_failed_build_leaves_nothing(store: EnvironmentStore, tmp_path: Path) -> None:
+    """When building fails there is no environment, not half of one."""
+    shutil.unpack_archive(build.packed("greeting_source"), tmp_path / "unpacked")
+    bundle = _bundle(tmp_path / "unpacked")
+    next((tmp_path / "unpacked" / "wheels").glob("greeting-*")).write_bytes(b"changed")
+    with pytest.raises(BundleError, match="is not the file that was packed"):
+        store.ensure(bundle)
+    assert not store._root.exists() or _built(store) == []
+
+
+def test_builders_at_the_same_time_build_one_environment(tmp_path: Path) -> None:
+    """Several hosts may start at once: one builds, the others wait and use what it built."""
+    bundle = _bundle(build.packed("greeting_source"))
+    stores = [EnvironmentStore(tmp_path / "shared") for _ in range(4)]
+    with ThreadPoolExecutor(4) as pool:
+        found = set(pool.map(lambda store: store.ensure(bundle), stores))
+    assert len(found) == 1
+    assert len(_built(stores[0])) == 1
+    assert _greeting_version(found.pop()) == "1.0"
+
+
+def test_missing_dependency_is_named(store: EnvironmentStore, tmp_path: Path) -> None:
+    """A bundle that lacks a package, without an index to take it from, is refused with what is missing."""
+    build.plain_wheel(tmp_path, "demo", groups=POINT, requires=("nowhere-to-be-found",))
+    with pytest.raises(EnvironmentRefused, match="nowhere-to-be-found") as raised:
+        store.ensure(_bundle(tmp_path / "demo-1.0-py3-none-any.whl"))
+    assert raised.value.code == "environment.refused"
+    assert "hearth bundle pack" in str(raised.value.hint)
+
+
+@pytest.mark.parametrize("required", ["hearth-api>=0.1", "hearth-api[batch]", "hearth-connect>=0.1"])
+def test_host_packages_are_not_part_of_an_environment(store: EnvironmentStore, tmp_path: Path, required: str) -> None:
+    """The author API comes from the host, so a bundle may require it without anybody fetching it."""
+    build.plain_wheel(tmp_path, "demo", groups=POINT, requires=(required,))
+    built = store.ensure(_bundle(tmp_path / "demo-1.0-py3-none-any.whl"))
+    assert not list(Path(built.paths[0]).glob("hearth*"))
+
+
+def test_bundle_for_another_python_is_refused(store: EnvironmentStore, tmp_path: Path) -> None:
+    """A Requires-Python that no interpreter here meets is an error about this machine."""
+    with pytest.raises(InterpreterMissing, match=r"demo needs Python >=3\.99"):
+        store.ensure(_demo(tmp_path / "demo", requires_python=">=3.99"))
+
+
+def test_site_directory_is_used_where_it_lies(store: EnvironmentStore, tmp_path: Path) -> None:
+    """A directory of packages needs no building; a change in it is another environment."""
+    site = build.site(tmp_path / "site", "demo", groups=POINT)
+    first = store.ensure(_bundle(site))
+    assert first.paths == (str(site),)
+    (site / "demo.py").write_text("changed = True")
+    assert store.ensure(_bundle(site)).key != first.key
+
+
+def test_packed_site_directory_is_unpacked(store: EnvironmentStore, tmp_path: Path) -> None:
+    """A zip file of packages becomes an environment of its own."""
+    site = build.site(tmp_path / "demo-1.0", "demo", groups=POINT)
+    packed = shutil.make_archive(str(tmp_path / "demo"), "zip", site.parent, site.name)
+    built = store.ensure(_bundle(Path(packed)))
+    assert (Path(built.paths[0]) / "demo.py").is_file()
+    assert store.ensure(_bundle(Path(packed))) == built
+
+
+def test_host_environment_is_what_the_host_runs_on() -> None:
+    """Plugins installed with the host see its interpreter and its path."""
+    host = host_environment()
+    assert (host.key, host.command_line()[0]) == ("host", sys.executable)
+    assert all(os.path.isdir(path) for path in host.paths)
+
+
+def test_hosts_own_python_is_that_of_the_runtime_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Executors may have it at another path, which the user names; any other interpreter is where it is named."""
+    own = python_environment("key", host(), ("/site",))
+    other = python_environment("key", replace(host(), path="/usr/bin/python3.99"), ("/site",))
+    monkeypatch.setattr(sys, "executable", "/opt/executor/python")
+    assert own.command_line()[0] == "/opt/executor/python"
+    assert other.command_line()[0] == "/usr/bin/python3.99"
