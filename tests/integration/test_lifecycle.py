@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.crash.process import defunct, find, holder
+from hearth.spark.rehearsal import make_archive
+from tests.crash.process import defunct, find, holder, tree
 from tests.integration.conftest import Host
 from tests.peer.rest import eventually
 from tests.peer.topic import Record, Topics
@@ -180,6 +181,13 @@ def test_sparks_own_page_lists_a_job_named_after_connector_and_task(lines: Lines
     by_group = {job["jobGroup"]: job["description"] for job in jobs}
     assert by_group[f"{lines.source}-0"] == f"{lines.source}-0 ({FILES}SourceConnector)"
     assert by_group[f"{lines.sink}-0"] == f"{lines.sink}-0 ({FILES}SinkConnector)"
+
+
+def test_the_driver_maps_the_archive_of_its_classes(lines: Lines) -> None:
+    """A JVM that is given the archive of another class path goes on without any, and says nothing."""
+    archive = make_archive()  # which the tests' set-up did
+    (driver,) = (each for each in tree(lines.host.pid) if "org.apache.spark.deploy.SparkSubmit" in each.command)
+    assert str(archive) in Path(f"/proc/{driver.pid}/maps").read_text()
 
 
 def spark_jobs(host: Host) -> Any:

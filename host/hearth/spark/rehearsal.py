@@ -10,7 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from hearth.spark.class_archive import MAKING, archive_path
+from hearth.spark.class_archive import MAKING, archive_path, note_owner
 from hearth.spark.spark_launcher import SparkLauncher
 
 TIMEOUT_SECONDS = 300
@@ -34,6 +34,7 @@ def make_archive() -> Path:
             stderr=subprocess.DEVNULL,
         )
         unfinished.replace(path)
+        note_owner(path)
     finally:
         unfinished.unlink(missing_ok=True)
     return path
