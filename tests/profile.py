@@ -1,4 +1,4 @@
-"""How far hypothesis searches: the suite's profile, and the long one that ``--long`` asks for."""
+"""How far tests search by chance: the suite's profile, and the long one that ``--long`` asks for."""
 
 from __future__ import annotations
 
@@ -6,14 +6,18 @@ from hypothesis import HealthCheck, settings
 
 SUITE, LONG = "suite", "long"
 
+EXAMPLES = {SUITE: 40, LONG: 10_000}
+"""Examples of a property in each profile."""
 MACHINE_EXAMPLES = {SUITE: 2_000, LONG: 200_000}
 """Runs of a state machine in each profile."""
+CRASHES = {SUITE: 1, LONG: 10}
+"""How often a crash test kills or stops what it is about, each time at another moment."""
 
 
 def load_profile(*, is_long: bool) -> None:
     """Make one of the profiles the one that tests without settings of their own run in."""
-    settings.register_profile(SUITE, deadline=None)
-    settings.register_profile(LONG, settings.get_profile(SUITE), max_examples=10_000)
+    for name, examples in EXAMPLES.items():
+        settings.register_profile(name, deadline=None, max_examples=examples)
     settings.load_profile(LONG if is_long else SUITE)
 
 
@@ -29,3 +33,8 @@ def machine_settings(steps: int = 50) -> settings:
         deadline=None,
         suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
     )
+
+
+def crashes() -> int:
+    """Return how often a crash test is to kill or stop what it is about."""
+    return CRASHES[settings.get_current_profile_name()]

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.crash.pipeline import Pipeline, pass_time
-
-ROUNDS = 2
+from tests.profile import crashes
 
 
 @pytest.mark.slow
@@ -14,7 +13,7 @@ def test_a_stop_in_order_repeats_nothing(pipeline: Pipeline) -> None:
     """Invariant 8: stop drains. Stopped and started in the middle of the flow, every line arrives exactly once."""
     pipeline.start()
     with pipeline.ledger.flowing():
-        for _ in range(ROUNDS):
+        for _ in range(crashes()):
             pass_time(1.0)
             pipeline.stop()
             pipeline.start()

@@ -16,8 +16,7 @@ from tests.crash.pipeline import Pipeline, pass_time
 from tests.crash.process import await_end, find, tree
 from tests.peer.rest import eventually
 from tests.peer.topic import Topics
-
-ROUNDS = 2
+from tests.profile import crashes
 
 
 @pytest.fixture
@@ -49,7 +48,7 @@ def test_a_killed_python_worker_of_a_local_host_is_replaced(pipeline: Pipeline, 
     """The process that carries a task dies with its stage; the task runs again without anybody's doing."""
     pipeline.start()
     with pipeline.ledger.flowing():
-        for _ in range(ROUNDS):
+        for _ in range(crashes()):
             for kind in ("source", "sink"):
                 pass_time(chance.uniform(0.3, 1.5))
                 seconds = kill_and_flow(pipeline, pipeline.python_worker(kind).pid)

@@ -10,8 +10,7 @@ import pytest
 
 from tests.crash.pipeline import Pipeline, pass_time
 from tests.peer.rest import eventually
-
-ROUNDS = 2
+from tests.profile import crashes
 
 
 @pytest.mark.slow
@@ -19,7 +18,7 @@ def test_a_signal_to_every_process_of_a_host_repeats_nothing(pipeline: Pipeline)
     """Invariant 8: stop drains. JVM, Python daemon, workers and stages live until the host has no need of them."""
     pipeline.start()
     with pipeline.ledger.flowing():
-        for _ in range(ROUNDS):
+        for _ in range(crashes()):
             pass_time(1.0)
             for process in pipeline.seen():
                 with contextlib.suppress(ProcessLookupError):  # one that was about to end

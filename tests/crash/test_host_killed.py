@@ -7,8 +7,8 @@ import random
 import pytest
 
 from tests.crash.pipeline import Pipeline, pass_time
+from tests.profile import crashes
 
-ROUNDS = 2
 MOST_SECONDS_TO_FLOW = 30.0
 """The benchmark (case h) measures it; here it only must not wait for a session to time out and start over."""
 
@@ -17,7 +17,7 @@ MOST_SECONDS_TO_FLOW = 30.0
 def test_a_killed_host_loses_nothing_and_flows_again_at_once(pipeline: Pipeline, chance: random.Random) -> None:
     """Invariant 8: kill loses nothing. Killed at random moments, the host's successor takes up where it was."""
     pipeline.start()
-    for number in range(ROUNDS):
+    for number in range(crashes()):
         with pipeline.ledger.flowing():
             pass_time(chance.uniform(0.3, 3.0))
             pipeline.kill()

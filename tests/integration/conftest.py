@@ -1,4 +1,4 @@
-"""One host and its broker for the tests of a module, and names that no other test uses."""
+"""One host and its broker for the tests of a process, and names that no other test uses."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ class Host(HearthConnect):
         super().__init__(folder, bootstrap_servers, settings)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def host(broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
-    """Provide a running host; when it has stopped, no process of it is left."""
+    """Provide a host for all tests of this process; when it has stopped, no process of it is left."""
     running = Host(tmp_path_factory.mktemp("host"), broker.bootstrap_servers)
     with running:
         yield running

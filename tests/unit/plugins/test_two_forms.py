@@ -45,7 +45,7 @@ WORDS = (
     '{"type": "struct", "optional": true, "fields": [{"field": "a", "type": "string"}]}',
 )  # fmt: skip
 """Something among it suits nearly every key."""
-THOROUGH = settings(deadline=None, max_examples=60, suppress_health_check=list(HealthCheck))
+THOROUGH = settings(deadline=None, suppress_health_check=list(HealthCheck))
 
 
 def plugins() -> Iterator[type[Any]]:
@@ -99,7 +99,7 @@ def is_allowed(key: ConfigKey, word: str) -> bool:
 
 
 @all_of(BatchTransformation)
-@settings(THOROUGH, max_examples=100)  # what may go wrong there needs the right settings as well as the right data
+@THOROUGH
 @given(data=st.data(), batch=batches() | batches(unsound=True))
 def test_transformations(kind: type[BatchTransformation], data: st.DataObject, batch: Batch) -> None:
     """The same records in the same order, and the same rows refused in the same words."""
