@@ -17,19 +17,24 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.TreeMap;
+import org.apache.kafka.common.record.TimestampType;
 import org.apache.kafka.connect.data.Field;
 import org.apache.kafka.connect.data.Schema;
 import org.apache.kafka.connect.data.SchemaAndValue;
 import org.apache.kafka.connect.data.Struct;
 import org.apache.kafka.connect.data.Values;
+import org.apache.kafka.connect.errors.DataException;
+import org.apache.kafka.connect.header.Header;
 import org.apache.kafka.connect.json.JsonConverter;
+import org.apache.kafka.connect.sink.SinkRecord;
 import org.apache.kafka.connect.storage.HeaderConverter;
+import org.apache.kafka.connect.transforms.Transformation;
+import org.apache.kafka.connect.transforms.predicates.Predicate;
 
 /**
- * Asks Kafka's converters. Each line of the standard input is a case as the golden files hold them, without its answer;
- * the same line with the answer goes to the standard output. Java 17 and 18 print some floats with other digits than newer
- * ones, so it takes a newer one.
+ * Asks Kafka's converters, transformations and predicates. Each line of the standard input is a case as the golden files
+ * hold them, without its answer; the same line with the answer goes to the standard output. Java 17 and 18 print some floats
+ * with other digits than newer ones, so it takes a newer one.
  */
 public final class Answers {
     private static final long DAY = 86_400_000;
@@ -50,8 +55,9 @@ public final class Answers {
             } catch (Exception | StackOverflowError error) {
                 answered.put("error", error.getClass().getSimpleName());
                 answered.put("message", String.valueOf(error.getMessage()));
-                if (error.getCause() != null && answered.get("op").asText().equals("read")) {
-                    answered.put("cause", String.valueOf(error.getCause().getMessage()));
+                Throwable cause = error.getCause();
+                if (cause != null && cause.getCause() == null && answered.get("op").asText().equals("read")) {
+                    answered.put("cause", String.valueOf(cause.getMessage()));
                 }
             }
             out.println(JSON.writeValueAsString(answered));
@@ -63,6 +69,8 @@ public final class Answers {
         switch (asked.get("op").asText()) {
             case "parse" -> parse(asked);
             case "write" -> write(asked);
+            case "apply" -> apply(asked);
+            case "test" -> test(asked);
             default -> read(asked);
         }
     }
@@ -89,7 +97,8 @@ public final class Answers {
             long days = Math.floorDiv(date.getTime(), DAY);
             boolean isDay = days * DAY == date.getTime();
             String name = schema == null ? null : schema.name();
-            return BEFORE_1 < days && days < PAST_9999 && (isDay || days < 1 || days > 9)
+            boolean isMoment = "org.apache.kafka.connect.data.Timestamp".equals(name) || days < 1 || days > 9;
+            return BEFORE_1 < days && days < PAST_9999 && (isDay || isMoment)
                 && (!"org.apache.kafka.connect.data.Date".equals(name) || isDay)
                 && (!"org.apache.kafka.connect.data.Time".equals(name) || days == 0);
         } else if (value instanceof BigDecimal number && schema != null && schema.parameters() != null) {
@@ -132,12 +141,20 @@ public final class Answers {
         byte[] bytes = null;
         if (asked.has("in64")) {
             bytes = Base64.getDecoder().decode(asked.get("in64").asText());
+        } else if (asked.has("parts")) {
+            StringBuilder text = new StringBuilder();
+            asked.get("parts").forEach(part -> text.append(part.get(0).asText().repeat(part.get(1).asInt())));
+            bytes = text.toString().getBytes(StandardCharsets.UTF_8);
         } else if (!asked.get("in").isNull()) {
             bytes = asked.get("in").asText().getBytes(StandardCharsets.UTF_8);
         }
         SchemaAndValue found = converter(asked).toConnectHeader("t", "h", bytes);
         if (found == null) {
             asked.put("javanull", true);
+            return;
+        }
+        if (asked.has("parts")) {
+            asked.put("accepted", true);
             return;
         }
         if (!isHeld(found.schema(), found.value())) {
@@ -149,15 +166,106 @@ public final class Answers {
         asked.set("out", value);
     }
 
+    @SuppressWarnings("unchecked")
+    private static void apply(ObjectNode asked) throws Exception {
+        Transformation<SinkRecord> transformation = (Transformation<SinkRecord>) made(asked);
+        transformation.configure(config(asked));
+        if (asked.has("record")) {
+            SinkRecord record = transformation.apply(record(asked.get("record")));
+            asked.set("out", record == null ? JSON.nullNode() : form(record));
+            if (record != null && !(isWritable(record.keySchema(), record.key())
+                && isWritable(record.valueSchema(), record.value()))) {
+                asked.put("unwritable", true);
+            }
+        }
+    }
+
+    @SuppressWarnings("unchecked")
+    private static void test(ObjectNode asked) throws Exception {
+        Predicate<SinkRecord> predicate = (Predicate<SinkRecord>) made(asked);
+        predicate.configure(config(asked));
+        if (asked.has("record")) {
+            asked.put("out", predicate.test(record(asked.get("record"))));
+        }
+    }
+
+    private static Object made(ObjectNode asked) throws Exception {
+        String name = "org.apache.kafka.connect.transforms." + asked.get("class").asText();
+        return Class.forName(name).getDeclaredConstructor().newInstance();
+    }
+
+    private static Map<String, Object> config(ObjectNode asked) {
+        Map<String, Object> config = new HashMap<>();
+        asked.path("config").properties().forEach(
+            each -> config.put(each.getKey(), each.getValue().isNull() ? null : each.getValue().asText()));
+        return config;
+    }
+
+    private static SinkRecord record(JsonNode node) throws Exception {
+        SchemaAndValue key = side(node.path("key"));
+        SchemaAndValue value = side(node.path("value"));
+        Long timestamp = node.hasNonNull("timestamp") ? node.get("timestamp").longValue() : null;
+        SinkRecord record = new SinkRecord(node.path("topic").asText("test"), 2, key.schema(), key.value(),
+            value.schema(), value.value(), 77, timestamp, TimestampType.CREATE_TIME);
+        for (JsonNode header : node.path("headers")) {
+            record.headers().add(header.get(0).textValue(), side(header.get(1)));
+        }
+        return record;
+    }
+
+    private static SchemaAndValue side(JsonNode node) throws Exception {
+        if (node.isMissingNode()) {
+            return SchemaAndValue.NULL;
+        }
+        Schema schema = SCHEMAS.asConnectSchema(node.get("schema"));
+        return new SchemaAndValue(schema, build(schema, node.get("value")));
+    }
+
+    private static ObjectNode form(SinkRecord record) {
+        ObjectNode node = JSON.createObjectNode();
+        if (!record.topic().equals("test")) {
+            node.put("topic", record.topic());
+        }
+        putSide(node, "key", record.keySchema(), record.key());
+        putSide(node, "value", record.valueSchema(), record.value());
+        for (Header header : record.headers()) {
+            node.withArray("headers").addArray().add(header.key()).add(side(header.schema(), header.value()));
+        }
+        return node;
+    }
+
+    private static void putSide(ObjectNode node, String name, Schema schema, Object value) {
+        if (schema != null || value != null) {
+            node.set(name, side(schema, value));
+        }
+    }
+
+    private static ObjectNode side(Schema schema, Object value) {
+        ObjectNode side = JSON.createObjectNode();
+        side.set("schema", schema(schema));
+        side.set("value", form(value));
+        return side;
+    }
+
+    private static boolean isWritable(Schema schema, Object value) {
+        if (schema == null) {
+            return isHeld(null, value);
+        }
+        try {
+            SCHEMAS.fromConnectData("t", schema, value);
+            return true;
+        } catch (DataException error) {
+            return false;
+        }
+    }
+
     private static HeaderConverter converter(ObjectNode asked) throws Exception {
         String key = asked.get("converter") + "" + asked.get("config");
         HeaderConverter known = CONVERTERS.get(key);
         if (known == null) {
             known = (HeaderConverter) Class.forName(asked.get("converter").asText()).getDeclaredConstructor().newInstance();
             Map<String, Object> config = new HashMap<>(Map.of("converter.type", "value"));
-            if (asked.has("config")) {
-                asked.get("config").properties().forEach(each -> config.put(each.getKey(), each.getValue().asText()));
-            }
+            config.putAll(config(asked));
             known.configure(config);
             CONVERTERS.put(key, known);
         }
@@ -198,8 +306,9 @@ public final class Answers {
             default: {
                 Struct struct = new Struct(schema);
                 for (Field field : schema.fields()) {
-                    struct.put(field, build(field.schema(), plain.path(field.name()).isMissingNode()
-                        ? JSON.nullNode() : plain.get(field.name())));
+                    if (plain.has(field.name())) {
+                        struct.put(field, build(field.schema(), plain.get(field.name())));
+                    }
                 }
                 return struct;
             }
@@ -245,12 +354,9 @@ public final class Answers {
             items.forEach(item -> forms.add(form(item)));
             return pair.add("arr").add(forms);
         } else if (value instanceof Map<?, ?> map) {
-            Map<String, ArrayNode> sorted = new TreeMap<>();
-            map.forEach((key, item) -> {
-                ArrayNode entry = JSON.createArrayNode().add(form(key)).add(form(item));
-                sorted.put(entry.toString(), entry);
-            });
-            return pair.add("map").add(JSON.createArrayNode().addAll(sorted.values()));
+            ArrayNode entries = JSON.createArrayNode();
+            map.forEach((key, item) -> entries.addArray().add(form(key)).add(form(item)));
+            return pair.add("map").add(entries);
         }
         ObjectNode fields = JSON.createObjectNode();
         Struct struct = (Struct) value;

@@ -1,14 +1,16 @@
-"""What Kafka's converters are asked for the golden files: cases drawn at random, the same for the same seed.
+"""What Kafka's own classes are asked for the golden files: cases written by hand, and others drawn at random.
 
     JAVA_HOME=... python -m tests.unit.plugins.question
 
-asks them anew (see `Answers.java`, which needs a Java from 19 on) and writes the files.
+asks all of them anew (see `Answers.java`, which needs a Java from 19 on) and writes the files. A case by hand is added
+to its file as a line without an answer; those drawn are the same for the same seed.
 """
 
 from __future__ import annotations
 
 import base64
 import decimal
+import itertools
 import json
 import lzma
 import random
@@ -22,6 +24,7 @@ from typing import Any
 from hearth.foundation.java import find_java
 from hearth_api.java import double_text, float_text
 from tests.peer.java_connect import connect_jars
+from tests.unit.plugins.sample import cases
 
 HERE = Path(__file__).parent
 COUNT_OF_TEXTS = 20_000
@@ -335,29 +338,48 @@ def wide(form: Any) -> Any:
 
 
 FILES: dict[str, tuple[int, Callable[[random.Random], Iterable[dict[str, Any]]]]] = {
-    "converters/golden/fixed_width.jsonl.xz": (1, fixed_width),
+    "golden/fixed_width.jsonl.xz": (1, fixed_width),
     "../hearth_api/java/golden/texts.jsonl.xz": (2, texts),
     "golden/drawn_writes.jsonl.xz": (3, json_writes),
     "golden/drawn_reads.jsonl.xz": (4, json_reads),
 }
-"""The golden files, with the seeds and the makers of their questions."""
+"""The golden files of cases that are drawn, with the seeds and the makers of their questions."""
+ASKED = {
+    "write": ("op", "converter", "config", "schema", "value"),
+    "read": ("op", "converter", "config", "in", "in64", "parts"),
+    "parse": ("op", "text"),
+    "apply": ("op", "class", "config", "record"),
+    "test": ("op", "class", "config", "record"),
+}
+"""The members of a case that are its question."""
 
 
-def ask(cases: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the cases with Java's answers, which were given in UTC."""
+def by_hand(path: Path) -> list[dict[str, Any]]:
+    """Return the questions of a golden file that people write."""
+    return [{name: case[name] for name in ASKED[case["op"]] if name in case} for case in cases(path)]
+
+
+def ask(questions: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the questions with Java's answers, which were given in UTC."""
     jars = ":".join(map(str, connect_jars()))
-    command = (find_java().executable, "-Duser.timezone=UTC", "-cp", jars, HERE / "Answers.java")
-    lines = "".join(json.dumps(case) + "\n" for case in cases)
-    ended = subprocess.run(command, input=lines, stdout=subprocess.PIPE, encoding="utf-8", check=True)
+    zone = ("-Duser.timezone=UTC", "-Duser.language=en", "-Duser.country=US")
+    command = (find_java().executable, *zone, "-cp", jars, HERE / "Answers.java")
+    lines = "".join(json.dumps(case) + "\n" for case in questions)
+    ended = subprocess.run(command, input=lines, capture_output=True, encoding="utf-8", check=True)
     return [json.loads(line) for line in ended.stdout.rstrip("\n").split("\n")]
 
 
 def main() -> None:
     """Write the golden files."""
-    for name, (seed, make) in FILES.items():
-        answered = ask(make(random.Random(seed)))
+    asked = {HERE / name: [*make(random.Random(seed))] for name, (seed, make) in FILES.items()}
+    asked |= {path: by_hand(path) for path in sorted((HERE / "golden").glob("*.jsonl"))}
+    answers = iter(ask(case for questions in asked.values() for case in questions))
+    for path, questions in asked.items():
+        answered = itertools.islice(answers, len(questions))
         text = "".join(json.dumps(case, ensure_ascii=False, separators=(",", ":")) + "\n" for case in answered)
-        (HERE / name).write_bytes(lzma.compress(text.encode("utf-8", "surrogatepass"), preset=9 | lzma.PRESET_EXTREME))
+        data = text.encode("utf-8", "surrogatepass")
+        is_large = path.suffix == ".xz"
+        path.write_bytes(lzma.compress(data, preset=9 | lzma.PRESET_EXTREME) if is_large else data)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,7 @@
-"""Numbers and booleans become the bytes that Kafka's own converters 4.3.1 give them; `question` asked for them."""
+"""Numbers and booleans: what the converters do beyond the answers of Java, which `test_golden` compares."""
 
 from __future__ import annotations
 
-import base64
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +16,10 @@ from hearth_api import (
     STRING_SCHEMA,
     ConfigError,
     DataError,
-    Schema,
     Timestamp,
     Type,
 )
 from hearth_api.batch import column_to_values, values_to_column
-from hearth_api.java import schema_from_json
-from hearth_api.schema import deep_key
 from hearth_converters import (
     BooleanConverter,
     DoubleConverter,
@@ -31,62 +27,12 @@ from hearth_converters import (
     IntegerConverter,
     LongConverter,
     ShortConverter,
-    fixed_width,
 )
-from tests.unit.plugins.sample import build, cases, form, message
-from tests.unit.plugins.two_forms import read, written
+from tests.unit.plugins.two_forms import read
 
-CASES = cases(Path(__file__).parent / "golden" / "fixed_width.jsonl.xz")
 PROJECT = Path(__file__).parents[4] / "plugins" / "converters" / "pyproject.toml"
 KINDS = (ShortConverter, IntegerConverter, LongConverter, FloatConverter, DoubleConverter, BooleanConverter)
 PREFIX = "org.apache.kafka.connect.converters."
-
-
-def converter(case: dict[str, Any]) -> Any:
-    """Return the converter of a case, configured as header converter."""
-    made = getattr(fixed_width, case["converter"].removeprefix(PREFIX))()
-    made.configure({"converter.type": "header"})
-    return made
-
-
-def schema_of(case: dict[str, Any]) -> Schema | None:
-    """Return the schema of a case, which has JsonConverter's form."""
-    return None if case["schema"] is None else schema_from_json({"optional": False, **case["schema"]})
-
-
-@pytest.mark.parametrize("case", [case for case in CASES if case["op"] == "write"])
-def test_written_bytes_are_those_of_java(case: dict[str, Any]) -> None:
-    """The same bytes, alone and in a column, or the same message."""
-    made, schema = converter(case), schema_of(case)
-    value = build(schema, case["value"])
-    if "message" in case:
-        with pytest.raises(DataError) as raised:
-            made.from_connect_header("t", "h", schema, value)
-        assert str(raised.value) == case["message"]
-        return
-    expected = base64.b64decode(case["raw"]) if "raw" in case else case["bytes"]
-    expected = expected.encode() if isinstance(expected, str) else expected
-    assert made.from_connect_header("t", "h", schema, value) == expected
-    column = values_to_column(schema, [None, value, None, value])[1:]
-    assert written(made, schema, column)[0].to_pylist() == [expected, None, expected]
-
-
-@pytest.mark.parametrize("case", [case for case in CASES if case["op"] == "read"])
-def test_read_values_are_those_of_java(case: dict[str, Any]) -> None:
-    """The same value and schema, alone and in a column, or the same message and cause."""
-    made, data = converter(case), message(case)
-    if "message" in case:
-        with pytest.raises(DataError) as raised:
-            made.to_connect_header("t", "h", data)
-        assert (str(raised.value), str(raised.value.__cause__)) == (case["message"], case["cause"])
-        return
-    schema, value = made.to_connect_header("t", "h", data)
-    assert schema == schema_from_json(case["out_schema"])
-    assert form(schema, value) == case["out"]
-    (run,), failures = read(made, pa.array([None, data, None, data], pa.binary())[1:])
-    assert not failures
-    assert run.schema == schema
-    assert deep_key(column_to_values(schema, run.column)) == deep_key([value, None, value])
 
 
 def test_a_row_that_is_no_value_fails_alone() -> None:

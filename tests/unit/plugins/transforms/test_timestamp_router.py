@@ -1,4 +1,4 @@
-"""Rules of TimestampRouter beside those that test_kafka_transform holds."""
+"""Rules of TimestampRouter beside those that Java answers for in test_golden."""
 
 from __future__ import annotations
 
