@@ -34,7 +34,7 @@ EXAMPLES = [
 ]
 REST = {"name": "n", "connector.class": "FileStreamSource", "topic": "t"}
 """What an example leaves out because it is about something else."""
-TRANSFORMS = "org.apache.kafka.connect.transforms."
+TRANSFORMS = ("org.apache.kafka.connect.transforms.", "io.confluent.connect.transforms.")
 FILE_SOURCE = FileStreamSourceConnector.__module__ + ":FileStreamSourceConnector"
 
 
@@ -91,16 +91,18 @@ def test_the_size_of_a_batch_is_told_where_one_looks_for_it() -> None:
     assert f"up to {LARGE_BATCH:,}," in READMES["file"]
 
 
-def test_the_table_of_transformations_has_their_classes_and_keys() -> None:
+@pytest.mark.parametrize("package", TRANSFORMS)
+def test_the_table_of_transformations_has_their_classes_and_keys(package: str) -> None:
     """Every class that the bundle declares, with every key it has."""
     told: dict[str, set[str]] = {}
-    for names, keys in re.findall(r"^\| (`[^|]*?`) \| [^|]* \|([^|]*)\|$", READMES["transforms"], re.MULTILINE):
+    table = READMES["transforms"].partition(f"| class `{package}…` |")[2].partition("\n\n")[0]
+    for names, keys in re.findall(r"^\| (`[^|]*?`) \| [^|]* \|([^|]*)\|$", table, re.MULTILINE):
         first, *others = re.findall(r"`([^`]+)`", names)
         for name in (first, *(first.partition("$")[0] + other for other in others)):
-            told[TRANSFORMS + name] = set(re.findall(r"`([a-z.]+)`", re.sub(r"``.*?``", "", keys)))
+            told[package + name] = set(re.findall(r"`([a-z.]+)`", re.sub(r"``.*?``", "", keys)))
     declared = {
         each.class_name: set(load_class(each.reference)().config().names)
         for each in real_plugins().plugins
-        if each.class_name.startswith(TRANSFORMS)
+        if each.class_name.startswith(package)
     }
     assert told == declared

@@ -14,6 +14,7 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
+from hearth_api import ConfigError
 from hearth_transforms.calendar import Day, day_number, day_of
 
 _SECOND = 1000
@@ -139,6 +140,17 @@ class DateFormat:
         if found.get("century") == self._century.year % 100 and millis < start:
             return _resolved({**found, "y": found["y"] + 100})
         return millis
+
+
+def format_of(name: str, pattern: str, is_read: bool = False) -> DateFormat:
+    """Return the format that a setting asks for, to print times and perhaps to read them."""
+    try:
+        made = DateFormat(pattern)
+        if is_read:
+            made.require_reading()
+    except (ValueError, NotImplementedError) as error:
+        raise ConfigError(name, pattern, str(error)) from error
+    return made
 
 
 def _compiled(pattern: str) -> list[_Field | str]:

@@ -10,6 +10,7 @@ from hearth_api import DataError, Importance, Regex, Settings, key
 from hearth_api.batch import Batch, BatchTransformation
 from hearth_api.java import PatternError, compile_pattern, compile_replacement
 from hearth_transforms.plugin import KafkaPlugin
+from hearth_transforms.route import rerouted
 from hearth_transforms.side import R
 
 
@@ -48,11 +49,7 @@ class RegexRouter(KafkaPlugin, BatchTransformation):
 
     def apply_batch(self, batch: Batch) -> list[Batch]:
         """Return the batch with its new topic; where a sink's record was read stays known."""
-        topic = self._routed(batch.topic)
-        original = batch.original_topic
-        if original is None and batch.column("offset") is not None:  # only a batch read from Kafka has offsets
-            original = batch.topic
-        return [batch.replace(topic=topic, original_topic=original)]
+        return [rerouted(batch, self._routed(batch.topic))]
 
     def _route(self, topic: str | None) -> str:
         if topic is None:

@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-from hearth_api import ConfigError, DataError, Importance, Settings, key
+from hearth_api import DataError, Importance, Settings, key
 from hearth_api.batch import Batch, BatchTransformation, Declined
-from hearth_transforms.date_format import DateFormat
+from hearth_transforms.date_format import format_of
 from hearth_transforms.plugin import KafkaPlugin
 from hearth_transforms.requirement import record_text
+from hearth_transforms.route import rerouted
 from hearth_transforms.side import R
 
 
@@ -39,10 +40,7 @@ class TimestampRouter(KafkaPlugin, BatchTransformation):
     def configure(self, configs: Mapping[str, Any]) -> None:
         """Take the formats apart."""
         config = TimestampRouterConfig(configs)
-        try:
-            self._format = DateFormat(config.timestamp_format)
-        except (ValueError, NotImplementedError) as error:
-            raise ConfigError("timestamp.format", config.timestamp_format, str(error)) from error
+        self._format = format_of("timestamp.format", config.timestamp_format)
         self._topic_format = config.topic_format
         self._step = self._format.step
         self._routed = lru_cache(maxsize=1000)(self._route)
@@ -63,13 +61,10 @@ class TimestampRouter(KafkaPlugin, BatchTransformation):
         timestamps = batch.column("timestamp")
         if batch.topic is None or timestamps is None or timestamps.null_count:
             return NotImplemented
-        original = batch.original_topic
-        if original is None and batch.column("offset") is not None:  # only a batch read from Kafka has offsets
-            original = batch.topic
         routed = []
         for part in columns.runs(batch, columns.steps(timestamps, self._step)):
             step = part.column("timestamp")[0].as_py() // self._step
-            routed.append(part.replace(topic=self._routed(batch.topic, step), original_topic=original))
+            routed.append(rerouted(part, self._routed(batch.topic, step)))
         return routed
 
     def _route(self, topic: str, step: int) -> str:

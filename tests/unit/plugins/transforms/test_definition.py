@@ -1,4 +1,4 @@
-"""The rule for every class: its name, version and keys are those of Kafka Connect 4.3.1."""
+"""The rule for every class: its name and keys are those of Kafka Connect 4.3.1 or of Confluent's documentation."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from hearth_api import Importance, Predicate, Transformation
 
 PROJECT = Path(__file__).parents[4] / "plugins" / "transforms" / "pyproject.toml"
-ENTRY = re.compile(r'"org\.apache\.kafka\.connect\.transforms\.(\S+)" = "(\S+):(\w+)"')
+ENTRY = re.compile(r'"(?:org\.apache\.kafka|(io\.confluent))\.connect\.transforms\.(\S+)" = "(\S+):(\w+)"')
 NULL_TO_DEFAULT = ("replace.null.with.default", "BOOLEAN", True, "MEDIUM", None)
 PAIRS = "list of colon-delimited pairs, e.g. <code>foo:bar,abc:xyz</code>"
 KEYS = {
@@ -83,6 +83,28 @@ KEYS = {
         ("topic.format", "STRING", "${topic}-${timestamp}", "HIGH", None),
         ("timestamp.format", "STRING", "yyyyMMdd", "HIGH", None),
     ],
+    "io.confluent:Drop": [
+        ("schema.behavior", "STRING", "nullify", "MEDIUM", "[nullify, retain, validate, force_optional]")
+    ],
+    "io.confluent:ExtractTopic": [
+        ("field", "STRING", "", "MEDIUM", None),
+        ("field.format", "STRING", "PLAIN", "MEDIUM", "[JSON_PATH, PLAIN]"),
+        ("skip.missing.or.null", "BOOLEAN", False, "MEDIUM", None),
+    ],
+    "io.confluent:Filter": [
+        ("filter.condition", "STRING", ..., "HIGH", "valid json path"),
+        ("filter.type", "STRING", ..., "HIGH", "[include, exclude]"),
+        ("missing.or.null.behavior", "STRING", "fail", "MEDIUM", "[fail, include, exclude]"),
+    ],
+    "io.confluent:MessageTimestampRouter": [
+        ("topic.format", "STRING", "${topic}-${timestamp}", "HIGH", None),
+        ("message.timestamp.keys", "LIST", ..., "HIGH", ""),
+        ("message.timestamp.format", "STRING", "", "HIGH", None),
+        ("topic.timestamp.format", "STRING", "yyyyMMdd", "HIGH", None),
+    ],
+    "io.confluent:TombstoneHandler": [
+        ("behavior", "STRING", "warn", "MEDIUM", "[ignore, warn, fail, drop_silent, drop_warn]")
+    ],
     "predicates.TopicNameMatches": [("pattern", "STRING", ..., "MEDIUM", "non-empty string, valid regex")],
     "predicates.HasHeaderKey": [("name", "STRING", ..., "MEDIUM", "non-empty string")],
     "predicates.RecordIsTombstone": [],
@@ -90,9 +112,12 @@ KEYS = {
 
 
 def plugins() -> list[tuple[str, Any]]:
-    """Return the classes the project announces, by Kafka's name without the package."""
+    """Return the classes the project announces, by their names without the package; those of others tell whose."""
     found = ENTRY.findall(PROJECT.read_text())
-    return [(name, getattr(importlib.import_module(module), attribute)) for name, module, attribute in found]
+    return [
+        (f"{vendor}:{name}" if vendor else name, getattr(importlib.import_module(module), attribute))
+        for vendor, name, module, attribute in found
+    ]
 
 
 def test_every_class_of_the_list_is_announced() -> None:
@@ -103,6 +128,8 @@ def test_every_class_of_the_list_is_announced() -> None:
     assert set(variants) == set(KEYS)
     whole = {"DropHeaders", "Filter", "InsertHeader", "RegexRouter", "TimestampRouter", "ValueToKey"}
     whole |= {name for name in KEYS if name.startswith("predicates.")}
+    whole |= {"io.confluent:MessageTimestampRouter", "io.confluent:TombstoneHandler"}
+    assert variants.pop("io.confluent:ExtractTopic") == ["Header", "Key", "Value"]
     assert all(sorted(found) == ([""] if name in whole else ["Key", "Value"]) for name, found in variants.items())
 
 

@@ -1,0 +1,67 @@
+"""Drop: the key or value becomes null; the class of this name in Confluent's documentation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any, ClassVar
+
+from hearth_api import DataError, Importance, Schema, Settings, ValidString, key
+from hearth_api.batch import Batch, BatchTransformation
+from hearth_transforms.plugin import KafkaPlugin
+from hearth_transforms.side import KEY, VALUE, R, Side
+
+
+class DropConfig(Settings):
+    """Settings of Drop."""
+
+    schema_behavior: str = key(
+        "schema.behavior",
+        default="nullify",
+        check=ValidString("nullify", "retain", "validate", "force_optional"),
+        importance=Importance.MEDIUM,
+        doc="What becomes of the schema. nullify: it goes as well. retain: it stays, whether or not it allows a null."
+        " validate: it stays, and one that is not optional is an error. force_optional: it is made optional.",
+    )
+
+
+class Drop(KafkaPlugin, BatchTransformation):
+    """Sets one side of a record to null."""
+
+    settings = DropConfig
+    side: ClassVar[Side]
+
+    def configure(self, configs: Mapping[str, Any]) -> None:
+        """Take what becomes of schemas."""
+        self._behavior = DropConfig(configs).schema_behavior
+        self._kept = lru_cache(maxsize=16)(self._make_kept)
+
+    def apply(self, record: R) -> R:
+        """Set the side of one record to null."""
+        return self.side.replaced(record, self._kept(self.side.schema(record)), None)
+
+    def apply_batch(self, batch: Batch) -> list[Batch]:
+        """Take the column away, which means that all of it is null."""
+        return [self.side.replaced_column(batch, self._kept(self.side.schema(batch)), None)]
+
+    def _make_kept(self, schema: Schema | None) -> Schema | None:
+        if schema is None or self._behavior == "nullify":
+            return None
+        if schema.optional or self._behavior == "retain":
+            return schema
+        if self._behavior == "validate":
+            raise DataError(f"the {self.side.name} cannot become null, since its schema is not optional: {schema}")
+        _, (type_, _, *rest) = schema.__reduce__()
+        return Schema(type_, True, *rest)
+
+
+class DropKey(Drop):
+    """Drops the key."""
+
+    side = KEY
+
+
+class DropValue(Drop):
+    """Drops the value."""
+
+    side = VALUE

@@ -1,0 +1,172 @@
+"""ExtractTopic: a text of the record names its topic; the class of this name in Confluent's documentation."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar
+
+from hearth_api import (
+    ConfigError,
+    ConnectRecord,
+    DataError,
+    Headers,
+    Importance,
+    Schema,
+    Settings,
+    Type,
+    ValidString,
+    key,
+)
+from hearth_api.batch import Batch, BatchTransformation, column_to_headers, column_to_values
+from hearth_api.java import java_class
+from hearth_transforms.json_path import JsonPath
+from hearth_transforms.plugin import KafkaPlugin
+from hearth_transforms.requirement import require_map, require_struct
+from hearth_transforms.route import routed
+from hearth_transforms.side import KEY, VALUE, R, Side
+
+_PURPOSE = "topic extraction"
+
+
+class ExtractTopicConfig(Settings):
+    """Settings of ExtractTopic."""
+
+    field: str = key(
+        "field",
+        default="",
+        importance=Importance.MEDIUM,
+        doc="Name of the field, or of the header, that holds the topic. Empty where the whole key or value does.",
+    )
+    field_format: str = key(
+        "field.format",
+        default="PLAIN",
+        check=ValidString("JSON_PATH", "PLAIN"),
+        importance=Importance.MEDIUM,
+        doc="How `field` is read. PLAIN: as the name of a field at the top, or of a header. JSON_PATH: as a path to a"
+        " field inside of others, such as $.f1.f3.",
+    )
+    skip_missing_or_null: bool = key(
+        "skip.missing.or.null",
+        default=False,
+        importance=Importance.MEDIUM,
+        doc="Whether a record that has no such text keeps its topic. Otherwise it is an error.",
+    )
+
+
+class ExtractTopic(KafkaPlugin, BatchTransformation):
+    """Sends a record to the topic that a part of it names."""
+
+    settings = ExtractTopicConfig
+    place: ClassVar[str]
+
+    def configure(self, configs: Mapping[str, Any]) -> None:
+        """Take where the topic is told."""
+        config = ExtractTopicConfig(configs)
+        self._field, self._skips = config.field, config.skip_missing_or_null
+        self._path = _path(config.field) if config.field_format == "JSON_PATH" and config.field else None
+
+    def apply(self, record: R) -> R:
+        """Return the record with its new topic."""
+        return record.new_record(topic=self._topic(self._found(record), record.topic))
+
+    def apply_batch(self, batch: Batch) -> list[Batch]:
+        """Return a batch for every stretch of records with the same topic."""
+        return routed(batch, [self._topic(found, batch.topic) for found in self._all_found(batch)])
+
+    @abstractmethod
+    def _found(self, record: ConnectRecord) -> Any:
+        """Return what stands where the topic of a record is told."""
+
+    @abstractmethod
+    def _all_found(self, batch: Batch) -> Iterable[Any]:
+        """Return the same for every row."""
+
+    def _topic(self, found: Any, present: str | None) -> str | None:
+        if isinstance(found, str):
+            return found
+        if found is not None:
+            raise DataError(f"Only String objects supported for [{_PURPOSE}], found: {java_class(found)}")
+        if self._skips:
+            return present
+        told = f"{self._field!r} of the {self.place}" if self._field else f"the {self.place}"
+        raise DataError(f"{told} names no topic: it is missing or null")
+
+
+class ExtractSideTopic(ExtractTopic):
+    """Finds the topic on one side of a record."""
+
+    side: ClassVar[Side]
+
+    def _found(self, record: ConnectRecord) -> Any:
+        return self._inside(self.side.schema(record), self.side.value(record))
+
+    def _all_found(self, batch: Batch) -> Iterable[Any]:
+        from hearth_transforms import struct_column as columns
+
+        schema, column = self.side.schema(batch), columns.side_column(self.side, batch)
+        if self._field and self._path is None and schema is not None and schema.type is Type.STRUCT:
+            field = schema.field(self._field)
+            if field is None:
+                return [None] * batch.num_rows
+            return column_to_values(field.schema, columns.field_column(column, field, with_default=True))
+        return [self._inside(schema, value) for value in column_to_values(schema, column)]
+
+    def _inside(self, schema: Schema | None, value: Any) -> Any:
+        if not self._field or value is None:
+            return value
+        if self._path is not None:
+            found = self._path.find(value)
+            return found[0] if found else None
+        if schema is None:
+            return require_map(value, _PURPOSE).get(self._field)
+        struct, field = require_struct(value, _PURPOSE, schema), schema.field(self._field)
+        return None if field is None else struct.get(field)
+
+
+class ExtractTopicKey(ExtractSideTopic):
+    """Finds the topic in the key."""
+
+    side, place = KEY, "key"
+
+
+class ExtractTopicValue(ExtractSideTopic):
+    """Finds the topic in the value."""
+
+    side, place = VALUE, "value"
+
+
+class ExtractTopicHeader(ExtractTopic):
+    """Finds the topic in a header, the last one where there are several of its name."""
+
+    place = "headers"
+
+    def configure(self, configs: Mapping[str, Any]) -> None:
+        """Take the name of the header."""
+        super().configure(configs)
+        if not self._field:
+            raise ConfigError("field", self._field, "the name of the header is needed")
+        if self._path is not None:
+            raise ConfigError("field.format", "JSON_PATH", "headers are found by their names alone, which are PLAIN")
+
+    def _found(self, record: ConnectRecord) -> Any:
+        return self._named(record.headers if record.has_headers else None)
+
+    def _all_found(self, batch: Batch) -> Iterable[Any]:
+        column = batch.column("headers")
+        rows = [None] * batch.num_rows if column is None else column_to_headers(column)
+        return [self._named(headers) for headers in rows]
+
+    def _named(self, headers: Headers | None) -> Any:
+        last = None if headers is None else headers.last_with_name(self._field)
+        return None if last is None else last.value
+
+
+def _path(text: str) -> JsonPath:
+    try:
+        path = JsonPath(text)
+    except ValueError as error:
+        raise ConfigError("field", text, str(error)) from error
+    if not path.is_definite:
+        raise ConfigError("field", text, "the path may lead to several places, where one is needed")
+    return path

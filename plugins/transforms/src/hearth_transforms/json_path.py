@@ -1,0 +1,189 @@
+"""Paths into data, such as `$.book[?(@.author == 'Tolstoy')].title`, written as JsonPath for Java reads them.
+
+Structs and maps are the objects of JSON. That library differs from RFC 9535 and from the libraries for Python in what
+matters most here: a condition on an object is asked of that object itself, not of its members. Its functions, such as
+`.length()`, are not known here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from hearth_api import Struct
+from hearth_transforms.json_condition import Condition, parse_condition
+
+Take = Callable[[Any, Any], "list[Any] | None"]
+"""What one step finds from a value on, given the root as well; None where there is nothing of the kind."""
+_ABSENT = object()
+_NAME = re.compile(r"[^\s.\[\]()'\"=!<>&|,~@$*?]+")
+_QUOTED = re.compile(r"\s*(?:'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\")\s*(,|\])", re.DOTALL)
+_INDEXES = re.compile(r"\s*(-?\d+(?:\s*,\s*-?\d+)*)\s*\]")
+_SLICE = re.compile(r"\s*(-?\d+)?\s*:\s*(-?\d+)?\s*\]")
+_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
+
+
+class Step(NamedTuple):
+    """One step of a path; a definite one leads to one place at most."""
+
+    take: Take
+    is_definite: bool = False
+
+
+class JsonPath:
+    """A path, which starts at `$`, the whole, whether or not that is written."""
+
+    def __init__(self, text: str) -> None:
+        """Read a path; what is none is a ValueError that tells the place."""
+        whole = text if text.startswith("$") else f"$.{text}"
+        self._steps, end = parse_steps(whole, 1)
+        if whole[end:].strip():
+            raise ValueError(f"{whole!r} is no path from {whole[end:]!r} on")
+        self.is_definite = all(step.is_definite for step in self._steps)
+
+    def find(self, value: Any) -> list[Any] | None:
+        """Return all that the path leads to, None where a definite part of it leads nowhere."""
+        return follow(self._steps, value, value)
+
+
+def follow(steps: tuple[Step, ...], start: Any, root: Any) -> list[Any] | None:
+    """Return all that steps lead to, None where a definite beginning of them leads nowhere."""
+    found, is_definite = [start], True
+    for step in steps:
+        arrived, found = found, []
+        for each in arrived:
+            taken = step.take(each, root)
+            if taken is None and is_definite:
+                return None
+            found += taken or []
+        is_definite = is_definite and step.is_definite
+    return found
+
+
+def parse_steps(text: str, start: int) -> tuple[tuple[Step, ...], int]:
+    """Return the steps written from a place on, and where they end."""
+    steps: list[Step] = []
+    place = start
+    while place < len(text) and text[place] in ".[":
+        if text.startswith("..", place):
+            steps.append(Step(_take_all_below))
+            place += 2
+        elif text[place] == ".":
+            place += 1
+        read = _read_bracket if text.startswith("[", place) else _read_name
+        step, place = read(text, place)
+        steps.append(step)
+    return tuple(steps), place
+
+
+def _read_name(text: str, place: int) -> tuple[Step, int]:
+    if text.startswith("*", place):
+        return Step(_take_members), place + 1
+    match = _NAME.match(text, place)
+    if match is None:
+        raise ValueError(f"a name is missing in {text!r} at position {place}")
+    if text.startswith("(", match.end()):
+        raise ValueError(f"the function {match.group()!r} in {text!r} is not supported")
+    return Step(_member(match.group()), is_definite=True), match.end()
+
+
+def _read_bracket(text: str, place: int) -> tuple[Step, int]:
+    start = place + 1
+    stripped = text[start:].lstrip()
+    if stripped.startswith("?"):
+        return _read_filter(text, text.index("?", start) + 1)
+    if match := re.compile(r"\s*\*\s*\]").match(text, start):
+        return Step(_take_members), match.end()
+    if match := _INDEXES.match(text, start):
+        numbers = [int(number) for number in match[1].split(",")]
+        return _one_or_more([_item(number) for number in numbers]), match.end()
+    if match := _SLICE.match(text, start):
+        return Step(_slice(*(int(bound) if bound else None for bound in match.groups()))), match.end()
+    return _read_names(text, start)
+
+
+def _read_names(text: str, start: int) -> tuple[Step, int]:
+    takes = []
+    place = start
+    while match := _QUOTED.match(text, place):
+        takes.append(_member(_ESCAPE.sub(r"\1", match[1] if match[1] is not None else match[2])))
+        place = match.end()
+        if match[3] == "]":
+            return _one_or_more(takes), place
+    raise ValueError(f"what stands in brackets in {text!r} at position {start} is no name, index, slice or condition")
+
+
+def _read_filter(text: str, place: int) -> tuple[Step, int]:
+    condition, place = parse_condition(text, place, parse_steps, follow)
+    match = re.compile(r"\s*\]").match(text, place)
+    if match is None:
+        raise ValueError(f"a ] is missing in {text!r} at position {place}")
+    return Step(_Filter(condition)), match.end()
+
+
+@dataclass(frozen=True)
+class _Filter:
+    """Takes an object that fulfils a condition, and the items of an array that do."""
+
+    condition: Condition
+
+    def __call__(self, value: Any, root: Any) -> list[Any] | None:
+        if isinstance(value, list):
+            return [item for item in value if self.condition(item, root)]
+        if isinstance(value, (dict, Struct)):
+            return [value] if self.condition(value, root) else []
+        return None
+
+
+def _one_or_more(takes: list[Take]) -> Step:
+    if len(takes) == 1:
+        return Step(takes[0], is_definite=True)
+    return Step(lambda value, root: [each for take in takes for each in take(value, root) or []])
+
+
+def _member(name: str) -> Take:
+    def take(value: Any, root: Any) -> list[Any] | None:
+        found = _ABSENT
+        if isinstance(value, Struct):
+            field = value.schema.field(name)
+            found = _ABSENT if field is None else value.get(field)
+        elif isinstance(value, dict):
+            found = value.get(name, _ABSENT)
+        return None if found is _ABSENT else [found]
+
+    return take
+
+
+def _item(number: int) -> Take:
+    def take(value: Any, root: Any) -> list[Any] | None:
+        is_there = isinstance(value, list) and -len(value) <= number < len(value)
+        return [value[number]] if is_there else None
+
+    return take
+
+
+def _slice(first: int | None, last: int | None) -> Take:
+    return lambda value, root: value[first:last] if isinstance(value, list) else None
+
+
+def _members(value: Any) -> Iterator[Any]:
+    if isinstance(value, Struct):
+        yield from (value.get(field) for field in value.schema.fields)
+    elif isinstance(value, dict):
+        yield from value.values()
+    elif isinstance(value, list):
+        yield from value
+
+
+def _take_members(value: Any, root: Any) -> list[Any]:
+    return list(_members(value))
+
+
+def _take_all_below(value: Any, root: Any) -> list[Any]:
+    """Return the value itself and everything in it."""
+    found = [value]
+    for each in found:
+        found += _members(each)  # the list grows while it is walked
+    return found
