@@ -27,7 +27,7 @@ def describe(call: Describe) -> Described:
     """Load any plugin and answer its version and configuration definition."""
     plugin = _plugin(call)
     definition = plugin.config() if hasattr(plugin, "config") else None
-    return Described(version_of(plugin), [] if definition is None else config_def_to_json(definition))
+    return Described(version_of(plugin), [] if definition is None else config_def_to_json(definition.listed()))
 
 
 def validate(call: Validate) -> Validated:
@@ -39,6 +39,7 @@ def validate(call: Validate) -> Validated:
     definition = plugin.config()
     if definition is None:
         return Validated()
+    definition = definition.listed(call.config, call.prefix)
     if isinstance(plugin, Connector):
         result = plugin.validate(call.config)
         values = None if result is None else result.values

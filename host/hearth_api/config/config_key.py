@@ -64,7 +64,8 @@ class ConfigKey:
     """All that is declared about one key, follows Kafka's `ConfigDef.ConfigKey`.
 
     The default is parsed and validated here, so a wrong one raises `ConfigError` when the key is
-    defined.
+    defined. An `unlisted` key is known and checked, and REST shows it to those alone who use it: what a
+    plugin has beyond the class of Kafka Connect whose name it carries.
     """
 
     name: str
@@ -80,6 +81,7 @@ class ConfigKey:
     dependents: tuple[str, ...] = ()
     recommender: Recommender | None = None
     resolver: ClassResolver | None = field(default=None, compare=False, repr=False)
+    unlisted: bool = False
 
     def __post_init__(self) -> None:
         """Fill in the display name, parse and check the default."""

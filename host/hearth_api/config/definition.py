@@ -46,6 +46,7 @@ class ConfigDef:
         display_name: str = "",
         dependents: Iterable[str] = (),
         recommender: Recommender | None = None,
+        unlisted: bool = False,
     ) -> ConfigDef:
         """Add a key and return this definition, so that calls can be chained.
 
@@ -57,7 +58,7 @@ class ConfigDef:
         return self.add(
             ConfigKey(
                 name, type, default, validator, importance, doc, group, order_in_group, width, display_name,
-                tuple(dependents), recommender, self._class_resolver,
+                tuple(dependents), recommender, self._class_resolver, unlisted,
             )
         )  # fmt: skip
 
@@ -74,6 +75,17 @@ class ConfigDef:
     def keys(self) -> Mapping[str, ConfigKey]:
         """Return the keys by name, in the order they were defined."""
         return self._keys
+
+    def listed(self, props: Mapping[str, Any] | None = None, prefix: str = "") -> ConfigDef:
+        """Return the definition as it is shown to who has these settings, below a prefix.
+
+        Keys that are unlisted are among the others only if they are used.
+        """
+        definition = ConfigDef(self._class_resolver)
+        for key in self._keys.values():
+            if not key.unlisted or (props is not None and prefix + key.name in props):
+                definition.add(key)
+        return definition
 
     @property
     def names(self) -> list[str]:

@@ -57,6 +57,7 @@ def key(
     display_name: str = "",
     dependents: Iterable[str] = (),
     recommender: Recommender | None = None,
+    unlisted: bool = False,
 ) -> Any:
     """Declare one key of a `Settings` class; the arguments are those of `ConfigDef.define`.
 
@@ -66,7 +67,7 @@ def key(
     declared = {
         "default": default, "validator": check, "importance": importance, "doc": doc, "group": group,
         "order_in_group": order_in_group, "width": width, "display_name": display_name,
-        "dependents": tuple(dependents), "recommender": recommender,
+        "dependents": tuple(dependents), "recommender": recommender, "unlisted": unlisted,
     }  # fmt: skip
     return _Key(name, type, declared)
 

@@ -180,12 +180,13 @@ class Plain:
 
 
 class RegexRouter(Plain):
-    """The keys of Kafka's RegexRouter."""
+    """The keys of Kafka's RegexRouter, and one that it does not have."""
 
     def config(self) -> ConfigDef:
         """Return the keys."""
         definition = ConfigDef().define("regex", STRING, validator=Lambda(_regex, "valid regex"), importance=HIGH)
-        return definition.define("replacement", STRING, importance=HIGH)
+        definition.define("replacement", STRING, importance=HIGH)
+        return definition.define("beyond", BOOLEAN, False, importance=HIGH, unlisted=True)
 
 
 class HoistField(Plain):

@@ -206,7 +206,8 @@ public final class Answers {
         SchemaAndValue value = side(node.path("value"));
         Long timestamp = node.hasNonNull("timestamp") ? node.get("timestamp").longValue() : null;
         SinkRecord record = new SinkRecord(node.path("topic").asText("test"), 2, key.schema(), key.value(),
-            value.schema(), value.value(), 77, timestamp, TimestampType.CREATE_TIME);
+            value.schema(), value.value(), 77, timestamp,
+            timestamp == null ? TimestampType.NO_TIMESTAMP_TYPE : TimestampType.CREATE_TIME);
         for (JsonNode header : node.path("headers")) {
             record.headers().add(header.get(0).textValue(), side(header.get(1)));
         }

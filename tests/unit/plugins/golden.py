@@ -79,8 +79,9 @@ def record_of(node: dict[str, Any]) -> SinkRecord:
     """Return the record of a case."""
     key, value = (_side(node.get(name)) for name in ("key", "value"))
     headers = [Header(name, *_side(side)) for name, side in node.get("headers", ())]
-    kind = TimestampType.CREATE_TIME
-    return SinkRecord(node.get("topic", "test"), 2, *key, *value, 77, node.get("timestamp"), kind, headers)
+    timestamp = node.get("timestamp")
+    kind = TimestampType.NO_TIMESTAMP_TYPE if timestamp is None else TimestampType.CREATE_TIME
+    return SinkRecord(node.get("topic", "test"), 2, *key, *value, 77, timestamp, kind, headers)
 
 
 def _side(node: dict[str, Any] | None) -> tuple[Schema | None, Any]:

@@ -33,7 +33,7 @@ from tests.unit.plugins.golden import (
 )
 from tests.unit.plugins.sample import build, cases, form, message
 from tests.unit.plugins.transforms.sample import check_forms, numbered
-from tests.unit.plugins.two_forms import read, written
+from tests.unit.plugins.two_forms import answered, read, written
 
 GOLDEN = sorted((Path(__file__).parent / "golden").glob("*.jsonl*"))
 BY_HAND = [path for path in GOLDEN if path.suffix != ".xz" or "fixed_width" in path.name]
@@ -101,7 +101,13 @@ def _check_applied(case: dict[str, Any]) -> None:
         check_forms(transformation, numbered(batch))
 
 
-_CHECKS = {"write": _check_written, "read": _check_read, "apply": _check_applied}
+def _check_tested(case: dict[str, Any]) -> None:
+    if "record" in case:
+        (batch,) = records_to_batches([record_of(case["record"])] * 2)
+        assert answered(configured(case), numbered(batch)) == ([case["out"]] * 2, []), case
+
+
+_CHECKS = {"write": _check_written, "read": _check_read, "apply": _check_applied, "test": _check_tested}
 
 
 def test_one_bad_message_makes_a_whole_batch_raise_the_words_of_java() -> None:

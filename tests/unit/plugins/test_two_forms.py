@@ -38,11 +38,12 @@ from tests.unit.plugins.transforms.sample import batches, check_forms, records_o
 from tests.unit.plugins.two_forms import answered, messages, read, values_of, written
 
 ROOT = Path(__file__).parents[3] / "plugins"
-FIELDS = ("a", "b", "a,b", "a.b")
+FIELDS = ("a", "b", "a,b", "a.b", "a.a,b")
 """Where there are fields, these are their names."""
 WORDS = (
     *FIELDS, "x!", "12", "(to).*", "$1-new", "true", "false", "V2", "value", "NUMERIC", "UTF-16", "ISO-8859-1",
-    "a:b", "a:b,b:a", "a:x,b:x", "a:int8,b:string", "a:string", "a:float64,b:boolean", "float32", "string", "int32",
+    "a:b", "a:b,b:a", "a:x,b:x", "a:int8,b:string", "a:string", "a.b:string,a.a:int16", "a.b:c,a.a:a",
+    "float32", "string", "int32",
     "yyyy-MM-dd H", "s", "[1, 2]", "null", "$.a", "$[?(@.a == 'a' || @.b > 1)]", "$.a[?(@.b)]",
     '{"type": "struct", "optional": true, "fields": [{"field": "a", "type": "string"}]}',
 )  # fmt: skip

@@ -103,7 +103,8 @@ class AliasKeys:
         if not isinstance(validated, ValidatedPlugin):
             return {}
         keys = _shared_keys(kind)
-        mine = [key for key in validated.definition.keys.values() if key.name not in keys.keys]
+        listed = validated.definition.listed(self._config, prefix)
+        mine = [key for key in listed.keys.values() if key.name not in keys.keys]
         for key in mine:
             keys.add(key)
         definition.embed(prefix, group, 2, keys)

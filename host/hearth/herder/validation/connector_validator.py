@@ -73,7 +73,7 @@ class ConnectorValidator:
         """Return a plugin's own key definitions and, for a connector, the framework's after them."""
         plugin = self._described_plugin(name, version)
         if plugin.type not in CONNECTOR_TYPES:
-            return config_def_to_json(self._describer.definition(plugin))
+            return config_def_to_json(self._describer.definition(plugin).listed())
         own = self._ask(plugin, {}, lambda stage: stage.definitions(plugin, stage.seconds))
         mine = {key["name"] for key in own}
         framework = self._plain.definition(plugin.type, {CONNECTOR_CLASS: plugin.class_name})

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import Any
 
 from hearth_api import (
     ConfigError,
+    ConnectRecord,
     Importance,
     Lambda,
     Schema,
@@ -19,15 +20,15 @@ from hearth_api import (
     key,
     validate_value,
 )
-from hearth_api.batch import Batch, BatchTransformation, Declined
+from hearth_api.batch import Batch, Declined
 from hearth_api.java import hash_ordered, trimmed
 from hearth_transforms.casting import OUTPUTS, cast, supported
+from hearth_transforms.field_path import FieldPath
+from hearth_transforms.nesting import Alteration, FieldTransformation, by_place
 from hearth_transforms.pair import DESCRIPTION, invalid_pair, parts
-from hearth_transforms.plugin import KafkaPlugin, null_to_default
-from hearth_transforms.requirement import require_map, require_struct
-from hearth_transforms.side import KEY, VALUE, R, Side
+from hearth_transforms.plugin import field_syntax, null_to_default
+from hearth_transforms.side import KEY, VALUE, R
 
-_PURPOSE = "cast types"
 _WHOLE = None
 """What stands for the name of a field where the whole is cast."""
 
@@ -76,40 +77,80 @@ class CastConfig(Settings):
         " base64.",
     )
     replace_null_with_default: bool = null_to_default()
+    field_syntax_version: str = field_syntax()
 
 
-class Cast(KafkaPlugin, BatchTransformation):
-    """Gives fields on one side of a record, or the whole side, another type; a null side stays as it is."""
+class _Casting(Alteration):
+    """Casts fields of some names."""
+
+    def __init__(self, targets: Mapping[str, Type], with_default: bool) -> None:
+        self._targets, self._with_default = hash_ordered(targets), with_default
+
+    def schema(self, schema: Schema) -> Schema:
+        builder = SchemaBuilder.struct().basics(schema)
+        for field in schema.fields:
+            target = self._targets.get(field.name)
+            builder.field(field.name, field.schema if target is None else _field_schema(field.schema, target))
+        return _completed(builder, schema, Type.STRUCT)
+
+    def struct(self, struct: Struct, updated: Schema, record: ConnectRecord) -> Struct:
+        casted = Struct(updated)
+        for field in struct.schema.fields:
+            found = struct.get(field) if self._with_default else struct.get_without_default(field)
+            target = self._targets.get(field.name)
+            casted.put(field.name, found if target is None else cast(found, field.schema, target))
+        return casted
+
+    def map(self, value: dict[str, Any], record: ConnectRecord) -> dict[str, Any]:
+        changed = {name: cast(value.get(name), None, target) for name, target in self._targets.items()}
+        return hash_ordered({**value, **changed}, copied=len(value))
+
+    def columns(self, schema: Schema, updated: Schema, column: Any, batch: Batch) -> list[Any] | None:
+        from hearth_transforms import struct_column as columns
+        from hearth_transforms.cast_column import cast_column
+
+        found = columns.field_columns(schema, column, self._with_default)
+        if found is None:
+            return None
+        for field in schema.fields:
+            if (target := self._targets.get(field.name)) is not None:
+                found[field.index] = cast_column(found[field.index], field.schema, target)
+        return found
+
+
+class Cast(FieldTransformation):
+    """Gives fields on one side of a record, or the whole side, another type; a null side stays as it is.
+
+    A field that a map lacks is added as null.
+    """
 
     settings = CastConfig
-    side: ClassVar[Side]
+    purpose = "cast types"
 
     def configure(self, configs: Mapping[str, Any]) -> None:
         """Take the types."""
         config = CastConfig(configs)
-        self._targets = hash_ordered(_targets(config.spec))
-        self._whole = self._targets.get(_WHOLE)
-        self._with_default = config.replace_null_with_default
-        self._converted = lru_cache(maxsize=16)(self._make_converted)
+        targets = _targets(config.spec)
+        self._whole = targets.pop(_WHOLE, None)
+        self._whole_schema = lru_cache(maxsize=16)(self._make_whole_schema)
+        paths = {FieldPath(text or "", config.field_syntax_version): target for text, target in targets.items()}
+        with_default = config.replace_null_with_default
+        places = by_place(paths) or {(): {}}
+        self._alter_with({place: _Casting(names, with_default) for place, names in places.items()})
 
     def apply(self, record: R) -> R:
-        """Cast the fields of one record, or its whole; a field that a map lacks is added as null."""
+        """Cast the fields of one record, or its whole."""
         schema, value = self.side.schema(record), self.side.value(record)
         if value is None:
             return record
-        if schema is None:
-            return self.side.replaced(record, None, self._without_schema(value))
-        converted = self._converted(schema)
-        if self._whole is not None:
-            found = cast(value, schema, self._whole)
+        # As in Java what is wrong with a schema, such as its default, is found before what is wrong with a value.
+        converted = None if schema is None else (self._updated if self._whole is None else self._whole_schema)(schema)
+        if self._whole is None:
+            return super().apply(record)
+        found = cast(value, schema, self._whole)
+        if converted is not None:
             validate_value(converted, found)
-            return self.side.replaced(record, converted, found)
-        struct, updated = require_struct(value, _PURPOSE, schema), Struct(converted)
-        for field in struct.schema.fields:
-            found = struct.get(field) if self._with_default else struct.get_without_default(field)
-            target = self._targets.get(field.name)
-            updated.put(field.name, found if target is None else cast(found, field.schema, target))
-        return self.side.replaced(record, converted, updated)
+        return self.side.replaced(record, converted, found)
 
     def apply_batch(self, batch: Batch) -> list[Batch] | Declined:
         """Cast the columns of the fields, or that of the whole."""
@@ -117,43 +158,19 @@ class Cast(KafkaPlugin, BatchTransformation):
 
         if self._whole is not None:
             return columns.with_present(self.side, batch, self._whole_column)
-        return columns.with_structs(self.side, batch, self._field_columns)
-
-    def _without_schema(self, value: Any) -> Any:
-        if self._whole is not None:
-            return cast(value, None, self._whole)
-        present = require_map(value, _PURPOSE)
-        changed = {name: cast(present.get(name), None, target) for name, target in self._targets.items()}
-        return hash_ordered({**present, **changed}, copied=len(present))
+        return super().apply_batch(batch)
 
     def _whole_column(self, batch: Batch, schema: Schema, column: Any) -> tuple[Schema, Any] | None:
         from hearth_transforms.cast_column import cast_column
 
         if is_logical(schema) or not schema.type.is_primitive:
             return None
-        converted = self._converted(schema)
+        converted = self._whole_schema(schema)
         return converted, cast_column(column, schema, converted.type)
 
-    def _field_columns(self, batch: Batch, schema: Schema, column: Any) -> tuple[Schema, Any] | None:
-        from hearth_transforms import struct_column as columns
-        from hearth_transforms.cast_column import cast_column
-
-        converted = self._converted(schema)
-        found = columns.field_columns(schema, column, self._with_default)
-        if found is None:
-            return None
-        for field in schema.fields:
-            if (target := self._targets.get(field.name)) is not None:
-                found[field.index] = cast_column(found[field.index], field.schema, target)
-        return converted, found
-
-    def _make_converted(self, schema: Schema) -> Schema:
-        builder = SchemaBuilder.type(self._whole or Type.STRUCT).basics(schema)
-        if self._whole is None:
-            for field in schema.fields:
-                target = self._targets.get(field.name)
-                builder.field(field.name, field.schema if target is None else _field_schema(field.schema, target))
-        return _completed(builder, schema, self._whole or Type.STRUCT)
+    def _make_whole_schema(self, schema: Schema) -> Schema:
+        assert self._whole is not None
+        return _completed(SchemaBuilder.type(self._whole).basics(schema), schema, self._whole)
 
 
 def _field_schema(schema: Schema, target: Type) -> Schema:

@@ -60,12 +60,9 @@ class ExtractField(KafkaPlugin, BatchTransformation):
         schema = self.side.schema(batch)
         if schema is None or schema.type is not Type.STRUCT:
             return NotImplemented
-        *outer, field = self._path.fields_in(schema)
-        column = columns.side_column(self.side, batch)
-        for each in outer:
-            column = columns.field_column(column, each, with_default=True)
-        column = columns.field_column(column, field, self._with_default)
-        return [self.side.replaced_column(batch, field.schema, column)]
+        fields = list(self._path.fields_in(schema))
+        column = columns.path_column(columns.side_column(self.side, batch), fields, self._with_default)
+        return [self.side.replaced_column(batch, fields[-1].schema, column)]
 
 
 class ExtractFieldKey(ExtractField):

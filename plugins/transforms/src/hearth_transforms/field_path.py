@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from hearth_api import ConfigError, DataError, Field, Schema, Struct
+from hearth_api import ConfigError, DataError, Field, Schema, Struct, Type
 from hearth_transforms.requirement import require_map, require_struct
 
 _PURPOSE = "nested field access"
@@ -19,10 +19,34 @@ class FieldPath:
         self._text = text
         self.steps = tuple(_steps(text)) if version.upper() == "V2" else (text,)
 
+    @property
+    def place(self) -> tuple[str, ...]:
+        """Return the names on the way to the struct or map that the field is in."""
+        return self.steps[:-1]
+
+    @property
+    def name(self) -> str:
+        """Return the name of the field in that struct or map."""
+        return self.steps[-1] if self.steps else ""
+
     def field_in(self, schema: Schema) -> Field:
         """Return the field of a struct schema, and raise a DataError when there is none."""
         *_, last = self.fields_in(schema)
         return last
+
+    def find_in(self, schema: Schema) -> Field | None:
+        """Return the field of a struct schema, None when there is none."""
+        field = None
+        for step in self.steps:
+            field = schema.field(step) if schema.type is Type.STRUCT else None
+            if field is None:
+                return None
+            schema = field.schema
+        return field
+
+    def __str__(self) -> str:
+        """Return the path as it was written."""
+        return self._text
 
     def fields_in(self, schema: Schema) -> Iterator[Field]:
         """Return the fields on the way, from the outermost inwards; a DataError is raised when there is none."""

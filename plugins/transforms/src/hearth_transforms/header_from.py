@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import lru_cache
-from typing import Any, ClassVar
+from collections.abc import Collection, Mapping
+from typing import Any
 
 from hearth_api import (
     ConfigError,
-    DataError,
-    Field,
-    Headers,
+    ConnectRecord,
     Importance,
     Lambda,
     Schema,
@@ -20,11 +17,13 @@ from hearth_api import (
     ValidString,
     key,
 )
-from hearth_api.batch import Batch, BatchTransformation, Declined
+from hearth_api.batch import Batch, Declined
 from hearth_api.java import hash_ordered
-from hearth_transforms.plugin import KafkaPlugin, null_to_default
+from hearth_transforms.field_path import FieldPath
+from hearth_transforms.nesting import Alteration, FieldTransformation, by_place
+from hearth_transforms.plugin import field_syntax, null_to_default
 from hearth_transforms.requirement import require_map, require_struct
-from hearth_transforms.side import KEY, VALUE, R, Side
+from hearth_transforms.side import KEY, VALUE, R
 
 
 def _ensure_not_empty(name: str, value: list[str] | None) -> None:
@@ -54,68 +53,79 @@ class HeaderFromConfig(Settings):
         doc="Whether the fields are taken out (move) or stay where they are as well (copy).",
     )
     replace_null_with_default: bool = null_to_default()
+    field_syntax_version: str = field_syntax()
 
 
-class HeaderFrom(KafkaPlugin, BatchTransformation):
+class _Leaving(Alteration):
+    """Leaves out fields of some names; the others stay."""
+
+    def __init__(self, names: Collection[str], with_default: bool) -> None:
+        self._names, self._with_default = names, with_default
+
+    def schema(self, schema: Schema) -> Schema:
+        builder = SchemaBuilder.struct().basics(schema)
+        for field in schema.fields:
+            if field.name not in self._names:
+                builder.field(field.name, field.schema)
+        return builder.build()
+
+    def struct(self, struct: Struct, updated: Schema, record: ConnectRecord) -> Struct:
+        rest = Struct(updated)
+        for field in updated.fields:
+            rest.put(field, struct.get(field.name) if self._with_default else struct.get_without_default(field.name))
+        return rest
+
+    def map(self, value: dict[str, Any], record: ConnectRecord) -> dict[str, Any]:
+        return hash_ordered({name: each for name, each in value.items() if name not in self._names}, copied=len(value))
+
+    def columns(self, schema: Schema, updated: Schema, column: Any, batch: Batch) -> list[Any] | None:
+        from hearth_transforms import struct_column as columns
+
+        kept = [field for field in schema.fields if field.name not in self._names]
+        parts = [columns.field_column(column, field, self._with_default) for field in kept]
+        fit = all(columns.is_sound(field.schema, part) for field, part in zip(kept, parts))
+        return parts if fit else None
+
+
+class HeaderFrom(FieldTransformation):
     """Appends headers that hold what fields of one side of a record hold."""
 
     settings = HeaderFromConfig
-    side: ClassVar[Side]
 
     def configure(self, configs: Mapping[str, Any]) -> None:
         """Take the names, a header for each field."""
         config = HeaderFromConfig(configs)
         if len(config.headers) != len(config.fields):
             raise ConfigError("'fields' config must have the same number of elements as 'headers' config.")
-        self._names = list(zip(config.fields, config.headers))
-        self._moved = set(config.fields) if config.operation == "move" else set()
-        self._purpose = f"header {config.operation}"
+        self._paths = [FieldPath(text, config.field_syntax_version) for text in config.fields]
+        self._headers = config.headers
+        self.purpose = f"header {config.operation}"
         self._with_default = config.replace_null_with_default
-        self._reduced = lru_cache(maxsize=16)(self._make_reduced)
+        self._moves = config.operation == "move"
+        leaving = by_place(dict.fromkeys(self._paths))
+        self._alter_with({place: _Leaving(names, self._with_default) for place, names in leaving.items()})
 
     def apply(self, record: R) -> R:
         """Make headers of the fields of one record."""
         schema, value = self.side.schema(record), self.side.value(record)
         headers = record.headers.duplicate()
         if schema is None:
-            rest = self._apply_to_map(require_map(value, self._purpose), headers)
+            present = require_map(value, self.purpose)
+            for path, name in zip(self._paths, self._headers):
+                headers.add(name, None, path.value_in_map(present))
+            rest = self._alteration.map(present, record) if self._moves else hash_ordered(present, copied=len(present))
             return self.side.replaced(record, None, rest).new_record(headers=headers)
-        struct = self._apply_to_struct(require_struct(value, self._purpose, schema), schema, headers)
-        new_schema = struct.schema if self._moved else schema
-        return self.side.replaced(record, new_schema, struct).new_record(headers=headers)
+        struct = require_struct(value, self.purpose, schema)
+        new_schema = self._updated(schema) if self._moves else schema
+        rest_struct = self._alteration.struct(struct, new_schema, record) if self._moves else struct
+        for path, name in zip(self._paths, self._headers):
+            field = path.field_in(schema)
+            headers.add(name, field.schema, path.value_in_struct(struct, self._with_default))
+        return self.side.replaced(record, new_schema, rest_struct).new_record(headers=headers)
 
     def apply_batch(self, batch: Batch) -> list[Batch] | Declined:
         """Leave it to the records: in a column every header carries the text of its own schema."""
         return NotImplemented
-
-    def _apply_to_map(self, present: dict[str, Any], headers: Headers) -> dict[str, Any]:
-        for name, header in self._names:
-            headers.add(header, None, present.get(name))
-        rest = {name: value for name, value in present.items() if name not in self._moved}
-        return hash_ordered(rest, copied=len(present))
-
-    def _apply_to_struct(self, present: Struct, schema: Schema, headers: Headers) -> Struct:
-        rest = present
-        if self._moved:
-            rest = Struct(self._reduced(schema))
-            for field in rest.schema.fields:
-                rest.put(field, self._value(present, field))
-        for name, header in self._names:
-            found = schema.field(name)
-            if found is None:
-                raise DataError(f"Unknown field: {name}")
-            headers.add(header, found.schema, self._value(present, found))
-        return rest
-
-    def _value(self, struct: Struct, field: Field) -> Any:
-        return struct.get(field.name) if self._with_default else struct.get_without_default(field.name)
-
-    def _make_reduced(self, schema: Schema) -> Schema:
-        builder = SchemaBuilder.struct().basics(schema)
-        for field in schema.fields:
-            if field.name not in self._moved:
-                builder.field(field.name, field.schema)
-        return builder.build()
 
 
 class HeaderFromKey(HeaderFrom):

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
-from hearth_api import ConfigError, Importance, Schema, SchemaBuilder, Settings, Struct, key
-from hearth_api.batch import Batch, BatchTransformation, Declined
+from hearth_api import ConfigError, ConnectRecord, Importance, Schema, SchemaBuilder, Settings, Struct, key
+from hearth_api.batch import Batch, Declined
 from hearth_api.java import hash_ordered
 from hearth_transforms.attribute import OFFSET, PARTITION, PURPOSE, TIMESTAMP, TOPIC, Attribute, fixed_text
-from hearth_transforms.plugin import KafkaPlugin, null_to_default
-from hearth_transforms.requirement import require_map, require_struct
-from hearth_transforms.side import KEY, VALUE, R, Side
+from hearth_transforms.field_path import FieldPath
+from hearth_transforms.nesting import Alteration, FieldTransformation, Place
+from hearth_transforms.plugin import field_syntax, null_to_default
+from hearth_transforms.side import KEY, VALUE, R
 
 _SUFFIX = " A ! at its end makes the field required, a ? optional, which it is without either."
 
@@ -35,6 +35,7 @@ class InsertFieldConfig(Settings):
         "static.value", default=None, importance=Importance.MEDIUM, doc="Text for the field of `static.field`."
     )
     replace_null_with_default: bool = null_to_default()
+    field_syntax_version: str = field_syntax()
 
 
 class Insertion(NamedTuple):
@@ -50,52 +51,40 @@ class Insertion(NamedTuple):
         return self.attribute.optional_schema if self.is_optional else self.attribute.schema
 
 
-class InsertField(KafkaPlugin, BatchTransformation):
-    """Adds fields to one side of a record; a null side stays as it is."""
+class _Inserting(Alteration):
+    """Adds fields."""
 
-    settings = InsertFieldConfig
-    side: ClassVar[Side]
+    def __init__(self, insertions: list[Insertion], with_default: bool) -> None:
+        self._insertions, self._with_default = insertions, with_default
 
-    def configure(self, configs: Mapping[str, Any]) -> None:
-        """Take the names of the fields, at least one."""
-        config = InsertFieldConfig(configs)
-        self._insertions = _insertions(config)
-        self._with_default = config.replace_null_with_default
-        self._extended = lru_cache(maxsize=16)(self._make_extended)
+    def schema(self, schema: Schema) -> Schema:
+        builder = SchemaBuilder.struct().basics(schema)
+        for field in schema.fields:
+            builder.field(field.name, field.schema)
+        for each in self._insertions:
+            builder.field(each.name, each.schema)
+        return builder.build()
 
-    def apply(self, record: R) -> R:
-        """Insert the fields into one record."""
-        schema, value = self.side.schema(record), self.side.value(record)
-        if value is None:
-            return record
-        if schema is None:
-            inserted = {each.name: found for each, found in self._values(record)}
-            present = require_map(value, PURPOSE)
-            return self.side.replaced(record, None, hash_ordered({**present, **inserted}, copied=len(present)))
-        struct = require_struct(value, PURPOSE, schema)
-        updated = Struct(self._extended(struct.schema))
+    def struct(self, struct: Struct, updated: Schema, record: ConnectRecord) -> Struct:
+        extended = Struct(updated)
         for field in struct.schema.fields:
-            updated.put(field.name, struct.get(field) if self._with_default else struct.get_without_default(field))
+            extended.put(field.name, struct.get(field) if self._with_default else struct.get_without_default(field))
         for each, found in self._values(record):
-            updated.put(each.name, found if found is None else each.attribute.logical(found))
-        return self.side.replaced(record, updated.schema, updated)
+            extended.put(each.name, found if found is None else each.attribute.logical(found))
+        return extended
 
-    def apply_batch(self, batch: Batch) -> list[Batch] | Declined:
-        """Put the columns of the fields beside those that are there."""
-        from hearth_transforms import struct_column as columns
+    def map(self, value: dict[str, Any], record: ConnectRecord) -> dict[str, Any]:
+        inserted = {each.name: found for each, found in self._values(record)}
+        return hash_ordered({**value, **inserted}, copied=len(value))
 
-        if any(each.attribute is TIMESTAMP for each in self._insertions):
-            batch = batch.stamped()
-        return columns.with_structs(self.side, batch, self._inserted)
-
-    def _inserted(self, batch: Batch, schema: Schema, column: Any) -> tuple[Schema, list[Any]] | None:
+    def columns(self, schema: Schema, updated: Schema, column: Any, batch: Batch) -> list[Any] | None:
         from hearth_transforms import struct_column as columns
 
         present = columns.field_columns(schema, column, self._with_default)
         inserted = [columns.attribute_column(each.attribute, batch) for each in self._insertions]
         if present is None or any(each is None for each in inserted):
             return None
-        return self._extended(schema), [*present, *inserted]
+        return [*present, *inserted]
 
     def _values(self, record: Any) -> Iterator[tuple[Insertion, Any]]:
         for each in self._insertions:
@@ -103,13 +92,31 @@ class InsertField(KafkaPlugin, BatchTransformation):
             if found is not None or each.attribute.is_needed:
                 yield each, found
 
-    def _make_extended(self, schema: Schema) -> Schema:
-        builder = SchemaBuilder.struct().basics(schema)
-        for field in schema.fields:
-            builder.field(field.name, field.schema)
-        for each in self._insertions:
-            builder.field(each.name, each.schema)
-        return builder.build()
+
+class InsertField(FieldTransformation):
+    """Adds fields to one side of a record; a null side stays as it is."""
+
+    settings = InsertFieldConfig
+    purpose = PURPOSE
+
+    def configure(self, configs: Mapping[str, Any]) -> None:
+        """Take the names of the fields, at least one."""
+        config = InsertFieldConfig(configs)
+        insertions = _insertions(config)
+        self._is_timed = any(each.attribute is TIMESTAMP for _, each in insertions)
+        places: dict[Place, list[Insertion]] = {}
+        for place, each in insertions:
+            places.setdefault(place, []).append(each)
+        with_default = config.replace_null_with_default
+        self._alter_with({place: _Inserting(found, with_default) for place, found in places.items()})
+
+    def apply(self, record: R) -> R:
+        """Insert the fields into one record."""
+        return record if self.side.value(record) is None else super().apply(record)
+
+    def apply_batch(self, batch: Batch) -> list[Batch] | Declined:
+        """Put the columns of the fields beside those that are there."""
+        return super().apply_batch(batch.stamped() if self._is_timed else batch)
 
 
 class InsertFieldKey(InsertField):
@@ -124,7 +131,7 @@ class InsertFieldValue(InsertField):
     side = VALUE
 
 
-def _insertions(config: InsertFieldConfig) -> list[Insertion]:
+def _insertions(config: InsertFieldConfig) -> list[tuple[Place, Insertion]]:
     named = (
         (config.topic_field, TOPIC),
         (config.partition_field, PARTITION),
@@ -132,7 +139,8 @@ def _insertions(config: InsertFieldConfig) -> list[Insertion]:
         (config.timestamp_field, TIMESTAMP),
         (config.static_field, fixed_text(config.static_value or "")),
     )
-    insertions = [_insertion(text, attribute) for text, attribute in named if text is not None]
+    version = config.field_syntax_version
+    insertions = [_insertion(text, version, attribute) for text, attribute in named if text is not None]
     if not insertions:
         raise ConfigError("No field insertion configured")
     if config.static_field is not None and config.static_value is None:
@@ -140,6 +148,6 @@ def _insertions(config: InsertFieldConfig) -> list[Insertion]:
     return insertions
 
 
-def _insertion(text: str, attribute: Attribute) -> Insertion:
-    name = text[:-1] if text.endswith(("!", "?")) else text
-    return Insertion(name, not text.endswith("!"), attribute)
+def _insertion(text: str, version: str, attribute: Attribute) -> tuple[Place, Insertion]:
+    path = FieldPath(text[:-1] if text.endswith(("!", "?")) else text, version)
+    return path.place, Insertion(path.name, not text.endswith("!"), attribute)

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
-from hearth_api import Importance, NonEmptyString, Settings, Struct, Type, ValidList, key
-from hearth_api.batch import Batch, BatchTransformation, Declined
+from hearth_api import ConnectRecord, Importance, NonEmptyString, Schema, Settings, Struct, ValidList, key
+from hearth_api.batch import Batch, Declined
 from hearth_api.java import hash_ordered
+from hearth_transforms.field_path import FieldPath
 from hearth_transforms.mask import mask
-from hearth_transforms.plugin import KafkaPlugin, null_to_default
-from hearth_transforms.requirement import require_map, require_struct
-from hearth_transforms.side import KEY, VALUE, R, Side
-
-_PURPOSE = "mask fields"
+from hearth_transforms.nesting import Alteration, FieldTransformation, by_place
+from hearth_transforms.plugin import field_syntax, null_to_default
+from hearth_transforms.side import KEY, VALUE
 
 
 class MaskFieldConfig(Settings):
@@ -31,50 +30,63 @@ class MaskFieldConfig(Settings):
         " type: 0, false, an empty text or list, the beginning of 1970.",
     )
     replace_null_with_default: bool = null_to_default()
+    field_syntax_version: str = field_syntax()
 
 
-class MaskField(KafkaPlugin, BatchTransformation):
-    """Replaces the values of some fields on one side of a record; nulls stay null."""
+class _Masking(Alteration):
+    """Masks fields of some names."""
+
+    def __init__(self, names: Mapping[str, Any], replacement: str | None, with_default: bool) -> None:
+        self._names, self._replacement, self._with_default = names, replacement, with_default
+
+    def schema(self, schema: Schema) -> Schema:
+        return schema
+
+    def struct(self, struct: Struct, updated: Schema, record: ConnectRecord) -> Struct:
+        masked = Struct(updated)
+        for field in struct.schema.fields:
+            found = struct.get(field) if self._with_default else struct.get_without_default(field)
+            is_masked = field.name in self._names
+            masked.put(field, mask(found, field.schema, self._replacement) if is_masked else found)
+        return masked
+
+    def map(self, value: dict[str, Any], record: ConnectRecord) -> dict[str, Any]:
+        masked = {name: mask(value.get(name), None, self._replacement) for name in self._names}
+        return hash_ordered({**value, **masked}, copied=len(value))
+
+    def columns(self, schema: Schema, updated: Schema, column: Any, batch: Batch) -> list[Any] | None:
+        from hearth_transforms import struct_column as columns
+
+        parts = columns.field_columns(schema, column, self._with_default)
+        if parts is None:
+            return None
+        for field in schema.fields:
+            if field.name in self._names:
+                parts[field.index] = columns.masked_column(parts[field.index], field.schema, self._replacement)
+        return parts
+
+
+class MaskField(FieldTransformation):
+    """Replaces the values of some fields on one side of a record; nulls stay null, what a map lacks becomes null."""
 
     settings = MaskFieldConfig
-    side: ClassVar[Side]
+    purpose = "mask fields"
 
     def configure(self, configs: Mapping[str, Any]) -> None:
         """Take the names of the fields and what replaces their values."""
         config = MaskFieldConfig(configs)
-        self._names = dict.fromkeys(config.fields)
-        self._replacement = config.replacement
-        self._with_default = config.replace_null_with_default
-
-    def apply(self, record: R) -> R:
-        """Mask the fields of one record; one that a map lacks is added as null."""
-        schema, value = self.side.schema(record), self.side.value(record)
-        if schema is None:
-            present = require_map(value, _PURPOSE)
-            masked = {name: mask(present.get(name), None, self._replacement) for name in self._names}
-            return self.side.replaced(record, None, hash_ordered({**present, **masked}, copied=len(present)))
-        struct = require_struct(value, _PURPOSE, schema)
-        updated = Struct(struct.schema)
-        for field in struct.schema.fields:
-            found = struct.get(field) if self._with_default else struct.get_without_default(field)
-            is_masked = field.name in self._names
-            updated.put(field, mask(found, field.schema, self._replacement) if is_masked else found)
-        return self.side.replaced(record, schema, updated)
+        paths = {FieldPath(text, config.field_syntax_version): None for text in config.fields}
+        self._alter_with(
+            {
+                place: _Masking(names, config.replacement, config.replace_null_with_default)
+                for place, names in by_place(paths).items()
+            }
+        )
 
     def apply_batch(self, batch: Batch) -> list[Batch] | Declined:
-        """Replace the columns of the fields."""
-        from hearth_transforms import struct_column as columns
-
-        schema, column = self.side.schema(batch), columns.side_column(self.side, batch)
-        if schema is None or schema.type is not Type.STRUCT or column.null_count:
-            return NotImplemented
-        parts = columns.field_columns(schema, column, self._with_default)
-        if not parts:
-            return NotImplemented
-        for field in schema.fields:
-            if field.name in self._names:
-                parts[field.index] = columns.masked_column(parts[field.index], field.schema, self._replacement)
-        return [self.side.replaced_column(batch, schema, columns.struct_column(schema, parts))]
+        """Replace the columns of the fields; a null, which has none, is an error."""
+        column = batch.column(self.side.name)
+        return NotImplemented if column is None or column.null_count else super().apply_batch(batch)
 
 
 class MaskFieldKey(MaskField):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from hearth_api import ConfigDef, ConnectPlugin, Importance, Settings, key
+from hearth_api import CaseInsensitiveValidString, ConfigDef, ConnectPlugin, Importance, Settings, key
 from hearth_transforms import VERSION
 
 
@@ -15,6 +15,19 @@ def null_to_default() -> Any:
         default=True,
         importance=Importance.MEDIUM,
         doc="Whether the default of a field stands in for its null.",
+    )
+
+
+def field_syntax() -> Any:
+    """Return the key of all that name fields and whose classes in Java know their names alone."""
+    return key(
+        "field.syntax.version",
+        default="V1",
+        check=CaseInsensitiveValidString("V1", "V2"),
+        importance=Importance.HIGH,
+        doc="How fields are named. V1: by names of fields at the top. V2: by paths whose names stand between dots, a"
+        " name that has dots itself in backticks, such as `foo.bar`.baz.",
+        unlisted=True,
     )
 
 

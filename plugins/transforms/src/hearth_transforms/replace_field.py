@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import lru_cache
-from typing import Any, ClassVar
+from collections.abc import Collection, Mapping
+from typing import Any
 
-from hearth_api import Importance, Lambda, Schema, SchemaBuilder, Settings, Struct, ValidList, key
-from hearth_api.batch import Batch, BatchTransformation, Declined
+from hearth_api import ConnectRecord, Importance, Lambda, Schema, SchemaBuilder, Settings, Struct, ValidList, key
+from hearth_api.batch import Batch
 from hearth_api.java import hash_ordered
+from hearth_transforms.field_path import FieldPath
+from hearth_transforms.nesting import Alteration, FieldTransformation, Place, by_place
 from hearth_transforms.pair import DESCRIPTION, invalid_pair, parts
-from hearth_transforms.plugin import KafkaPlugin, null_to_default
-from hearth_transforms.requirement import require_map, require_struct
-from hearth_transforms.side import KEY, VALUE, R, Side
-
-_PURPOSE = "field replacement"
+from hearth_transforms.plugin import field_syntax, null_to_default
+from hearth_transforms.side import KEY, VALUE, R
 
 
 def _renames(items: list[str]) -> dict[str, str]:
@@ -56,58 +54,50 @@ class ReplaceFieldConfig(Settings):
         doc="Pairs of the present and the new name of a field, with a colon between them.",
     )
     replace_null_with_default: bool = null_to_default()
+    field_syntax_version: str = field_syntax()
 
 
-class ReplaceField(KafkaPlugin, BatchTransformation):
-    """Leaves out and renames fields on one side of a record; a null side stays as it is."""
+class _Replacing(Alteration):
+    """Leaves out and renames fields; all are included where none is named."""
 
-    settings = ReplaceFieldConfig
-    side: ClassVar[Side]
-
-    def configure(self, configs: Mapping[str, Any]) -> None:
-        """Take the names of the fields."""
-        config = ReplaceFieldConfig(configs)
-        self._exclude, self._include = frozenset(config.exclude), frozenset(config.include)
-        self._new_names = _renames(config.renames)
+    def __init__(
+        self, exclude: Collection[str], include: Collection[str], renames: Mapping[str, str], with_default: bool
+    ) -> None:
+        self._exclude, self._include, self._new_names = exclude, include, renames
         # Where two fields get one name Java reads the one that is last in its map.
-        self._old_names: dict[str, str] = {new: old for old, new in hash_ordered(self._new_names).items()}
-        self._with_default = config.replace_null_with_default
-        self._replaced = lru_cache(maxsize=16)(self._make_replaced)
+        self._old_names: dict[str, str] = {new: old for old, new in hash_ordered(dict(renames)).items()}
+        self._with_default = with_default
 
-    def apply(self, record: R) -> R:
-        """Leave out and rename the fields of one record."""
-        schema, value = self.side.schema(record), self.side.value(record)
-        if value is None:
-            return record
-        if schema is None:
-            present = require_map(value, _PURPOSE)
-            kept = {self._new_names.get(name, name): each for name, each in present.items() if self._is_kept(name)}
-            return self.side.replaced(record, None, hash_ordered(kept, capacity=len(present)))
-        struct = require_struct(value, _PURPOSE, schema)
-        updated = Struct(self._replaced(struct.schema))
-        for field in updated.schema.fields:
+    def schema(self, schema: Schema) -> Schema:
+        builder = SchemaBuilder.struct().basics(schema)
+        for field in schema.fields:
+            if self._is_kept(field.name):
+                builder.field(self._new_names.get(field.name, field.name), field.schema)
+        return builder.build()
+
+    def struct(self, struct: Struct, updated: Schema, record: ConnectRecord) -> Struct:
+        replaced = Struct(updated)
+        for field in updated.fields:
             name = self._old_name(field.name)
-            updated.put(field, struct.get(name) if self._with_default else struct.get_without_default(name))
-        return self.side.replaced(record, updated.schema, updated)
+            replaced.put(field, struct.get(name) if self._with_default else struct.get_without_default(name))
+        return replaced
 
-    def apply_batch(self, batch: Batch) -> list[Batch] | Declined:
-        """Put the columns of the fields that are kept together."""
+    def map(self, value: dict[str, Any], record: ConnectRecord) -> dict[str, Any]:
+        kept = {self._new_names.get(name, name): each for name, each in value.items() if self._is_kept(name)}
+        return hash_ordered(kept, capacity=len(value))
+
+    def columns(self, schema: Schema, updated: Schema, column: Any, batch: Batch) -> list[Any] | None:
         from hearth_transforms import struct_column as columns
 
-        return columns.with_structs(self.side, batch, self._kept)
-
-    def _kept(self, batch: Batch, schema: Schema, column: Any) -> tuple[Schema, list[Any]] | None:
-        from hearth_transforms import struct_column as columns
-
-        replaced, kept = self._replaced(schema), []
-        for field in replaced.fields:
+        kept: list[Any] = []
+        for field in updated.fields:
             source = schema.field(self._old_name(field.name))
             if source is None or source.schema != field.schema:
                 return None
             kept.append(columns.field_column(column, source, self._with_default))
             if not columns.is_sound(field.schema, kept[-1]):
                 return None
-        return replaced, kept
+        return kept
 
     def _is_kept(self, name: str) -> bool:
         return name not in self._exclude and (not self._include or name in self._include)
@@ -115,12 +105,36 @@ class ReplaceField(KafkaPlugin, BatchTransformation):
     def _old_name(self, name: str) -> str:
         return self._old_names.get(name, name)
 
-    def _make_replaced(self, schema: Schema) -> Schema:
-        builder = SchemaBuilder.struct().basics(schema)
-        for field in schema.fields:
-            if self._is_kept(field.name):
-                builder.field(self._new_names.get(field.name, field.name), field.schema)
-        return builder.build()
+
+class ReplaceField(FieldTransformation):
+    """Leaves out and renames fields on one side of a record; a null side stays as it is."""
+
+    settings = ReplaceFieldConfig
+    purpose = "field replacement"
+
+    def configure(self, configs: Mapping[str, Any]) -> None:
+        """Take the names of the fields."""
+        config = ReplaceFieldConfig(configs)
+        version = config.field_syntax_version
+        renames = {FieldPath(old, version): new for old, new in _renames(config.renames).items()}
+        exclude, new_names = by_place(_paths(config.exclude, version)), by_place(renames)
+        include = _included([path.steps for path in _paths(config.include, version)])
+        places = {(): None, **dict.fromkeys([*exclude, *include, *new_names])}
+        self._alter_with(
+            {
+                place: _Replacing(
+                    exclude.get(place, ()),
+                    include.get(place, ()),
+                    new_names.get(place, {}),
+                    config.replace_null_with_default,
+                )
+                for place in places
+            }
+        )
+
+    def apply(self, record: R) -> R:
+        """Leave out and rename the fields of one record."""
+        return record if self.side.value(record) is None else super().apply(record)
 
 
 class ReplaceFieldKey(ReplaceField):
@@ -133,3 +147,20 @@ class ReplaceFieldValue(ReplaceField):
     """Leaves out and renames fields of the value."""
 
     side = VALUE
+
+
+def _paths(texts: list[str], version: str) -> dict[FieldPath, None]:
+    return {FieldPath(text, version): None for text in texts}
+
+
+def _included(paths: list[Place]) -> dict[Place, set[str]]:
+    """Return by place which fields are included: those of the paths, and those on the way to them.
+
+    What is included as a whole has no choice within.
+    """
+    found: dict[Place, set[str]] = {}
+    for steps in paths:
+        if not any(steps[:count] in paths for count in range(1, len(steps))):
+            for count in range(len(steps)):
+                found.setdefault(steps[:count], set()).add(steps[count])
+    return found

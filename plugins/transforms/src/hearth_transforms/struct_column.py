@@ -6,7 +6,7 @@ for 25 MB.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -87,6 +87,14 @@ def field_column(column: Any, field: Field, with_default: bool) -> Any:
     return pc.if_else(column.is_valid(), child, pa.scalar(None, child.type))
 
 
+def path_column(column: Any, fields: Iterable[Field], with_default: bool) -> Any:
+    """Return the values of the last of some fields within each other; on the way defaults stand in in any case."""
+    *outer, last = fields
+    for field in outer:
+        column = field_column(column, field, with_default=True)
+    return field_column(column, last, with_default)
+
+
 def field_columns(schema: Schema, column: Any, with_default: bool) -> list[Any] | None:
     """Return the values of all fields of structs; None where a new struct would not take one of them."""
     columns = [field_column(column, field, with_default) for field in schema.fields]
@@ -97,6 +105,12 @@ def field_columns(schema: Schema, column: Any, with_default: bool) -> list[Any] 
 def struct_column(schema: Schema, columns: Sequence[Any]) -> Any:
     """Return structs of these fields, none of them null."""
     return pa.StructArray.from_arrays(list(columns), fields=list(arrow_type(schema)))
+
+
+def spread(column: Any, is_there: Any) -> Any:
+    """Return a column with its values, in their order, where it is to have any, and nulls elsewhere."""
+    places = is_there.to_numpy(zero_copy_only=False)
+    return column.take(pa.array(np.cumsum(places) - 1, mask=~places))
 
 
 def repeated(schema: Schema, value: Any, count: int) -> Any:

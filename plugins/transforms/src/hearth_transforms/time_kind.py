@@ -52,6 +52,10 @@ class TimeKind:
     to_millis: Callable[[Any, Notation], int | None]
     from_millis: Callable[[int, Notation], Any]
 
+    def schema_like(self, schema: Schema) -> Schema:
+        """Return the schema of times of this kind, as optional as that of the others they stand for."""
+        return self.optional_schema if schema.optional else self.schema
+
     def millis(self, value: Any, notation: Notation, schema: Schema | None) -> int:
         """Return the milliseconds since 1970 that a value stands for."""
         found = self.to_millis(value, notation)
@@ -159,3 +163,11 @@ def kind_of_value(value: Any) -> TimeKind:
     if isinstance(value, int) and not isinstance(value, bool):
         return UNIX
     raise DataError(f"TimestampConverter does not support class {java_class(value)} objects as timestamps")
+
+
+def convert(value: Any, schema: Schema | None, target: TimeKind, notation: Notation) -> Any:
+    """Return what tells the same time in another way; null for null."""
+    if value is None:
+        return None
+    source = kind_of_value(value) if schema is None else kind_of_schema(schema)
+    return target.from_millis(source.millis(value, notation, schema), notation)

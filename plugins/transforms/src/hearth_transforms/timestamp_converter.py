@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
-from typing import Any, ClassVar
+from typing import Any
 
-from hearth_api import ConfigError, Importance, Schema, SchemaBuilder, Settings, Struct, Type, ValidString, key
-from hearth_api.batch import Batch, BatchTransformation, Declined
+from hearth_api import (
+    ConfigError,
+    ConnectRecord,
+    Importance,
+    Schema,
+    SchemaBuilder,
+    Settings,
+    Struct,
+    ValidString,
+    key,
+)
+from hearth_api.batch import Batch, Declined
 from hearth_api.java import hash_ordered
 from hearth_transforms.date_format import DateFormat
-from hearth_transforms.plugin import KafkaPlugin, null_to_default
-from hearth_transforms.requirement import require_map, require_struct
-from hearth_transforms.side import KEY, VALUE, R, Side
-from hearth_transforms.time_kind import KINDS, PER_SECOND, STRING, Notation, TimeKind, kind_of_schema, kind_of_value
-
-_PURPOSE = "converting timestamp formats"
+from hearth_transforms.field_path import FieldPath
+from hearth_transforms.nesting import Alteration, FieldTransformation
+from hearth_transforms.plugin import field_syntax, null_to_default
+from hearth_transforms.side import KEY, VALUE, R
+from hearth_transforms.time_kind import KINDS, PER_SECOND, STRING, Notation, TimeKind, convert, kind_of_schema
 
 
 class TimestampConverterConfig(Settings):
@@ -47,107 +55,99 @@ class TimestampConverterConfig(Settings):
         doc="What unix times count. Times have whole milliseconds in between, so what is finer is lost.",
     )
     replace_null_with_default: bool = null_to_default()
+    field_syntax_version: str = field_syntax()
 
 
-class TimestampConverter(KafkaPlugin, BatchTransformation):
+class _Converting(Alteration):
+    """Converts the time that one field tells."""
+
+    def __init__(self, name: str, target: TimeKind, notation: Notation, with_default: bool) -> None:
+        self._name, self._target, self._notation, self._with_default = name, target, notation, with_default
+
+    def schema(self, schema: Schema) -> Schema:
+        builder = SchemaBuilder.struct().basics(schema)
+        for field in schema.fields:
+            is_it = field.name == self._name
+            builder.field(field.name, self._target.schema_like(field.schema) if is_it else field.schema)
+        if schema.optional:
+            builder.optional()
+        if schema.default is not None:
+            builder.default(self._converted(schema.default, builder.build()))
+        return builder.build()
+
+    def struct(self, struct: Struct, updated: Schema, record: ConnectRecord) -> Struct:
+        return self._converted(struct, updated)
+
+    def map(self, value: dict[str, Any], record: ConnectRecord) -> dict[str, Any]:
+        converted = convert(value.get(self._name), None, self._target, self._notation)
+        return hash_ordered({**value, self._name: converted}, copied=len(value))
+
+    def columns(self, schema: Schema, updated: Schema, column: Any, batch: Batch) -> list[Any] | None:
+        from hearth_transforms import struct_column as columns
+        from hearth_transforms.time_column import converted
+
+        parts = columns.field_columns(schema, column, self._with_default)
+        field = schema.field(self._name)
+        if parts and field is not None:
+            kind = kind_of_schema(field.schema)
+            parts[field.index] = converted(parts[field.index], kind, self._target, self._notation)
+            if parts[field.index] is None:
+                return None
+        return parts
+
+    def _converted(self, struct: Struct, updated: Schema) -> Struct:
+        made = Struct(updated)
+        for field in struct.schema.fields:
+            found = struct.get(field) if self._with_default else struct.get_without_default(field)
+            if field.name == self._name:
+                kind_of_schema(field.schema)
+                found = convert(found, field.schema, self._target, self._notation)
+            made.put(field.name, found)
+        return made
+
+
+class TimestampConverter(FieldTransformation):
     """Converts times on one side of a record: the whole side or one field; nulls stay null."""
 
     settings = TimestampConverterConfig
-    side: ClassVar[Side]
+    purpose = "converting timestamp formats"
 
     def configure(self, configs: Mapping[str, Any]) -> None:
         """Take what times are to become and how they are written."""
         config = TimestampConverterConfig(configs)
-        self._field = config.field
         self._target = KINDS[config.target_type]
         self._notation = Notation(_format(config.format, self._target), PER_SECOND[config.unix_precision])
-        self._with_default = config.replace_null_with_default
-        self._updated = lru_cache(maxsize=16)(self._make_updated)
+        self._is_whole = not config.field
+        path = FieldPath(config.field, config.field_syntax_version)
+        with_default = config.replace_null_with_default
+        self._alter_with({path.place: _Converting(path.name, self._target, self._notation, with_default)})
 
     def apply(self, record: R) -> R:
         """Convert the time of one record."""
         schema, value = self.side.schema(record), self.side.value(record)
-        if schema is None:
-            return self.side.replaced(record, None, self._convert_plain(value))
-        if not self._field:
-            converted = self._converted(value, kind_of_schema(schema), schema)
-            return self.side.replaced(record, self._schema(schema), converted)
-        struct = None if value is None else require_struct(value, _PURPOSE, schema)
-        updated = self._updated(schema)
-        return self.side.replaced(record, updated, None if struct is None else self._convert_struct(struct, updated))
+        if self._is_whole:
+            if schema is not None:
+                kind_of_schema(schema)
+            converted = convert(value, schema, self._target, self._notation)
+            return self.side.replaced(record, schema and self._target.schema_like(schema), converted)
+        if value is None:
+            return record if schema is None else self.side.replaced(record, self._updated(schema), None)
+        return super().apply(record)
 
     def apply_batch(self, batch: Batch) -> list[Batch] | Declined:
         """Convert the column that holds the times."""
         from hearth_transforms import struct_column as columns
+        from hearth_transforms.time_column import converted
 
         schema, column = self.side.schema(batch), columns.side_column(self.side, batch)
         if schema is None:
             return NotImplemented
-        if not self._field:
-            converted = self._convert_column(schema, column)
-            updated = self._schema(schema)
-        else:
-            converted = self._convert_struct_column(schema, column)
-            updated = schema if converted is None else self._updated(schema)
-        return NotImplemented if converted is None else [self.side.replaced_column(batch, updated, converted)]
-
-    def _convert_plain(self, value: Any) -> Any:
-        if value is None:
-            return None
-        if not self._field:
-            return self._converted(value, kind_of_value(value))
-        present = require_map(value, _PURPOSE)
-        found = present.get(self._field)
-        converted = None if found is None else self._converted(found, kind_of_value(found))
-        return hash_ordered({**present, self._field: converted}, copied=len(present))
-
-    def _convert_struct(self, struct: Struct, updated: Schema) -> Struct:
-        converted = Struct(updated)
-        for field in struct.schema.fields:
-            found = struct.get(field) if self._with_default else struct.get_without_default(field)
-            if field.name == self._field:
-                found = self._converted(found, kind_of_schema(field.schema), field.schema)
-            converted.put(field.name, found)
-        return converted
-
-    def _converted(self, value: Any, source: TimeKind, schema: Schema | None = None) -> Any:
-        if value is None:
-            return None
-        return self._target.from_millis(source.millis(value, self._notation, schema), self._notation)
-
-    def _convert_struct_column(self, schema: Schema, column: Any) -> Any:
-        """Return the column of structs with one field converted, None where that is left to the records."""
-        from hearth_transforms import struct_column as columns
-
-        if schema.type is not Type.STRUCT or column.null_count:
-            return None
-        parts = columns.field_columns(schema, column, self._with_default)
-        if not parts:
-            return None
-        field = schema.field(self._field)
-        if field is not None:
-            parts[field.index] = self._convert_column(field.schema, parts[field.index])
-            if parts[field.index] is None:
-                return None
-        return columns.struct_column(self._updated(schema), parts)
-
-    def _convert_column(self, schema: Schema, column: Any) -> Any:
-        from hearth_transforms.time_column import converted
-
-        return converted(column, kind_of_schema(schema), self._target, self._notation)
-
-    def _schema(self, source: Schema) -> Schema:
-        return self._target.optional_schema if source.optional else self._target.schema
-
-    def _make_updated(self, schema: Schema) -> Schema:
-        builder = SchemaBuilder.struct().basics(schema)
-        for field in schema.fields:
-            builder.field(field.name, self._schema(field.schema) if field.name == self._field else field.schema)
-        if schema.optional:
-            builder.optional()
-        if schema.default is not None:
-            builder.default(self._convert_struct(schema.default, builder.build()))
-        return builder.build()
+        if not self._is_whole:
+            return NotImplemented if column.null_count else super().apply_batch(batch)
+        found = converted(column, kind_of_schema(schema), self._target, self._notation)
+        if found is None:
+            return NotImplemented
+        return [self.side.replaced_column(batch, self._target.schema_like(schema), found)]
 
 
 class TimestampConverterKey(TimestampConverter):

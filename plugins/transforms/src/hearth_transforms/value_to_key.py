@@ -9,7 +9,8 @@ from typing import Any
 from hearth_api import DataError, Importance, Schema, SchemaBuilder, Settings, Struct, Type, ValidList, key
 from hearth_api.batch import Batch, BatchTransformation, Declined
 from hearth_api.java import hash_ordered
-from hearth_transforms.plugin import KafkaPlugin, null_to_default
+from hearth_transforms.field_path import FieldPath
+from hearth_transforms.plugin import KafkaPlugin, field_syntax, null_to_default
 from hearth_transforms.requirement import require_map, require_struct
 from hearth_transforms.side import KEY, VALUE, R
 
@@ -26,6 +27,7 @@ class ValueToKeyConfig(Settings):
         doc="Names of the fields of the value that make the key.",
     )
     replace_null_with_default: bool = null_to_default()
+    field_syntax_version: str = field_syntax()
 
 
 class ValueToKey(KafkaPlugin, BatchTransformation):
@@ -36,7 +38,7 @@ class ValueToKey(KafkaPlugin, BatchTransformation):
     def configure(self, configs: Mapping[str, Any]) -> None:
         """Take the names of the fields."""
         config = ValueToKeyConfig(configs)
-        self._names = config.fields
+        self._paths = [FieldPath(text, config.field_syntax_version) for text in config.fields]
         self._with_default = config.replace_null_with_default
         self._key_schema = lru_cache(maxsize=16)(self._make_key_schema)
 
@@ -44,12 +46,12 @@ class ValueToKey(KafkaPlugin, BatchTransformation):
         """Make the key of one record; a field that a map lacks is null in the key."""
         if record.value_schema is None:
             present = require_map(record.value, _PURPOSE)
-            found = {name: present.get(name) for name in self._names}
+            found = {path.name: path.value_in_map(present) for path in self._paths}
             return KEY.replaced(record, None, hash_ordered(found, capacity=len(found)))
         struct = require_struct(record.value, _PURPOSE, record.value_schema)
         made = Struct(self._key_schema(struct.schema))
-        for name in self._names:
-            made.put(name, struct.get(name) if self._with_default else struct.get_without_default(name))
+        for path in self._paths:
+            made.put(path.name, path.value_in_struct(struct, self._with_default))
         return KEY.replaced(record, made.schema, made)
 
     def apply_batch(self, batch: Batch) -> list[Batch] | Declined:
@@ -60,17 +62,16 @@ class ValueToKey(KafkaPlugin, BatchTransformation):
         if schema is None or schema.type is not Type.STRUCT or column.null_count:
             return NotImplemented
         key_schema = self._key_schema(schema)
-        sources = [field for field in map(schema.field, self._names) if field is not None]
-        parts = [columns.field_column(column, field, self._with_default) for field in sources]
+        parts = [columns.path_column(column, path.fields_in(schema), self._with_default) for path in self._paths]
         if not all(columns.is_sound(field.schema, part) for field, part in zip(key_schema.fields, parts)):
             return NotImplemented
         return [KEY.replaced_column(batch, key_schema, columns.struct_column(key_schema, parts))]
 
     def _make_key_schema(self, schema: Schema) -> Schema:
         builder = SchemaBuilder.struct()
-        for name in self._names:
-            field = schema.field(name)
+        for path in self._paths:
+            field = path.find_in(schema)
             if field is None:
-                raise DataError(f"Field does not exist: {name}")
-            builder.field(name, field.schema)
+                raise DataError(f"Field does not exist: {path}")
+            builder.field(path.name, field.schema)
         return builder.build()

@@ -183,6 +183,15 @@ class TestPluginKeys:
         assert [key["name"] for key in validator.plugin_keys("RegexRouter", "latest")] == ["regex", "replacement"]
         assert validator.plugin_keys("Simple", None) == []
 
+    def test_an_unlisted_key_is_shown_to_who_uses_it(self, validator: ConnectorValidator) -> None:
+        """And checked; all others see what Kafka Connect shows, which the golden answers above have."""
+        name = "transforms.a.beyond"
+        router = {"transforms.a.type": "RegexRouter", "transforms.a.regex": "x", "transforms.a.replacement": "y"}
+        config = {"name": "n", "connector.class": SOURCE, "topic": "t", "transforms": "a", **router}
+        assert name not in entries(validator.validate(config))
+        assert entries(validator.validate({**config, name: "true"}))[name][1] == [[], "true", [], True]
+        assert f"Invalid value x for configuration {name}" in str(complaint(validator.validate({**config, name: "x"})))
+
     def test_an_unknown_plugin_is_not_found(self, validator: ConnectorValidator) -> None:
         """Kafka's sentence."""
         with pytest.raises(NotFoundError, match=r"Unknown plugin Nope\."):

@@ -236,3 +236,17 @@ def refusal(call: Callable[[Any], object], argument: Any) -> str | None:
     except ConnectError as error:
         return str(error)
     return None
+
+
+def struct_of(schema: Schema, tree: Any) -> Any:
+    """Return the struct, with those in it, that maps stand for."""
+    if tree is None or schema.type is not Type.STRUCT:
+        return tree
+    return Struct.unchecked(schema, [struct_of(field.schema, tree[field.name]) for field in schema.fields])
+
+
+def tree_of(value: Any) -> Any:
+    """Return a struct or map, with those in it, as maps."""
+    if isinstance(value, Struct):
+        return {field.name: tree_of(value.get(field)) for field in value.schema.fields}
+    return {name: tree_of(item) for name, item in value.items()} if isinstance(value, dict) else value

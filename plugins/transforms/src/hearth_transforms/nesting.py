@@ -1,0 +1,189 @@
+"""Fields inside of fields: what a transformation makes of a struct or map, done to those that stand within others.
+
+A transformation says what it does to the fields of one struct or map, its `Alteration`. A path such as `a.b.c`
+(version V2 of the syntax, KIP-821) names the field c of what a.b holds: there the alteration takes place, and
+everything around it is put together anew. Where the struct or map is missing or null there is nothing to alter.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import Any, ClassVar, TypeVar
+
+from hearth_api import ConnectRecord, Schema, Struct, Type
+from hearth_api.batch import Batch, BatchTransformation, Declined
+from hearth_api.java import hash_ordered
+from hearth_transforms.field_path import FieldPath
+from hearth_transforms.plugin import KafkaPlugin
+from hearth_transforms.requirement import require_map, require_struct
+from hearth_transforms.side import R, Side
+
+T = TypeVar("T")
+Place = tuple[str, ...]
+"""The names of the fields on the way to a struct or map; none for the whole key or value."""
+
+
+class Alteration(ABC):
+    """What is made of one struct or map; the record or batch that it is of is at hand."""
+
+    @abstractmethod
+    def schema(self, schema: Schema) -> Schema:
+        """Return the schema of the altered structs."""
+
+    @abstractmethod
+    def struct(self, struct: Struct, updated: Schema, record: ConnectRecord) -> Struct:
+        """Return a struct altered, with the altered schema."""
+
+    @abstractmethod
+    def map(self, value: dict[str, Any], record: ConnectRecord) -> dict[str, Any]:
+        """Return a map altered."""
+
+    @abstractmethod
+    def columns(self, schema: Schema, updated: Schema, column: Any, batch: Batch) -> list[Any] | None:
+        """Return the columns of the fields of structs, none of them null, altered, with the altered schema.
+
+        None where that is left to the records.
+        """
+
+
+class _Within(Alteration):
+    """Alters what a field holds."""
+
+    def __init__(self, name: str, inner: Alteration, purpose: str) -> None:
+        self._name, self._inner, self._purpose = name, inner, purpose
+
+    def schema(self, schema: Schema) -> Schema:
+        field = schema.field(self._name)
+        if field is None or field.schema.type is not Type.STRUCT:
+            return schema
+        altered = self._inner.schema(field.schema)
+        if altered == field.schema:
+            return schema
+        fields = list(schema.fields)
+        _, (type_, _, *rest) = altered.__reduce__()
+        fields[field.index] = type(field)(field.name, field.index, Schema(type_, field.schema.optional, *rest))
+        return Schema(
+            schema.type, schema.optional, None, schema.name, schema.version, schema.doc, schema.parameters, fields
+        )
+
+    def struct(self, struct: Struct, updated: Schema, record: ConnectRecord) -> Struct:
+        values, field = list(struct.raw_values()), struct.schema.field(self._name)
+        if field is not None and values[field.index] is not None:
+            inner = require_struct(values[field.index], self._purpose, field.schema)
+            values[field.index] = self._inner.struct(inner, updated.fields[field.index].schema, record)
+        return Struct.unchecked(updated, values)
+
+    def map(self, value: dict[str, Any], record: ConnectRecord) -> dict[str, Any]:
+        found = value.get(self._name)
+        if found is None:
+            return value
+        altered = self._inner.map(require_map(found, self._purpose), record)
+        return hash_ordered({**value, self._name: altered}, copied=len(value))
+
+    def columns(self, schema: Schema, updated: Schema, column: Any, batch: Batch) -> list[Any] | None:
+        from hearth_transforms import struct_column as columns
+
+        field = schema.field(self._name)
+        parts = [columns.field_column(column, each, with_default=False) for each in schema.fields]
+        if field is None:
+            return parts
+        if field.schema.type is not Type.STRUCT:
+            return None
+        inner, inner_updated = parts[field.index], updated.fields[field.index].schema
+        present, of = (inner.drop_null(), batch.filter(inner.is_valid())) if inner.null_count else (inner, batch)
+        made = self._inner.columns(field.schema, inner_updated, present, of)
+        if not made:
+            return None
+        altered = columns.struct_column(inner_updated, made)
+        parts[field.index] = columns.spread(altered, inner.is_valid()) if inner.null_count else altered
+        return parts
+
+
+class _OneByOne(Alteration):
+    """Makes several alterations after each other."""
+
+    def __init__(self, alterations: Iterable[Alteration]) -> None:
+        self._alterations = [(each, lru_cache(maxsize=16)(each.schema)) for each in alterations]
+
+    def schema(self, schema: Schema) -> Schema:
+        for _, updated in self._alterations:
+            schema = updated(schema)
+        return schema
+
+    def struct(self, struct: Struct, updated: Schema, record: ConnectRecord) -> Struct:
+        *others, (last, _) = self._alterations
+        for each, intermediate in others:
+            struct = each.struct(struct, intermediate(struct.schema), record)
+        return last.struct(struct, updated, record)
+
+    def map(self, value: dict[str, Any], record: ConnectRecord) -> dict[str, Any]:
+        for each, _ in self._alterations:
+            value = each.map(value, record)
+        return value
+
+    def columns(self, schema: Schema, updated: Schema, column: Any, batch: Batch) -> list[Any] | None:
+        from hearth_transforms import struct_column as columns
+
+        *others, (last, _) = self._alterations
+        for each, intermediate in others:
+            between = intermediate(schema)
+            made = each.columns(schema, between, column, batch)
+            if not made:
+                return None
+            schema, column = between, columns.struct_column(between, made)
+        return last.columns(schema, updated, column, batch)
+
+
+def by_place(paths: Mapping[FieldPath, T]) -> dict[Place, dict[str, T]]:
+    """Return what belongs to paths by where the struct or map is whose fields they name, and by the fields' names."""
+    found: dict[Place, dict[str, T]] = {}
+    for path, each in paths.items():
+        found.setdefault(path.place, {})[path.name] = each
+    return found
+
+
+def nested(alterations: Mapping[Place, Alteration], purpose: str) -> Alteration:
+    """Return the one alteration that makes several at their places, the innermost first."""
+    within: dict[str, dict[Place, Alteration]] = {}
+    for place, alteration in alterations.items():
+        if place:
+            within.setdefault(place[0], {})[place[1:]] = alteration
+    parts: list[Alteration] = [_Within(name, nested(inner, purpose), purpose) for name, inner in within.items()]
+    parts += [alterations[()]] if () in alterations else []
+    return parts[0] if len(parts) == 1 else _OneByOne(parts)
+
+
+class FieldTransformation(KafkaPlugin, BatchTransformation):
+    """Alters the fields of one side of a record."""
+
+    side: ClassVar[Side]
+    purpose: str
+    """What the fields are needed for, in Kafka Connect's words."""
+
+    def _alter_with(self, alterations: Mapping[Place, Alteration]) -> None:
+        """Take what is to be done, and where."""
+        self._alteration = nested(alterations, self.purpose)
+        self._updated = lru_cache(maxsize=16)(self._alteration.schema)
+
+    def apply(self, record: R) -> R:
+        """Alter one record."""
+        schema, value = self.side.schema(record), self.side.value(record)
+        if schema is None:
+            altered = self._alteration.map(require_map(value, self.purpose), record)
+            return self.side.replaced(record, None, altered)
+        struct = require_struct(value, self.purpose, schema)
+        updated = self._updated(schema)
+        return self.side.replaced(record, updated, self._alteration.struct(struct, updated, record))
+
+    def apply_batch(self, batch: Batch) -> list[Batch] | Declined:
+        """Alter the columns of the fields."""
+        from hearth_transforms import struct_column as columns
+
+        return columns.with_structs(self.side, batch, self._columns)
+
+    def _columns(self, batch: Batch, schema: Schema, column: Any) -> tuple[Schema, list[Any]] | None:
+        updated = self._updated(schema)
+        made = self._alteration.columns(schema, updated, column, batch)
+        return None if made is None else (updated, made)
