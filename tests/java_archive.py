@@ -1,4 +1,4 @@
-"""Archives of the classes that a broker and Java's Connect load, which take much of a start's CPU time (AppCDS).
+"""Archives of the classes that a broker loads, which take much of a start's CPU time (AppCDS).
 
 ``tests.java_rehearsal`` makes them once; a Java that starts without its archive only takes longer.
 """

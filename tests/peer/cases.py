@@ -10,10 +10,10 @@ from tests.peer.topic import Record
 # The settings of the workers, by the name a case uses.
 WORKERS = {
     "json": {},
-    "string": {**converter("key", "string"), **converter("value", "string"), **converter("header", "simple")},
-    "schemaless": {
-        **converter("key", "json", schemas_enable=False),
+    "plain": {
+        **converter("key", "string"),
         **converter("value", "json", schemas_enable=False),
+        **converter("header", "simple"),
     },
 }
 
@@ -118,11 +118,10 @@ _LONG = b"".join(b"x" * length + b"\n" for length in (1022, 1023, 1024, 1025, 20
 
 SOURCES = (
     Case("source-string", "source", _STRINGS),
-    Case("source-string-of-worker", "source", worker="string"),
+    Case("source-plain-of-worker", "source", worker="plain"),
     Case("source-json-of-worker", "source"),
     Case("source-json-schemaless", "source", _SCHEMALESS),
-    Case("source-json-schemaless-of-worker", "source", worker="schemaless"),
-    Case("source-connector-before-worker", "source", converter("value", "json"), worker="string"),
+    Case("source-connector-before-worker", "source", converter("value", "json"), worker="plain"),
     Case("source-tasks-and-batches", "source", {**_STRINGS, "batch.size": "99", "tasks.max": "3"}),
     Case("source-untidy-lines", "source", _STRINGS, text=_UNTIDY, expected=8),
     Case("source-unicode", "source", _STRINGS, text=_UNICODE),
@@ -229,7 +228,7 @@ SOURCES = (
 
 SINKS = (
     Case("sink-string", "sink", _STRINGS, records=_TEXTS),
-    Case("sink-string-of-worker", "sink", worker="string", records=_TEXTS),
+    Case("sink-plain-of-worker", "sink", worker="plain", records=_objects({"a": 1}, "text", None)),
     Case("sink-bytes-key", "sink", {**converter("key", "bytes"), **converter("value", "string")},
          records=_TEXTS),
     Case("sink-bytes-null", "sink", {**converter("key", "bytes"), **converter("value", "bytes")},
@@ -297,7 +296,7 @@ SINKS = (
         h={"type": "HoistField$Key", "field": "k"}, i={"type": "InsertField$Key", "topic.field": "t"})},
         records=_TEXTS),
     Case("sink-header-predicate", "sink", {**_STRINGS, **transforms(h={**_HOIST, "predicate": "marked"}),
-         **predicates(marked={"type": "HasHeaderKey", "name": "marked"})}, records=_HEADED, worker="string"),
+         **predicates(marked={"type": "HasHeaderKey", "name": "marked"})}, records=_HEADED, worker="plain"),
     Case("sink-headers-as-json", "sink", {**_STRINGS, **converter("header", "json", schemas_enable=False),
          **transforms(h={**_HOIST, "predicate": "marked"}),
          **predicates(marked={"type": "HasHeaderKey", "name": "n"})},
@@ -336,7 +335,7 @@ SINKS = (
 
 PIPELINES = (
     Case("pipe-json", "both", {}),
-    Case("pipe-string", "both", worker="string", text=_UNICODE),
+    Case("pipe-plain", "both", worker="plain", text=_UNICODE),
     Case(
         "pipe-transformed",
         "both",

@@ -407,3 +407,5 @@ REST_CASES = (
         (Step("GET", "/connectors/nobody/topics"), Step("PUT", "/connectors/nobody/topics/reset")),
     ),
 )  # fmt: skip
+EVERY_PLUGIN = RestCase("every-plugin", (Step("GET", "/connector-plugins?connectorsOnly=false"),))
+"""Each side has plugins that the other has not."""

@@ -1,51 +1,46 @@
-"""Runs cases on one side, all at once, and keeps what came out."""
+"""Runs cases on one side, all at once, and tells what came out."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from pathlib import Path
+from typing import Any
 
 from tests.peer.case import SINK_CLASS, SOURCE_CLASS, Case
+from tests.peer.kept import plain
 from tests.peer.rest import eventually
-from tests.peer.topic import Record, Topics
+from tests.peer.side import Side
+from tests.peer.topic import Record
 from tests.peer.worker import Worker
 
 _DEADLINE = 60.0
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What a case left behind on one side; `states` are those of its tasks before they were stopped."""
-
-    topics: Mapping[str, Sequence[Record]]
-    file: bytes
-    states: Sequence[str]
-    refused: str = ""
+# Texts that name Java's own classes and call stacks; everything else in a header has to be equal.
+_JAVA_ONLY_HEADERS = ("__connect.errors.exception.stacktrace", "__connect.errors.exception.class.name")
 
 
 class Runner:
-    """Gives both sides the same world: same names, same files, same topics, one after the other."""
+    """Gives a side the same world as the other: same names, same topics, the same in its files."""
 
-    def __init__(self, folder: Path, topics: Topics) -> None:
-        self._folder = folder
-        self._topics = topics
+    def __init__(self, side: Side) -> None:
+        self._side = side
+        self._folder = side.folder / "files"
+        self._topics = side.topics
 
-    def run(self, worker: Worker, cases: Sequence[Case]) -> dict[str, Outcome]:
-        """Run cases on a worker of their own, and leave the broker as it was.
+    def run(self, settings: str, cases: Sequence[Case]) -> dict[str, Any]:
+        """Run cases on the worker of some settings, and leave the broker as it was.
 
         The worker is stopped with all its connectors at once: what they have in hand is delivered and committed
         first, as when they are deleted one by one, which takes Java a quarter of a second each.
         """
         for case in cases:
             self._prepare(case)
-        with worker:
-            refused = {case.name: self._create(worker, case) for case in cases}
-            accepted = [case for case in cases if not refused[case.name]]
-            self._wait(worker, accepted)
-            states = {case.name: self._states(worker, case) for case in accepted}
+        worker = self._side.worker(settings)
+        refused = {case.name: self._create(worker, case) for case in cases}
+        accepted = [case for case in cases if not refused[case.name]]
+        self._wait(worker, accepted)
+        states = {case.name: self._states(worker, case) for case in accepted}
+        self._side.stop(settings)
         outcomes = {case.name: self._outcome(case, states.get(case.name, []), refused[case.name]) for case in cases}
         self._clean(cases)
         return outcomes
@@ -104,11 +99,16 @@ class Runner:
     def _states(self, worker: Worker, case: Case) -> list[str]:
         return [state for name in _names(case) for state in worker.rest.states(name)[1:]]
 
-    def _outcome(self, case: Case, states: Sequence[str], refused: str) -> Outcome:
-        """Collect what a case left behind."""
+    def _outcome(self, case: Case, states: Sequence[str], refused: str) -> dict[str, Any]:
+        """Return what a case left behind; `states` are those of its tasks before they were stopped."""
         file = self._folder / case.name / "out.txt"
-        topics = {topic: self._topics.read(topic) for topic in case.topics_written}
-        return Outcome(topics, file.read_bytes() if file.exists() else b"", states, refused)
+        lines = file.read_bytes().splitlines(keepends=True) if file.exists() else []
+        return {
+            "refused": refused,
+            "states": list(states),
+            "file": [plain(line) for line in (lines if case.ordered else sorted(lines))],
+            "topics": {topic: [_row(record) for record in self._topics.read(topic)] for topic in case.topics_written},
+        }
 
     def _clean(self, cases: Sequence[Case]) -> None:
         """Remove the cases' topics and groups, so that the other side finds the same world."""
@@ -126,14 +126,7 @@ def _names(case: Case) -> list[str]:
     return names[case.kind]
 
 
-def run_side(
-    runner: Runner,
-    start: Callable[[str, Mapping[str, str]], Worker],
-    cases: Sequence[Case],
-    workers: Mapping[str, Mapping[str, str]],
-) -> dict[str, Outcome]:
-    """Run all cases of one side, one worker process for each worker configuration among them."""
-    outcomes: dict[str, Outcome] = {}
-    for name in dict.fromkeys(case.worker for case in cases):
-        outcomes.update(runner.run(start(name, workers[name]), [case for case in cases if case.worker == name]))
-    return outcomes
+def _row(record: Record) -> list[Any]:
+    """Return a record without the headers that cannot be equal."""
+    headers = [[name, plain(data)] for name, data in record.headers if name not in _JAVA_ONLY_HEADERS]
+    return [record.partition, plain(record.key), plain(record.value), headers]

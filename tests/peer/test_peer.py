@@ -1,96 +1,107 @@
-"""The same configurations on Java's Kafka Connect and on Hearth, compared byte for byte."""
+"""What Hearth does is what Java's Kafka Connect 4.3.1 did: answers, topics, files, states, byte for byte."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from hearth.broker import KafkaBroker
 from tests.peer.case import Case
 from tests.peer.cases import CASES, WORKERS
+from tests.peer.comparison import ANSWERS, COMPARISONS, LIVES, OUTCOMES, Comparison
 from tests.peer.hearth_connect import HearthConnect
-from tests.peer.java_connect import JavaConnect
-from tests.peer.runner import Outcome, Runner, run_side
-from tests.peer.topic import Record, Topics
+from tests.peer.record import java_side
+from tests.peer.rest_case import RestCase
+from tests.peer.rest_cases import EVERY_PLUGIN, REST_CASES
+from tests.peer.side import Side
+from tests.peer.sink_life import SINK_LIVES, SinkLife
+from tests.peer.topic import Topics
 from tests.peer.worker import Worker
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(400), pytest.mark.xdist_group("peer")]
-
-_PATIENT = {"task.shutdown.graceful.timeout.ms": "30000"}  # all tasks of a worker stop at the same moment
-# Texts that name Java's own classes and call stacks; everything else in a header has to be equal.
-_JAVA_ONLY_HEADERS = ("__connect.errors.exception.stacktrace", "__connect.errors.exception.class.name")
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
 
 
-@pytest.fixture(scope="session")
-def outcomes(
-    request: pytest.FixtureRequest, broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory
-) -> dict[str, tuple[Outcome, Outcome]]:
-    """Run the selected cases on both sides, all of Java's first, and return Java's and Hearth's outcomes."""
-    folder = tmp_path_factory.mktemp("peer")
-    cases = _selected(request.session.items)
-    runner = Runner(folder / "files", Topics(broker.bootstrap_servers))
-
-    def java(name: str, settings: Mapping[str, str]) -> Worker:
-        return JavaConnect(folder / f"java-{name}", broker.bootstrap_servers, {**settings, **_PATIENT})
-
-    def hearth(name: str, settings: Mapping[str, str]) -> Worker:
-        return HearthConnect(folder / f"hearth-{name}", broker.bootstrap_servers, {**settings, **_PATIENT})
-
-    expected = run_side(runner, java, cases, WORKERS)
-    found = run_side(runner, hearth, cases, WORKERS)
-    return {case.name: (expected[case.name], found[case.name]) for case in cases}
+def hearth(folder: Path, bootstrap_servers: str, settings: Mapping[str, str]) -> Worker:
+    """Return a Hearth."""
+    return HearthConnect(folder, bootstrap_servers, settings)
 
 
-def _selected(items: Sequence[pytest.Item]) -> list[Case]:
-    """Return the cases among the tests that are about to run."""
-    wanted = [item.callspec.params.get("case") for item in items if hasattr(item, "callspec")]
-    return [case for case in CASES if case in wanted]
+@pytest.fixture(scope="module")
+def side(broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Side]:
+    """Provide Hearth's side."""
+    with Side(hearth, tmp_path_factory.mktemp("hearth"), Topics(broker.bootstrap_servers), WORKERS) as found:
+        yield found
 
 
-@pytest.mark.parametrize("case", [pytest.param(case, id=case.name) for case in CASES])
-def test_outcome_is_the_same_on_both_sides(case: Case, outcomes: Mapping[str, tuple[Outcome, Outcome]]) -> None:
+@pytest.fixture(scope="module")
+def outcomes(request: pytest.FixtureRequest, side: Side) -> dict[str, Any]:
+    """Run those cases on Hearth, all at once, whose tests are about to run."""
+    wanted = [item.callspec.params.get("case") for item in request.session.items if hasattr(item, "callspec")]
+    return OUTCOMES.play(side, [case for case in CASES if case in wanted])
+
+
+@pytest.mark.parametrize("case", REST_CASES, ids=lambda case: case.name)
+def test_answers_are_javas(case: RestCase, side: Side) -> None:
+    """A client written for Kafka Connect's REST API sees no difference."""
+    expected = ANSWERS.kept.answer(case)
+    assert ANSWERS.play(side, [case])[case.name] == expected
+
+
+def test_plugins_hearth_has_are_listed_as_java_lists_them(side: Side) -> None:
+    """A plugin of Kafka's own has the same class name, type and version on both sides."""
+    expected = _plugins(ANSWERS.kept.answer(EVERY_PLUGIN))
+    found = _plugins(ANSWERS.play(side, [EVERY_PLUGIN])[EVERY_PLUGIN.name])
+    assert found
+    assert {name: found[name] for name in found if name in expected} == {
+        name: expected[name] for name in expected if name in found
+    }
+    assert not [name for name in expected if name not in found and ".file." in name]
+
+
+def _plugins(answers: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    return {row["class"]: json.dumps(row) for row in json.loads(answers[0]["body"])}
+
+
+@pytest.mark.parametrize("case", SINK_LIVES, ids=lambda case: case.name)
+def test_a_reconfigured_sink_reads_what_javas_did(case: SinkLife, side: Side) -> None:
+    """Topics come and go by name and by pattern, tasks too; it is paused, restarted, deleted and made again."""
+    expected = LIVES.kept.answer(case)
+    assert _progress(expected) == [(list(change.states), change.lines) for change in case.changes]
+    assert LIVES.play(side, [case])[case.name] == expected
+
+
+def _progress(answer: Sequence[Mapping[str, Any]]) -> list[tuple[list[str], int]]:
+    """Return the states after each change, and how many lines it added."""
+    counts = [0, *(len(each["lines"]) for each in answer)]
+    return [(each["states"], after - before) for each, before, after in zip(answer, counts, counts[1:])]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_outcomes_are_javas(case: Case, outcomes: Mapping[str, Any]) -> None:
     """A configuration written for Kafka Connect means the same on Hearth: topics, files and task states."""
-    java, hearth = outcomes[case.name]
-    _assert_complete(case, java)
-    assert hearth.refused == java.refused
-    assert hearth.states == java.states
-    assert _file(case, hearth) == _file(case, java)
-    assert _readable(hearth.topics) == _readable(java.topics)
+    expected = OUTCOMES.kept.answer(case)
+    _assert_complete(case, expected)
+    assert outcomes[case.name] == expected
 
 
-def _assert_complete(case: Case, java: Outcome) -> None:
+def _assert_complete(case: Case, java: Mapping[str, Any]) -> None:
     """Check that the case itself is sound: Java did everything the case says it does."""
-    assert not java.refused
-    assert ("FAILED" in java.states) == case.fails
+    assert not java["refused"]
+    assert ("FAILED" in java["states"]) == case.fails
     if case.kind == "source":
-        assert sum(len(records) for records in java.topics.values()) == case.outputs
+        assert sum(len(records) for records in java["topics"].values()) == case.outputs
     else:
-        assert java.file.count(b"\n") == case.outputs
+        assert sum(isinstance(line, dict) or line.endswith("\n") for line in java["file"]) == case.outputs
 
 
-def _file(case: Case, outcome: Outcome) -> Sequence[bytes]:
-    """Return the lines of the sink's file, sorted where nothing orders them."""
-    lines = outcome.file.splitlines(keepends=True)
-    return lines if case.ordered else sorted(lines)
-
-
-def _readable(topics: Mapping[str, Sequence[Record]]) -> dict[str, list[Record]]:
-    """Return topics without the headers that cannot be equal."""
-    return {topic: [_comparable(record) for record in records] for topic, records in topics.items()}
-
-
-def _comparable(record: Record) -> Record:
-    headers = tuple(header for header in record.headers if header[0] not in _JAVA_ONLY_HEADERS)
-    return Record(record.key, record.value, headers, record.partition)
-
-
-def test_cases_have_different_names() -> None:
-    """Names are topics, files and connectors, so no two cases may share one."""
-    names: Sequence[str] = [case.name for case in CASES]
-    assert len(names) == len(set(names))
-
-
-def test_workers_of_cases_exist() -> None:
-    """Every case names a worker configuration that there is."""
-    assert {case.worker for case in CASES} <= set(WORKERS)
+@pytest.mark.long
+@pytest.mark.parametrize("comparison", COMPARISONS, ids=lambda comparison: comparison.kept.path.stem)
+def test_java_answers_as_it_did(comparison: Comparison[Any]) -> None:
+    """The kept answers are Java's, and it gives them again."""
+    with java_side() as java:
+        found = comparison.play(java, comparison.cases)
+    assert found == {case.name: comparison.kept.answer(case) for case in comparison.cases}

@@ -88,6 +88,11 @@ class Topics:
         for future in self._admin.delete_consumer_groups(wanted).values() if wanted else []:
             _succeeds(future, KafkaError.GROUP_ID_NOT_FOUND, KafkaError.NON_EMPTY_GROUP)
 
+    @property
+    def cluster_id(self) -> str:
+        """Return the id that the brokers share."""
+        return str(self._admin.list_topics(timeout=_TIMEOUT).cluster_id)
+
     def names(self) -> set[str]:
         """Return the names of all topics."""
         return set(self._admin.list_topics(timeout=_TIMEOUT).topics)

@@ -1,0 +1,63 @@
+"""The kinds of cases, and how a side plays them: the same for Java, whose answers are kept, and for Hearth."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, Generic, TypeVar
+
+from tests.peer.case import Case
+from tests.peer.cases import CASES
+from tests.peer.kept import KeptAnswers, Named
+from tests.peer.rest_case import RestCase, play
+from tests.peer.rest_cases import EVERY_PLUGIN, REST_CASES
+from tests.peer.runner import Runner
+from tests.peer.side import Side
+from tests.peer.sink_life import SINK_LIVES, SinkLife, live
+
+C = TypeVar("C", bound=Named)
+
+
+class Comparison(ABC, Generic[C]):
+    """Cases of one kind and Java's kept answers to them."""
+
+    def __init__(self, kind: str, cases: Sequence[C]) -> None:
+        self.kept = KeptAnswers(kind)
+        self.cases = cases
+
+    @abstractmethod
+    def play(self, side: Side, cases: Sequence[C]) -> dict[str, Any]:
+        """Play some of the cases on one side and return its answers, plain data, by the names of the cases."""
+
+
+class Outcomes(Comparison[Case]):
+    """What connectors leave behind; all cases of one worker run at once."""
+
+    def play(self, side: Side, cases: Sequence[Case]) -> dict[str, Any]:
+        runner = Runner(side)
+        answers: dict[str, Any] = {}
+        for worker in dict.fromkeys(case.worker for case in cases):
+            answers |= runner.run(worker, [case for case in cases if case.worker == worker])
+        return answers
+
+
+class Answers(Comparison[RestCase]):
+    """What a worker answers to requests, one after the other."""
+
+    def play(self, side: Side, cases: Sequence[RestCase]) -> dict[str, Any]:
+        worker = side.worker("json")
+        return {case.name: side.neutral(play(case, worker)) for case in cases}
+
+
+class Lives(Comparison[SinkLife]):
+    """What a sink has written whenever a change of it is through."""
+
+    def play(self, side: Side, cases: Sequence[SinkLife]) -> dict[str, Any]:
+        return {case.name: live(case, side) for case in cases}
+
+
+OUTCOMES = Outcomes("outcome", CASES)
+ANSWERS = Answers("rest", (*REST_CASES, EVERY_PLUGIN))
+LIVES = Lives("sink_life", SINK_LIVES)
+COMPARISONS: tuple[Comparison[Any], ...] = (ANSWERS, LIVES, OUTCOMES)
+"""In this order: a worker is stopped with what runs on it when the last of them are through."""

@@ -1,0 +1,58 @@
+"""Asks Java's Kafka Connect what it was never asked, and keeps its answers.
+
+python -m tests.peer.record            # cases that are new, or not what they were
+python -m tests.peer.record --all      # all of them anew; the difference, if any, is what git shows
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+
+from hearth.broker import KafkaBroker
+from hearth.broker.jar import fetch_jars
+from tests.java_archive import start_options
+from tests.peer.cases import WORKERS
+from tests.peer.comparison import COMPARISONS
+from tests.peer.java_connect import JavaConnect
+from tests.peer.side import Side
+from tests.peer.topic import Topics
+from tests.peer.worker import Worker
+from tests.reservation import reserve_port
+
+
+def java(folder: Path, bootstrap_servers: str, settings: Mapping[str, str]) -> Worker:
+    """Return a Java Connect."""
+    return JavaConnect(folder, bootstrap_servers, settings)
+
+
+@contextmanager
+def java_side() -> Iterator[Side]:
+    """Provide Java's side, with a broker of its own."""
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        KafkaBroker(Path(folder, "broker"), reserve_port(), jvm_options=start_options(fetch_jars())) as broker,
+        Side(java, Path(folder, "java"), Topics(broker.bootstrap_servers), WORKERS) as side,
+    ):
+        yield side
+
+
+def record(is_all: bool) -> None:
+    """Ask Java, unless every case has its answer already, and let go of answers to what is no case any more."""
+    wanted = {
+        each: [case for case in each.cases if is_all or case.name in each.kept.unanswered(each.cases)]
+        for each in COMPARISONS
+    }
+    with java_side() if any(wanted.values()) else nullcontext() as side:
+        for comparison, cases in wanted.items():
+            print(f"{comparison.kept.path.name}: {len(cases)} cases")
+            comparison.kept.keep(comparison.cases, comparison.play(side, cases) if side and cases else {})
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--all", action="store_true", help="ask everything anew")
+    record(parser.parse_args().all)

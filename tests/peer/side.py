@@ -1,0 +1,63 @@
+"""One of the two sides of a comparison: Java Connect or Hearth, on one broker."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from itertools import count
+from pathlib import Path
+from typing import Any, Protocol
+
+from tests.peer.kept import CHECKOUT
+from tests.peer.topic import Topics
+from tests.peer.worker import Worker
+
+_PATIENT = {"task.shutdown.graceful.timeout.ms": "30000"}  # all tasks of a worker stop at the same moment
+
+
+class MakeWorker(Protocol):
+    """What makes a worker that is not started yet."""
+
+    def __call__(self, folder: Path, bootstrap_servers: str, settings: Mapping[str, str]) -> Worker:
+        """Return a worker with Kafka's sample settings, changed and extended."""
+
+
+class Side:
+    """The workers of one side, each started when a case wants its settings, and left running for the next one."""
+
+    def __init__(
+        self, make: MakeWorker, folder: Path, topics: Topics, settings: Mapping[str, Mapping[str, str]]
+    ) -> None:
+        """``settings`` are those of the workers by the names that cases have for them."""
+        self.folder = folder
+        self.topics = topics
+        self._make, self._settings = make, settings
+        self._running: dict[str, Worker] = {}
+        self._numbers = count()
+
+    def __enter__(self) -> Side:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        for name in list(self._running):
+            self.stop(name)
+
+    def worker(self, name: str) -> Worker:
+        """Return the worker of some settings, running."""
+        if name not in self._running:
+            settings = {**self._settings[name], **_PATIENT}
+            folder = self.folder / f"worker-{next(self._numbers)}"
+            worker = self._make(folder, self.topics.bootstrap_servers, settings)
+            self._running[name] = worker.__enter__()
+        return self._running[name]
+
+    def stop(self, name: str) -> None:
+        """Stop the worker of some settings, with all that runs on it."""
+        self._running.pop(name).stop()
+
+    def neutral(self, answer: Any) -> Any:
+        """Return an answer without what names this broker or this checkout."""
+        text = json.dumps(answer)
+        for own, word in ((self.topics.cluster_id, "{cluster}"), (str(CHECKOUT), "{checkout}")):
+            text = text.replace(own, word)
+        return json.loads(text)

@@ -1,0 +1,74 @@
+"""What Java answered is kept for every case as it is, and for nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.peer.cases import CASES, WORKERS
+from tests.peer.comparison import COMPARISONS, Comparison
+from tests.peer.kept import CHECKOUT, KeptAnswers, digest, plain
+
+
+@dataclass(frozen=True)
+class Question:
+    """A case."""
+
+    name: str
+    text: str = ""
+    path: Path | None = None
+
+
+@pytest.mark.parametrize("comparison", COMPARISONS, ids=lambda comparison: comparison.kept.path.stem)
+def test_every_case_has_its_answer(comparison: Comparison[Any]) -> None:
+    """`python -m tests.peer.record` asks Java what is missing here, and lets go of what nobody asks any more."""
+    names = [case.name for case in comparison.cases]
+    assert len(names) == len(set(names))
+    assert comparison.kept.unanswered(comparison.cases) == set()
+    assert comparison.kept.names() == set(names)
+
+
+def test_workers_of_cases_exist() -> None:
+    """Every case names a worker configuration that there is."""
+    assert {case.worker for case in CASES} <= set(WORKERS)
+
+
+def test_an_answer_is_that_to_the_case_as_it_is(tmp_path: Path) -> None:
+    """A case that was changed since has none, and the message says what to do."""
+    kept, case = KeptAnswers("kind", tmp_path), Question("a", "x")
+    kept.keep([case], {"a": ["\u2028", None]})
+    assert KeptAnswers("kind", tmp_path).answer(case) == ["\u2028", None]
+    assert kept.unanswered([case]) == set()
+    changed = replace(case, text="y")
+    assert kept.unanswered([changed, Question("b")]) == {"a", "b"}
+    with pytest.raises(AssertionError, match=r"never asked 'a' as it is now: `python -m tests\.peer\.record`"):
+        kept.answer(changed)
+
+
+def test_answers_that_are_kept_stay_and_those_to_nothing_go(tmp_path: Path) -> None:
+    """Java is asked only what is new."""
+    kept, a, b, c = KeptAnswers("kind", tmp_path), Question("a"), Question("b"), Question("c")
+    kept.keep([a, b], {"a": 1, "b": 2})
+    kept.keep([c, a], {"c": 3})
+    assert kept.names() == {"a", "c"}
+    assert (kept.answer(a), kept.answer(c)) == (1, 3)
+
+
+def test_a_digest_tells_what_a_case_says() -> None:
+    """It is the same in every checkout, and where a field is added that the case leaves as it is."""
+
+    @dataclass(frozen=True)
+    class Longer(Question):
+        more: tuple[str, ...] = ()
+
+    assert digest(Longer("a", "x")) == digest(Question("a", "x")) != digest(Longer("a", "x", None, ("y",)))
+    assert digest(Question("a", str(CHECKOUT / "x"))) == digest(Question("a", "/x"))
+
+
+def test_bytes_are_kept_as_texts_where_they_are_short_texts() -> None:
+    """What is no text is told in another way, and of what is long the digest is enough to compare."""
+    assert (plain(None), plain(b""), plain("ä".encode()), plain(b"\xff")) == (None, "", "ä", {"hex": "ff"})
+    assert plain(b"x" * 3000) == plain(b"x" * 3000) != plain(b"x" * 2999 + b"y")
