@@ -18,7 +18,7 @@ from decimal import Decimal as PythonDecimal
 from typing import Any, NoReturn
 
 from hearth_api.errors import DataError
-from hearth_api.java.physical import from_physical, to_physical
+from hearth_api.java.physical import as_key, from_physical, to_physical
 from hearth_api.java.schema_json import schema_from_json, schema_from_text, schema_to_json, schema_to_text
 from hearth_api.logical import Date, Time, Timestamp
 from hearth_api.schema import Schema
@@ -126,7 +126,7 @@ _UNTAG: dict[str, Callable[[Any], Any]] = {
     "@date": lambda days: Date.to_logical(Date.SCHEMA, days),
     "@time": lambda millis: Time.to_logical(Time.SCHEMA, millis),
     "@float": float,
-    "@map": dict,
+    "@map": lambda pairs: {as_key(key): item for key, item in pairs},
     "@struct": _struct,
 }
 

@@ -29,7 +29,7 @@ def to_physical(schema: Schema, value: Any) -> Any:
         return [_inner_to_physical(schema.value_schema, item) for item in value]
     if schema.type is Type.MAP and isinstance(value, dict):
         keys, items = schema.key_schema, schema.value_schema
-        return {_inner_to_physical(keys, key): _inner_to_physical(items, item) for key, item in value.items()}
+        return {as_key(_inner_to_physical(keys, key)): _inner_to_physical(items, item) for key, item in value.items()}
     validate_value(schema, value)
     return value
 
@@ -50,8 +50,17 @@ def from_physical(schema: Schema, physical: Any) -> Any:
     if schema.type is Type.MAP:
         keys, items = schema.key_schema, schema.value_schema
         pairs = physical.items()
-        return {_inner_from_physical(keys, key): _inner_from_physical(items, item) for key, item in pairs}
+        return {as_key(_inner_from_physical(keys, key)): _inner_from_physical(items, item) for key, item in pairs}
     return physical
+
+
+def as_key(value: Any) -> Any:
+    """Return a value as the key of a dict: an array is a tuple there, and a map raises a DataError."""
+    if isinstance(value, (list, tuple)):
+        return tuple(map(as_key, value))
+    if isinstance(value, dict):
+        raise DataError("a map cannot be the key of a map")
+    return value
 
 
 def _struct_to_physical(schema: Schema, value: Any) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from hearth_api.errors import DataError
+from hearth_api.java.physical import as_key
 from hearth_api.java.scalar import (
     convert_to_float32,
     convert_to_float64,
@@ -257,11 +258,11 @@ def _aligned_array(elements: list[SchemaAndValue]) -> SchemaAndValue:
 
 def _aligned_map(entries: list[tuple[SchemaAndValue, SchemaAndValue]]) -> SchemaAndValue:
     # Of equal keys the last one wins, in the place of the first; they may become equal only when they are aligned.
-    last = list({_hashable(key.value): (key, item) for key, item in entries}.values())
+    last = list({as_key(key.value): (key, item) for key, item in entries}.values())
     keys = _held(_common_schema([key for key, _ in entries]), [key for key, _ in last])
     items = _common_schema([item for _, item in entries]) if keys is not None else None
     items = _held(items, [item for _, item in last])
-    result = {_hashable(_aligned(keys, key)): _aligned(items, item) for key, item in last}
+    result = {as_key(_aligned(keys, key)): _aligned(items, item) for key, item in last}
     return SchemaAndValue(Schema(Type.MAP, key_schema=keys, value_schema=items), result)
 
 
@@ -294,14 +295,6 @@ def _brought_to(common: Schema, value: Any) -> Any:
         raise null_error()
     bring = _BRINGING.get((common.type, common.name))
     return value if bring is None else bring(None, value)
-
-
-def _hashable(key: Any) -> Any:
-    if isinstance(key, list):
-        return tuple(map(_hashable, key))
-    if isinstance(key, dict):
-        raise DataError("a map cannot be the key of a map")
-    return key
 
 
 def _common_schema(values: list[SchemaAndValue]) -> Schema | None:

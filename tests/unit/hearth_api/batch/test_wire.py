@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hearth_api import INT32_SCHEMA, DataError, Decimal, SchemaBuilder, Struct, Timestamp
+from hearth_api import INT32_SCHEMA, DataError, Decimal, Schema, SchemaBuilder, Struct, Timestamp
 from hearth_api.batch import plain_from_json, plain_to_json, value_from_json, value_to_json
 from hearth_api.schema import deep_key
 from tests.unit.hearth_api.strategy import SCHEMALESS, schemas, values
@@ -35,6 +35,13 @@ def test_values_with_schema_come_back(data: st.DataObject) -> None:
     """The physical form and the schema together give the value."""
     schema = data.draw(schemas())
     value = data.draw(values(schema))
+    assert same(value_from_json(schema, value_to_json(schema, value)), value)
+
+
+@pytest.mark.parametrize("schema", [None, SchemaBuilder.map(SchemaBuilder.array(INT32_SCHEMA), INT32_SCHEMA).build()])
+def test_arrays_may_be_keys(schema: Schema | None) -> None:
+    """They are tuples there, at any depth, as a header read from the text ``{[1]:2}`` has them."""
+    value = {(1, 2): 3, (): 4} if schema else {(1, (2, "a")): 3}
     assert same(value_from_json(schema, value_to_json(schema, value)), value)
 
 
