@@ -118,6 +118,12 @@ def test_a_null_stays_as_it_is() -> None:
             {},
             "Only SinkRecord supported for [field insertion], found: org.apache.kafka.connect.source.SourceRecord",
         ),
+        (
+            {"offset.field": "o"},
+            None,
+            [],
+            "Only Map objects supported in absence of schema for [field insertion], found: java.util.ArrayList",
+        ),
         ({"topic.field": "s"}, SCHEMA, VALUE, "Cannot create field because of field name duplication s"),
         (
             {"topic.field": "t", "static.field": "t", "static.value": "x"},
