@@ -26,8 +26,8 @@ class Charset:
     mark: bytes = b""
 
     def encode(self, text: str) -> bytes:
-        """Return the bytes of a text."""
-        return self.mark + text.encode(self.writes, "replace")
+        """Return the bytes of a text; only one in which something is has a byte order mark."""
+        return self.mark + text.encode(self.writes, "replace") if text else b""
 
     def decode(self, data: bytes) -> str:
         """Return the text of bytes."""

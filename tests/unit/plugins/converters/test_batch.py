@@ -102,6 +102,14 @@ def test_texts_and_bytes_are_not_copied() -> None:
     assert ByteArrayConverter().from_connect_batch("t", BYTES_SCHEMA, as_bytes) is as_bytes
 
 
+def test_an_empty_text_has_no_byte_order_mark() -> None:
+    """Java writes it in front of the first letter; read, both are the text they were."""
+    converter = string(encoding="UTF-16")
+    written = [converter.from_connect_data("t", STRING_SCHEMA, text) for text in ("", "a")]
+    assert written == [b"", b"\xfe\xff\x00a"]
+    assert [converter.to_connect_data("t", data).value for data in written] == ["", "a"]
+
+
 def test_an_unknown_encoding_is_a_configuration_error() -> None:
     """The error names the encoding."""
     for name in ("nope", "hex", ""):
