@@ -73,7 +73,11 @@ class Converters:
         return written, failures
 
     def read_headers(self, topic: str, headers: Mapping[int, RawHeaders], count: int) -> tuple[Any, list[Failure]]:
-        """Deserialize raw headers, by row, into a column; a row that fails is named among the failures."""
+        """Deserialize raw headers, by row, into a column; a row that fails is named among the failures.
+
+        So is one whose headers are not what their schemas say, which no column can hold.
+        """
+        attempts = self._plugins.attempts("header.converter")
         read = [Headers() for _ in range(count)]
         failures = []
         for row, own in headers.items():
@@ -81,7 +85,12 @@ class Converters:
                 read[row] = Headers([self._read(topic, key, data) for key, data in own])
             except Exception as error:
                 failures.append(self._header_failure(row, error))
-        return headers_to_column(read), failures
+
+        def collect(start: int, size: int) -> Any:
+            return headers_to_column(read[start : start + size])
+
+        column = joined(attempts.in_halves(range(count), collect, headers_to_column([Headers()])))
+        return column, failures + attempts.failures
 
     def _write(self, topic: str, header: Header) -> bytes | None:
         converter: HeaderConverter = self._plugins["header.converter"]

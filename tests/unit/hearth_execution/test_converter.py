@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 from hearth_api import (
+    INT8_SCHEMA,
     OPTIONAL_STRING_SCHEMA,
     STRING_SCHEMA,
     Converter,
@@ -126,6 +127,17 @@ class Faltering(HeaderConverter):
         return SchemaAndValue(STRING_SCHEMA, (data or b"").decode())
 
 
+class Misfitting(Faltering):
+    """Gives a value that is not what its schema says, for the text ``odd``."""
+
+    def _falter(self) -> None:
+        pass
+
+    def to_connect_header(self, topic: str, header_key: str, data: bytes | None) -> SchemaAndValue:
+        """Return the bytes as text, odd ones as a number that is none."""
+        return SchemaAndValue(INT8_SCHEMA if data == b"odd" else STRING_SCHEMA, (data or b"").decode())
+
+
 @pytest.fixture(autouse=True)
 def _forget() -> None:
     asked.clear()
@@ -231,3 +243,11 @@ def test_header_that_falters_is_tried_again_where_retries_are_asked_for() -> Non
     assert (column_to_headers(column), failures) == ([None, headers], [])
     rows, (failure,) = converters("Faltering", "header.converter").write_headers("t", batch)
     assert (rows, failure.row, failure.phase) == ([[]], 0, "HEADER_CONVERTER")
+
+
+def test_header_that_is_not_what_its_schema_says_fails_its_row_alone() -> None:
+    """No column holds it; the records beside it keep theirs."""
+    raw: dict[int, RawHeaders] = {0: [("a", b"x")], 1: [("a", b"y"), ("b", b"odd")], 3: [("a", b"z")]}
+    column, (failure,) = converters("Misfitting", "header.converter").read_headers("t", raw, 4)
+    assert [[each.value for each in own or ()] for own in column_to_headers(column)] == [["x"], [], [], ["z"]]
+    assert (failure.row, failure.phase, failure.error.kind) == (1, "HEADER_CONVERTER", "data")
