@@ -36,15 +36,25 @@ class RestClient:
         self.port = port
         self.timeout = _TIMEOUT
 
-    def call(self, method: str, path: str, body: Any = None, content_type: str | None = "application/json") -> Answer:
+    def call(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        content_type: str | None = "application/json",
+        accept: str | None = None,
+    ) -> Answer:
         """Send one request; a `str` body goes out as it is, anything else as JSON.
 
-        Without a content type a body goes out without one; a request without a body says none.
+        Without a content type a body goes out without one; a request without a body says none. Without `accept` it
+        does not say what it takes.
         """
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=self.timeout)
         try:
             data = body if isinstance(body, str) or body is None else json.dumps(body)
             headers = {"Content-Type": content_type} if data is not None and content_type is not None else {}
+            if accept is not None:
+                headers["Accept"] = accept
             connection.request(method, path, data, headers)
             answer = connection.getresponse()
             fields = {name.lower(): value for name, value in answer.getheaders()}

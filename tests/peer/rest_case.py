@@ -34,6 +34,7 @@ class Step:
     until: str | None = None
     same: Literal["all", "status", "types"] = "all"
     content_type: str | None = "application/json"
+    accept: str | None = None
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,7 @@ def _answer(step: Step, worker: Worker) -> Answer:
     answers: list[Answer] = []
 
     def is_there() -> bool:
-        answers.append(worker.rest.call(step.method, step.path, step.body, step.content_type))
+        answers.append(worker.rest.call(step.method, step.path, step.body, step.content_type, step.accept))
         return step.until is None or step.until in answers[-1].text
 
     assert eventually(is_there, _DEADLINE), f"{worker.side}: never {step.until!r}: {answers[-1]}"
@@ -87,6 +88,8 @@ def _comparable(answer: Answer) -> dict[str, Any]:
     """Return an answer without what names the worker or its language."""
     # Java leaves the type away where its web server, not Connect, answers; being more exact is no difference.
     fields = {} if answer.status >= 400 else {"content-type": answer.headers.get("content-type")}
+    if "allow" in answer.headers and answer.status < 400:
+        fields["allow"] = answer.headers["allow"]
     if "location" in answer.headers:
         fields["location"] = urlsplit(answer.headers["location"]).path
     # The order of fields is part of what clients see, so the text is compared, not the data.

@@ -68,6 +68,49 @@ _DEEDS = (
 )
 
 
+_PATHS = (
+    "/", "/health", "/connectors", "/connectors/c", "/connectors/c/config", "/connectors/c/status",
+    "/connectors/c/topics", "/connectors/c/topics/reset", "/connectors/c/restart", "/connectors/c/stop",
+    "/connectors/c/pause", "/connectors/c/resume", "/connectors/c/tasks", "/connectors/c/tasks/0/status",
+    "/connectors/c/tasks/0/restart", "/connectors/c/offsets", "/connectors/c/fence", "/connector-plugins",
+    "/connector-plugins/x/config", "/connector-plugins/x/config/validate", "/nowhere", "/connectors/c/tasks-config",
+    "/connectors/c/tasks/0", "/connector-plugins/x", "/admin",
+)  # fmt: skip
+_REFUSED_METHODS = (
+    ("POST", "/"), ("DELETE", "/health"), ("PUT", "/connectors"), ("PATCH", "/connectors/c"),
+    ("POST", "/connectors/c"), ("DELETE", "/connectors/c/config"), ("POST", "/connectors/c/status"),
+    ("GET", "/connectors/c/pause"),
+    ("GET", "/connectors/c/topics/reset"), ("PUT", "/connectors/c/restart"), ("PUT", "/connectors/c/tasks"),
+    ("DELETE", "/connectors/c/tasks/0/status"), ("GET", "/connectors/c/tasks/0/restart"),
+    ("PUT", "/connectors/c/offsets"),
+    ("GET", "/connectors/c/fence"), ("POST", "/connector-plugins"), ("PUT", "/connector-plugins/x/config"),
+    ("GET", "/connector-plugins/x/config/validate"), ("FOO", "/connectors"), ("TRACE", "/connectors"),
+)  # fmt: skip
+_ACCEPTED = (
+    "*/*", "application/*", "application/json", "text/html, application/json;q=0.1", "application/json;q=0", "",
+    "text/html;q=0.9,*/*;q=0.1", "APPLICATION/JSON",
+)  # fmt: skip
+_NOT_ACCEPTED = ("text/html", "application/xml", "text/*", "text/plain, text/html")
+_VERSIONS = ("", "latest%20", "LATEST", "[5,)", "(", "abc", "1.0", "[1,2")
+_NO_PLUGINS = ("x", "HoistField$Value", "%20", "filestreamsource")
+_BAD_PATHS = (
+    "%zz", "%", "c%00", "%2e%2e/connectors", "./c", "../connectors", "a%5Cb", "a\\b", "a|b", "{x}", "c%0a", "a^b",
+    "%2e",
+)  # fmt: skip
+_NO_BODIES = ("[]", "{", '"x"', "5", "{} x", "{'a':1}", '{"a":1,}', '{"a":{}}', '{"a":[]}')
+_INTERNAL = (
+    Step("POST", "/connectors/c/tasks", []),
+    Step("POST", "/connectors/c/tasks", [{"a": "b"}], content_type="text/plain"),
+    Step("POST", "/connectors/c/tasks", "", same="status"),
+    Step("PUT", "/connectors/c/fence"),
+    Step("PUT", "/connectors/c/fence", "x", content_type="text/plain"),
+)
+
+
+def _patched(change: Any, **more: Any) -> Step:
+    return Step("PATCH", "/connectors/c/config", change, **more)
+
+
 def _typed(name: str, *types: str | None) -> RestCase:
     """Return a case in which every request with a body claims each of some content types."""
     writes = [Step(*write, content_type=each, same="status") for each in types for write in _WRITES]
@@ -405,6 +448,81 @@ REST_CASES = (
     RestCase(
         "topics-of-nobody",
         (Step("GET", "/connectors/nobody/topics"), Step("PUT", "/connectors/nobody/topics/reset")),
+    ),
+    RestCase("options", tuple(Step("OPTIONS", path) for path in _PATHS)),
+    RestCase("head", tuple(Step("HEAD", path) for path in _PATHS[1:4])),
+    RestCase("methods-that-are-not-allowed", tuple(Step(method, path) for method, path in _REFUSED_METHODS)),
+    RestCase("answers-that-are-accepted", tuple(Step("GET", "/connectors", accept=each) for each in _ACCEPTED)),
+    RestCase(
+        "answers-that-are-not-accepted",
+        (
+            *(Step("GET", "/connectors", accept=each) for each in _NOT_ACCEPTED),
+            Step("GET", "/", accept="text/html"),
+            Step("GET", "/health", accept="text/html"),
+            Step("GET", "/nowhere", accept="text/html"),
+            Step("DELETE", "/connectors", accept="text/html"),
+            Step("DELETE", "/connectors/c", accept="text/html"),
+            Step("PUT", "/connectors/c/pause", accept="text/html"),
+            Step("POST", "/connectors", {}, accept="text/html"),
+            Step("POST", "/connectors", "x", content_type="text/plain", accept="text/html"),
+            Step("GET", "/connectors/c/topics", accept="text/plain"),
+        ),
+    ),
+    RestCase(
+        "plugin-versions",
+        (
+            *(Step("GET", f"/connector-plugins/FileStreamSource/config?version={each}") for each in _VERSIONS),
+            *(
+                Step("GET", f"/connector-plugins/FileStreamSource/config?version={each}", same="status")
+                for each in ("latest", "4.3.1", "[4.3.1]", "[4,)")
+            ),
+        ),
+    ),
+    RestCase("plugins-that-are-none", tuple(Step("GET", f"/connector-plugins/{each}/config") for each in _NO_PLUGINS)),
+    RestCase(
+        "paths-that-are-refused",
+        tuple(Step("GET", f"/connectors/{each}", same="status") for each in _BAD_PATHS),
+    ),
+    RestCase(
+        "parameters-of-paths",
+        (
+            _create(_SOURCE),
+            Step("GET", "/connectors/c;a=b", state="RUNNING"),
+            Step("GET", "/connectors;a=b"),
+            Step("GET", "/connectors/c;"),
+            Step("GET", "/connectors/c%3B"),
+            Step("GET", "/connectors/c;x/status;y"),
+        ),
+    ),
+    RestCase("between-workers", _INTERNAL),
+    RestCase(
+        "patched",
+        (
+            _patched({"a": "b"}),
+            _patched(None),
+            _patched("null"),
+            _create(_SOURCE),
+            _patched({"tasks.max": "1", "batch.size": "7"}, state="RUNNING"),
+            _patched({"batch.size": None, "nobody": None}, state="RUNNING"),
+            _patched({}, state="RUNNING"),
+            _patched({"a": 5, "b": True, "c": 1.5}, state="RUNNING"),
+            _patched({"topic": ""}),
+            _patched({"tasks.max": "many"}),
+            _patched({"connector.class": None}, same="status"),
+            _patched({"name": None}, same="status"),
+            *(_patched(body, same="status") for body in _NO_BODIES),
+            _patched("{}", content_type="application/merge-patch+json"),
+            _patched("null", same="status"),
+            Step("GET", "/connectors/c", state="RUNNING"),
+        ),
+    ),
+    RestCase(
+        "bodies-that-cannot-be-read",
+        tuple(
+            Step(method, path, body, same="status")
+            for method, path, _ in _WRITES[:2]
+            for body in ("", "null", *_NO_BODIES)
+        ),
     ),
 )  # fmt: skip
 EVERY_PLUGIN = RestCase("every-plugin", (Step("GET", "/connector-plugins?connectorsOnly=false"),))

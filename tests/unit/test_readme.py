@@ -13,7 +13,9 @@ import pytest
 
 from hearth.cli.main import COMMANDS, hearth
 from hearth.config import ConnectorConfig, SinkConnectorConfig, SourceConnectorConfig, StandaloneConfig
+from hearth.config.tls_key import ServerTlsConfig
 from hearth.kafka.client.key import RULES
+from hearth.rest.listener import ADMIN_KEY, KEY
 from hearth_api.testing import MemorySourceTaskContext
 
 ROOT = Path(__file__).parents[2]
@@ -80,6 +82,7 @@ def test_keys_exist() -> None:
         for settings in (StandaloneConfig, ConnectorConfig, SourceConnectorConfig, SinkConnectorConfig)
         for name in settings.definition().names
     }
+    known |= {f"{place}.https.{name}" for place in (KEY, ADMIN_KEY) for name in ServerTlsConfig.definition().names}
     known |= {key for rules in RULES.values() for key in rules} | {"plugin.path", "listeners"} | SPARKS
     found = set(re.findall(r"`([a-z]+(?:\.[a-z]+)+)`", README))
     files = {name for name in found if name.endswith((".properties", ".json", ".py"))}

@@ -26,7 +26,7 @@ from hearth.herder.supervisor import Equipment
 from hearth.herder.task_link import TaskLinkServer
 from hearth.herder.validation.connector_validator import ConnectorValidator
 from hearth.isolation.environment_store import EnvironmentStore
-from hearth.rest.app import Health, ServerInfo, new_app
+from hearth.rest.app import Health, ServerInfo, new_admin_app, new_app
 from hearth.rest.listener import open_listeners, worker_id
 from hearth.rest.server import RestServer
 from hearth.spark.spark_launcher import SparkLauncher, link_host, link_listen
@@ -74,8 +74,8 @@ class StandaloneHost:
         identity = _in_background(new_identity)
         self._stops.append(OffsetClaim(worker.offset_file).release)
         offsets = FileOffsetStore(worker.offset_file)
-        sockets = open_listeners(worker, self._free_port)
-        self._stops += [each.close for each in sockets]
+        listeners = open_listeners(worker, self._free_port)
+        self._stops += [each.close for each in listeners]
         cluster_id = cluster.wait()
         self._warn_of_rejected(catalogue.result())
         directory = PluginDirectory(catalogue.result, EnvironmentStore(cache_directory("environments")))
@@ -95,21 +95,21 @@ class StandaloneHost:
             pool=pool,
             configs=MemoryConfigStore(),
             offsets=offsets,
-            board=StatusBoard(MemoryStatusStore(), worker_id(worker, sockets)),
+            board=StatusBoard(MemoryStatusStore(), worker_id(worker, listeners)),
             launcher=launcher,
             link=link,
             graceful_seconds=worker.task_shutdown_graceful_timeout_ms / 1000,
         )
         self.herder = Herder(equipment, ConnectorValidator(directory, worker, pool))
         info = ServerInfo(KAFKA_VERSION, KAFKA_COMMIT, cluster_id)
-        server = RestServer(new_app(worker, self.herder, directory, info, self.health), sockets)
+        server = RestServer(new_app(worker, self.herder, directory, info, self.health), listeners, new_admin_app())
         link.start()
         self._stops += [link.close, launcher.stop, self.herder.shut_down, server.stop]
         self.herder.reconciler.lead(offsets.begin_term())  # alone with its offset file, a host leads from the start
         server.start()
         _find_java()
         launcher.start()
-        addresses = ", ".join(f"http://{each.getsockname()[0]}:{each.getsockname()[1]}" for each in sockets)
+        addresses = ", ".join(each.url for each in listeners if not each.is_admin)
         self._say(f"Hearth {hearth.__version__} serves {addresses}, Kafka cluster {cluster_id}")
 
     def wait(self) -> None:

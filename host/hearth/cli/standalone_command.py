@@ -32,7 +32,6 @@ UNSUPPORTED = {
 }
 """Keys that change what a configuration means, so going on without them would do harm."""
 IGNORED = {
-    "admin.listeners": "loggers are not served",
     "metric.reporters": "metrics are not reported",
     "plugin.discovery": "plugins are always found by their metadata",
 }

@@ -3,51 +3,86 @@
 from __future__ import annotations
 
 import csv
+import re
 from dataclasses import dataclass
 from typing import Any
 
-from hearth_api import ConfigError, ConfigType, Importance, Lambda, Settings, ValidList, ValidString, key
+from hearth_api import ConfigError, ConfigType, Importance, Lambda, Settings, ValidList, key
 
+_MILLISECONDS = re.compile(r"[+-]?[0-9]{1,15}")
 _ACTIONS = ("set", "add", "setDate", "addDate")
 
 
 def _listeners(name: str, value: Any) -> None:
-    """Raise ConfigError unless the value is a list of http or https URLs with a port."""
+    """Raise ConfigError unless the value lists something; whether these are URLs is seen when they are opened."""
     if not value:
         raise ConfigError(
             name,
             value,
-            "Invalid value for listeners, at least one URL is expected, ex: http://localhost:8080",
+            "Invalid value for listeners, at least one URL is expected, ex: http://localhost:8080,https://localhost:8443.",
         )
-    for item in value:
-        if not item.strip():
-            raise ConfigError(name, value, "Empty URL found when parsing listeners list.")
-        if not item.startswith(("http://", "https://")):
-            raise ConfigError(name, value, "Listener URL must start with either http:// or https://")
+    if not all(item.strip() for item in value):
+        raise ConfigError(name, value, "Empty URL found when parsing listeners list.")
 
 
 @dataclass(frozen=True)
 class HeaderRule:
-    """One header for every answer: `set` replaces, `add` adds, `...Date` gives milliseconds as a date."""
+    """One header for every answer: `set` replaces, `add` adds; `...Date` gives now and so many milliseconds."""
 
     action: str
     name: str
     value: str
 
+    @property
+    def is_date(self) -> bool:
+        """Return whether the value is that many milliseconds from now."""
+        return self.action.endswith("Date")
+
 
 def parse_header_rules(text: str) -> list[HeaderRule]:
     """Return the rules of `response.http.headers.config`; raises ConfigError for the first that is none."""
-    rules = []
-    for rule in next(csv.reader([text], skipinitialspace=True), []):
-        action, _, header = rule.strip().partition(" ")
-        name, colon, value = header.partition(":")
-        if action not in _ACTIONS:
-            raise ConfigError(f"Invalid header config '{rule}'. Action must be one of [{', '.join(_ACTIONS)}]")
-        if not colon or not name.strip():
-            expected = "Expected format is '[action] [header name]:[header value]'"
-            raise ConfigError(f"Invalid header config '{rule}'. {expected}")
-        rules.append(HeaderRule(action, name.strip(), value.strip()))
-    return rules
+    return [_rule(rule) for rule in next(csv.reader([text.strip()], skipinitialspace=True), [])]
+
+
+def _rule(text: str) -> HeaderRule:
+    """Return one rule, read as `RestServerConfig.validateHttpResponseHeaderConfig` and Jetty's `HeaderFilter` do."""
+    action, *rest = text.strip().split(maxsplit=1)
+    if not rest:
+        expected = "Expected: '[action] [header name]:[header value]'"
+        raise ConfigError(f"Invalid format of header config '{text}'. {expected}")
+    known = next((each for each in _ACTIONS if each.lower() == action.lower()), None)
+    if known is None:
+        raise ConfigError(f"Invalid header config action: '{action}'. Expected one of [{', '.join(_ACTIONS)}]")
+    name, *values = rest[0].rstrip(":").split(":")
+    if len(values) != 1:
+        expected = "Expected: '[header name]:[header value]'"
+        raise ConfigError(f"Invalid format of header name and header value pair '{rest[0]}'. {expected}")
+    name = name.strip()
+    if len(name.split()) != 1:
+        raise ConfigError(f"Invalid header name '{name}'. The '[header name]' cannot contain whitespace")
+    rule = HeaderRule(known, name, values[0].strip())
+    if rule.is_date and not _MILLISECONDS.fullmatch(rule.value):
+        raise ConfigError(f"Invalid header config '{text}'. The value of {known} is a number of milliseconds")
+    return rule
+
+
+def _listed(text: str) -> list[str]:
+    return list(dict.fromkeys(item.strip() for item in text.split(",") if item.strip()))
+
+
+def parse_origins(text: str) -> list[re.Pattern[str]]:
+    """Return the patterns of `access.control.allow.origin`; raises ConfigError for one that is none."""
+    found = []
+    for item in _listed(text):
+        try:
+            found.append(re.compile(".*" if item == "*" else item, re.IGNORECASE))
+        except re.error as error:
+            raise ConfigError(f"{item!r} is no regular expression: {error}") from error
+    return found
+
+
+def _origins(name: str, value: Any) -> None:
+    parse_origins(value or "")
 
 
 def _rules(name: str, value: Any) -> None:
@@ -97,9 +132,9 @@ class RestConfig(Settings):
     access_control_allow_origin: str = key(
         "access.control.allow.origin",
         default="",
+        check=Lambda(_origins, "patterns of origins with commas in between, or *"),
         importance=Importance.LOW,
-        doc="The value of the header Access-Control-Allow-Origin: whose pages may call this server from a "
-        "browser. "
+        doc="Whose pages may call this server from a browser: regular expressions of origins, with commas in between. "
         "* is everybody, empty is nobody else.",
     )
     access_control_allow_methods: str = key(
@@ -114,13 +149,6 @@ class RestConfig(Settings):
         importance=Importance.LOW,
         check=Lambda(_rules, "rules '[action] [header name]:[header value]' with commas in between"),
         doc="Headers to put into every answer.",
-    )
-    ssl_client_auth: str = key(
-        "ssl.client.auth",
-        default="none",
-        check=ValidString("required", "requested", "none"),
-        importance=Importance.LOW,
-        doc="Whether a client of an https listener has to show a certificate.",
     )
     rest_extension_classes: list[str] = key(
         "rest.extension.classes",
@@ -137,3 +165,13 @@ class RestConfig(Settings):
         importance=Importance.LOW,
         doc="Where /admin is served: like listeners unless given, nowhere when empty.",
     )
+
+    @property
+    def allowed_origins(self) -> list[re.Pattern[str]]:
+        """Return the patterns of the origins whose pages may call this server."""
+        return parse_origins(self.access_control_allow_origin)
+
+    @property
+    def allowed_methods(self) -> list[str]:
+        """Return the methods such pages may use, none where nothing is said of them."""
+        return _listed(self.access_control_allow_methods)

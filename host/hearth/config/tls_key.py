@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hearth_api import ConfigType, Importance, Password, Settings, ValidList, key
+from hearth_api import ConfigType, Importance, Password, Settings, ValidList, ValidString, key
 
 
 class TlsConfig(Settings):
@@ -103,4 +103,16 @@ class TlsConfig(Settings):
         default=None,
         importance=Importance.LOW,
         doc="The Java class that makes TLS connections; it has no meaning here.",
+    )
+
+
+class ServerTlsConfig(TlsConfig):
+    """What a properties file may say about TLS of a server."""
+
+    ssl_client_auth: str = key(
+        "ssl.client.auth",
+        default="none",
+        check=ValidString("required", "requested", "none"),
+        importance=Importance.LOW,
+        doc="Whether a client of an https listener has to show a certificate.",
     )

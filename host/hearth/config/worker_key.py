@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from hearth.config.rest_key import RestConfig
-from hearth.config.tls_key import TlsConfig
+from hearth.config.tls_key import ServerTlsConfig
 from hearth_api import (
     CaseInsensitiveValidString,
     ConfigType,
@@ -36,7 +36,7 @@ OPEN_PREFIXES = (
 """What may stand below these is for others to judge: clients, plugins, Spark."""
 
 
-class WorkerConfig(RestConfig, TlsConfig):
+class WorkerConfig(RestConfig, ServerTlsConfig):
     """What a worker's properties file may say in any mode."""
 
     bootstrap_servers: list[str] = key(

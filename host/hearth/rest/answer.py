@@ -38,7 +38,13 @@ STATUSES: tuple[tuple[type[ConnectError], int], ...] = (
 )
 """First match wins; every other error is the server's."""
 
-_PHRASES = {400: "Bad Request", 404: "Not Found", 405: "Method Not Allowed", 415: "Unsupported Media Type"}
+_PHRASES = {
+    400: "Bad Request",
+    404: "Not Found",
+    405: "Method Not Allowed",
+    406: "Not Acceptable",
+    415: "Unsupported Media Type",
+}
 
 
 class JsonAnswer(JSONResponse):
@@ -85,7 +91,9 @@ def on_http_error(request: Request, error: Exception) -> JsonAnswer:
     """Answer what the router refuses."""
     assert isinstance(error, HTTPException)
     phrase = _PHRASES.get(error.status_code, error.detail)
-    return answer(error.status_code, f"HTTP {error.status_code} {phrase}")
+    response = answer(error.status_code, f"HTTP {error.status_code} {phrase}")
+    response.headers.update(error.headers or {})
+    return response
 
 
 def on_connect_error(request: Request, error: Exception) -> JsonAnswer:

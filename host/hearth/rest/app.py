@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
 from hearth.config import WorkerConfig
 from hearth.herder.herder import Herder
@@ -23,15 +23,31 @@ from hearth.rest.answer import (
     on_other_error,
     on_unreadable,
 )
-from hearth.rest.body import refuse_other_types
-from hearth.rest.connector_resource import ConnectorsResource
-from hearth.rest.middleware import middleware
+from hearth.rest.connector_resource import EXPAND, INCLUDE_TASKS, ONLY_FAILED, ConnectorsResource
+from hearth.rest.endpoint import Answer, Endpoint, routes
+from hearth.rest.entity import (
+    ACTIVE_TOPICS,
+    CONFIG,
+    CONFIG_INFOS,
+    CONFIG_KEYS,
+    CONNECTOR_INFO,
+    CONNECTOR_STATE_INFO,
+    CONNECTORS,
+    CREATE_REQUEST,
+    GIVEN_CONFIG,
+    MESSAGE,
+    OFFSETS,
+    PLUGINS,
+    SERVER_INFO,
+    TASK_STATE,
+    TASKS,
+    WORKER_STATUS,
+)
+from hearth.rest.middleware import limits, middleware
 from hearth.rest.offset_resource import OffsetsResource
-from hearth.rest.plugin_resource import ConnectorPluginsResource
+from hearth.rest.plugin_resource import CONNECTORS_ONLY, VERSION, ConnectorPluginsResource
 from hearth.rest.topic_resource import TopicsResource
 from hearth_api import ConnectError
-
-Answer = Callable[[Request], Awaitable[Response]]
 
 HEALTHY = "Worker has completed startup and is ready to handle requests."
 STARTING = "Worker is still starting up."
@@ -63,15 +79,27 @@ def new_app(
 ) -> Starlette:
     """Return the application over a herder."""
     patience = patience or Patience()
+    endpoints = [
+        *_general(info, health),
+        *_connectors(ConnectorsResource(herder, patience)),
+        *_offsets(OffsetsResource(herder, patience)),
+        *_topics(TopicsResource(herder, worker, patience)),
+        *_plugins(ConnectorPluginsResource(herder, directory, patience)),
+    ]
+    if worker.admin_listeners is None:
+        endpoints += _admin()
+    return _app(endpoints, middleware(worker))
+
+
+def new_admin_app() -> Starlette:
+    """Return the application of `admin.listeners`: as in Kafka Connect nothing else, and no headers but its own."""
+    return _app(_admin(), limits())
+
+
+def _app(endpoints: Sequence[Endpoint], around: Sequence[Middleware]) -> Starlette:
     return Starlette(
-        routes=[
-            *_general(info, health),
-            *_connectors(ConnectorsResource(herder, patience)),
-            *_offsets(OffsetsResource(herder, patience)),
-            *_topics(TopicsResource(herder, worker, patience)),
-            *_plugins(ConnectorPluginsResource(herder, directory, patience)),
-        ],
-        middleware=middleware(worker),
+        routes=routes(endpoints),
+        middleware=around,
         exception_handlers={
             HTTPException: on_http_error,
             ConnectError: on_connect_error,
@@ -81,75 +109,86 @@ def new_app(
     )
 
 
-def _general(info: ServerInfo, health: Health) -> list[Route]:
+def _admin() -> list[Endpoint]:
+    """Return what is below `/admin`."""
+    return []
+
+
+def _general(info: ServerInfo, health: Health) -> list[Endpoint]:
     async def root(request: Request) -> Response:
+        """Show the version of this worker and the Kafka cluster it uses."""
         shown = {"version": info.version, "commit": info.commit, "kafka_cluster_id": info.kafka_cluster_id}
         return JsonAnswer(shown)
 
     async def state(request: Request) -> Response:
+        """Tell whether this worker is ready to handle requests (KIP-1017)."""
         if health.is_ready:
             return JsonAnswer({"status": "healthy", "message": HEALTHY})
         return JsonAnswer({"status": "starting", "message": STARTING}, 503)
 
-    return [_route("GET", "/", root), _route("GET", "/health", state)]
-
-
-def _connectors(resource: ConnectorsResource) -> list[Route]:
-    one = "/connectors/{connector}"
     return [
-        _json_route("GET", "/connectors", resource.list),
-        _json_route("POST", "/connectors", resource.create),
-        _json_route("GET", one, resource.info),
-        _json_route("DELETE", one, resource.delete),
-        _json_route("GET", f"{one}/config", resource.config),
-        _json_route("PUT", f"{one}/config", resource.put_config),
-        _json_route("PATCH", f"{one}/config", resource.patch_config),
-        _json_route("GET", f"{one}/status", resource.status),
-        _json_route("POST", f"{one}/restart", resource.restart),
-        _json_route("PUT", f"{one}/pause", resource.pause),
-        _json_route("PUT", f"{one}/resume", resource.resume),
-        _json_route("PUT", f"{one}/stop", resource.stop),
-        _json_route("GET", f"{one}/tasks", resource.tasks),
-        _json_route("GET", f"{one}/tasks/{{task}}/status", resource.task_status),
-        _json_route("POST", f"{one}/tasks/{{task}}/restart", resource.restart_task),
+        Endpoint("GET", "/", root, "serverInfo", {200: SERVER_INFO}, takes_json=False),
+        Endpoint("GET", "/health", state, "healthCheck", {200: WORKER_STATUS, 503: WORKER_STATUS}, takes_json=False),
     ]
 
 
-def _offsets(resource: OffsetsResource) -> list[Route]:
-    offsets = "/connectors/{connector}/offsets"
+def _connectors(resource: ConnectorsResource) -> list[Endpoint]:
+    all_, one = "/connectors", "/connectors/{connector}"
+    task = f"{one}/tasks/{{task}}"
+    known, created, accepted, done = {200: CONNECTOR_INFO}, {201: CONNECTOR_INFO}, {202: None}, {204: None}
+    restarted = {202: CONNECTOR_STATE_INFO, 204: None}
     return [
-        _json_route("GET", offsets, resource.list),
-        _json_route("PATCH", offsets, resource.alter),
-        _json_route("DELETE", offsets, resource.reset),
+        Endpoint("GET", all_, resource.list, "listConnectors", {200: CONNECTORS}, (EXPAND,)),
+        Endpoint("POST", all_, resource.create, "createConnector", created, body=CREATE_REQUEST),
+        Endpoint("GET", one, resource.info, "getConnector", known),
+        Endpoint("DELETE", one, resource.delete, "destroyConnector", done),
+        Endpoint("GET", f"{one}/config", resource.config, "getConnectorConfig", {200: CONFIG}),
+        Endpoint(
+            "PUT", f"{one}/config", resource.put_config, "putConnectorConfig", known | created, body=GIVEN_CONFIG
+        ),
+        Endpoint("PATCH", f"{one}/config", resource.patch_config, "patchConnectorConfig", known, body=GIVEN_CONFIG),
+        Endpoint("GET", f"{one}/status", resource.status, "getConnectorStatus", {200: CONNECTOR_STATE_INFO}),
+        Endpoint(
+            "POST", f"{one}/restart", resource.restart, "restartConnector", restarted, (INCLUDE_TASKS, ONLY_FAILED)
+        ),
+        Endpoint("PUT", f"{one}/pause", resource.pause, "pauseConnector", accepted),
+        Endpoint("PUT", f"{one}/resume", resource.resume, "resumeConnector", accepted),
+        Endpoint("PUT", f"{one}/stop", resource.stop, "stopConnector", done),
+        Endpoint("GET", f"{one}/tasks", resource.tasks, "getTaskConfigs", {200: TASKS}),
+        _internal("POST", f"{one}/tasks", resource.put_tasks, "putTaskConfigs"),
+        _internal("PUT", f"{one}/fence", resource.fence, "fenceZombies"),
+        Endpoint("GET", f"{task}/status", resource.task_status, "getTaskStatus", {200: TASK_STATE}),
+        Endpoint("POST", f"{task}/restart", resource.restart_task, "restartTask", done),
     ]
 
 
-def _topics(resource: TopicsResource) -> list[Route]:
+def _internal(method: str, path: str, answer: Answer, operation: str) -> Endpoint:
+    """Return an endpoint that workers have for each other, whatever they call what they send."""
+    return Endpoint(method, path, answer, operation, {204: None}, takes_json=False, is_hidden=True)
+
+
+def _offsets(resource: OffsetsResource) -> list[Endpoint]:
+    offsets, done = "/connectors/{connector}/offsets", {200: MESSAGE}
+    return [
+        Endpoint("GET", offsets, resource.list, "getOffsets", {200: OFFSETS}),
+        Endpoint("PATCH", offsets, resource.alter, "alterConnectorOffsets", done, body=OFFSETS),
+        Endpoint("DELETE", offsets, resource.reset, "resetConnectorOffsets", done),
+    ]
+
+
+def _topics(resource: TopicsResource) -> list[Endpoint]:
     topics = "/connectors/{connector}/topics"
     return [
-        _json_route("GET", topics, resource.list),
-        _json_route("PUT", f"{topics}/reset", resource.reset),
+        Endpoint("GET", topics, resource.list, "getConnectorActiveTopics", {200: ACTIVE_TOPICS}),
+        Endpoint("PUT", f"{topics}/reset", resource.reset, "resetConnectorActiveTopics", {202: None}),
     ]
 
 
-def _plugins(resource: ConnectorPluginsResource) -> list[Route]:
-    one = "/connector-plugins/{plugin}/config"
+def _plugins(resource: ConnectorPluginsResource) -> list[Endpoint]:
+    all_, one = "/connector-plugins", "/connector-plugins/{pluginName}/config"
+    valid = {200: CONFIG_INFOS}
     return [
-        _json_route("GET", "/connector-plugins", resource.list),
-        _json_route("GET", one, resource.keys),
-        _json_route("PUT", f"{one}/validate", resource.validate),
+        Endpoint("GET", all_, resource.list, "listConnectorPlugins", {200: PLUGINS}, (CONNECTORS_ONLY,)),
+        Endpoint("GET", one, resource.keys, "getConnectorConfigDef", {200: CONFIG_KEYS}, (VERSION,)),
+        Endpoint("PUT", f"{one}/validate", resource.validate, "validateConfigs", valid, body=GIVEN_CONFIG),
     ]
-
-
-def _json_route(method: str, path: str, answer: Answer) -> Route:
-    """Return a route that takes nothing but JSON: a page of elsewhere cannot send that without being asked first."""
-
-    async def checked(request: Request) -> Response:
-        refuse_other_types(request)
-        return await answer(request)
-
-    return _route(method, path, checked)
-
-
-def _route(method: str, path: str, answer: Answer) -> Route:
-    return Route(path, answer, methods=[method])

@@ -7,7 +7,6 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from starlette.datastructures import QueryParams
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
@@ -80,14 +79,13 @@ def refuse_other_types(request: Request) -> None:
 
 async def read_map(request: Request) -> dict[str, Any]:
     """Return a body that is a map of texts; numbers and booleans are taken as text, nulls stay."""
-    body = await read_json(request)
-    if body is None:
-        raise Unreadable("the request has no body, expected is a JSON object")
-    return text_map(body)
+    return text_map(await read_json(request))
 
 
 def text_map(value: Any) -> dict[str, Any]:
     """Return a JSON object as a map of texts."""
+    if value is None:
+        raise Unreadable("the request has no body, expected is a JSON object")
     if not isinstance(value, dict):
         raise Unreadable(_wrong(_MAP, value))
     return {name: _text(item) for name, item in value.items()}
@@ -120,12 +118,6 @@ def _record(given: Any, kind: str, fields: tuple[str, ...]) -> dict[str, Any]:
                 f"not marked as ignorable ({len(fields)} known properties: {known})"
             )
     return given
-
-
-def flag(query: QueryParams, name: str, default: bool = False) -> bool:
-    """Return a boolean query parameter as Java reads it: the first counts unless it is blank, and only `true` is."""
-    given = next(iter(query.getlist(name)), "")
-    return given.lower() == "true" if given.strip() else default
 
 
 def _media_type(request: Request) -> str | None:

@@ -12,15 +12,21 @@ from starlette.responses import Response
 
 from hearth.herder.herder import Created, Herder
 from hearth.rest.answer import JsonAnswer, Patience
-from hearth.rest.body import CreateRequest, flag, read_json, read_map
+from hearth.rest.body import CreateRequest, read_json, read_map, text_map
+from hearth.rest.endpoint import Query
 from hearth.storage import RestartRequest, TargetState
-from hearth_api import ConfigError, NotFoundError
+from hearth_api import ConfigError, ConnectError, NotFoundError
 
 _UNESCAPED = "/!$&'()*+,;=:@"
 """What may stand in a URL's path as it is."""
 _INT = re.compile(r"[+-]?[0-9]{1,20}")
 _INT_MIN, _INT_MAX = -(2**31), 2**31 - 1
 """Numbers of tasks are Java's."""
+
+
+EXPAND = Query("expand", "What to show of every connector instead of its name.", values=("status", "info"))
+INCLUDE_TASKS = Query("includeTasks", "Whether tasks are restarted as well.", False)
+ONLY_FAILED = Query("onlyFailed", "Whether only what failed is restarted.", False)
 
 
 class ConnectorsResource:
@@ -34,7 +40,7 @@ class ConnectorsResource:
     async def list(self, request: Request) -> Response:
         """List the names, or what is to be expanded of every connector."""
         names = self._herder.connectors()
-        if "expand" not in request.query_params:
+        if EXPAND.name not in request.query_params:
             return JsonAnswer(names)
         return JsonAnswer({name: found for name in names if (found := self._expanded(name, request)) is not None})
 
@@ -61,7 +67,10 @@ class ConnectorsResource:
 
     async def patch_config(self, request: Request) -> Response:
         """Change single keys of a configuration."""
-        created = await self._wait(self._herder.patch(_name(request), await read_map(request)))
+        changes = await read_json(request)
+        if changes is None:
+            self._view.info(_name(request))  # also who changes nothing hears first that there is none
+        created = await self._wait(self._herder.patch(_name(request), text_map(changes)))
         return JsonAnswer(created.info)
 
     async def status(self, request: Request) -> Response:
@@ -83,8 +92,7 @@ class ConnectorsResource:
 
     async def restart(self, request: Request) -> Response:
         """Restart a connector; with either flag the answer is the plan of what is restarted."""
-        query = request.query_params
-        wanted = RestartRequest(_name(request), flag(query, "onlyFailed"), flag(query, "includeTasks"))
+        wanted = RestartRequest(_name(request), ONLY_FAILED.flag(request), INCLUDE_TASKS.flag(request))
         if not wanted.only_failed and not wanted.include_tasks:
             await self._wait(self._herder.restart_connector(wanted.connector))
             return Response(status_code=204)
@@ -110,11 +118,19 @@ class ConnectorsResource:
         await self._wait(self._herder.delete(_name(request)))
         return Response(status_code=204)
 
+    async def put_tasks(self, request: Request) -> Response:
+        """Take task configurations from a worker that follows; one that works alone has none."""
+        raise ConnectError("Kafka Connect in standalone mode does not support externally setting task configurations.")
+
+    async def fence(self, request: Request) -> Response:
+        """Fence zombies for a worker that follows; one that works alone has none."""
+        raise ConnectError("Kafka Connect in standalone mode does not support exactly-once source connectors.")
+
     def _expanded(self, name: str, request: Request) -> dict[str, Any] | None:
         """Return what is to be shown of a connector, None when it has just been deleted."""
         found = {}
         try:
-            for expansion in request.query_params.getlist("expand"):
+            for expansion in request.query_params.getlist(EXPAND.name):
                 if expansion == "status":
                     found["status"] = self._view.connector(name)
                 elif expansion == "info":

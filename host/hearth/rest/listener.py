@@ -1,63 +1,103 @@
-"""The sockets of the REST server."""
+"""Where the REST server listens, and what others reach it by."""
 
 from __future__ import annotations
 
 import errno
+import re
 import socket
-from dataclasses import dataclass
-from urllib.parse import urlsplit
+import ssl
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cache
 
 from hearth.config import WorkerConfig
 from hearth.foundation.port import PortTaken
 from hearth_api import ConfigError, ConnectError
 
-KEY = "listeners"
+KEY, ADMIN_KEY = "listeners", "admin.listeners"
+HTTP, HTTPS = "http", "https"
 LAST_PORT = 65535
 BACKLOG = 2048
 """So many connections may wait to be accepted."""
+
+_LISTENER = re.compile(r"(.*)://\[?([0-9a-zA-Z\-%._:]*)\]?:(-?[0-9]+)", re.ASCII)
+_EXAMPLE = "an example: {}=http://localhost:8083"
 
 
 @dataclass(frozen=True)
 class Address:
     """Where to listen; an empty host is every interface."""
 
+    scheme: str
     host: str
     port: int
+    key: str = KEY
 
     def __str__(self) -> str:
         """Return the address as it stands in `listeners`."""
-        return f"http://{self.host}:{self.port}"
+        return f"{self.scheme}://{_bracketed(self.host)}:{self.port}"
 
 
-def parse_listener(url: str) -> Address:
-    """Return the address of one listener; raises ConfigError for what cannot be served."""
-    try:
-        parts = urlsplit(url.strip())
-        port = parts.port
-    except ValueError as error:
-        raise ConfigError(f"{KEY}: {url!r} is no URL: {error}", code="listeners.invalid", hint=_EXAMPLE) from error
-    if parts.scheme == "https":
+@dataclass(frozen=True)
+class Listener:
+    """A socket that listens, for whom, and with the TLS of https."""
+
+    address: Address
+    socket: socket.socket
+    context: ssl.SSLContext | None = None
+
+    @property
+    def is_admin(self) -> bool:
+        """Return whether it is one of `admin.listeners`."""
+        return self.address.key == ADMIN_KEY
+
+    @property
+    def port(self) -> int:
+        """Return the port, also where any was wanted."""
+        return int(self.socket.getsockname()[1])
+
+    @property
+    def url(self) -> str:
+        """Return where it listens."""
+        return f"{self.address.scheme}://{_bracketed(self.socket.getsockname()[0])}:{self.port}"
+
+    def close(self) -> None:
+        """Listen no more."""
+        self.socket.close()
+
+
+def parse_listener(url: str, key: str = KEY) -> Address:
+    """Return the address of one listener; raises ConfigError for what Kafka Connect refuses as well, in its words."""
+    found = _LISTENER.fullmatch(url.strip())
+    if found is None or not 0 <= int(found[3]) <= LAST_PORT:
         raise ConfigError(
-            f"{KEY}: {url!r} asks for https, which this version does not serve",
-            code="listeners.https",
-            hint="listen on http://localhost:8083 and put a proxy that speaks TLS in front of it",
+            f"{key}: {url!r}: Listener doesn't have the right format (protocol://hostname:port).",
+            code="listeners.invalid",
+            hint=_EXAMPLE.format(key),
         )
-    return Address(parts.hostname or "", 8083 if port is None else port)
+    scheme = found[1].lower()
+    if scheme not in (HTTP, HTTPS):
+        raise ConfigError(
+            f'{key}: {url!r}: Listener protocol must be either "http" or "https".',
+            code="listeners.invalid",
+            hint=_EXAMPLE.format(key),
+        )
+    return Address(scheme, found[2], int(found[3]), key)
 
 
-_EXAMPLE = "an example: listeners=http://localhost:8083"
-
-
-def open_listeners(worker: WorkerConfig, free_port: bool = False) -> list[socket.socket]:
-    """Return a listening socket for each of the worker's listeners.
+def open_listeners(worker: WorkerConfig, free_port: bool = False) -> list[Listener]:
+    """Return a listening socket for each of the worker's listeners, and behind them for those of `/admin` alone.
 
     With `free_port` a port that is taken is replaced by the next one that is not. Raises PortTaken, or ConfigError for
-    a host name that does not exist here.
+    a host name that does not exist here, and for certificates that https cannot do with.
     """
-    opened: list[socket.socket] = []
+    addresses = [parse_listener(url) for url in worker.listeners]
+    addresses += [parse_listener(url, ADMIN_KEY) for url in worker.admin_listeners or ()]
+    contexts = _contexts(worker, addresses)
+    opened: list[Listener] = []
     try:
-        for address in [parse_listener(url) for url in worker.listeners]:
-            opened.append(_open(address, free_port))  # noqa: PERF401 - those before are closed when one fails
+        for address, context in zip(addresses, contexts):
+            opened.append(Listener(address, _open(address, free_port), context))
     except ConnectError:
         for each in opened:
             each.close()
@@ -65,19 +105,48 @@ def open_listeners(worker: WorkerConfig, free_port: bool = False) -> list[socket
     return opened
 
 
-def worker_id(worker: WorkerConfig, sockets: list[socket.socket]) -> str:
+def _contexts(worker: WorkerConfig, addresses: Sequence[Address]) -> list[ssl.SSLContext | None]:
+    """Return the TLS of each address; what has the same settings shares it."""
+
+    @cache
+    def context(key: str) -> ssl.SSLContext:
+        from hearth.rest.tls_context import server_context
+
+        return server_context(worker.originals, f"{key}.https.")
+
+    return [context(each.key) if each.scheme == HTTPS else None for each in addresses]
+
+
+def advertised_url(worker: WorkerConfig, listeners: Sequence[Listener]) -> str:
+    """Return the address by which others reach the server, as Java's `RestServer.advertisedUrl` finds it."""
+    scheme = _advertised_scheme(worker)
+    found = next((each for each in listeners if each.address.scheme == scheme and not each.is_admin), None)
+    listener = found or listeners[0]
+    host = worker.rest_advertised_host_name or listener.address.host or listeners[0].address.host or _own_address()
+    return f"{scheme}://{_bracketed(host)}:{worker.rest_advertised_port or listener.port}"
+
+
+def worker_id(worker: WorkerConfig, listeners: Sequence[Listener]) -> str:
     """Return `host:port` as others reach the server, which is how statuses name this worker."""
-    bound = sockets[0].getsockname()
-    given = parse_listener(worker.listeners[0]).host
-    host = worker.rest_advertised_host_name or given or _own_address()
-    return f"{host}:{worker.rest_advertised_port or bound[1]}"
+    return advertised_url(worker, listeners).partition("://")[2]
+
+
+def _advertised_scheme(worker: WorkerConfig) -> str:
+    if worker.rest_advertised_listener is not None:
+        return worker.rest_advertised_listener.lower()
+    schemes = [parse_listener(url).scheme for url in worker.listeners]
+    return HTTPS if HTTP not in schemes else HTTP
+
+
+def _bracketed(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
 
 
 def _open(address: Address, free_port: bool) -> socket.socket:
     port = address.port
     while True:
         try:
-            return _bind(Address(address.host, port))
+            return _bind(replace(address, port=port))
         except PortTaken:
             if not free_port or port >= LAST_PORT or port == 0:
                 raise
@@ -101,11 +170,12 @@ def _bind(address: Address) -> socket.socket:
         if error.errno in (errno.EADDRINUSE, errno.EACCES):
             what = "is taken by another program" if error.errno == errno.EADDRINUSE else "may not be used by you"
             raise PortTaken(
-                f"port {address.port} of {KEY}={str(address)!r} {what}",
-                hint=f"stop what listens there, or set {KEY} to another port, e.g. http://:{address.port + 1}",
+                f"port {address.port} of {address.key}={str(address)!r} {what}",
+                hint=f"stop what listens there, or set {address.key} to another port, e.g. "
+                f"{address.scheme}://:{address.port + 1}",
             ) from error
         raise ConfigError(
-            f"{KEY}={str(address)!r} cannot be listened on: {error.strerror or error}",
+            f"{address.key}={str(address)!r} cannot be listened on: {error.strerror or error}",
             code="listeners.invalid",
             hint="name a host of this machine, or leave the host out to listen everywhere",
         ) from error

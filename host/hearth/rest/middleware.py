@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
+import time
+from collections.abc import Sequence
 from email.utils import formatdate
+from urllib.parse import unquote
 
-from starlette.datastructures import MutableHeaders
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware import Middleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -49,11 +53,22 @@ def refused(scope: Scope) -> tuple[int, str] | None:
         return 414, "URI Too Long"
     if sum(len(name) + len(value) + 4 for name, value in headers) > HEADER_BYTES:
         return 431, "Request Header Fields Too Large"
-    if b"%2f" in scope["raw_path"].lower():
-        return 400, "Ambiguous URI path separator"
-    if b"//" in scope["raw_path"]:
-        return 400, "Ambiguous URI empty segment"
-    return None
+    return next(((400, reason) for pattern, reason in _BAD_PATHS if pattern.search(scope["raw_path"])), None)
+
+
+def _pattern(text: bytes) -> re.Pattern[bytes]:
+    return re.compile(text, re.IGNORECASE)
+
+
+_BAD_PATHS = (
+    (_pattern(rb"%2f"), "Ambiguous URI path separator"),
+    (_pattern(rb"//"), "Ambiguous URI empty segment"),
+    (_pattern(rb"/(%2e\.?|\.?%2e|%2e%2e)(;[^/]*)?(/|$)"), "Ambiguous URI path segment"),
+    (_pattern(rb"%(?![0-9a-f]{2})|%00"), "Bad Request"),
+    (_pattern(rb"%([01][0-9a-f]|5c|7f)|\\"), "Suspicious Path Character"),
+    (_pattern(rb"[\"<>^`{|}]"), "Illegal Path Character"),
+)
+"""What somebody in front of the server may have read otherwise, with the words of Java's server."""
 
 
 class HeaderRules:
@@ -76,38 +91,81 @@ class HeaderRules:
         await self._app(scope, receive, send_with_headers)
 
 
-class NoTrailingSlash:
-    """Serves a path with a slash at its end like the one without, as Kafka Connect does."""
+class PlainPath:
+    """Serves a path with a slash at its end, or with parameters of its parts, like the one without, as Java does."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request."""
-        if scope["type"] == "http" and len(scope["path"]) > 1:
-            scope = {**scope, "path": scope["path"].removesuffix("/")}
+        if scope["type"] == "http":
+            path = unquote(_PARAMETERS.sub(b"", scope["raw_path"]))
+            scope = {**scope, "path": path if len(path) == 1 else path.removesuffix("/")}
         await self._app(scope, receive, send)
 
 
+_PARAMETERS = re.compile(rb";[^/]*")
+
+
+class CrossOrigin:
+    """Lets pages of elsewhere read answers, as Jetty's `CrossOriginHandler` in the way Kafka Connect sets it up.
+
+    Origins are patterns. Who asks beforehand (preflight) is told what is allowed, and his request goes on to the API.
+    """
+
+    def __init__(self, app: ASGIApp, origins: Sequence[re.Pattern[str]], methods: Sequence[str]) -> None:
+        self._app = app
+        self._origins = origins
+        self._methods = ",".join(methods)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request."""
+        said = self._headers(scope["method"], Headers(scope=scope)) if scope["type"] == "http" else {}
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                headers.add_vary_header("Origin")
+                headers.update(said)
+            await send(message)
+
+        await self._app(scope, receive, send_with_headers)
+
+    def _headers(self, method: str, asked: Headers) -> dict[str, str]:
+        origin = asked.get("origin", "")
+        if not any(pattern.fullmatch(each) for pattern in self._origins for each in origin.split()):
+            return {}
+        allowed = {"Access-Control-Allow-Origin": origin}
+        if method != "OPTIONS" or "access-control-request-method" not in asked:
+            return allowed
+        return allowed | {
+            "Access-Control-Allow-Methods": self._methods,
+            "Access-Control-Allow-Headers": "Content-Type",
+            "Access-Control-Max-Age": "60",
+        }
+
+
 def _apply(rule: HeaderRule, headers: MutableHeaders) -> None:
-    value = formatdate(int(rule.value) / 1000, usegmt=True) if rule.action.endswith("Date") else rule.value
+    value = formatdate(time.time() + int(rule.value) / 1000, usegmt=True) if rule.is_date else rule.value
     if rule.action.startswith("set"):
         headers[rule.name] = value
     else:
         headers.append(rule.name, value)
 
 
+def limits() -> list[Middleware]:
+    """Return what is around every application."""
+    return [Middleware(RequestLimits), Middleware(PlainPath)]
+
+
 def middleware(worker: WorkerConfig) -> list[Middleware]:
     """Return what the worker's configuration wants around the application."""
-    found = [Middleware(RequestLimits), Middleware(NoTrailingSlash)]
+    found = limits()
     rules = parse_header_rules(worker.response_http_headers_config)
     if rules:
         found.append(Middleware(HeaderRules, rules=rules))
-    origins = [origin.strip() for origin in worker.access_control_allow_origin.split(",") if origin.strip()]
-    if origins:
-        from starlette.middleware.cors import CORSMiddleware
-
-        listed = worker.access_control_allow_methods.split(",")
-        methods = [method.strip() for method in listed if method.strip()] or ["GET", "POST", "HEAD"]
-        found.append(Middleware(CORSMiddleware, allow_origins=origins, allow_methods=methods))
+    if worker.allowed_origins:
+        methods = worker.allowed_methods or ["GET", "POST", "HEAD"]
+        found.append(Middleware(CrossOrigin, origins=worker.allowed_origins, methods=methods))
     return found

@@ -9,7 +9,8 @@ from hearth.discovery import PluginType
 from hearth.herder.herder import Herder
 from hearth.herder.plugin.directory import PluginDirectory
 from hearth.rest.answer import INTERNAL, JsonAnswer, Patience, answer
-from hearth.rest.body import flag, read_map
+from hearth.rest.body import read_map
+from hearth.rest.endpoint import Query
 from hearth_api import UNDEFINED_VERSION, ConfigError
 
 CONNECTORS = (PluginType.SINK, PluginType.SOURCE)
@@ -20,6 +21,8 @@ LISTED = (
     PluginType.CONVERTER,
     PluginType.HEADER_CONVERTER,
 )
+CONNECTORS_ONLY = Query("connectorsOnly", "Whether to list connectors alone.", True)
+VERSION = Query("version", "Which version of the plugin: a number, a range as Maven has them, or latest.", "latest")
 _SUFFIX = "Connector"
 
 
@@ -33,10 +36,9 @@ class ConnectorPluginsResource:
 
     async def list(self, request: Request) -> Response:
         """List the connectors, or all plugins, type by type."""
-        connectors_only = flag(request.query_params, "connectorsOnly", default=True)
         found = [
             {"class": plugin.class_name, "type": str(plugin.type), "version": plugin.version}
-            for type_ in (CONNECTORS if connectors_only else LISTED)
+            for type_ in (CONNECTORS if CONNECTORS_ONLY.flag(request) else LISTED)
             for plugin in self._directory.catalogue.of_type(type_)
         ]
         for row in found:
@@ -46,12 +48,12 @@ class ConnectorPluginsResource:
 
     async def keys(self, request: Request) -> Response:
         """Show the key definitions of a plugin."""
-        version = request.query_params.get("version")
-        return JsonAnswer(await self._wait(self._herder.plugin_keys(request.path_params["plugin"], version)))
+        name, version = request.path_params["pluginName"], VERSION.text(request)
+        return JsonAnswer(await self._wait(self._herder.plugin_keys(name, version)))
 
     async def validate(self, request: Request) -> Response:
         """Check a configuration of a connector."""
-        name, config = str(request.path_params["plugin"]), await read_map(request)
+        name, config = str(request.path_params["pluginName"]), await read_map(request)
         included = config.get("connector.class")
         if included is not None and not _pruned(included).endswith(_pruned(name)):
             raise ConfigError(f"Included connector type {included} does not match request type {name}")

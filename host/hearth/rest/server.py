@@ -1,13 +1,14 @@
-"""The server: HTTP on sockets that are open already, from a thread of its own."""
+"""The server: HTTP and https on sockets that are open already, all from one thread of its own."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 import socket
+import ssl
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import h11
@@ -15,7 +16,7 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from hearth.foundation.descriptor import FILES_HINT, OUT_OF_FILES
-from hearth.rest.listener import BACKLOG
+from hearth.rest.listener import BACKLOG, Listener
 from hearth.rest.middleware import HEADER_BYTES
 
 log = logging.getLogger(__name__)
@@ -29,32 +30,24 @@ COMPLAINT_SECONDS = 60.0
 
 
 class RestServer:
-    """Serves one application."""
+    """Serves the API on its listeners, and what is for admins on theirs where they have some of their own."""
 
-    def __init__(self, app: Any, sockets: list[socket.socket]) -> None:
-        config = uvicorn.Config(
-            app,
-            log_config=None,
-            access_log=False,
-            lifespan="off",
-            http=PatientProtocol,
-            ws="none",
-            loop="asyncio",
-            timeout_keep_alive=IDLE_SECONDS,
-            timeout_graceful_shutdown=1,
-            server_header=False,
-            h11_max_incomplete_event_size=2 * HEADER_BYTES,
-            backlog=1,
-        )
+    def __init__(self, app: Any, listeners: Sequence[Listener], admin_app: Any = None) -> None:
+        groups: dict[tuple[bool, ssl.SSLContext | None], list[socket.socket]] = {}
+        for each in listeners:
+            groups.setdefault((each.is_admin, each.context), []).append(each.socket)
         # Off the main thread uvicorn leaves signals to the program it is part of.
-        self._server = _Server(config)
-        self._sockets = sockets
+        self._servers = [
+            (_Server(_config(admin_app if is_admin else app, context)), sockets)
+            for (is_admin, context), sockets in groups.items()
+        ]
+        self._listeners = listeners
         self._thread = threading.Thread(target=self._run, name="rest", daemon=True)
 
     @property
     def port(self) -> int:
         """Return the port of the first listener."""
-        return int(self._sockets[0].getsockname()[1])
+        return self._listeners[0].port
 
     def start(self) -> None:
         """Begin to serve; connections are accepted from the moment the sockets were opened."""
@@ -62,9 +55,10 @@ class RestServer:
 
     def stop(self) -> None:
         """Answer what has been asked and stop."""
-        self._server.should_exit = True
+        for server, _ in self._servers:
+            server.should_exit = True
         self._thread.join(STOP_SECONDS)
-        for each in self._sockets:
+        for each in self._listeners:
             each.close()
 
     def _run(self) -> None:
@@ -72,7 +66,25 @@ class RestServer:
 
     async def _serve(self) -> None:
         asyncio.get_running_loop().set_exception_handler(Complaints())
-        await self._server.serve(self._sockets)
+        await asyncio.gather(*(server.serve(sockets) for server, sockets in self._servers))
+
+
+def _config(app: Any, context: ssl.SSLContext | None) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,
+        log_config=None,
+        access_log=False,
+        lifespan="off",
+        http=PatientProtocol,
+        ws="none",
+        loop="asyncio",
+        timeout_keep_alive=IDLE_SECONDS,
+        timeout_graceful_shutdown=1,
+        server_header=False,
+        h11_max_incomplete_event_size=2 * HEADER_BYTES,
+        backlog=1,
+        ssl_context_factory=None if context is None else lambda *_: context,
+    )
 
 
 class _Server(uvicorn.Server):

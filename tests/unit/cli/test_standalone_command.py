@@ -85,7 +85,7 @@ def test_a_missing_connector_file_is_named_before_anything_starts(command: Comma
         ({"key_converter": None}, 'Missing required configuration "key.converter" which has no default value.'),
         ({"bootstrap_servers": None}, 'Missing required configuration "bootstrap.servers"'),
         ({"offset_flush_interval_ms": "soon"}, "Invalid value soon for configuration offset.flush.interval.ms: Not a"),
-        ({"listeners": "https://:8443"}, "asks for https"),
+        ({"listeners": "https://:8443"}, "ssl.keystore.location: an https listener needs a key and a certificate"),
         ({"config_providers": "file"}, "config.providers is not supported yet"),
         ({"connector_client_config_override_policy": "Mine"}, "connector.client.config.override.policy='Mine'"),
         ({"offset_storage_file_filename": "/nowhere/offsets"}, "the directory '/nowhere' does not exist"),
@@ -137,9 +137,9 @@ def test_unknown_keys_are_warned_of(command: Command) -> None:
 
 def test_keys_without_effect_say_why(command: Command) -> None:
     """Nothing is dropped in silence."""
-    outcome = command.run(metric_reporters="org.example.Reporter", admin_listeners="http://:9999")
+    outcome = command.run(metric_reporters="org.example.Reporter", plugin_discovery="only_scan")
     assert "metric.reporters has no effect: metrics are not reported" in outcome.stderr
-    assert "admin.listeners has no effect" in outcome.stderr
+    assert "plugin.discovery has no effect" in outcome.stderr
 
 
 def test_the_host_starts_without_what_only_tasks_need() -> None:

@@ -6,16 +6,17 @@ import http.client
 import json
 import os
 import socket
+import ssl
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from hearth.config import WorkerConfig
 from hearth.rest.answer import Patience
-from hearth.rest.app import Health, ServerInfo, new_app
+from hearth.rest.app import Health, ServerInfo, new_admin_app, new_app
 from hearth.rest.listener import open_listeners
 from hearth.rest.server import RestServer
 from hearth.storage import State
@@ -43,17 +44,32 @@ class Answer:
 class Client:
     """Speaks to a server over a real socket."""
 
-    def __init__(self, bench: Bench, port: int, health: Health) -> None:
+    def __init__(self, bench: Bench, port: int, health: Health, ports: Sequence[int] = ()) -> None:
         self.bench = bench
         self.health = health
+        self.ports = ports
         self._port = port
 
-    def call(self, method: str, path: str, body: Any = None, content_type: str | None = "application/json") -> Answer:
+    def call(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        content_type: str | None = "application/json",
+        headers: Mapping[str, str] | None = None,
+        port: int | None = None,
+        tls: ssl.SSLContext | None = None,
+    ) -> Answer:
         """Send one request; without a content type it says nothing of its body."""
-        connection = http.client.HTTPConnection("127.0.0.1", self._port, timeout=30)
+        to = port or self._port
+        connection = (
+            http.client.HTTPSConnection("localhost", to, timeout=30, context=tls)
+            if tls
+            else http.client.HTTPConnection("127.0.0.1", to, timeout=30)
+        )
         data = body if isinstance(body, (str, bytes)) or body is None else json.dumps(body)
-        headers = {} if body is None or content_type is None else {"Content-Type": content_type}
-        connection.request(method, path, data, headers)
+        said = {} if body is None or content_type is None else {"Content-Type": content_type}
+        connection.request(method, path, data, {**said, **(headers or {})})
         reply = connection.getresponse()
         answer = Answer(reply.status, {k.lower(): v for k, v in reply.getheaders()}, reply.read().decode())
         connection.close()
@@ -79,11 +95,17 @@ def serve(root: Path, worker: dict[str, str] | None = None, seconds: float = 30)
     config = WorkerConfig({**WORKER, "listeners": "http://127.0.0.1:0", **(worker or {})})
     health, info = Health(True), ServerInfo("4.3.1", "26b251a451ce941d", "cluster")
     app = new_app(config, bench.herder, directory(root), info, health, Patience(seconds))
-    server = RestServer(app, open_listeners(config))
+    listeners = open_listeners(config)
+    server = RestServer(app, listeners, new_admin_app())
     server.start()
-    yield Client(bench, server.port, health)
+    yield Client(bench, server.port, health, [each.port for each in listeners])
     server.stop()
     bench.herder.shut_down()
+
+
+def pem(file: Path, prefix: str = "listeners.https.") -> dict[str, str]:
+    """Return what makes https listeners answer with the key and certificate of a file."""
+    return {f"{prefix}ssl.keystore.location": str(file), f"{prefix}ssl.keystore.type": "PEM"}
 
 
 def error(status: int, message: str) -> tuple[int, str]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import http.client
+from datetime import timedelta
+from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import Any
 
@@ -106,20 +107,13 @@ class TestSettings:
 
     def test_headers_are_put_into_every_answer(self, tmp_path: Path) -> None:
         """Also into errors; quotes keep commas."""
-        rules = 'add X-A: 1, "set Cache-Control: no-cache, no-store", setDate Expires: 0'
+        rules = 'add X-A: 1, "set Cache-Control: no-cache, no-store", setDate Expires: 3600000'
         for client in serve(tmp_path, {"response.http.headers.config": rules}):
             headers = client.call("GET", "/nope").headers
             assert headers["x-a"] == "1"
             assert headers["cache-control"] == "no-cache, no-store"
-            assert headers["expires"] == "Thu, 01 Jan 1970 00:00:00 GMT"
-
-    def test_pages_of_an_allowed_origin_may_read(self, tmp_path: Path) -> None:
-        """access.control.allow.origin."""
-        for client in serve(tmp_path, {"access.control.allow.origin": "*"}):
-            connection = http.client.HTTPConnection("127.0.0.1", client._port, timeout=10)
-            connection.request("GET", "/", headers={"Origin": "http://example.org"})
-            assert connection.getresponse().headers["access-control-allow-origin"] == "*"
-            connection.close()
+            expires, now = (parsedate_to_datetime(headers[name]) for name in ("expires", "date"))
+            assert timedelta(seconds=3595) < expires - now < timedelta(seconds=3605)
 
     def test_a_request_that_takes_too_long_is_given_up(self, tmp_path: Path) -> None:
         """What was asked for goes on."""

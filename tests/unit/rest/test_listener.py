@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import socket
+from pathlib import Path
 
 import pytest
 
 from hearth.config import WorkerConfig
 from hearth.foundation.port import PortTaken
-from hearth.rest.listener import open_listeners, parse_listener, worker_id
+from hearth.rest.listener import advertised_url, open_listeners, parse_listener, worker_id
 from hearth_api import ConfigError
 from tests.unit.herder.catalogue import WORKER
+from tests.unit.rest.client import pem
 
 
 def worker(listeners: str, **more: str) -> WorkerConfig:
@@ -19,18 +21,28 @@ def worker(listeners: str, **more: str) -> WorkerConfig:
 
 
 @pytest.mark.parametrize(
-    ("url", "host", "port"),
-    [("http://:8083", "", 8083), ("http://localhost", "localhost", 8083), ("http://[::1]:1", "::1", 1)],
+    ("url", "scheme", "host", "port"),
+    [
+        ("http://:8083", "http", "", 8083),
+        ("HTTP://localhost:0", "http", "localhost", 0),
+        ("https://[::1]:1", "https", "::1", 1),
+    ],
 )
-def test_a_listener_is_a_host_and_a_port(url: str, host: str, port: int) -> None:
+def test_a_listener_is_a_scheme_a_host_and_a_port(url: str, scheme: str, host: str, port: int) -> None:
     """No host is every interface."""
     address = parse_listener(url)
-    assert (address.host, address.port) == (host, port)
+    assert (address.scheme, address.host, address.port) == (scheme, host, port)
 
 
 @pytest.mark.parametrize(
     ("url", "says"),
-    [("https://:8083", "asks for https"), ("http://:port", "is no URL"), ("http://:99999", "is no URL")],
+    [
+        ("ftp://:8083", 'Listener protocol must be either "http" or "https".'),
+        ("http://:port", "right format"),
+        ("http://:99999", "right format"),
+        ("http://localhost", "right format"),
+        ("localhost:8083", "right format"),
+    ],
 )
 def test_what_cannot_be_served_is_refused(url: str, says: str) -> None:
     """The key, the value and what to do."""
@@ -57,8 +69,8 @@ def test_the_next_free_port_is_taken_on_request() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         (opened,) = open_listeners(worker(f"http://127.0.0.1:{port}"), free_port=True)
-    with opened:
-        assert opened.getsockname()[1] > port
+    assert opened.port > port
+    opened.close()
 
 
 def test_a_failure_closes_what_was_opened_before() -> None:
@@ -77,17 +89,53 @@ def test_a_host_of_another_machine_is_refused() -> None:
         open_listeners(worker("http://192.0.2.1:0"))
 
 
+BOTH = "http://127.0.0.1:0,https://localhost:0"
+
+
 @pytest.mark.parametrize(
     ("listeners", "more", "expected"),
     [
-        ("http://127.0.0.1:0", {}, "127.0.0.1:{port}"),
-        ("http://127.0.0.1:0", {"rest.advertised.host.name": "me"}, "me:{port}"),
-        ("http://127.0.0.1:0", {"rest.advertised.host.name": "me", "rest.advertised.port": "7"}, "me:7"),
+        ("http://127.0.0.1:0", {}, "http://127.0.0.1:{0}"),
+        ("http://127.0.0.1:0", {"rest.advertised.host.name": "me"}, "http://me:{0}"),
+        ("http://127.0.0.1:0", {"rest.advertised.host.name": ""}, "http://127.0.0.1:{0}"),
+        ("http://127.0.0.1:0", {"rest.advertised.host.name": "me", "rest.advertised.port": "7"}, "http://me:7"),
+        ("http://127.0.0.1:0,http://localhost:0", {}, "http://127.0.0.1:{0}"),
+        (BOTH, {}, "http://127.0.0.1:{0}"),
+        (BOTH, {"rest.advertised.listener": "HTTPS"}, "https://localhost:{1}"),
+        ("https://localhost:0", {}, "https://localhost:{0}"),
+        ("http://127.0.0.1:0", {"rest.advertised.listener": "https"}, "https://127.0.0.1:{0}"),
     ],
 )
-def test_a_worker_is_known_by_where_it_is_reached(listeners: str, more: dict[str, str], expected: str) -> None:
-    """It stands in every status."""
-    config = worker(listeners, **more)
-    sockets = open_listeners(config)
-    assert worker_id(config, sockets) == expected.format(port=sockets[0].getsockname()[1])
-    sockets[0].close()
+def test_others_reach_a_worker_by_the_address_it_advertises(
+    listeners: str, more: dict[str, str], expected: str, identity: Path
+) -> None:
+    """As Java's server finds it; host and port of it stand in every status."""
+    config = worker(listeners, **more, **{"admin.listeners": "http://127.0.0.1:0"}, **pem(identity))
+    opened = open_listeners(config)
+    try:
+        assert [each.is_admin for each in opened] == [False] * len(listeners.split(",")) + [True]
+        url = expected.format(*(each.port for each in opened))
+        assert advertised_url(config, opened) == url
+        assert worker_id(config, opened) == url.partition("://")[2]
+    finally:
+        for each in opened:
+            each.close()
+
+
+def test_an_empty_host_advertises_this_machine() -> None:
+    """By the address its name has, as Java does."""
+    config = worker("http://:0")
+    (opened,) = open_listeners(config)
+    host, _, port = worker_id(config, [opened]).rpartition(":")
+    assert host == socket.gethostbyname(socket.gethostname())
+    assert int(port) == opened.port
+    opened.close()
+
+
+def test_admin_listeners_need_ports_of_their_own() -> None:
+    """Java's second connector finds the port taken as well."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    url = f"http://127.0.0.1:{port}"
+    with pytest.raises(PortTaken, match=rf"port {port} of admin\.listeners="):
+        open_listeners(worker(url, **{"admin.listeners": url}))

@@ -46,12 +46,11 @@ class VersionRange:
 
         A bare version means exactly that one. Raises ConfigError in Maven's words.
         """
-        if text is None or text.strip().lower() == LATEST:
+        if text is None or text == LATEST:
             return None
         spec = text.strip()
         if not spec.startswith(("[", "(")):
-            exact = Bounds(spec or None, True, spec or None, True)
-            return cls((exact,))
+            return cls((Bounds(spec, True, spec, True),))
         found = []
         position = 0
         while position < len(spec):

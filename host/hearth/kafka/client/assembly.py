@@ -26,6 +26,9 @@ _WORKERS_OWN = (
 )
 """Admin keys that, written without prefix, configure the worker itself."""
 
+_LISTENERS = "admin.listeners"
+"""What begins so is for the REST server, and no key of an admin client."""
+
 PRODUCER_DEFAULTS: dict[str, str] = _EVERYWHERE | {
     # Kafka Connect's: nothing is given up
     "acks": "all",
@@ -133,7 +136,7 @@ def _layered(
     written = {key: key for key in plain or ()}
     for prefix, source in ((f"{role}.", worker), (f"{role}.override.", connector_config)):
         for name, value in source.items():
-            if name.startswith(prefix):
+            if name.startswith(prefix) and not name.startswith(_LISTENERS):
                 key = name.removeprefix(prefix)
                 java[key], written[key] = value, name
     return translate(role, java, written)

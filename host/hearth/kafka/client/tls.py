@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import re
+from collections.abc import Callable
 
-from hearth.kafka.client.rule import ClientRequest
-
-_JKS = b"\xfe\xed\xfe\xed"
-_DER = b"\x30"
-_PEM = b"-----"
-_JAVA_SUITE = re.compile(r"(TLS|SSL)_\w+_WITH_\w+|TLS_(AES|CHACHA20)_\w+")
-_TO_PKCS12 = (
-    "keytool -importkeystore -srckeystore {0} -destkeystore {0}.p12 -deststoretype PKCS12, "
-    "then name that file with {1}.type=PKCS12"
+from hearth.foundation.key_store import (
+    OPENSSL_SUITES,
+    PEM,
+    PKCS12,
+    is_javas_suite,
+    store_type,
+    to_pem,
+    to_pkcs12,
+    unfolded,
 )
-_TO_PEM = "keytool -list -rfc -keystore {0} > {0}.pem, then name that file with {1}.type=PEM"
+from hearth.kafka.client.rule import ClientRequest
 
 
 def keystore(request: ClientRequest, _key: str) -> None:
@@ -28,17 +28,17 @@ def keystore(request: ClientRequest, _key: str) -> None:
         _pass(request, "ssl.key.password", "ssl.key.password")
         return
     kind = _kind(request, "ssl.keystore")
-    if kind == "PEM":
+    if kind == PEM:
         _pass(request, "ssl.keystore.location", "ssl.certificate.location")
         _pass(request, "ssl.keystore.location", "ssl.key.location")
         _pass(request, "ssl.key.password", "ssl.key.password")
-    elif kind == "PKCS12":
+    elif kind == PKCS12:
         _pass(request, "ssl.keystore.location", "ssl.keystore.location")
         _pass(request, "ssl.keystore.password", "ssl.keystore.password")
         if request.get("ssl.key.password") not in (None, request.get("ssl.keystore.password")):
             request.warn("ssl.key.password", "is not honoured, a PKCS12 keystore has one password for all")
     elif kind is not None:
-        raise _unreadable(request, "ssl.keystore", kind, _TO_PKCS12)
+        raise _unreadable(request, "ssl.keystore", kind, to_pkcs12)
 
 
 def truststore(request: ClientRequest, _key: str) -> None:
@@ -47,69 +47,47 @@ def truststore(request: ClientRequest, _key: str) -> None:
         _pass(request, "ssl.truststore.certificates", "ssl.ca.pem", unfold=True)
         return
     kind = _kind(request, "ssl.truststore")
-    if kind == "PEM":
+    if kind == PEM:
         _pass(request, "ssl.truststore.location", "ssl.ca.location")
     elif kind is not None:
-        raise _unreadable(request, "ssl.truststore", kind, _TO_PEM)
+        raise _unreadable(request, "ssl.truststore", kind, to_pem)
 
 
 def cipher_suites(request: ClientRequest, key: str) -> None:
     """Hand over OpenSSL's names; Java's are another language, and leaving them out would widen the choice."""
     suites = [suite.strip() for suite in request.java[key].split(",") if suite.strip()]
     for suite in suites:
-        if _JAVA_SUITE.fullmatch(suite):
+        if is_javas_suite(suite):
             raise request.refuse(
-                key,
-                f"{suite} is Java's name of a cipher suite, librdkafka knows OpenSSL's",
-                "`openssl ciphers -stdname` lists both, e.g. ECDHE-RSA-AES256-GCM-SHA384",
+                key, f"{suite} is Java's name of a cipher suite, librdkafka knows OpenSSL's", OPENSSL_SUITES
             )
     if suites:
         request.set(key, ":".join(suites))
 
 
 def _kind(request: ClientRequest, store: str) -> str | None:
-    """Return the type of a store, None when there is none.
-
-    Java's default type, JKS, opens PKCS12 files as well; so what the file holds decides, when it can be read.
-    """
+    """Return the type of a store, None when there is none."""
     location = request.get(f"{store}.location")
     if location is None:
         return None
-    named = (request.get(f"{store}.type") or "JKS").upper()
-    if named != "JKS":
-        return named
     try:
-        with open(location, "rb") as file:
-            begin = file.read(5)
+        return store_type(location, request.get(f"{store}.type"))
     except OSError as error:
         raise request.refuse(
             f"{store}.location", f"{location!r} cannot be read: {error.strerror}", "name a readable file"
         ) from error
-    if begin.startswith(_JKS):
-        return "JKS"
-    return "PKCS12" if begin.startswith(_DER) else "PEM" if begin == _PEM else "JKS"
 
 
-def _unreadable(request: ClientRequest, store: str, kind: str, remedy: str) -> Exception:
-    location = request.get(f"{store}.location")
+def _unreadable(request: ClientRequest, store: str, kind: str, remedy: Callable[[str, str], str]) -> Exception:
+    location = request.get(f"{store}.location") or ""
     return request.refuse(
         f"{store}.location",
         f"{location!r} is of type {kind}, which librdkafka cannot read",
-        remedy.format(location, store),
+        remedy(location, store),
     )
 
 
 def _pass(request: ClientRequest, java: str, name: str, unfold: bool = False) -> None:
     value = request.get(java)
     if value is not None:
-        request.set(name, _lines(value) if unfold else value)
-
-
-def _lines(pem: str) -> str:
-    """Give PEM text its line ends back: Java reads it on one line, with blanks between the parts."""
-    return re.sub(
-        r"(-----BEGIN [A-Z0-9 ]+-----)(.*?)(-----END [A-Z0-9 ]+-----)\s*",
-        lambda found: "\n".join((found[1], *found[2].split(), found[3], "")),
-        pem,
-        flags=re.DOTALL,
-    )
+        request.set(name, unfolded(value) if unfold else value)

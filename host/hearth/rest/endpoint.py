@@ -1,0 +1,117 @@
+"""What the API consists of: one declaration for each endpoint, by which it is routed and described."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
+
+from hearth.rest.body import JSON, refuse_other_types
+from hearth.rest.entity import Entity
+
+Answer = Callable[[Request], Awaitable[Response]]
+
+_METHODS = ("HEAD", "DELETE", "POST", "GET", "OPTIONS", "PUT", "PATCH")
+"""In the order in which Java names them."""
+
+
+@dataclass(frozen=True)
+class Query:
+    """A parameter behind the question mark; one that is not given counts as its default."""
+
+    name: str
+    doc: str
+    default: bool | str | None = None
+    values: tuple[str, ...] = ()
+    """What may be said, each of it once and all in one request; nothing where the parameter is given once."""
+
+    def text(self, request: Request) -> str | None:
+        """Return what is said, else the default."""
+        return request.query_params.get(self.name, None if self.default is None else str(self.default))
+
+    def flag(self, request: Request) -> bool:
+        """Return a boolean as Java reads it: the first counts unless it is blank, and only `true` is."""
+        given = next(iter(request.query_params.getlist(self.name)), "")
+        return given.lower() == "true" if given.strip() else bool(self.default)
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """One method of one path.
+
+    `operation` names it in the OpenAPI document, as Kafka's own document does; its summary is the first line of what
+    `answer` says of itself. `answers` has the entity of every status that is no error, None for no body. One that
+    `takes_json` takes nothing else: a page of elsewhere cannot send that without being asked first. It `makes` a media
+    type, which has to be one that the client accepts.
+    """
+
+    method: str
+    path: str
+    answer: Answer
+    operation: str
+    answers: Mapping[int, Entity | None]
+    query: tuple[Query, ...] = ()
+    body: Entity | None = None
+    takes_json: bool = field(default=True, kw_only=True)
+    makes: str = field(default=JSON, kw_only=True)
+    is_hidden: bool = field(default=False, kw_only=True)
+    """Whether it is for workers among themselves, and told nobody."""
+
+    @property
+    def summary(self) -> str:
+        """Return what it does, in a sentence."""
+        return (inspect.getdoc(self.answer) or "").partition("\n")[0]
+
+
+class EndpointPath:
+    """All endpoints of one path, as a Starlette application.
+
+    What is refused here, in this order and before anybody looks at the body, is what Java's JAX-RS refuses: a method,
+    what a request says it brings, and what it wants brought. After that comes whoever may refuse a request at all.
+    """
+
+    def __init__(self, endpoints: Sequence[Endpoint]) -> None:
+        self._endpoints = {each.method: each for each in endpoints}
+        named = {*self._endpoints, "OPTIONS", *(["HEAD"] if "GET" in self._endpoints else [])}
+        self._methods = [each for each in _METHODS if each in named]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request."""
+        response = await self._respond(Request(scope, receive))
+        await response(scope, receive, send)
+
+    async def _respond(self, request: Request) -> Response:
+        found = self._endpoints.get("GET" if request.method == "HEAD" else request.method)
+        if found is None and request.method != "OPTIONS":
+            raise HTTPException(405, headers={"allow": ",".join(self._methods)})
+        if found is None:
+            return self._options(request)
+        if found.takes_json:
+            refuse_other_types(request)
+        if not accepts(request, found.makes):
+            raise HTTPException(406)
+        return await found.answer(request)
+
+    def _options(self, request: Request) -> Response:
+        text = ", ".join(self._methods) if accepts(request, "text/plain") else ""
+        return Response(text, headers={"allow": ",".join(self._methods), "content-type": "text/plain"})
+
+
+def accepts(request: Request, media_type: str) -> bool:
+    """Return whether a client takes a media type; like Java's server this looks at no quality, not even none."""
+    wanted = {part.partition(";")[0].strip().lower() for part in request.headers.get("accept", "").split(",")}
+    return not wanted.isdisjoint({"", "*/*", media_type, f"{media_type.partition('/')[0]}/*"})
+
+
+def routes(endpoints: Iterable[Endpoint]) -> list[Route]:
+    """Return a route for each path, in the order in which they are first named."""
+    paths: dict[str, list[Endpoint]] = {}
+    for each in endpoints:
+        paths.setdefault(each.path, []).append(each)
+    return [Route(path, EndpointPath(found)) for path, found in paths.items()]

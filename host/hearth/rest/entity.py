@@ -1,0 +1,139 @@
+"""What travels in bodies, as schemas of OpenAPI; the names are those of Kafka Connect's entities."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+Schema = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Entity:
+    """A named schema, or, without a name, one that is written out where it is used."""
+
+    schema: Schema
+    name: str = ""
+    parts: tuple[Entity, ...] = ()
+    """The entities it refers to."""
+
+    @property
+    def reference(self) -> Schema:
+        """Return what stands where it is used."""
+        return {"$ref": f"#/components/schemas/{self.name}"} if self.name else self.schema
+
+
+STRING: Schema = {"type": "string"}
+TEXT_OR_NULL: Schema = {"type": "string", "nullable": True}
+INTEGER: Schema = {"type": "integer", "format": "int32"}
+BOOLEAN: Schema = {"type": "boolean"}
+ANY_MAP: Schema = {"type": "object", "nullable": True, "additionalProperties": True}
+STRINGS: Schema = {"type": "array", "items": STRING}
+
+
+def _object(name: str, members: Mapping[str, Schema | Entity], optional: tuple[str, ...] = ()) -> Entity:
+    """Return an object with these members, in this order; those that are optional may be missing."""
+    schemas = {key: each.reference if isinstance(each, Entity) else each for key, each in members.items()}
+    required = [key for key in members if key not in optional]
+    schema: Schema = {"type": "object", "properties": schemas, **({"required": required} if required else {})}
+    return Entity(schema, name, tuple(each for each in members.values() if isinstance(each, Entity)))
+
+
+def _list(item: Entity) -> Entity:
+    return Entity({"type": "array", "items": item.reference}, parts=(item,))
+
+
+CONFIG = Entity({"type": "object", "additionalProperties": TEXT_OR_NULL})
+"""A configuration; numbers and booleans are taken as text."""
+GIVEN_CONFIG = Entity(
+    {
+        "type": "object",
+        "additionalProperties": {
+            "nullable": True,
+            "anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}],
+        },
+    }
+)
+
+ERROR = _object("ErrorMessage", {"error_code": INTEGER, "message": TEXT_OR_NULL})
+MESSAGE = _object("Message", {"message": STRING})
+SERVER_INFO = _object("ServerInfo", {"version": STRING, "commit": STRING, "kafka_cluster_id": STRING})
+WORKER_STATUS = _object(
+    "WorkerStatus", {"status": {"type": "string", "enum": ["healthy", "starting", "unhealthy"]}, "message": STRING}
+)
+_TYPE: Schema = {"type": "string", "enum": ["source", "sink", "unknown"]}
+TASK_ID = _object("ConnectorTaskId", {"connector": STRING, "task": INTEGER})
+CONNECTOR_INFO = _object("ConnectorInfo", {"name": STRING, "config": CONFIG, "tasks": _list(TASK_ID), "type": _TYPE})
+_STATE = {"state": STRING, "worker_id": STRING, "version": TEXT_OR_NULL, "trace": STRING}
+_UNSAID = ("trace", "version")
+CONNECTOR_STATE = _object("ConnectorState", _STATE, _UNSAID)
+TASK_STATE = _object("TaskState", {"id": INTEGER, **_STATE}, _UNSAID)
+CONNECTOR_STATE_INFO = _object(
+    "ConnectorStateInfo",
+    {"name": STRING, "connector": CONNECTOR_STATE, "tasks": _list(TASK_STATE), "type": _TYPE},
+)
+TASK_INFO = _object("TaskInfo", {"id": TASK_ID, "config": CONFIG})
+TASKS = _list(TASK_INFO)
+_EXPANDED = _object("ExpandedConnector", {"status": CONNECTOR_STATE_INFO, "info": CONNECTOR_INFO}, ("status", "info"))
+CONNECTORS = Entity(
+    {"oneOf": [STRINGS, {"type": "object", "additionalProperties": _EXPANDED.reference}]}, parts=(_EXPANDED,)
+)
+CREATE_REQUEST = _object(
+    "CreateConnectorRequest",
+    {
+        "name": TEXT_OR_NULL,
+        "config": GIVEN_CONFIG,
+        "initial_state": {"type": "string", "enum": ["RUNNING", "PAUSED", "STOPPED"], "nullable": True},
+    },
+    ("name", "initial_state"),
+)
+ACTIVE_TOPICS = Entity(
+    {
+        "type": "object",
+        "additionalProperties": {"type": "object", "properties": {"topics": STRINGS}, "required": ["topics"]},
+    }
+)
+_OFFSET = _object("ConnectorOffset", {"partition": ANY_MAP, "offset": ANY_MAP})
+OFFSETS = _object("ConnectorOffsets", {"offsets": _list(_OFFSET)})
+PLUGIN_INFO = _object("PluginInfo", {"class": STRING, "type": STRING, "version": STRING}, ("version",))
+PLUGINS = _list(PLUGIN_INFO)
+CONFIG_KEY_INFO = _object(
+    "ConfigKeyInfo",
+    {
+        "name": STRING,
+        "type": STRING,
+        "required": BOOLEAN,
+        "default_value": TEXT_OR_NULL,
+        "importance": STRING,
+        "documentation": TEXT_OR_NULL,
+        "group": TEXT_OR_NULL,
+        "width": STRING,
+        "display_name": TEXT_OR_NULL,
+        "dependents": STRINGS,
+        "order": INTEGER,
+    },
+)
+CONFIG_KEYS = _list(CONFIG_KEY_INFO)
+_CONFIG_VALUE = _object(
+    "ConfigValueInfo",
+    {
+        "name": STRING,
+        "value": TEXT_OR_NULL,
+        "recommended_values": {"type": "array", "items": TEXT_OR_NULL},
+        "errors": STRINGS,
+        "visible": BOOLEAN,
+    },
+)
+_NULLABLE = {"nullable": True}
+_CONFIG_INFO = _object(
+    "ConfigInfo",
+    {
+        "definition": Entity({"allOf": [CONFIG_KEY_INFO.reference], **_NULLABLE}, parts=(CONFIG_KEY_INFO,)),
+        "value": _CONFIG_VALUE,
+    },
+)
+CONFIG_INFOS = _object(
+    "ConfigInfos",
+    {"name": STRING, "error_count": INTEGER, "groups": STRINGS, "configs": _list(_CONFIG_INFO)},
+)

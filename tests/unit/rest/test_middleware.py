@@ -1,0 +1,130 @@
+"""What goes around the answers; what is expected is what Java's Kafka Connect 4.3.1 answered to the same requests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from hearth.config import WorkerConfig
+from hearth_api import ConfigError
+from tests.unit.herder.catalogue import WORKER
+from tests.unit.rest.client import Client, error, serve
+
+ORIGIN = "http://a.example"
+PREFLIGHT = {"Access-Control-Request-Method": "PUT", "Access-Control-Request-Headers": "content-type, x-a"}
+TOLD = {"access-control-allow-headers": "Content-Type", "access-control-max-age": "60"}
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
+    """Serve pages of two origins, with a listener for admins alone."""
+    settings = {
+        "listeners": "http://127.0.0.1:0,http://127.0.0.1:0",
+        "admin.listeners": "http://127.0.0.1:0",
+        "access.control.allow.origin": f"{ORIGIN}, http://b.example",
+        "access.control.allow.methods": "PUT, GET",
+        "response.http.headers.config": "add X-A: 1",
+    }
+    yield from serve(tmp_path_factory.mktemp("shared"), settings)
+
+
+def cors(headers: dict[str, str]) -> dict[str, str]:
+    """Return what an answer says to the page that asked."""
+    return {name: value for name, value in headers.items() if name.startswith("access-control-")}
+
+
+@pytest.mark.parametrize(
+    ("origin", "is_allowed"),
+    [
+        (ORIGIN, True),
+        ("http://b.example", True),
+        ("http://c.example", False),
+        ("http://aXexample", True),  # a pattern
+        ("HTTP://A.EXAMPLE", True),
+        ("null", False),
+        (f"{ORIGIN}:80", False),
+        (f"{ORIGIN} http://b.example", True),
+        ("", False),
+    ],
+)
+def test_pages_of_allowed_origins_may_read(shared: Client, origin: str, is_allowed: bool) -> None:
+    """They are told, and so are caches that it depends on who asks."""
+    answer = shared.call("GET", "/connectors", headers={"Origin": origin})
+    assert (answer.status, answer.headers["vary"]) == (200, "Origin")
+    assert cors(answer.headers) == ({"access-control-allow-origin": origin} if is_allowed else {})
+    asked = shared.call("OPTIONS", "/connectors", headers={"Origin": origin, **PREFLIGHT})
+    assert (asked.status, asked.headers["allow"], asked.text) == (
+        200,
+        "HEAD,POST,GET,OPTIONS",
+        "HEAD, POST, GET, OPTIONS",
+    )
+    told = {"access-control-allow-origin": origin, "access-control-allow-methods": "PUT,GET", **TOLD}
+    assert cors(asked.headers) == (told if is_allowed else {})
+
+
+def test_refusals_may_be_read_as_well(shared: Client) -> None:
+    """A page has to show its user what is wrong."""
+    for method, path, status in (
+        ("GET", "/nowhere", 404),
+        ("DELETE", "/connectors", 405),
+        ("POST", "/connectors", 500),
+    ):
+        answer = shared.call(method, path, {} if method == "POST" else None, headers={"Origin": ORIGIN})
+        assert (answer.status, answer.headers["access-control-allow-origin"]) == (status, ORIGIN)
+
+
+def test_everybody_may_read_where_that_is_wanted(tmp_path: Path) -> None:
+    """With the methods that need nobody's leave."""
+    for client in serve(tmp_path, {"access.control.allow.origin": "*"}):
+        answer = client.call("OPTIONS", "/connectors/x", headers={"Origin": "http://any", **PREFLIGHT})
+        told = {"access-control-allow-origin": "http://any", "access-control-allow-methods": "GET,POST,HEAD", **TOLD}
+        assert cors(answer.headers) == told
+
+
+def test_a_pattern_that_is_none_is_refused_at_the_start() -> None:
+    """With the key."""
+    with pytest.raises(ConfigError, match=r"'\*\.example' is no regular expression"):
+        WorkerConfig({**WORKER, "access.control.allow.origin": "*.example"})
+
+
+def test_a_listener_for_admins_serves_nothing_else(shared: Client) -> None:
+    """Neither what others are served nor the headers they are given; and they are not served what is for admins."""
+    first, second, admin = shared.ports
+    for path in ("/", "/connectors", "/health", "/nowhere"):
+        answer = shared.call("GET", path, port=admin)
+        assert (answer.status, answer.text) == error(404, "HTTP 404 Not Found")
+        assert not {"vary", "x-a"} & set(answer.headers)
+    for port in (first, second):
+        assert shared.call("GET", "/connectors", port=port).headers["x-a"] == "1"
+        assert shared.call("GET", "/admin/loggers", port=port).status == 404
+
+
+@pytest.mark.parametrize(
+    ("path", "reason"),
+    [
+        ("/connectors/a%2fb", "Ambiguous URI path separator"),
+        ("/connectors/%2e%2e/connectors", "Ambiguous URI path segment"),
+        ("/connectors/%2E", "Ambiguous URI path segment"),
+        ("/connectors/%zz", "Bad Request"),
+        ("/connectors/c%", "Bad Request"),
+        ("/connectors/c%00", "Bad Request"),
+        ("/connectors/c%0a", "Suspicious Path Character"),
+        ("/connectors/a%5Cb", "Suspicious Path Character"),
+        ("/connectors/a|b", "Illegal Path Character"),
+        ("/connectors/{x}", "Illegal Path Character"),
+    ],
+)
+def test_a_path_that_somebody_may_read_otherwise_is_refused(client: Client, path: str, reason: str) -> None:
+    """In the words of Java's server."""
+    answer = client.call("GET", path)
+    assert (answer.status, answer.text) == error(400, reason)
+
+
+def test_parameters_of_a_path_say_nothing(client: Client) -> None:
+    """Java's server drops them; a semicolon that is part of a name is written `%3B`."""
+    client.create("c")
+    assert client.call("GET", "/connectors;a=b").text == '["c"]'
+    assert client.call("GET", "/connectors/c;a=b/config;d").json["name"] == "c"
+    assert client.call("GET", "/connectors/c%3Ba").json["message"] == "Connector c;a not found"
