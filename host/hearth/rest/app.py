@@ -9,7 +9,7 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import HTMLResponse, Response
 
 from hearth.config import WorkerConfig
 from hearth.herder.herder import Herder
@@ -50,6 +50,7 @@ from hearth.rest.topic_resource import TopicsResource
 from hearth_api import ConnectError
 
 HEALTHY = "Worker has completed startup and is ready to handle requests."
+HTML = "text/html"
 STARTING = "Worker is still starting up."
 
 
@@ -88,7 +89,7 @@ def new_app(
     ]
     if worker.admin_listeners is None:
         endpoints += _admin()
-    return _app(endpoints, middleware(worker))
+    return _app([*endpoints, *_description(endpoints, info)], middleware(worker))
 
 
 def new_admin_app() -> Starlette:
@@ -112,6 +113,29 @@ def _app(endpoints: Sequence[Endpoint], around: Sequence[Middleware]) -> Starlet
 def _admin() -> list[Endpoint]:
     """Return what is below `/admin`."""
     return []
+
+
+def _description(endpoints: Sequence[Endpoint], info: ServerInfo) -> list[Endpoint]:
+    """Return what tells others of the endpoints; what it is made of is loaded when somebody asks."""
+
+    async def described(request: Request) -> Response:
+        """Describe this API, as OpenAPI has it."""
+        from hearth.rest.openapi import document
+
+        return JsonAnswer(document(endpoints, info.version))
+
+    async def shown(request: Request) -> Response:
+        """Show this API to readers."""
+        from hearth.rest.openapi import document, page
+
+        return HTMLResponse(page(document(endpoints, info.version)))
+
+    return [
+        Endpoint("GET", "/openapi.json", described, "openApi", {200: None}, takes_json=False, is_hidden=True),
+        Endpoint(
+            "GET", "/openapi.html", shown, "openApiPage", {200: None}, takes_json=False, is_hidden=True, makes=HTML
+        ),
+    ]
 
 
 def _general(info: ServerInfo, health: Health) -> list[Endpoint]:

@@ -108,10 +108,10 @@ CONFIG_KEY_INFO = _object(
         "importance": STRING,
         "documentation": TEXT_OR_NULL,
         "group": TEXT_OR_NULL,
+        "order_in_group": INTEGER,
         "width": STRING,
         "display_name": TEXT_OR_NULL,
         "dependents": STRINGS,
-        "order": INTEGER,
     },
 )
 CONFIG_KEYS = _list(CONFIG_KEY_INFO)
