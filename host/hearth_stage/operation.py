@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hearth_stage import connector_call, conversion_call, plugin_call, task_call
+from hearth_stage import connector_call, conversion_call, plugin_call, policy_call, task_call
 from hearth_stage.call import Notice, operations
 
 
@@ -48,6 +48,8 @@ TO_STAGE = operations(
     connector_call.AskTaskConfigs,
     connector_call.AlterOffsets,
     connector_call.StopConnector,
+    policy_call.ConfigurePolicy,
+    policy_call.JudgeOverrides,
 )
 """What a runtime may say to a stage."""
 

@@ -22,7 +22,9 @@ from hearth_stage.connector import StageConnector
 from hearth_stage.connector_call import AlterOffsets, AskTaskConfigs, LoadConnector, StartConnector, StopConnector
 from hearth_stage.frame import PROTOCOL_VERSION
 from hearth_stage.operation import TO_STAGE, Hello
+from hearth_stage.override_policy import StagePolicy
 from hearth_stage.plugin_call import AskStacks, Configure, Describe, Ping, Stacks, Stopping, Validate
+from hearth_stage.policy_call import ConfigurePolicy, JudgeOverrides
 from hearth_stage.sink import StageSink
 from hearth_stage.source import StageSource
 from hearth_stage.task_call import (
@@ -88,7 +90,7 @@ class Program:
         os._exit(0)
 
     def _end(self) -> None:
-        for end in (self._source.end, self._sink.end, self._connector.end, self._plugins.close):
+        for end in (self._source.end, self._sink.end, self._connector.end, self._policy.end, self._plugins.close):
             try:
                 end()
             except Exception:
@@ -100,11 +102,12 @@ class Program:
         self._source = StageSource(self.channel, transformations)
         self._sink = StageSink(self.channel, transformations)
         self._connector = StageConnector(self.channel)
+        self._policy = StagePolicy()
         self._handlers = self._table()
 
     def _table(self) -> dict[type[Message], Callable[[Any], Any]]:
         """Return who does what cannot be done by plugins alone."""
-        source, sink, connector = self._source, self._sink, self._connector
+        source, sink, connector, policy = self._source, self._sink, self._connector, self._policy
         return {
             Ping: lambda _: None,
             Configure: self._on_configure,
@@ -128,6 +131,8 @@ class Program:
             AskTaskConfigs: connector.task_configs,
             AlterOffsets: connector.alter_offsets,
             StopConnector: connector.stop,
+            ConfigurePolicy: policy.configure,
+            JudgeOverrides: policy.judge,
         }
 
     def _receive(self, request: Request) -> None:

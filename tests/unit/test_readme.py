@@ -14,6 +14,7 @@ import pytest
 from hearth.cli.main import COMMANDS, hearth
 from hearth.config import ConnectorConfig, SinkConnectorConfig, SourceConnectorConfig, StandaloneConfig
 from hearth.config.tls_key import ServerTlsConfig
+from hearth.herder.validation.override import AllowlistConfig
 from hearth.kafka.client.key import RULES
 from hearth.rest.listener import ADMIN_KEY, KEY
 from hearth_api.testing import MemorySourceTaskContext
@@ -79,7 +80,13 @@ def test_keys_exist() -> None:
     """Every name in Kafka's form of a key is one, of a worker, a connector, or a client."""
     known = {
         name
-        for settings in (StandaloneConfig, ConnectorConfig, SourceConnectorConfig, SinkConnectorConfig)
+        for settings in (
+            StandaloneConfig,
+            AllowlistConfig,
+            ConnectorConfig,
+            SourceConnectorConfig,
+            SinkConnectorConfig,
+        )
         for name in settings.definition().names
     }
     known |= {f"{place}.https.{name}" for place in (KEY, ADMIN_KEY) for name in ServerTlsConfig.definition().names}

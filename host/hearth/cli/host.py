@@ -25,6 +25,7 @@ from hearth.herder.status import StatusBoard
 from hearth.herder.supervisor import Equipment
 from hearth.herder.task_link import TaskLinkServer
 from hearth.herder.validation.connector_validator import ConnectorValidator
+from hearth.herder.validation.override import new_policy
 from hearth.isolation.environment_store import EnvironmentStore
 from hearth.rest.app import Health, ServerInfo, new_admin_app, new_app
 from hearth.rest.listener import open_listeners, worker_id
@@ -76,9 +77,11 @@ class StandaloneHost:
         offsets = FileOffsetStore(worker.offset_file)
         listeners = open_listeners(worker, self._free_port)
         self._stops += [each.close for each in listeners]
+        directory = PluginDirectory(catalogue.result, EnvironmentStore(cache_directory("environments")))
+        policy = new_policy(worker, directory)
+        self._stops.append(policy.close)
         cluster_id = cluster.wait()
         self._warn_of_rejected(catalogue.result())
-        directory = PluginDirectory(catalogue.result, EnvironmentStore(cache_directory("environments")))
         launcher = SparkLauncher(worker.originals, self._fail)
         link = TaskLinkServer(
             lambda event: self.herder.reconciler.on_event(event),
@@ -91,7 +94,7 @@ class StandaloneHost:
         pool = StagePool()
         equipment = Equipment(
             directory=directory,
-            planner=Planner(directory, worker),
+            planner=Planner(directory, worker, policy),
             pool=pool,
             configs=MemoryConfigStore(),
             offsets=offsets,
@@ -100,7 +103,7 @@ class StandaloneHost:
             link=link,
             graceful_seconds=worker.task_shutdown_graceful_timeout_ms / 1000,
         )
-        self.herder = Herder(equipment, ConnectorValidator(directory, worker, pool))
+        self.herder = Herder(equipment, ConnectorValidator(directory, worker, pool, policy))
         info = ServerInfo(KAFKA_VERSION, KAFKA_COMMIT, cluster_id)
         server = RestServer(new_app(worker, self.herder, directory, info, self.health), listeners, new_admin_app())
         link.start()

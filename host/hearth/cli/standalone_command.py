@@ -19,7 +19,6 @@ from hearth.cli.host import StandaloneHost
 from hearth.config import StandaloneConfig
 from hearth.foundation.properties import load
 from hearth.herder.cluster_lookup import client_config
-from hearth.herder.validation.override import OverridePolicy
 from hearth.kafka.client import consumer_config, producer_config
 from hearth.kafka.client.key import RULES
 from hearth_api import ConfigError, ConnectError
@@ -83,7 +82,6 @@ def read_worker(path: Path) -> StandaloneConfig:
     props = load(path)
     try:
         config = StandaloneConfig(props)
-        OverridePolicy(config)
     except ConfigError as error:
         raise ConfigError(
             f"{path}: {error}", code=error.code, hint=error.hint or "correct that key in the file"

@@ -13,10 +13,12 @@ from hearth.config.sink_key import TOPICS_REGEX, parse_topics
 from hearth.discovery import Plugin, PluginType
 from hearth.herder.cluster_lookup import client_config
 from hearth.herder.plugin.directory import PluginDirectory
+from hearth.herder.validation.override import ALL, refuse_overrides
 from hearth.isolation.environment import Environment
 from hearth.kafka.client import Translation, admin_config, consumer_config, group_name, producer_config
 from hearth.runtime.plan import DeadLetterPlan, PluginSpec, SinkPlan, SourcePlan, TaskPlan, TaskSettings
 from hearth_api import ConfigError, NotFoundError
+from hearth_api.worker import ConnectorClientConfigOverridePolicy
 
 log = logging.getLogger(__name__)
 
@@ -41,14 +43,17 @@ class Planner:
 
     directory: PluginDirectory
     worker: WorkerConfig
+    policy: ConnectorClientConfigOverridePolicy = ALL
 
     def plan(
         self, connector: Plugin, version: str | None, config: Mapping[str, str], tasks: Sequence[Mapping[str, str]]
     ) -> list[TaskPlan]:
         """Return the plans of all tasks of a connector, and log what its clients cannot honour.
 
-        Raises ConfigError for the first plugin of its pipeline that is not there, and for the first wrong setting.
+        Raises ConfigError for the first plugin of its pipeline that is not there, and for the first wrong setting,
+        ConnectError for clients that it may not have so.
         """
+        refuse_overrides(self.policy, connector, config)
         parsed = _PARSERS[connector.type](config)
         specs = _PluginSpecs(self.directory, self.worker, parsed)
         specs.add_task(connector, version)

@@ -18,7 +18,16 @@ from hearth.link import link_call
 from hearth.link.link_call import TO_HOST, TO_TASK
 from hearth_execution import failure
 from hearth_execution.transformation import Step
-from hearth_stage import connector_call, conversion_call, frame, operation, plugin_call, program, task_call
+from hearth_stage import (
+    connector_call,
+    conversion_call,
+    frame,
+    operation,
+    plugin_call,
+    policy_call,
+    program,
+    task_call,
+)
 from hearth_stage.call import Call, Message, Notice, Operations, PluginCall
 from hearth_stage.form import codec_of
 from hearth_stage.operation import FROM_STAGE, TO_STAGE
@@ -106,7 +115,7 @@ def test_operations_of_the_task_link_are_documented_and_no_others() -> None:
 
 def test_every_message_that_is_declared_may_be_sent() -> None:
     """One that stands in no list would be unknown to whoever is told it."""
-    modules = (connector_call, conversion_call, link_call, operation, plugin_call, task_call)
+    modules = (connector_call, conversion_call, link_call, operation, plugin_call, policy_call, task_call)
     declared = {
         kind
         for module in modules

@@ -31,6 +31,7 @@ SUFFIXES = {
     PluginType.PREDICATE: "Predicate",
     PluginType.SOURCE: "Connector",
     PluginType.SINK: "Connector",
+    PluginType.OVERRIDE_POLICY: "Policy",
 }
 
 

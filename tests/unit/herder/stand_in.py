@@ -13,6 +13,7 @@ from hearth_api import (
     ConfigDef,
     ConfigError,
     ConfigType,
+    ConfigValue,
     ConnectError,
     Importance,
     Lambda,
@@ -25,6 +26,7 @@ from hearth_api import (
     ValidString,
     Width,
 )
+from hearth_api.worker import ConnectorClientConfigOverridePolicy, ConnectorClientConfigRequest
 
 STRING, INT, BOOLEAN = ConfigType.STRING, ConfigType.INT, ConfigType.BOOLEAN
 HIGH, MEDIUM, LOW = Importance.HIGH, Importance.MEDIUM, Importance.LOW
@@ -258,3 +260,25 @@ class JsonConverter(Plain):
         definition.define("decimal.format", STRING, "BASE64", formats, LOW, "", serialization, 0, Width.MEDIUM, title)
         key, title = "replace.null.with.default", "Replace null with default"
         return definition.define(key, BOOLEAN, True, None, LOW, "", serialization, 1, Width.MEDIUM, title)
+
+
+class Policy(ConnectorClientConfigOverridePolicy):
+    """Forbids the one setting that the worker's key `forbidden` names; says nothing where that has `silent`."""
+
+    def configure(self, configs: Mapping[str, Any]) -> None:
+        """Keep the key."""
+        if "forbidden" not in configs:
+            raise ConfigError("nothing is forbidden")
+        self._configs = configs
+
+    def validate(self, request: ConnectorClientConfigRequest) -> Any:
+        """Judge, or end the process where a setting says so."""
+        if "exit" in request.client_props:
+            os._exit(int(request.client_props["exit"]))
+        values = [ConfigValue(name, value) for name, value in request.client_props.items()]
+        for value in values:
+            if value.name == self._configs["forbidden"]:
+                owner = f"a {request.connector_type} of {request.connector_class}"
+                told = f"{owner} may not have its {request.client_type}'s {value.name}"
+                value.add_error_message(f"{request.connector_name}: {told}")
+        return None if "silent" in self._configs else values

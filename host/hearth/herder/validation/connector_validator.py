@@ -7,19 +7,19 @@ from typing import Any, TypeVar
 
 from hearth.config import WorkerConfig
 from hearth.config.connector_key import CONNECTOR_CLASS, CONNECTOR_VERSION
-from hearth.config.sink_key import DEAD_LETTER_TOPIC, check_topics
-from hearth.config.topic_key import PREFIX as TOPIC_CREATION
+from hearth.config.sink_key import check_topics
 from hearth.discovery import Plugin, PluginType
 from hearth.herder.plugin.directory import CONNECTOR_TYPES, PluginDirectory, VersionNotFound
 from hearth.herder.plugin.stage import ConnectorStage, StagePool, answer_seconds
 from hearth.herder.validation.alias_key import AliasKeys
 from hearth.herder.validation.framework_definition import DefinitionMaker
-from hearth.herder.validation.override import OverridePolicy
+from hearth.herder.validation.override import ALL, override_prefix, override_requests
 from hearth.herder.validation.plugin_definition import Describer
 from hearth.herder.validation.plugin_validator import PluginValidator
 from hearth.herder.validation.result import Section, connector_section, merge, prefixed_section
 from hearth_api import ConfigDef, ConfigError, ConfigValue, ConnectError, NotFoundError
 from hearth_api.java import config_def_to_json, config_key_to_json, hash_ordered
+from hearth_api.worker import ConnectorClientConfigOverridePolicy
 
 T = TypeVar("T")
 Config = Mapping[str, Any]
@@ -39,11 +39,17 @@ DESCRIBED_TYPES = (
 class ConnectorValidator:
     """Checks configurations; one instance serves all threads."""
 
-    def __init__(self, directory: PluginDirectory, worker: WorkerConfig, pool: StagePool) -> None:
+    def __init__(
+        self,
+        directory: PluginDirectory,
+        worker: WorkerConfig,
+        pool: StagePool,
+        policy: ConnectorClientConfigOverridePolicy = ALL,
+    ) -> None:
         self._directory = directory
         self._pool = pool
         self._worker = worker
-        self._policy = OverridePolicy(worker)
+        self._policy = policy
         self._describer = Describer(directory)
         self._maker = DefinitionMaker(directory, worker)
         self._plain = DefinitionMaker(directory, None)
@@ -121,17 +127,9 @@ class ConnectorValidator:
 
     def _overrides(self, plugin: Plugin, config: Config) -> list[Section]:
         """Return the sections of the clients that the connector's tasks use."""
-        is_source = plugin.type is PluginType.SOURCE
-        has_dead_letters = bool((config.get(DEAD_LETTER_TOPIC) or "").strip()) and not is_source
-        creates_topics = is_source and any(name.startswith(TOPIC_CREATION) for name in config)
-        used = {
-            "producer": is_source or has_dead_letters,
-            "consumer": not is_source,
-            "admin": has_dead_letters or creates_topics,
-        }
         return [
-            prefixed_section(prefix, ConfigDef(), self._policy.validate(_below(config, prefix)))
-            for prefix in (f"{client}.override." for client, is_used in used.items() if is_used)
+            prefixed_section(override_prefix(request.client_type), ConfigDef(), self._policy.validate(request))
+            for request in override_requests(plugin, config)
         ]
 
     def _converters(

@@ -1,49 +1,143 @@
-"""Which settings of Kafka clients a connector may override: Kafka Connect's four policies."""
+"""Which settings of Kafka clients a connector may override (KIP-458): Kafka Connect's own policies, and plugins."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 from hearth.config import WorkerConfig
-from hearth_api import ConfigError, ConfigType, ConfigValue
-from hearth_api.java import parse_type
+from hearth.config.sink_key import DEAD_LETTER_TOPIC
+from hearth.config.topic_key import PREFIX as TOPIC_CREATION
+from hearth.discovery import Plugin, PluginType
+from hearth.herder.plugin.directory import PluginDirectory
+from hearth_api import ConfigError, ConfigValue, ConnectError, NotFoundError, Settings, ValidList, key
+from hearth_api.java import hash_ordered
+from hearth_api.worker import (
+    ClientType,
+    ConnectorClientConfigOverridePolicy,
+    ConnectorClientConfigRequest,
+    ConnectorType,
+)
 
 POLICY = "connector.client.config.override.policy"
-ALLOWLIST = "connector.client.config.override.allowlist"
 _PRINCIPAL_KEYS = ("sasl.jaas.config", "sasl.mechanism", "security.protocol")
 _PACKAGE = "org.apache.kafka.connect.connector.policy."
-_SUFFIX = "ConnectorClientConfigOverridePolicy"
+_SUFFIX = PluginType.OVERRIDE_POLICY.suffix
 
 
-class OverridePolicy:
-    """One of Kafka Connect's policies, by its alias or class name."""
+class AllowlistConfig(Settings):
+    """What the policy Allowlist reads of the worker's settings."""
 
-    def __init__(self, worker: WorkerConfig) -> None:
-        given = str(worker.parsed[POLICY])
-        self.name = given.removeprefix(_PACKAGE).removesuffix(_SUFFIX)
-        listed = parse_type(ALLOWLIST, worker.originals.get(ALLOWLIST, ""), ConfigType.LIST)
-        allowed: dict[str, Callable[[str], bool]] = {
-            "All": lambda key: True,
-            "None": lambda key: False,
-            "Principal": lambda key: key in _PRINCIPAL_KEYS,
-            "Allowlist": lambda key: key in listed,
-        }
-        if self.name not in allowed:
-            raise ConfigError(
-                f"{POLICY}={given!r} is not known here",
-                code="policy.unknown",
-                hint=f"use one of {', '.join(allowed)}",
-            )
-        self._allows = allowed[self.name]
+    allowlist: list[str] = key(
+        "connector.client.config.override.allowlist",
+        default=[],
+        check=ValidList(),
+        doc="The settings of clients that connectors may override under the policy Allowlist, without prefix.",
+    )
 
-    def validate(self, overrides: Mapping[str, str | None]) -> list[ConfigValue]:
-        """Return one value per override, with a complaint where it is not allowed."""
-        return [self._value(key, value) for key, value in overrides.items()]
 
-    def _value(self, key: str, value: str | None) -> ConfigValue:
-        outcome = ConfigValue(key, value)
-        if not self._allows(key):
+class KeyPolicy(ConnectorClientConfigOverridePolicy):
+    """A policy of Kafka Connect's own, which goes by the key alone."""
+
+    def __init__(self, name: str, is_allowed: Callable[[str], bool]) -> None:
+        self.name = name
+        self._is_allowed = is_allowed
+
+    def configure(self, configs: Mapping[str, Any]) -> None:
+        """Do nothing: it was made of the worker's keys."""
+
+    def validate(self, request: ConnectorClientConfigRequest) -> list[ConfigValue]:
+        """Return a value for each key, with Kafka Connect's words where it is not allowed."""
+        return [self._value(name, value) for name, value in request.client_props.items()]
+
+    def _value(self, name: str, value: Any) -> ConfigValue:
+        outcome = ConfigValue(name, value)
+        if not self._is_allowed(name):
             outcome.add_error_message(
-                f"The '{self.name}' policy does not allow '{key}' to be overridden in the connector configuration."
+                f"The '{self.name}' policy does not allow '{name}' to be overridden in the connector configuration."
             )
         return outcome
+
+
+ALL = KeyPolicy("All", lambda name: True)
+"""Lets connectors override whatever they like, which is Kafka Connect's default."""
+
+
+_OWN: Mapping[str, Callable[[WorkerConfig], ConnectorClientConfigOverridePolicy]] = {
+    "All": lambda worker: ALL,
+    "None": lambda worker: KeyPolicy("None", lambda name: False),
+    "Principal": lambda worker: KeyPolicy("Principal", _PRINCIPAL_KEYS.__contains__),
+    "Allowlist": lambda worker: KeyPolicy("Allowlist", AllowlistConfig(worker.originals).allowlist.__contains__),
+}
+"""Kafka Connect's own policies by the shortest of their names."""
+
+
+def new_policy(worker: WorkerConfig, directory: PluginDirectory) -> ConnectorClientConfigOverridePolicy:
+    """Return the policy a worker names, configured; raises ConfigError for one that is not there."""
+    given = worker.override_policy
+    for name, new in _OWN.items():
+        if given in (name, name + _SUFFIX, _PACKAGE + name + _SUFFIX):
+            return new(worker)
+    try:
+        plugin = directory.plugin(given, None, PluginType.OVERRIDE_POLICY)
+    except NotFoundError as error:
+        raise ConfigError(
+            f"{POLICY}={given!r} is not known here",
+            code="policy.unknown",
+            hint=f"use one of {', '.join(_OWN)}, or put the bundle that has it on plugin.path",
+        ) from error
+    policy = _plugin_policy(plugin, worker, directory)
+    policy.configure(worker.originals)
+    return policy
+
+
+def _plugin_policy(
+    plugin: Plugin, worker: WorkerConfig, directory: PluginDirectory
+) -> ConnectorClientConfigOverridePolicy:
+    from hearth.herder.plugin.policy_stage import PolicyStage, StagedPolicy  # few workers name one
+    from hearth.herder.plugin.stage import answer_seconds
+
+    seconds = answer_seconds(worker, {})
+    return StagedPolicy(lambda: PolicyStage(plugin, directory.environment(plugin), worker.originals, seconds))
+
+
+def override_requests(connector: Plugin, config: Mapping[str, Any]) -> Iterator[ConnectorClientConfigRequest]:
+    """Yield what a connector wants to override, for each of the clients that its tasks use, in Kafka Connect's order.
+
+    The keys stand in the order of Java's maps.
+    """
+    is_source = connector.type is PluginType.SOURCE
+    has_dead_letters = not is_source and bool((config.get(DEAD_LETTER_TOPIC) or "").strip())
+    creates_topics = is_source and any(name.startswith(TOPIC_CREATION) for name in config)
+    used = {
+        ClientType.PRODUCER: is_source or has_dead_letters,
+        ClientType.CONSUMER: not is_source,
+        ClientType.ADMIN: has_dead_letters or creates_topics,
+    }
+    for client in (client for client, is_used in used.items() if is_used):
+        prefix = override_prefix(client)
+        given = {name.removeprefix(prefix): value for name, value in config.items() if name.startswith(prefix)}
+        yield ConnectorClientConfigRequest(
+            config.get("name") or "",
+            ConnectorType(str(connector.type)),
+            connector.class_name,
+            hash_ordered(given),
+            client,
+        )
+
+
+def override_prefix(client: ClientType) -> str:
+    """Return what the keys begin with by which a connector overrides settings of a client."""
+    return f"{client}.override."
+
+
+def refuse_overrides(
+    policy: ConnectorClientConfigOverridePolicy, connector: Plugin, config: Mapping[str, Any]
+) -> None:
+    """Raise ConnectError where a policy does not allow, any more, what the clients of a connector would be told."""
+    for request in override_requests(connector, config):
+        messages = [message for value in policy.validate(request) for message in value.error_messages]
+        if messages:
+            raise ConnectError(
+                f"Client Config Overrides not allowed [{', '.join(messages)}]", code="override.not_allowed"
+            )

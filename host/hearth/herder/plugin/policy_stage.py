@@ -1,0 +1,87 @@
+"""An override policy from plugin.path, in a process beside the host."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from hearth.discovery import Plugin
+from hearth.herder.plugin.stage import PluginStage
+from hearth.isolation.environment import Environment
+from hearth_api import ConfigValue, PluginError
+from hearth_api.worker import ConnectorClientConfigOverridePolicy, ConnectorClientConfigRequest
+from hearth_stage.policy_call import ConfigurePolicy, JudgeOverrides
+
+
+class PolicyStage(PluginStage):
+    """The process of one configured policy."""
+
+    def __init__(self, plugin: Plugin, environment: Environment, config: Mapping[str, str], seconds: float) -> None:
+        super().__init__(environment, plugin.class_name)
+        self._seconds = seconds
+        try:
+            self._call(ConfigurePolicy(plugin.reference, dict(config)), seconds)
+        except PluginError:
+            self.close()
+            raise
+
+    def judge(self, request: ConnectorClientConfigRequest) -> list[ConfigValue] | None:
+        """Return what the policy makes of each setting; raises PluginError where it does not say."""
+        properties = dict(request.client_props)
+        call = JudgeOverrides(
+            request.connector_name,
+            str(request.connector_type),
+            request.connector_class,
+            str(request.client_type),
+            properties,
+        )
+        values = self._call(call, self._seconds).values
+        return None if values is None else [_value(each, properties) for each in values]
+
+
+class StagedPolicy(ConnectorClientConfigOverridePolicy):
+    """Asks a policy in its own process, which is begun anew where it has died or hung (Invariant 6).
+
+    What it does not answer for is not allowed: whoever asks hears of the PluginError.
+    """
+
+    def __init__(self, new_stage: Callable[[], PolicyStage]) -> None:
+        self._new_stage = new_stage
+        self._lock = threading.Lock()
+        self._stage: PolicyStage | None = None
+
+    def configure(self, configs: Mapping[str, Any]) -> None:
+        """Start the process, which is told the worker's configuration; raises PluginError where it refuses."""
+        with self._lock:
+            self._stage = self._new_stage()
+
+    def validate(self, request: ConnectorClientConfigRequest) -> list[ConfigValue]:
+        """Ask it; one request at a time, for the process has one thread for them."""
+        with self._lock:
+            stage = self._stage
+            if stage is None or not stage.is_alive:
+                stage = self._stage = self._new_stage()
+            try:
+                return stage.judge(request) or []
+            except PluginError:
+                stage.close()
+                raise
+
+    def close(self) -> None:
+        """End the process, in which the policy is closed."""
+        stage, self._stage = self._stage, None
+        if stage is not None:
+            stage.close()
+
+
+def _value(shown: Mapping[str, Any], properties: Mapping[str, Any]) -> ConfigValue:
+    """Return a setting as the policy judged it, with the value it was asked about."""
+    name = str(shown["name"])
+    return ConfigValue(
+        name,
+        properties.get(name, shown["value"]),
+        list(shown["recommended_values"]),
+        [str(error) for error in shown["errors"]],
+        bool(shown["visible"]),
+    )

@@ -1,0 +1,34 @@
+"""What a stage is asked of an override policy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from hearth_stage.call import Call
+
+
+@dataclass(frozen=True)
+class ConfigurePolicy(Call[None], op="policy.configure"):
+    """Creates the policy that is asked from now on, and configures it with the worker's whole configuration."""
+
+    reference: str
+    config: dict[str, str] = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What the policy makes of each setting, as REST shows it; ``None`` where it says nothing of any."""
+
+    values: list[dict[str, Any]] | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True)
+class JudgeOverrides(Call[Judged], op="policy.validate"):
+    """Asks what of a connector's settings for one of its clients is allowed."""
+
+    connector: str
+    type: str
+    class_name: str
+    client: str
+    properties: dict[str, Any] = field(repr=False)

@@ -1,0 +1,56 @@
+"""An override policy in its stage: what it is configured with, asked and told."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from hearth_api import ConfigValue, PluginError
+from hearth_api.worker import ConnectorClientConfigOverridePolicy, ConnectorClientConfigRequest
+from hearth_stage.override_policy import StagePolicy
+from hearth_stage.policy_call import ConfigurePolicy, Judged, JudgeOverrides
+
+HERE = f"{__name__}:"
+heard: list[Any] = []
+
+
+class Noting(ConnectorClientConfigOverridePolicy):
+    """Notes what is done to it, and forbids everything."""
+
+    def configure(self, configs: Mapping[str, Any]) -> None:
+        """Note the configuration."""
+        heard.append(dict(configs))
+
+    def validate(self, request: ConnectorClientConfigRequest) -> list[ConfigValue]:
+        """Note the request."""
+        heard.append(request)
+        return [ConfigValue(name, value, error_messages=["no"]) for name, value in request.client_props.items()]
+
+    def close(self) -> None:
+        """Note it."""
+        heard.append("closed")
+
+
+def test_policy_is_configured_asked_and_closed() -> None:
+    """It sees the request as Kafka's does, and its answer travels as REST shows it."""
+    heard.clear()
+    policy = StagePolicy()
+    policy.configure(ConfigurePolicy(HERE + "Noting", {"a": "1"}))
+    answer = policy.judge(JudgeOverrides("c", "sink", "com.example.C", "consumer", {"client.rack": "r1"}))
+    policy.end()
+    configured, request, closed = heard
+    assert (configured, closed) == ({"a": "1"}, "closed")
+    assert (request.connector_name, request.connector_type.value, request.connector_class) == (
+        "c", "sink", "com.example.C",
+    )  # fmt: skip
+    assert (request.client_type.value, request.client_props) == ("consumer", {"client.rack": "r1"})
+    shown = {"name": "client.rack", "value": "r1", "recommended_values": [], "errors": ["no"], "visible": True}
+    assert answer == Judged([shown])
+
+
+def test_class_that_is_no_policy_is_refused() -> None:
+    """Whoever declared it has made a mistake."""
+    with pytest.raises(PluginError, match="StagePolicy is no ConnectorClientConfigOverridePolicy"):
+        StagePolicy().configure(ConfigurePolicy("hearth_stage.override_policy:StagePolicy", {}))

@@ -1,0 +1,65 @@
+"""Override policies of plugins, each asked in a process of its own environment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from hearth.config import WorkerConfig
+from hearth.discovery import PluginType
+from hearth.herder.validation.override import new_policy
+from hearth_api import PluginError
+from hearth_api.worker import (
+    ClientType,
+    ConnectorClientConfigOverridePolicy,
+    ConnectorClientConfigRequest,
+    ConnectorType,
+)
+from tests.unit.herder.catalogue import SOURCE, WORKER, directory, plugin
+
+MINE = plugin("com.example.MinePolicy", PluginType.OVERRIDE_POLICY, "Policy", "1")
+Make = Callable[..., ConnectorClientConfigOverridePolicy]
+
+
+def request(**properties: str) -> ConnectorClientConfigRequest:
+    """Return a request of a source for its producer."""
+    return ConnectorClientConfigRequest("c", ConnectorType.SOURCE, SOURCE, properties, ClientType.PRODUCER)
+
+
+@pytest.fixture
+def new(tmp_path: Path) -> Iterator[Make]:
+    """Provide the policy of a plugin, for a worker that names it."""
+    made: list[ConnectorClientConfigOverridePolicy] = []
+
+    def make(name: str = "Mine", **settings: str) -> ConnectorClientConfigOverridePolicy:
+        named = {"connector.client.config.override.policy": name}
+        made.append(new_policy(WorkerConfig({**WORKER, **named, **settings}), directory(tmp_path, MINE)))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.close()
+
+
+def test_it_is_configured_with_the_worker_and_asked(new: Make) -> None:
+    """One process answers all requests, with everything a request says."""
+    policy = new(forbidden="acks")
+    (value,) = policy.validate(request(acks="1"))
+    assert value.error_messages == [f"c: a source of {SOURCE} may not have its producer's acks"]
+    assert [(each.value, each.error_messages) for each in policy.validate(request(retries="5"))] == [("5", [])]
+
+
+def test_one_that_dies_allows_nothing_and_begins_anew(new: Make) -> None:
+    """A connector is not created because nobody was there to say no."""
+    policy = new("com.example.MinePolicy", forbidden="acks", silent="true")
+    with pytest.raises(PluginError, match=r"com\.example\.MinePolicy exited with 7"):
+        policy.validate(request(exit="7"))
+    assert policy.validate(request(acks="1")) == []  # it has nothing to say: null, which is Kafka's empty list
+
+
+def test_one_that_refuses_the_worker_keeps_it_from_starting(new: Make) -> None:
+    """With its own words."""
+    with pytest.raises(PluginError, match="nothing is forbidden"):
+        new()
