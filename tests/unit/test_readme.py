@@ -14,6 +14,7 @@ import pytest
 from hearth.cli.main import COMMANDS, hearth
 from hearth.config import ConnectorConfig, SinkConnectorConfig, SourceConnectorConfig, StandaloneConfig
 from hearth.config.tls_key import ServerTlsConfig
+from hearth.config.worker_configuration import CHOICE
 from hearth.herder.validation.override import AllowlistConfig
 from hearth.kafka.client.key import RULES
 from hearth.rest.listener import ADMIN_KEY, KEY
@@ -90,7 +91,7 @@ def test_keys_exist() -> None:
         for name in settings.definition().names
     }
     known |= {f"{place}.https.{name}" for place in (KEY, ADMIN_KEY) for name in ServerTlsConfig.definition().names}
-    known |= {key for rules in RULES.values() for key in rules} | {"plugin.path", "listeners"} | SPARKS
+    known |= {key for rules in RULES.values() for key in rules} | {"plugin.path", "listeners", CHOICE} | SPARKS
     found = set(re.findall(r"`([a-z]+(?:\.[a-z]+)+)`", README))
     files = {name for name in found if name.endswith((".properties", ".json", ".py"))}
     assert found - files <= known

@@ -104,6 +104,7 @@ class StandaloneHost:
             graceful_seconds=worker.task_shutdown_graceful_timeout_ms / 1000,
         )
         self.herder = Herder(equipment, ConnectorValidator(directory, worker, pool, policy))
+        self.herder.worker_configurations.check_all()
         info = ServerInfo(KAFKA_VERSION, KAFKA_COMMIT, cluster_id)
         server = RestServer(new_app(worker, self.herder, directory, info, self.health), listeners, new_admin_app())
         link.start()

@@ -9,6 +9,7 @@ from typing import Any
 
 from hearth.config.rest_key import RestConfig
 from hearth.config.tls_key import ServerTlsConfig
+from hearth.config.worker_configuration import WorkerConfiguration, is_governed
 from hearth_api import (
     CaseInsensitiveValidString,
     ConfigType,
@@ -190,6 +191,14 @@ class WorkerConfig(RestConfig, ServerTlsConfig):
         doc="Whether topics are created for source connectors that set them up with topic.creation keys.",
     )
 
+    worker_configuration_path: str | None = key(
+        "worker.configuration.path",
+        default=None,
+        importance=Importance.LOW,
+        doc="The directory of named worker configurations, one properties file each: a connector names one with "
+        "worker.configuration, and its tasks then take from there what it may say, and not from this file.",
+    )
+
     def unknown_keys(self) -> list[str]:
         """Return the given keys that nobody here knows, in the order given."""
         known = self.definition().keys
@@ -207,6 +216,15 @@ class WorkerConfig(RestConfig, ServerTlsConfig):
             return self.plugin_call_timeout_ms / 1000
         declared.check(own)
         return int(own) / 1000
+
+    def governed_by(self, configuration: WorkerConfiguration) -> WorkerConfig:
+        """Return the settings as they go for connectors that name a worker configuration.
+
+        Raises ConfigError where it says what it may not, or lacks a converter.
+        """
+        configuration.refuse()
+        own = {name: value for name, value in self.originals.items() if not is_governed(name)}
+        return type(self)({**own, **configuration.governing})
 
     def converter_settings(self, role: str) -> dict[str, str]:
         """Return the settings of the converter in a role (`key.converter`, ...), without their prefix."""

@@ -59,3 +59,32 @@ def replace_text(path: Path, text: str) -> None:
     """Write a text file in one step, making the directories above it."""
     with replacing(path) as fresh:
         fresh.write_text(text, encoding="utf-8")
+
+
+def replace_durably(path: Path, data: bytes, mode: int = 0o666) -> None:
+    """Write a file in one step, which has taken place for good when this returns (Invariant 5).
+
+    Whenever the process or the machine stops, the file holds the old content or the new. The file that is written to
+    beside it is called like it, with `.new` at the end; `mode` is what a new file lets others do, less the umask.
+    Raises OSError with everything as it was.
+    """
+    fresh = path.with_name(path.name + ".new")
+    try:
+        with open(fresh, "wb", opener=lambda name, flags: os.open(name, flags, mode)) as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(fresh, path)
+        _sync_directory(path.parent)
+    except OSError:
+        with suppress(OSError):
+            fresh.unlink()
+        raise
+
+
+def _sync_directory(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

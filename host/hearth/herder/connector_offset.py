@@ -138,7 +138,7 @@ class ConnectorOffsets:
         """Return whether the connector saw to new offsets; raises what it says against them."""
         directory, pool = self._with.directory, self._with.pool
         plugin = directory.connector(entry.config)
-        seconds = self._with.planner.worker.call_seconds(entry.config)
+        seconds = self._with.planner.worker_for(entry.config).call_seconds(entry.config)
         stage = pool.take(plugin, directory.environment(plugin), seconds)
         try:
             is_seen_to = pool.ask(stage, lambda each: each.alter_offsets(entry.config, rows))

@@ -16,6 +16,7 @@ from hearth.herder.status import StatusView
 from hearth.herder.supervisor import Equipment
 from hearth.herder.validation.connector_validator import ConnectorValidator
 from hearth.herder.validation.result import complaint
+from hearth.herder.worker_choice import WorkerConfigurations
 from hearth.storage import ConfiguredConnector, RestartRequest, TargetState
 from hearth_api import ConfigError, ConflictError, NotFoundError
 from hearth_execution.failure import cut
@@ -69,6 +70,11 @@ class Herder:
         from hearth.herder.connector_offset import ConnectorOffsets
 
         return ConnectorOffsets(self._with, self._queues, self._settle)
+
+    @cached_property
+    def worker_configurations(self) -> WorkerConfigurations:
+        """Return what keeps the worker configurations that connectors may name."""
+        return WorkerConfigurations(self._with.planner.worker, self._with.directory, self._configs)
 
     def connectors(self) -> list[str]:
         """Return the names of all connectors."""

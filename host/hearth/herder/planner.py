@@ -7,13 +7,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from hearth.config import ConnectorConfig, SinkConnectorConfig, SourceConnectorConfig, WorkerConfig, topic_groups
+from hearth.config import (
+    ConnectorConfig,
+    SinkConnectorConfig,
+    SourceConnectorConfig,
+    TopicGroup,
+    WorkerConfig,
+    topic_groups,
+)
 from hearth.config.connector_key import CONVERTER_KEYS, NAME, VERSION_SUFFIX
 from hearth.config.sink_key import TOPICS_REGEX, parse_topics
 from hearth.discovery import Plugin, PluginType
 from hearth.herder.cluster_lookup import client_config
 from hearth.herder.plugin.directory import PluginDirectory
 from hearth.herder.validation.override import ALL, refuse_overrides
+from hearth.herder.worker_choice import worker_for
 from hearth.isolation.environment import Environment
 from hearth.kafka.client import Translation, admin_config, consumer_config, group_name, producer_config
 from hearth.runtime.plan import DeadLetterPlan, PluginSpec, SinkPlan, SourcePlan, TaskPlan, TaskSettings
@@ -44,6 +52,12 @@ class Planner:
     directory: PluginDirectory
     worker: WorkerConfig
     policy: ConnectorClientConfigOverridePolicy = ALL
+    told: frozenset[str] | None = None
+    """What the log was told of the worker's own clients at its start, where that is another worker than this."""
+
+    def worker_for(self, config: Mapping[str, str]) -> WorkerConfig:
+        """Return the worker's settings as they go for a connector; raises ConfigError for a choice that is none."""
+        return worker_for(self.worker, config)
 
     def plan(
         self, connector: Plugin, version: str | None, config: Mapping[str, str], tasks: Sequence[Mapping[str, str]]
@@ -54,6 +68,16 @@ class Planner:
         ConnectError for clients that it may not have so.
         """
         refuse_overrides(self.policy, connector, config)
+        return self._chosen(config)._plan(connector, version, config, tasks)
+
+    def _chosen(self, config: Mapping[str, str]) -> Planner:
+        """Return the planner for what a connector takes of the worker."""
+        worker = self.worker_for(config)
+        return self if worker is self.worker else replace(self, worker=worker, told=self._warned)
+
+    def _plan(
+        self, connector: Plugin, version: str | None, config: Mapping[str, str], tasks: Sequence[Mapping[str, str]]
+    ) -> list[TaskPlan]:
         parsed = _PARSERS[connector.type](config)
         specs = _PluginSpecs(self.directory, self.worker, parsed)
         specs.add_task(connector, version)
@@ -68,10 +92,15 @@ class Planner:
             plan = replace(plan, source=self._source(parsed))
         return [replace(plan, task=number, task_config=own) for number, own in enumerate(tasks)]
 
+    def topics_of(self, config: Mapping[str, str]) -> tuple[TopicGroup, ...]:
+        """Return the groups of topics that a source's tasks create, none where the worker leaves it to the broker."""
+        return self._chosen(config)._groups(config)
+
     def sink_group(self, config: Mapping[str, str]) -> tuple[dict[str, str], str]:
         """Return how an administrator speaks with the brokers of a sink, and the name of its consumer group."""
-        consumer = consumer_config(self.worker.originals, config, config[NAME])
-        return admin_config(self.worker.originals, config).config, consumer.config["group.id"]
+        worker = self.worker_for(config).originals
+        consumer = consumer_config(worker, config, config[NAME])
+        return admin_config(worker, config).config, consumer.config["group.id"]
 
     def _settings(self, config: ConnectorConfig) -> TaskSettings:
         worker = self.worker
@@ -89,8 +118,11 @@ class Planner:
         )
 
     def _source(self, config: ConnectorConfig) -> SourcePlan:
-        groups = tuple(topic_groups(config.originals)) if self.worker.topic_creation_enable else ()
+        groups = self._groups(config.originals)
         return SourcePlan(self._producer(config), groups, self._admin(config) if groups else None)
+
+    def _groups(self, config: Mapping[str, str]) -> tuple[TopicGroup, ...]:
+        return tuple(topic_groups(config)) if self.worker.topic_creation_enable else ()
 
     def _sink(self, config: SinkConnectorConfig, members: int) -> SinkPlan:
         name = config.originals[NAME]
@@ -133,6 +165,8 @@ class Planner:
 
     @cached_property
     def _warned(self) -> frozenset[str]:
+        if self.told is not None:
+            return self.told
         worker = self.worker.originals
         clients = (producer_config(worker, {}), consumer_config(worker, {}, ""), client_config(worker))
         return frozenset(warning for client in clients for warning in client.warnings)

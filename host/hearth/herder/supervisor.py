@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 
-from hearth.config import topic_groups
 from hearth.discovery import PluginType
 from hearth.herder.instance import ConnectorRun
 from hearth.herder.planner import Planner
@@ -23,6 +22,7 @@ from hearth.herder.plugin.stage import ConnectorStage, StagePool, trace_of
 from hearth.herder.status import StatusBoard
 from hearth.herder.task import CommandLine, SupervisedTask
 from hearth.herder.task_link import TaskEvent
+from hearth.herder.worker_choice import UnusableConfiguration
 from hearth.runtime.launcher import Launcher
 from hearth.storage import ConfigStore, ConfiguredConnector, OffsetStore, State, TargetState
 from hearth_api import ConnectError, NotFoundError
@@ -52,7 +52,7 @@ class Equipment:
         """
         try:
             self.planner.plan(self.directory.connector(entry.config), None, entry.config, entry.tasks)
-        except (PluginAdded, PluginGone, PluginNotFound, VersionNotFound):
+        except (PluginAdded, PluginGone, PluginNotFound, UnusableConfiguration, VersionNotFound):
             raise
         except (ConnectError, OSError):
             return
@@ -179,14 +179,14 @@ class Supervisor:
                     code="host.stopping",
                 )
             self._run = run
-        if self._with.planner.worker.topic_creation_enable and plugin.type is PluginType.SOURCE:
-            run.refuse_unless(lambda: topic_groups(entry.config))
+        if plugin.type is PluginType.SOURCE:
+            run.refuse_unless(lambda: self._with.planner.topics_of(entry.config))
         run.transition(entry.target)
 
     def _new_stage(self, config: Mapping[str, str]) -> ConnectorStage:
         """Return an instance of a connector, of the version that there is at this moment."""
         plugin = self._with.directory.connector(config)
-        seconds = self._with.planner.worker.call_seconds(config)
+        seconds = self._with.planner.worker_for(config).call_seconds(config)
         return self._with.pool.take(plugin, self._with.directory.environment(plugin), seconds)
 
     def _renew_tasks(self, entry: ConfiguredConnector) -> None:

@@ -41,12 +41,16 @@ from hearth.rest.entity import (
     SERVER_INFO,
     TASK_STATE,
     TASKS,
+    WORKER_CONFIGURATION,
+    WORKER_CONFIGURATION_REQUEST,
+    WORKER_CONFIGURATIONS,
     WORKER_STATUS,
 )
 from hearth.rest.middleware import limits, middleware
 from hearth.rest.offset_resource import OffsetsResource
 from hearth.rest.plugin_resource import CONNECTORS_ONLY, VERSION, ConnectorPluginsResource
 from hearth.rest.topic_resource import TopicsResource
+from hearth.rest.worker_configuration_resource import WorkerConfigurationsResource
 from hearth_api import ConnectError
 
 HEALTHY = "Worker has completed startup and is ready to handle requests."
@@ -86,6 +90,7 @@ def new_app(
         *_offsets(OffsetsResource(herder, patience)),
         *_topics(TopicsResource(herder, worker, patience)),
         *_plugins(ConnectorPluginsResource(herder, directory, patience)),
+        *_worker_configurations(WorkerConfigurationsResource(herder)),
     ]
     if worker.admin_listeners is None:
         endpoints += _admin()
@@ -215,4 +220,15 @@ def _plugins(resource: ConnectorPluginsResource) -> list[Endpoint]:
         Endpoint("GET", all_, resource.list, "listConnectorPlugins", {200: PLUGINS}, (CONNECTORS_ONLY,)),
         Endpoint("GET", one, resource.keys, "getConnectorConfigDef", {200: CONFIG_KEYS}, (VERSION,)),
         Endpoint("PUT", f"{one}/validate", resource.validate, "validateConfigs", valid, body=GIVEN_CONFIG),
+    ]
+
+
+def _worker_configurations(resource: WorkerConfigurationsResource) -> list[Endpoint]:
+    all_, one = "/worker-configurations", "/worker-configurations/{configuration}"
+    made, shown = {201: WORKER_CONFIGURATION}, {200: WORKER_CONFIGURATION}
+    return [
+        Endpoint("GET", all_, resource.list, "listWorkerConfigurations", {200: WORKER_CONFIGURATIONS}),
+        Endpoint("POST", all_, resource.create, "createWorkerConfiguration", made, body=WORKER_CONFIGURATION_REQUEST),
+        Endpoint("GET", one, resource.info, "getWorkerConfiguration", shown),
+        Endpoint("DELETE", one, resource.delete, "deleteWorkerConfiguration", {204: None}),
     ]

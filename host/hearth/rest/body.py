@@ -31,6 +31,7 @@ INITIAL_STATES = {
 }
 OFFSET_FIELDS = ("partition", "offset")
 CREATE_FIELDS = ("config", "name", "initial_state")
+WORKER_CONFIGURATION_FIELDS = ("name", "description", "config")
 
 
 async def read_json(request: Request) -> Any:
@@ -102,6 +103,16 @@ class CreateRequest:
         if body.get("config") is None:
             raise Unreadable("the request has no config")
         self.config = text_map(body["config"])
+
+
+class WorkerConfigurationRequest:
+    """The body of a request that creates a worker configuration."""
+
+    def __init__(self, body: Any) -> None:
+        body = _record(body, "WorkerConfiguration", WORKER_CONFIGURATION_FIELDS)
+        self.name = (_text(body.get("name")) or "").strip()
+        self.description = _text(body.get("description")) or ""
+        self.config = text_map(body.get("config", {}))
 
 
 def _record(given: Any, kind: str, fields: tuple[str, ...]) -> dict[str, Any]:

@@ -137,3 +137,11 @@ CONFIG_INFOS = _object(
     "ConfigInfos",
     {"name": STRING, "error_count": INTEGER, "groups": STRINGS, "configs": _list(_CONFIG_INFO)},
 )
+_DESCRIBED = {"name": STRING, "description": STRING}
+WORKER_CONFIGURATIONS = _list(_object("WorkerConfigurationSummary", _DESCRIBED))
+WORKER_CONFIGURATION = _object("WorkerConfiguration", {**_DESCRIBED, "config": CONFIG})
+WORKER_CONFIGURATION_REQUEST = _object(
+    "CreateWorkerConfigurationRequest",
+    {"name": STRING, "description": TEXT_OR_NULL, "config": GIVEN_CONFIG},
+    ("description",),
+)

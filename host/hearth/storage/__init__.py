@@ -2,10 +2,12 @@
 
 `interface` says what a store promises. `memory` keeps everything in the process, as Kafka Connect's
 standalone mode does for configurations and statuses; `file` keeps source offsets in one file that is replaced
-as a whole, and with them the number that a host's generations begin with. The herder and the task link know the
+as a whole, and with them the number that a host's generations begin with; `configuration_folder` reads and writes
+worker configurations, which are files of their own. The herder and the task link know the
 interfaces only, so that a mode with shared stores differs in nothing but the store it is given.
 """
 
+from hearth.storage.configuration_folder import ConfigurationFolder
 from hearth.storage.file import FileOffsetStore, OffsetClaim
 from hearth.storage.interface import (
     ConfigListener,
@@ -26,6 +28,7 @@ __all__ = [
     "ConfigListener",
     "ConfigState",
     "ConfigStore",
+    "ConfigurationFolder",
     "ConfiguredConnector",
     "ConnectorStatus",
     "FileOffsetStore",

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
+from hearth.foundation.user_file import replace_durably
 from hearth.storage.memory import MemoryOffsetStore, OffsetMap, partition_key
 from hearth_api import ConfigError, ConnectError, RetriableError
 
@@ -90,17 +91,8 @@ class FileOffsetStore(MemoryOffsetStore):
         self._replace(changed, self._term)
 
     def _replace(self, offsets: OffsetMap, term: int) -> None:
-        text = _format(offsets, term)
-        fresh = self.path.with_name(self.path.name + ".new")
         with _instructive(self.path):
-            try:
-                _write_through(fresh, text.encode())
-                os.replace(fresh, self.path)
-                _sync_directory(self.path.parent)
-            except OSError:
-                with suppress(OSError):
-                    fresh.unlink()
-                raise
+            replace_durably(self.path, _format(offsets, term).encode())
 
 
 def _first_line(path: Path) -> str:
@@ -175,21 +167,6 @@ def _format(stored: OffsetMap, term: int) -> str:
     offsets = {connector: [list(row) for row in rows.values()] for connector, rows in stored.items() if rows}
     terms = {"term": term} if term else {}
     return json.dumps({"format": FORMAT, **terms, "offsets": offsets}, indent=1) + "\n"
-
-
-def _write_through(path: Path, data: bytes) -> None:
-    with open(path, "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def _sync_directory(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 @contextmanager

@@ -14,7 +14,11 @@ from hearth_api.java import config_def_to_json
 
 KAFKA: dict[str, list[list[Any]]] = json.loads((Path(__file__).parent / "kafka_keys.json").read_text())
 HIDDEN = ("documentation", "dependents")
-OWN = [["plugin.call.timeout.ms", "LONG", "300000", "LOW"], ["task.link.port", "INT", "0", "LOW"]]
+OWN: list[list[Any]] = [
+    ["plugin.call.timeout.ms", "LONG", "300000", "LOW"],
+    ["task.link.port", "INT", "0", "LOW"],
+    ["worker.configuration.path", "STRING", None, "LOW"],
+]
 """Keys of a worker that only Hearth has."""
 
 

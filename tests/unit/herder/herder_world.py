@@ -206,7 +206,9 @@ class Host:
             connector=self._connector, environment=lambda plugin: None, connector_type=lambda config: "source"
         )
         planner = SimpleNamespace(
-            plan=_plans, worker=SimpleNamespace(topic_creation_enable=False, call_seconds=lambda config: 60.0)
+            plan=_plans,
+            topics_of=lambda config: (),
+            worker_for=lambda config: SimpleNamespace(call_seconds=lambda _: 60.0),
         )
         pool = SimpleNamespace(take=self._take, close=lambda: None)
         equipment = Equipment(

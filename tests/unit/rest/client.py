@@ -91,7 +91,7 @@ class Client:
 
 def serve(root: Path, worker: dict[str, str] | None = None, seconds: float = 30) -> Iterator[Client]:
     """Serve a herder over stand-ins until the test is over."""
-    bench = Bench(root)
+    bench = Bench(root, worker)
     config = WorkerConfig({**WORKER, "listeners": "http://127.0.0.1:0", **(worker or {})})
     health, info = Health(True), ServerInfo("4.3.1", "26b251a451ce941d", "cluster")
     app = new_app(config, bench.herder, directory(root), info, health, Patience(seconds))

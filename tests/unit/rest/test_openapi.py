@@ -16,6 +16,9 @@ KAFKAS = {
     "resumeConnector", "serverInfo", "stopConnector", "validateConfigs",
 }  # fmt: skip
 """The operations of Kafka Connect's own document, without those of `/admin`."""
+OWN = {
+    "createWorkerConfiguration", "deleteWorkerConfiguration", "getWorkerConfiguration", "listWorkerConfigurations",
+}  # fmt: skip
 
 
 def operations(document: dict[str, Any]) -> dict[str, tuple[str, str, dict[str, Any]]]:
@@ -61,10 +64,10 @@ def fits(value: Any, schema: dict[str, Any], document: dict[str, Any]) -> bool:
 
 
 def test_it_names_kafkas_operations_and_serves_each(client: Client) -> None:
-    """No more and no fewer; a method of a path is answered, be it with an error of its own."""
+    """And Hearth's own, no more and no fewer; a method of a path is answered, be it with an error of its own."""
     document = client.call("GET", "/openapi.json").json
     found = operations(document)
-    assert {name for name in found if not name.endswith(("ogger", "oggers", "evel"))} == KAFKAS
+    assert {name for name in found if not name.endswith(("ogger", "oggers", "evel"))} == KAFKAS | OWN
     for name, (method, path, operation) in found.items():
         assert operation["summary"].endswith("."), name
         allowed = client.call("OPTIONS", re.sub(r"\{\w+\}", "0", path)).headers["allow"].split(",")
@@ -82,7 +85,7 @@ def test_answers_are_what_it_says(client: Client) -> None:
         "patchConnectorConfig": {"a": "b"},
         "validateConfigs": CONFIG,
     }
-    paths = {"pluginName": "FileStreamSource", "connector": "c", "task": "0"}
+    paths = {"pluginName": "FileStreamSource", "connector": "c", "task": "0", "configuration": "default"}
     asked = {
         name: client.call(method, re.sub(r"\{(\w+)\}", lambda part: paths[part[1]], path), bodies.get(name))
         for name, (method, path, _) in found.items()

@@ -15,7 +15,6 @@ from pathlib import Path
 import pytest
 
 from hearth.storage import FileOffsetStore, OffsetClaim
-from hearth.storage import file as module
 from hearth.storage.file import OffsetsClaimed
 from hearth_api import ConfigError, RetriableError
 
@@ -137,7 +136,7 @@ def test_a_full_disk_leaves_everything_as_it_was(tmp_path: Path, monkeypatch: py
         if step == "replace":
             patch.setattr(os, "replace", full)
         elif step == "open":
-            patch.setattr(module, "_write_through", full)
+            patch.setattr(os, "open", full)
         else:
             patch.setattr(os, "fsync", full)
         with pytest.raises(RetriableError, match=r"offset\.storage\.file\.filename.*No space left") as caught:

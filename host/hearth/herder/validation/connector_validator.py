@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 from hearth.config import WorkerConfig
 from hearth.config.connector_key import CONNECTOR_CLASS, CONNECTOR_VERSION
 from hearth.config.sink_key import check_topics
+from hearth.config.worker_configuration import CHOICE
 from hearth.discovery import Plugin, PluginType
 from hearth.herder.plugin.directory import CONNECTOR_TYPES, PluginDirectory, VersionNotFound
 from hearth.herder.plugin.stage import ConnectorStage, StagePool, answer_seconds
@@ -17,6 +18,7 @@ from hearth.herder.validation.override import ALL, override_prefix, override_req
 from hearth.herder.validation.plugin_definition import Describer
 from hearth.herder.validation.plugin_validator import PluginValidator
 from hearth.herder.validation.result import Section, connector_section, merge, prefixed_section
+from hearth.herder.worker_choice import UnusableConfiguration, worker_for
 from hearth_api import ConfigDef, ConfigError, ConfigValue, ConnectError, NotFoundError
 from hearth_api.java import config_def_to_json, config_key_to_json, hash_ordered
 from hearth_api.worker import ConnectorClientConfigOverridePolicy
@@ -65,12 +67,14 @@ class ConnectorValidator:
             plugin = self._directory.connector(config)
         except VersionNotFound as error:
             return merge(class_name, [self._without_version(config, str(error))])
-        plugins = PluginValidator(self._directory, self._describer, self._pool, self._worker, config)
+        worker, complaints = self._governing(config)
+        maker = self._maker if worker is self._worker else DefinitionMaker(self._directory, worker)
+        plugins = PluginValidator(self._directory, self._describer, self._pool, worker, config)
         said = self._said(plugin, config)  # first: other plugins of its bundle are then asked in the same process
-        definition = self._maker.definition(plugin.type, config)
-        told = AliasKeys(self._directory, self._maker, plugins, config).add_to(definition)
-        values = _framework_values(plugin, definition, config, told)
-        self._maker.check_versions(config, values)
+        definition = maker.definition(plugin.type, config)
+        told = AliasKeys(self._directory, maker, plugins, config).add_to(definition)
+        values = _framework_values(plugin, definition, config, {**told, **complaints})
+        maker.check_versions(config, values)
         converters = self._converters(config, values, plugins)  # may find fault with the keys that name them
         connector = connector_section(definition, values, *said)
         return merge(class_name, [connector, *self._overrides(plugin, config), *converters])
@@ -102,6 +106,13 @@ class ConnectorValidator:
             raise
         except ConfigError as error:
             raise ConfigError(f"Invalid version specification: {version}", code="version.range") from error
+
+    def _governing(self, config: Config) -> tuple[WorkerConfig, dict[str, ConfigValue]]:
+        """Return the worker's settings as they go for a connector, and what is wrong with its choice of them."""
+        try:
+            return worker_for(self._worker, config), {}
+        except UnusableConfiguration as error:
+            return self._worker, {CHOICE: ConfigValue(CHOICE, config[CHOICE], error_messages=[str(error)])}
 
     def _without_version(self, config: Config, message: str) -> Section:
         """Return the section for a version that is not there: nothing of the connector can be asked."""

@@ -1,0 +1,114 @@
+"""Which settings of the worker go for a connector: the worker's own, or a worker configuration's that it names."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+from hearth.config import WorkerConfig
+from hearth.config.connector_key import CONVERTER_KEYS, VERSION_SUFFIX
+from hearth.config.worker_configuration import CHOICE, WorkerConfiguration
+from hearth.discovery import PluginType
+from hearth.herder.plugin.directory import PluginDirectory
+from hearth.kafka.client import consumer_config, producer_config
+from hearth.storage import ConfigStore, ConfigurationFolder
+from hearth_api import ConfigError, ConflictError, ConnectError, NotFoundError
+
+log = logging.getLogger(__name__)
+
+
+class UnusableConfiguration(ConfigError):
+    """A connector names a worker configuration that is not there, or with which no task could run."""
+
+
+def worker_for(worker: WorkerConfig, config: Mapping[str, Any]) -> WorkerConfig:
+    """Return the worker's settings as they go for the connector with this configuration.
+
+    Raises UnusableConfiguration, which names the connector's own key, where it has none to go by.
+    """
+    name = config.get(CHOICE)
+    if name is None:
+        return worker
+    try:
+        return worker.governed_by(ConfigurationFolder(worker.worker_configuration_path).find(name.strip()))
+    except (ConfigError, NotFoundError) as error:
+        raise UnusableConfiguration(CHOICE, name, str(error), code=error.code, hint=error.hint) from error
+
+
+class WorkerConfigurations:
+    """The worker configurations of a host: listed, made and forgotten. What they say is read when it is needed."""
+
+    def __init__(self, worker: WorkerConfig, directory: PluginDirectory, configs: ConfigStore) -> None:
+        self._worker = worker
+        self._directory = directory
+        self._configs = configs
+        self._folder = ConfigurationFolder(worker.worker_configuration_path)
+
+    def list(self) -> list[WorkerConfiguration]:
+        """Return all, the default first; those that cannot be read have no description."""
+        return [self._shown(name) for name in self._folder.names()]
+
+    def find(self, name: str) -> WorkerConfiguration:
+        """Return one; raises NotFoundError where there is none."""
+        return self._folder.find(name)
+
+    def create(self, configuration: WorkerConfiguration) -> None:
+        """Keep a new one that has nothing wrong; raises ConfigError for what has, ConflictError for a known name."""
+        self._check(configuration)
+        self._folder.create(configuration)
+        self._warn(configuration)
+
+    def delete(self, name: str) -> None:
+        """Forget one; raises ConflictError while a connector names it."""
+        entries = self._configs.snapshot().entries
+        users = [each for each, entry in entries.items() if (entry.config.get(CHOICE) or "").strip() == name]
+        if users:
+            raise ConflictError(
+                f"worker configuration {name!r} is that of {', '.join(users)}",
+                code="worker_configuration.used",
+                hint="delete these connectors first, or let them name another one",
+            )
+        self._folder.delete(name)
+
+    def check_all(self) -> None:
+        """Raise ConfigError where the folder is none, and warn of what is wrong with files in it."""
+        self._folder.check()
+        for name in self._folder.names():
+            try:
+                configuration = self._folder.find(name)
+                self._check(configuration)
+                self._warn(configuration)
+            except ConnectError as error:
+                log.warning("%s", error)
+
+    def _shown(self, name: str) -> WorkerConfiguration:
+        try:
+            return self._folder.find(name)
+        except ConnectError:
+            return WorkerConfiguration(name, "", {})
+
+    def _check(self, configuration: WorkerConfiguration) -> None:
+        """Raise ConfigError for keys, values and converters with which no task could run."""
+        try:
+            worker = self._worker.governed_by(configuration)
+            producer_config(worker.originals, {})
+            consumer_config(worker.originals, {}, "any")
+            self._find_converters(worker)
+        except ConfigError as error:
+            told, named = str(error), f"worker configuration {configuration.name!r}"
+            text = told if told.startswith(named) else f"{named}: {told}"
+            raise ConfigError(text, code=error.code, hint=error.hint) from error
+
+    def _find_converters(self, worker: WorkerConfig) -> None:
+        for role in CONVERTER_KEYS:
+            name = worker.parsed[role]
+            type_ = PluginType.HEADER_CONVERTER if role == "header.converter" else PluginType.CONVERTER
+            try:
+                self._directory.plugin(name, worker.parsed[role + VERSION_SUFFIX], type_)
+            except NotFoundError as error:
+                raise ConfigError(role, name, f"Class {name} could not be found.", hint=error.hint) from error
+
+    def _warn(self, configuration: WorkerConfiguration) -> None:
+        for key in configuration.idle_keys:
+            log.warning("worker configuration %r: %s has no effect there on this host", configuration.name, key)

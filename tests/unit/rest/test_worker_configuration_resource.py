@@ -1,0 +1,78 @@
+"""Worker configurations over HTTP."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.unit.rest.client import Client, error, serve
+
+STRINGS = "org.apache.kafka.connect.storage.StringConverter"
+TEXTS = {"key.converter": STRINGS, "value.converter": STRINGS}
+PATH = "/worker-configurations"
+
+
+@pytest.fixture
+def keeping(tmp_path: Path) -> Iterator[Client]:
+    """Serve a worker that has a folder for them."""
+    (tmp_path / "kept").mkdir()
+    yield from serve(tmp_path, {"worker.configuration.path": str(tmp_path / "kept")})
+
+
+def test_one_is_made_listed_shown_and_deleted(keeping: Client) -> None:
+    """It has a name, a description and settings; the default is always there."""
+    body = {"name": " texts ", "description": "plain", "config": {**TEXTS, "offset.flush.interval.ms": 500}}
+    made = {"name": "texts", "description": "plain", "config": {**TEXTS, "offset.flush.interval.ms": "500"}}
+    answer = keeping.call("POST", PATH, body)
+    assert (answer.status, answer.json) == (201, made)
+    assert answer.headers["location"].endswith("/worker-configurations/texts")
+    listed = keeping.call("GET", PATH).json
+    assert [each["name"] for each in listed] == ["default", "texts"]
+    assert listed[1] == {"name": "texts", "description": "plain"}
+    assert keeping.call("GET", PATH + "/texts").json == made
+    assert keeping.call("GET", PATH + "/default").json["config"] == TEXTS
+    assert keeping.create(**{"worker.configuration": "texts"}).status == 201
+    assert keeping.call("DELETE", PATH + "/texts").status == 409
+    keeping.call("DELETE", "/connectors/c")
+    answer = keeping.call("DELETE", PATH + "/texts")
+    assert (answer.status, answer.text) == (204, "")
+    answer = keeping.call("GET", PATH + "/texts")
+    missing = error(404, "worker configuration 'texts' not found, there are: default")
+    assert (answer.status, answer.text) == missing
+    answer = keeping.call("DELETE", PATH + "/texts")
+    assert (answer.status, answer.text) == missing
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "says"),
+    [
+        ({"name": "default", "config": TEXTS}, 409, "worker configuration 'default' exists already"),
+        ({"name": "../x", "config": TEXTS}, 400, "Invalid value ../x for configuration name: a worker"),
+        ({"config": TEXTS}, 400, "Invalid value  for configuration name: a worker configuration is called"),
+        ({"name": "x", "config": {**TEXTS, "group.id": "g"}}, 400, "group.id may not be there: it is for the worker"),
+        ({"name": "x", "config": {**TEXTS, "group.id": None}}, 400, "group.id may not be there: it has no value"),
+        ({"name": "x"}, 400, 'Missing required configuration "key.converter" which has no default value.'),
+        ({"name": "x", "config": []}, 400, "Cannot deserialize value of type `java.util.LinkedHashMap` from Array"),
+        ({"name": "x", "zz": 1}, 400, 'Unrecognized field "zz"'),
+        ({"name": {}, "config": TEXTS}, 400, "Cannot deserialize value of type `java.lang.String` from Object"),
+        ("{", 400, "REDACTED"),
+    ],
+)
+def test_what_is_no_configuration_is_refused(keeping: Client, body: Any, status: int, says: str) -> None:
+    """It is the client's error in any case; nothing is kept."""
+    answer = keeping.call("POST", PATH, body)
+    assert (answer.status, answer.json["error_code"]) == (status, status)
+    assert says in answer.json["message"]
+    assert [each["name"] for each in keeping.call("GET", PATH).json] == ["default"]
+
+
+def test_a_worker_without_a_folder_keeps_none(client: Client) -> None:
+    """It says which key is missing; the default is there."""
+    answer = client.call("POST", PATH, {"name": "x", "config": TEXTS})
+    assert (answer.status, answer.text) == error(
+        400, "the worker has no worker.configuration.path, so worker configurations are not kept"
+    )
+    assert [each["name"] for each in client.call("GET", PATH).json] == ["default"]
