@@ -9,7 +9,7 @@ from typing import Any
 from hearth.config.connector_key import unique_aliases
 from hearth.config.source_key import TOPIC_CREATION
 from hearth_api import NO_DEFAULT, ConfigDef, ConfigError, ConfigType, Importance, Lambda, Width
-from hearth_api.java import PatternError, compile_pattern, parse_type
+from hearth_api.java import PatternError, compile_pattern, hash_ordered, parse_type
 
 PREFIX = "topic.creation."
 GROUPS = "topic.creation.groups"
@@ -30,10 +30,20 @@ class TopicGroup:
     topic_config: dict[str, str]
 
     def takes(self, topic: str) -> bool:
-        """Return whether a topic belongs to this group; exclusion goes before inclusion."""
-        if any(compile_pattern(pattern).fullmatch(topic) for pattern in self.exclude):
-            return False
-        return any(compile_pattern(pattern).fullmatch(topic) for pattern in self.include)
+        """Return whether a topic belongs to this group; exclusion goes before inclusion.
+
+        As in Kafka Connect the patterns of a list are one: a flag in one of them goes for those behind it.
+        """
+        excluded, included = (compile_pattern("|".join(each)) for each in (self.exclude, self.include))
+        return excluded.fullmatch(topic) is None and included.fullmatch(topic) is not None
+
+    def describe(self, topic: str) -> str:
+        """Return a topic of this group as Kafka's messages show one that is to be made."""
+        settings = ", ".join(f"{name}={value}" for name, value in hash_ordered(self.topic_config).items())
+        return (
+            f"(name={topic}, numPartitions={self.partitions}, replicationFactor={self.replication_factor}, "
+            f"replicasAssignments=null, configs={{{settings}}})"
+        )
 
 
 def topic_groups(props: Mapping[str, str]) -> list[TopicGroup]:
@@ -56,7 +66,7 @@ def _group(alias: str, props: Mapping[str, str], default: TopicGroup | None) -> 
     definition.embed(prefix, f"{TOPIC_CREATION}: {alias}", 0, _definition(alias, default))
     parsed = definition.parse(props)
     given = {name[len(prefix) :]: value for name, value in props.items() if name.startswith(prefix)}
-    topic_config = {name: value for name, value in given.items() if name not in _KEYS}
+    topic_config = {name: value for name, value in given.items() if name and name not in _KEYS}
     include, exclude, replication_factor, partitions = (parsed[prefix + name] for name in _KEYS)
     return TopicGroup(alias, include, exclude, replication_factor, partitions, topic_config)
 

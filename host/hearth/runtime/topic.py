@@ -32,6 +32,7 @@ class TopicCreation:
         self._groups, self._admin = groups, admin
         self._known: set[str] = set()
         self._asked: dict[str, Future[Any]] = {}
+        self._making: dict[str, TopicGroup] = {}
 
     def ensure(self, topic: str) -> bool:
         """Return whether a topic is there, and see to it that it will be.
@@ -45,7 +46,7 @@ class TopicCreation:
                 self._known.add(topic)
                 return True
         except KafkaException as error:
-            raise _failure(topic, error) from error
+            raise self._failure(topic, error) from error
         return False
 
     def _is_found(self, topic: str) -> bool:
@@ -67,17 +68,18 @@ class TopicCreation:
         return False
 
     def _make(self, topic: str) -> Future[Any]:
-        group = next(group for group in self._groups if group.takes(topic))
+        group = self._making[topic] = next(group for group in self._groups if group.takes(topic))
         log.info("creates topic %s as the group %s says", topic, group.name)
         return self._admin.make(topic, group.partitions, group.replication_factor, group.topic_config)
 
-
-def _failure(topic: str, error: KafkaException) -> ConnectError:
-    """Return what Kafka Connect says, and why."""
-    why = error.args[0].str()
-    if code_of(error) in _NOT_ALLOWED:
-        text = f"Task failed to create new topic {topic}. Ensure that the task is authorized to create topics or that"
-        return ConnectError(f"{text} the topic exists and restart the task: {why}")
-    if code_of(error) == "INVALID_CONFIG":
-        return ConnectError(f"Unable to create topic(s) '{topic}': {why}")
-    return ConnectError(f"Error while attempting to create/find topic(s) '{topic}': {why}")
+    def _failure(self, topic: str, error: KafkaException) -> ConnectError:
+        """Return what Kafka Connect says, and why."""
+        why, group = error.args[0].str(), self._making.get(topic)
+        if code_of(error) in _NOT_ALLOWED and group is None:
+            return ConnectError(f"Not authorized to describe topic(s) '{topic}': {why}")
+        if code_of(error) in _NOT_ALLOWED and group is not None:
+            text = f"Task failed to create new topic {group.describe(topic)}. Ensure that the task is authorized to"
+            return ConnectError(f"{text} create topics or that the topic exists and restart the task: {why}")
+        if code_of(error) == "INVALID_CONFIG":
+            return ConnectError(f"Unable to create topic(s) '{topic}': {why}")
+        return ConnectError(f"Error while attempting to create/find topic(s) '{topic}': {why}")

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+import json
+from pathlib import Path
+from typing import Any, ClassVar
 
 import pytest
 
 from hearth.config import topic_groups
 from hearth_api import ConfigError
 
+GOLDEN: dict[str, Any] = json.loads((Path(__file__).parent / "topic_groups.json").read_text())
 BASE = {"name": "n", "connector.class": "c"}
 
 
@@ -35,24 +38,24 @@ class TestTopicGroups:
         assert [group.takes(topic) for topic in ("abc", "ax", "b", "bb")] == [True, False, True, False]
         assert default.takes("whatever")
 
-    @pytest.mark.parametrize(
-        ("extra", "says"),
-        [
-            ({"topic.creation.default.partitions": "0"}, "Number of partitions must be positive"),
-            ({"topic.creation.default.replication.factor": "x"}, "Not a number of type SHORT"),
-            (
-                {"topic.creation.groups": "g", "topic.creation.g.include": "("},
-                "Syntax error in regular expression",
-            ),
-            ({"topic.creation.groups": "g,g"}, "Duplicate alias provided."),
-        ],
-    )
-    def test_a_wrong_value_is_named(self, extra: dict[str, str], says: str) -> None:
-        """Kafka's words."""
-        with pytest.raises(ConfigError, match=says):
-            topic_groups({**self.DEFAULT, **extra})
+    @pytest.mark.parametrize(("keys", "expected"), GOLDEN["cases"], ids=lambda value: str(value)[:60])
+    def test_groups_are_those_of_kafka_connect(self, keys: dict[str, str], expected: Any) -> None:
+        """What each makes and takes, and every message; a group that is listed as the default is asked last."""
+        props = {**BASE, **{f"topic.creation.{name}": value for name, value in keys.items()}}
+        if isinstance(expected, str):
+            with pytest.raises(ConfigError) as caught:
+                topic_groups(props)
+            assert str(caught.value) == expected
+            return
+        assert [
+            [each.name, each.partitions, each.replication_factor, each.topic_config,
+             [topic for topic in GOLDEN["topics"] if each.takes(topic)]]
+            for each in topic_groups(props)
+        ] == expected  # fmt: skip
 
-    def test_the_default_group_needs_its_numbers(self) -> None:
-        """Any other group may leave them out."""
-        with pytest.raises(ConfigError, match=r"topic\.creation\.default\.replication\.factor"):
-            topic_groups({"topic.creation.groups": "g"})
+    def test_a_topic_is_shown_as_kafka_shows_it(self) -> None:
+        """In the message about one that may not be made."""
+        (group,) = topic_groups({**self.DEFAULT, "topic.creation.default.retention.ms": "5"})
+        assert group.describe("t") == (
+            "(name=t, numPartitions=2, replicationFactor=1, replicasAssignments=null, configs={retention.ms=5})"
+        )

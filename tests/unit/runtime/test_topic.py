@@ -167,3 +167,28 @@ def test_refused_credentials_end_the_search(admin: Admin) -> None:
     admin.refusal = KafkaException(KafkaError(KafkaError._AUTHENTICATION, "wrong password"))
     with pytest.raises(ConnectError, match=r"create/find topic.*wrong password"):
         creation.ensure("t")
+
+
+@pytest.mark.parametrize(
+    ("is_missing", "says"),
+    [
+        (False, "Not authorized to describe topic(s) 't': no"),
+        (
+            True,
+            "Task failed to create new topic (name=t, numPartitions=1, replicationFactor=1, replicasAssignments=null, "
+            "configs={}). Ensure that the task is authorized to create topics or that the topic exists and restart "
+            "the task: no",
+        ),
+    ],
+)
+def test_a_task_that_may_not_look_or_make_is_told_which(admin: Admin, is_missing: bool, says: str) -> None:
+    """The words are Kafka Connect's, with what the broker said."""
+    creation = waiting(admin)
+    creation.ensure("t")
+    if is_missing:
+        admin.asked[0][1].set_exception(KafkaException(KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART)))
+        creation.ensure("t")
+    admin.asked[-1][1].set_exception(KafkaException(KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED, "no")))
+    with pytest.raises(ConnectError) as caught:
+        creation.ensure("t")
+    assert str(caught.value) == says
