@@ -8,6 +8,7 @@ from hearth_api import (
     Composite,
     ConfigError,
     ConfigType,
+    ConnectError,
     Importance,
     Lambda,
     NonEmptyStringWithoutControlChars,
@@ -41,6 +42,23 @@ def unique_aliases(name: str, value: Any) -> None:
 def alias_list(kind: str) -> Composite:
     """Return the check of a list of aliases; `kind` says of what."""
     return Composite(NonNull(), Lambda(unique_aliases, f"unique {kind} aliases"))
+
+
+class TooManyTasks(ConnectError):
+    """A connector has more tasks than its configuration allows: its name, how many they are, and may be."""
+
+    code = "connector.too_many_tasks"
+    hint = "raise tasks.max, or set tasks.max.enforce to false"
+
+    def __str__(self) -> str:
+        """Word it as Kafka Connect does."""
+        connector, wanted, maximum = self.args
+        return (
+            f"The connector {connector} has generated {wanted} tasks, which is greater than {maximum}, the maximum "
+            "number of tasks it is configured to create. This behaviour should be considered a bug and is disallowed. "
+            "If necessary, it can be permitted by reconfiguring the connector with 'tasks.max.enforce' set to false; "
+            "however, this option will be removed in a future release of Kafka Connect."
+        )
 
 
 class ConnectorConfig(Settings):
@@ -258,3 +276,8 @@ class ConnectorConfig(Settings):
         width=Width.SHORT,
         display_name="Log Error Details",
     )
+
+    def refuse_too_many(self, tasks: int) -> None:
+        """Raise TooManyTasks for more tasks than may be, where that is enforced."""
+        if tasks > self.tasks_max and self.tasks_max_enforce:
+            raise TooManyTasks(self.originals.get(NAME), tasks, self.tasks_max)

@@ -22,19 +22,6 @@ STATE_OF_TARGET = {
 }
 
 
-class TooManyTasks(ConnectError):
-    """A connector wants more tasks than its configuration allows."""
-
-    code = "connector.too_many_tasks"
-
-    def __init__(self, connector: str, wanted: int, maximum: int) -> None:
-        super().__init__(
-            f"The connector {connector} has generated {wanted} tasks, which is greater than {maximum}, "
-            "the maximum number of tasks it is configured to create. ",
-            hint="raise tasks.max, or set tasks.max.enforce to false",
-        )
-
-
 class TransitionFailed(ConnectError):
     """An instance could not be brought to the state that is wanted; its status has the trace."""
 
@@ -118,7 +105,12 @@ class ConnectorRun:
         maximum = self._settings.tasks_max
         answer = stage.task_configs(maximum)
         if len(answer.configs) > maximum:
-            self._complain(TooManyTasks(self.name, len(answer.configs), maximum))
+            self._settings.refuse_too_many(len(answer.configs))
+            log.warning(
+                "The connector %s has generated %d tasks, which is greater than %d, the maximum number of tasks it is "
+                "configured to create; they run, for tasks.max.enforce is false",
+                self.name, len(answer.configs), maximum,
+            )  # fmt: skip
         added = {key: self.config[key] for key in ("topics", "topics.regex") if key in self.config}
         if answer.task_class is not None:
             added["task.class"] = self._named_beside_connector(answer.task_class)
@@ -206,8 +198,3 @@ class ConnectorRun:
         self.state = state
         if not self._is_over:
             self._board.connector(self.name, state, trace, self.version)
-
-    def _complain(self, error: TooManyTasks) -> None:
-        if self._settings.tasks_max_enforce:
-            raise error
-        log.warning("%s", error)

@@ -79,6 +79,7 @@ class Planner:
         self, connector: Plugin, version: str | None, config: Mapping[str, str], tasks: Sequence[Mapping[str, str]]
     ) -> list[TaskPlan]:
         parsed = _PARSERS[connector.type](config)
+        parsed.refuse_too_many(len(tasks))
         specs = _PluginSpecs(self.directory, self.worker, parsed)
         specs.add_task(connector, version)
         specs.add_converters()

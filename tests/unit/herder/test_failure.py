@@ -80,14 +80,34 @@ def test_a_connector_that_wants_too_many_tasks_is_failed(bench: Bench) -> None:
     bench.put("c", tasks="3", tasks_max="2")
     state = bench.connector("c")
     assert state["connector"]["state"] == "FAILED"
-    assert "has generated 3 tasks, which is greater than 2" in state["connector"]["trace"]
+    assert (
+        "The connector c has generated 3 tasks, which is greater than 2, the maximum number of tasks it is configured "
+        "to create. This behaviour should be considered a bug and is disallowed. If necessary, it can be permitted by "
+        "reconfiguring the connector with 'tasks.max.enforce' set to false; however, this option will be removed in a "
+        "future release of Kafka Connect."
+    ) in state["connector"]["trace"]
     assert state["tasks"] == []
 
 
-def test_too_many_tasks_may_be_allowed(bench: Bench) -> None:
-    """The old, deprecated way."""
+def test_tasks_that_are_too_many_by_now_do_not_start_again(bench: Bench) -> None:
+    """Those that run go on, as in Kafka Connect; one that is restarted is FAILED and says why."""
+    bench.put("c", tasks="3", tasks_max="3")
+    for task in range(3):
+        bench.await_task("c", State.RUNNING, task)
+    bench.put("c", tasks="3", tasks_max="2")
+    assert [each["state"] for each in bench.connector("c")["tasks"]] == ["RUNNING"] * 3
+    bench.herder.restart_task("c", 1).result(30)
+    bench.await_task("c", State.FAILED, 1)
+    states = bench.connector("c")["tasks"]
+    assert [each["state"] for each in states] == ["RUNNING", "FAILED", "RUNNING"]
+    assert "has generated 3 tasks, which is greater than 2" in states[1]["trace"]
+
+
+def test_too_many_tasks_may_be_allowed(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
+    """The old, deprecated way; the log names both numbers."""
     bench.put("c", tasks="3", tasks_max="2", tasks_max_enforce="false")
     assert len(bench.connector("c")["tasks"]) == 3
+    assert "The connector c has generated 3 tasks, which is greater than 2" in caplog.text
 
 
 def test_task_configurations_that_cannot_be_had_fail_the_connector(bench: Bench) -> None:

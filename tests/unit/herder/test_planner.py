@@ -39,7 +39,7 @@ def plan(tmp_path: Path) -> Callable[..., list[TaskPlan]]:
             config = {"topics": "t", **config}
         known = directory(tmp_path)
         planner = Planner(known, WorkerConfig({**WORKER, **worker}))
-        config = {"name": "c", "connector.class": class_name, **config}
+        config = {"name": "c", "connector.class": class_name, "tasks.max": str(tasks), **config}
         return planner.plan(known.connector(config), "1", config, [{"number": str(each)} for each in range(tasks)])
 
     return planned
