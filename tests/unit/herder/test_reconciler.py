@@ -132,6 +132,19 @@ class TestLeading:
         put(world)
         assert (world.runs, world.instances, world.generation) == ([], [], 0)
 
+    def test_a_pause_and_a_stop_outlive_the_host(self, world: World) -> None:
+        """Where its store does: tasks that are to rest begin so, and a stopped connector has none."""
+        for name, target in (("a", TargetState.PAUSED), ("b", TargetState.STOPPED)):
+            put(world, name)
+            world.configs.put_target(name, target)
+        world.settle()
+        world.restart_host(is_killed=False)
+        world.lead()
+        world.settle()
+        assert [(run.key, run.is_paused) for run in world.runs] == [(("a", 0), True)]
+        assert (state(world, "a"), state(world, "b")) == (State.PAUSED, State.STOPPED)
+        assert [each.name for each in world.instances if each.is_started] == []
+
     def test_generations_grow_over_terms_and_hosts(self, world: World) -> None:
         """What an earlier host has left behind, wherever it is, is the older."""
         seen = []
