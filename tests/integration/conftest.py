@@ -33,12 +33,15 @@ class Host(HearthConnect):
     """A host with the sample bundles and text converters, whose tasks commit often."""
 
     def __init__(self, folder: Path, bootstrap_servers: str) -> None:
+        (folder / "configurations").mkdir()
         self.spark_page = f"http://127.0.0.1:{(spark_port := reserve_port())}"
         settings = {
             "plugin.path": f"{file_bundle()},{plugin_path(*SAMPLES)}",
             "key.converter": STRING,
             "value.converter": STRING,
             "offset.flush.interval.ms": "200",
+            "connector.client.config.override.policy": "NoZz",
+            "worker.configuration.path": str(folder / "configurations"),
             "spark.ui.port": str(spark_port),
         }
         super().__init__(folder, bootstrap_servers, settings)

@@ -73,3 +73,10 @@ def test_a_transformation_that_misbehaves_in_a_check_is_refused(
         "Invalid value class org.example.Misbehave for configuration transforms.a.type: "
         f"Error getting config definition from Transformation: {says}"
     ]
+
+
+def test_a_bundles_policy_says_what_of_a_client_may_be_overridden(host: Host, name: str, tmp_path: Path) -> None:
+    """It is asked in its process, for each connector."""
+    config = sink(name, tmp_path / "journal", consumer_override_zz="1", consumer_override_client_rack="r")
+    config |= {"transforms.a.type": "org.example.Append", "transforms.a.text": "!"}
+    assert refused(host, config) == ["zz is not for you"]

@@ -9,7 +9,7 @@ from typing import Any
 from hearth.discovery import Plugin
 from hearth.herder.plugin.stage import PluginStage
 from hearth.isolation.environment import Environment
-from hearth_api import ConfigValue, PluginError
+from hearth_api import ConfigValue, Password, PluginError
 from hearth_api.worker import ConnectorClientConfigOverridePolicy, ConnectorClientConfigRequest
 from hearth_stage.policy_call import ConfigurePolicy, JudgeOverrides
 
@@ -28,7 +28,8 @@ class PolicyStage(PluginStage):
 
     def judge(self, request: ConnectorClientConfigRequest) -> list[ConfigValue] | None:
         """Return what the policy makes of each setting; raises PluginError where it does not say."""
-        properties = dict(request.client_props)
+        given = request.client_props
+        properties = {name: each.value if isinstance(each, Password) else each for name, each in given.items()}
         call = JudgeOverrides(
             request.connector_name,
             str(request.connector_type),
@@ -37,7 +38,7 @@ class PolicyStage(PluginStage):
             properties,
         )
         values = self._call(call, self._seconds).values
-        return None if values is None else [_value(each, properties) for each in values]
+        return None if values is None else [_value(each, given) for each in values]
 
 
 class StagedPolicy(ConnectorClientConfigOverridePolicy):
@@ -75,12 +76,12 @@ class StagedPolicy(ConnectorClientConfigOverridePolicy):
             stage.close()
 
 
-def _value(shown: Mapping[str, Any], properties: Mapping[str, Any]) -> ConfigValue:
-    """Return a setting as the policy judged it, with the value it was asked about."""
+def _value(shown: Mapping[str, Any], given: Mapping[str, Any]) -> ConfigValue:
+    """Return a setting as the policy judged it, with the value it was asked about, which may be a password."""
     name = str(shown["name"])
     return ConfigValue(
         name,
-        properties.get(name, shown["value"]),
+        given.get(name, shown["value"]),
         list(shown["recommended_values"]),
         [str(error) for error in shown["errors"]],
         bool(shown["visible"]),

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from hearth.config import WorkerConfig
 from hearth.discovery import PluginType
 from hearth.herder.validation.override import new_policy
-from hearth_api import PluginError
+from hearth_api import Password, PluginError
 from hearth_api.worker import (
     ClientType,
     ConnectorClientConfigOverridePolicy,
@@ -23,7 +24,7 @@ MINE = plugin("com.example.MinePolicy", PluginType.OVERRIDE_POLICY, "Policy", "1
 Make = Callable[..., ConnectorClientConfigOverridePolicy]
 
 
-def request(**properties: str) -> ConnectorClientConfigRequest:
+def request(**properties: Any) -> ConnectorClientConfigRequest:
     """Return a request of a source for its producer."""
     return ConnectorClientConfigRequest("c", ConnectorType.SOURCE, SOURCE, properties, ClientType.PRODUCER)
 
@@ -48,7 +49,11 @@ def test_it_is_configured_with_the_worker_and_asked(new: Make) -> None:
     policy = new(forbidden="acks")
     (value,) = policy.validate(request(acks="1"))
     assert value.error_messages == [f"c: a source of {SOURCE} may not have its producer's acks"]
-    assert [(each.value, each.error_messages) for each in policy.validate(request(retries="5"))] == [("5", [])]
+    given = {"retries": 5, "jaas": Password("s3cret")}
+    judged = policy.validate(request(**given))
+    assert [(each.name, each.value, each.error_messages) for each in judged] == [
+        (name, value, []) for name, value in given.items()
+    ]
 
 
 def test_one_that_dies_allows_nothing_and_begins_anew(new: Make) -> None:

@@ -1,4 +1,5 @@
-"""A sink that writes every call it gets as one line of JSON to ``journal``, a predicate on values and a transformation.
+"""A sink that writes every call it gets as one line of JSON to ``journal``, a predicate on values, a transformation,
+and a policy that lets connectors override every setting of their clients but `zz`.
 
 ``retry.at`` and ``retry.times``: put raises RetriableError so often when the records hold that offset. ``rewind.at``:
 when the records hold that offset for the first time, the task asks to read from the first offset again.
@@ -14,6 +15,7 @@ from hearth_api import (
     STRING_SCHEMA,
     ConfigDef,
     ConfigType,
+    ConfigValue,
     Importance,
     OffsetAndMetadata,
     Predicate,
@@ -24,6 +26,7 @@ from hearth_api import (
     TopicPartition,
     Transformation,
 )
+from hearth_api.worker import ConnectorClientConfigOverridePolicy
 
 LOW = Importance.LOW
 
@@ -142,3 +145,16 @@ class Append(Transformation):
 
     def close(self) -> None:
         return
+
+
+class NoZz(ConnectorClientConfigOverridePolicy):
+    """Forbids one setting that no client has."""
+
+    def configure(self, configs) -> None:
+        return
+
+    def validate(self, request):
+        return [
+            ConfigValue(name, value, error_messages=["zz is not for you"] if name == "zz" else [])
+            for name, value in request.client_props.items()
+        ]
