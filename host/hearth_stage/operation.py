@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hearth_stage import connector_call, conversion_call, plugin_call, policy_call, task_call
+from hearth_stage import connector_call, conversion_call, extension_call, plugin_call, policy_call, task_call
 from hearth_stage.call import Notice, operations
 
 
@@ -50,6 +50,9 @@ TO_STAGE = operations(
     connector_call.StopConnector,
     policy_call.ConfigurePolicy,
     policy_call.JudgeOverrides,
+    extension_call.LoadExtension,
+    extension_call.JudgeRequest,
+    extension_call.ServeRequest,
 )
 """What a runtime may say to a stage."""
 
@@ -62,5 +65,8 @@ FROM_STAGE = operations(
     task_call.ReportRecord,
     connector_call.RequestReconfiguration,
     connector_call.RaiseError,
+    extension_call.AskConnectors,
+    extension_call.AskHealth,
+    extension_call.AskConfig,
 )
 """What a stage may say to its runtime."""

@@ -20,6 +20,7 @@ from hearth_stage.call import Message, PluginCall
 from hearth_stage.channel import Channel, ChannelClosed, Request
 from hearth_stage.connector import StageConnector
 from hearth_stage.connector_call import AlterOffsets, AskTaskConfigs, LoadConnector, StartConnector, StopConnector
+from hearth_stage.extension_call import JudgeRequest, LoadExtension, ServeRequest
 from hearth_stage.frame import PROTOCOL_VERSION
 from hearth_stage.operation import TO_STAGE, Hello
 from hearth_stage.override_policy import StagePolicy
@@ -27,6 +28,7 @@ from hearth_stage.plugin_call import AskStacks, Configure, Describe, Ping, Stack
 from hearth_stage.policy_call import ConfigurePolicy, JudgeOverrides
 from hearth_stage.sink import StageSink
 from hearth_stage.source import StageSource
+from hearth_stage.staged_extension import StageExtension
 from hearth_stage.task_call import (
     AddCredit,
     ClosePartitions,
@@ -90,7 +92,8 @@ class Program:
         os._exit(0)
 
     def _end(self) -> None:
-        for end in (self._source.end, self._sink.end, self._connector.end, self._policy.end, self._plugins.close):
+        mine = (self._source, self._sink, self._connector, self._policy, self._extension)
+        for end in (*(each.end for each in mine), self._plugins.close):
             try:
                 end()
             except Exception:
@@ -103,11 +106,13 @@ class Program:
         self._sink = StageSink(self.channel, transformations)
         self._connector = StageConnector(self.channel)
         self._policy = StagePolicy()
+        self._extension = StageExtension(self.channel)
         self._handlers = self._table()
 
     def _table(self) -> dict[type[Message], Callable[[Any], Any]]:
         """Return who does what cannot be done by plugins alone."""
         source, sink, connector, policy = self._source, self._sink, self._connector, self._policy
+        extension = self._extension
         return {
             Ping: lambda _: None,
             Configure: self._on_configure,
@@ -133,6 +138,9 @@ class Program:
             StopConnector: connector.stop,
             ConfigurePolicy: policy.configure,
             JudgeOverrides: policy.judge,
+            LoadExtension: extension.load,
+            JudgeRequest: extension.judge,
+            ServeRequest: extension.serve,
         }
 
     def _receive(self, request: Request) -> None:

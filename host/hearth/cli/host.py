@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import hearth
 from hearth.config import StandaloneConfig
@@ -33,6 +33,9 @@ from hearth.rest.server import RestServer
 from hearth.spark.spark_launcher import SparkLauncher, link_host, link_listen
 from hearth.storage import FileOffsetStore, MemoryConfigStore, MemoryStatusStore, OffsetClaim
 from hearth_api import ConnectError
+
+if TYPE_CHECKING:
+    from hearth.rest.extension import Extensions
 
 log = logging.getLogger(__name__)
 
@@ -106,7 +109,9 @@ class StandaloneHost:
         self.herder = Herder(equipment, ConnectorValidator(directory, worker, pool, policy))
         self.herder.worker_configurations.check_all()
         info = ServerInfo(KAFKA_VERSION, KAFKA_COMMIT, cluster_id)
-        server = RestServer(new_app(worker, self.herder, directory, info, self.health), listeners, new_admin_app())
+        extensions = self._open_extensions(directory, cluster_id)
+        app = new_app(worker, self.herder, directory, info, self.health, extensions=extensions)
+        server = RestServer(app, listeners, new_admin_app())
         link.start()
         self._stops += [link.close, launcher.stop, self.herder.shut_down, server.stop]
         self.herder.reconciler.lead(offsets.begin_term())  # alone with its offset file, a host leads from the start
@@ -129,6 +134,17 @@ class StandaloneHost:
                 stop()
             except Exception:
                 log.exception("a part of the host did not stop as it should")
+
+    def _open_extensions(self, directory: PluginDirectory, cluster_id: str) -> Extensions | None:
+        """Load the REST extensions; a worker without any does not even load what loads them."""
+        if not self._worker.rest_extension_classes:
+            return None
+        from hearth.herder.cluster_state import HerderClusterState
+        from hearth.rest.extension import open_extensions
+
+        extensions = open_extensions(self._worker, directory, HerderClusterState(self.herder, cluster_id))
+        self._stops.append(extensions.close)
+        return extensions
 
     def _fail(self, reason: str) -> None:
         self._failure = reason

@@ -27,7 +27,6 @@ log = logging.getLogger("hearth.standalone")
 
 UNSUPPORTED = {
     "config.providers": "variables such as ${file:...} would reach the connectors unresolved",
-    "rest.extension.classes": "REST extensions are not loaded by this version",
 }
 """Keys that change what a configuration means, so going on without them would do harm."""
 IGNORED = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -24,7 +25,7 @@ from hearth.rest.answer import (
     on_unreadable,
 )
 from hearth.rest.connector_resource import EXPAND, INCLUDE_TASKS, ONLY_FAILED, ConnectorsResource
-from hearth.rest.endpoint import Answer, Endpoint, routes
+from hearth.rest.endpoint import Answer, Endpoint, Judge, routes
 from hearth.rest.entity import (
     ACTIVE_TOPICS,
     CONFIG,
@@ -52,6 +53,9 @@ from hearth.rest.plugin_resource import CONNECTORS_ONLY, VERSION, ConnectorPlugi
 from hearth.rest.topic_resource import TopicsResource
 from hearth.rest.worker_configuration_resource import WorkerConfigurationsResource
 from hearth_api import ConnectError
+
+if TYPE_CHECKING:
+    from hearth.rest.extension import Extensions
 
 HEALTHY = "Worker has completed startup and is ready to handle requests."
 HTML = "text/html"
@@ -81,6 +85,7 @@ def new_app(
     info: ServerInfo,
     health: Health,
     patience: Patience | None = None,
+    extensions: Extensions | None = None,
 ) -> Starlette:
     """Return the application over a herder."""
     patience = patience or Patience()
@@ -94,7 +99,10 @@ def new_app(
     ]
     if worker.admin_listeners is None:
         endpoints += _admin()
-    return _app([*endpoints, *_description(endpoints, info)], middleware(worker))
+    endpoints += _description(endpoints, info)
+    if extensions is None:
+        return _app(endpoints, middleware(worker))
+    return _app([*endpoints, *extensions.endpoints(endpoints)], middleware(worker), extensions.judge)
 
 
 def new_admin_app() -> Starlette:
@@ -102,9 +110,9 @@ def new_admin_app() -> Starlette:
     return _app(_admin(), limits())
 
 
-def _app(endpoints: Sequence[Endpoint], around: Sequence[Middleware]) -> Starlette:
+def _app(endpoints: Sequence[Endpoint], around: Sequence[Middleware], judge: Judge | None = None) -> Starlette:
     return Starlette(
-        routes=routes(endpoints),
+        routes=routes(endpoints, judge),
         middleware=around,
         exception_handlers={
             HTTPException: on_http_error,

@@ -55,7 +55,7 @@ async def read_offsets(request: Request) -> list[tuple[dict[str, Any] | None, di
 
 
 async def _read_json(request: Request, number: Callable[[str], Any] | None = None) -> Any:
-    data = await _read_body(request)
+    data = await read_body(request)
     if data and _media_type(request) != JSON:
         raise HTTPException(415)
     if not data.strip():
@@ -142,8 +142,14 @@ def _media_type(request: Request) -> str | None:
     return found[1].lower()
 
 
+async def read_body(request: Request) -> bytes:
+    """Return the body, which is read once, and no further than it may be long."""
+    if not hasattr(request.state, "body"):
+        request.state.body = await _read_body(request)
+    return bytes(request.state.body)
+
+
 async def _read_body(request: Request) -> bytes:
-    """Read the body, and no further than it may be long."""
     declared = request.headers.get("content-length", "0")
     if declared.isdecimal() and int(declared) > MAX_BODY:
         raise _too_long()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -16,6 +17,10 @@ from hearth.rest.body import JSON, refuse_other_types
 from hearth.rest.entity import Entity
 
 Answer = Callable[[Request], Awaitable[Response]]
+Judge = Callable[[Request], Awaitable["Response | None"]]
+"""Looks at a request before its endpoint does: a response ends it."""
+
+_PART = re.compile(r"\{\w+\}")
 
 _METHODS = ("HEAD", "DELETE", "POST", "GET", "OPTIONS", "PUT", "PATCH")
 """In the order in which Java names them."""
@@ -48,7 +53,7 @@ class Endpoint:
     `operation` names it in the OpenAPI document, as Kafka's own document does; its summary is the first line of what
     `answer` says of itself. `answers` has the entity of every status that is no error, None for no body. One that
     `takes_json` takes nothing else: a page of elsewhere cannot send that without being asked first. It `makes` a media
-    type, which has to be one that the client accepts.
+    type, which has to be one that the client accepts, unless that is for itself to judge.
     """
 
     method: str
@@ -59,7 +64,7 @@ class Endpoint:
     query: tuple[Query, ...] = ()
     body: Entity | None = None
     takes_json: bool = field(default=True, kw_only=True)
-    makes: str = field(default=JSON, kw_only=True)
+    makes: str | None = field(default=JSON, kw_only=True)
     is_hidden: bool = field(default=False, kw_only=True)
     """Whether it is for workers among themselves, and told nobody."""
 
@@ -76,7 +81,8 @@ class EndpointPath:
     what a request says it brings, and what it wants brought. After that comes whoever may refuse a request at all.
     """
 
-    def __init__(self, endpoints: Sequence[Endpoint]) -> None:
+    def __init__(self, endpoints: Sequence[Endpoint], judge: Judge | None = None) -> None:
+        self._judge = judge
         self._endpoints = {each.method: each for each in endpoints}
         named = {*self._endpoints, "OPTIONS", *(["HEAD"] if "GET" in self._endpoints else [])}
         self._methods = [each for each in _METHODS if each in named]
@@ -90,13 +96,14 @@ class EndpointPath:
         found = self._endpoints.get("GET" if request.method == "HEAD" else request.method)
         if found is None and request.method != "OPTIONS":
             raise HTTPException(405, headers={"allow": ",".join(self._methods)})
-        if found is None:
-            return self._options(request)
-        if found.takes_json:
+        if found is not None and found.takes_json:
             refuse_other_types(request)
-        if not accepts(request, found.makes):
+        if found is not None and found.makes is not None and not accepts(request, found.makes):
             raise HTTPException(406)
-        return await found.answer(request)
+        refusal = await self._judge(request) if self._judge else None
+        if refusal is not None:
+            return refusal
+        return self._options(request) if found is None else await found.answer(request)
 
     def _options(self, request: Request) -> Response:
         text = ", ".join(self._methods) if accepts(request, "text/plain") else ""
@@ -109,9 +116,14 @@ def accepts(request: Request, media_type: str) -> bool:
     return not wanted.isdisjoint({"", "*/*", media_type, f"{media_type.partition('/')[0]}/*"})
 
 
-def routes(endpoints: Iterable[Endpoint]) -> list[Route]:
-    """Return a route for each path, in the order in which they are first named."""
+def routes(endpoints: Iterable[Endpoint], judge: Judge | None = None) -> list[Route]:
+    """Return a route for each path, in the order in which they are first named; `judge` may refuse any request."""
     paths: dict[str, list[Endpoint]] = {}
     for each in endpoints:
-        paths.setdefault(each.path, []).append(each)
-    return [Route(path, EndpointPath(found)) for path, found in paths.items()]
+        paths.setdefault(shape(each.path), []).append(each)
+    return [Route(found[0].path, EndpointPath(found, judge)) for found in paths.values()]
+
+
+def shape(path: str) -> str:
+    """Return a path without the names of its parts, by which it is the same as another."""
+    return _PART.sub("{}", path)

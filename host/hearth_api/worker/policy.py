@@ -13,10 +13,14 @@ from hearth_api.plugin import ConnectPlugin
 
 
 class ConnectorType(str, Enum):
-    """The two kinds of connectors; the value is what REST shows."""
+    """The two kinds of connectors, and what there is instead of one; the value is what REST shows.
+
+    The kind of a connector whose plugin is not there, or not any more, is `UNKNOWN`.
+    """
 
     SOURCE = "source"
     SINK = "sink"
+    UNKNOWN = "unknown"
 
     def __str__(self) -> str:
         """Return the text REST shows."""

@@ -58,10 +58,12 @@ class RestExtensionContext(ABC):
 
     @abstractmethod
     def add_filter(self, request_filter: RestFilter) -> None:
-        """Let a filter see every request to the API, also those to the host's own resources.
+        """Let a filter see every request to a resource, also to the host's own and those of other extensions.
 
-        Filters run in the order they were added, on the thread of the request; requests of other workers
-        of the cluster pass through it as well.
+        It comes once the path, the method and the media types were found good, as in Kafka Connect: an
+        unknown path is answered with 404 and never shown. Filters run in the order they were added, possibly
+        on several threads at once; requests of other workers of the cluster pass through them as well, those
+        to `admin.listeners`, where there are any, do not. What a filter raises ends the request with an error.
         """
 
     @abstractmethod
@@ -72,7 +74,9 @@ class RestExtensionContext(ABC):
 class RestExtension(ConnectPlugin, ABC):
     """Adds to the HTTP API of a worker, follows Kafka's `ConnectRestExtension` (KIP-285).
 
-    Named by the worker's `rest.extension.classes`; one instance per worker.
+    Named by the worker's `rest.extension.classes`; one instance per worker. One that is installed with the
+    host runs in the host; one of a bundle runs in a process of its own beside it, which is begun anew, with
+    `configure` and `register`, when it has ended or hung: so state belongs in files or services.
     """
 
     @abstractmethod

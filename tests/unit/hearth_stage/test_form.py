@@ -40,6 +40,7 @@ from hearth_stage.conversion_call import (
     TravellingHeaders,
     TravellingRun,
 )
+from hearth_stage.extension_call import TravellingBody
 from hearth_stage.form import Codec, codec_of, form_of
 from hearth_stage.operation import FROM_STAGE, TO_STAGE
 from hearth_stage.plugin_call import (
@@ -97,6 +98,7 @@ SPECIAL: dict[Any, st.SearchStrategy[Any]] = {
     bool: st.booleans(),
 }
 TRAVELLING: dict[Any, st.SearchStrategy[Any]] = {
+    marks(TravellingBody): st.binary(max_size=9),
     marks(TravellingCells): TEXTS.map(cells),
     marks(TravellingBytes): st.lists(st.none() | st.binary(), max_size=3).map(
         lambda each: pa.array(each, pa.binary())

@@ -21,6 +21,7 @@ from hearth_execution.transformation import Step
 from hearth_stage import (
     connector_call,
     conversion_call,
+    extension_call,
     frame,
     operation,
     plugin_call,
@@ -115,7 +116,9 @@ def test_operations_of_the_task_link_are_documented_and_no_others() -> None:
 
 def test_every_message_that_is_declared_may_be_sent() -> None:
     """One that stands in no list would be unknown to whoever is told it."""
-    modules = (connector_call, conversion_call, link_call, operation, plugin_call, policy_call, task_call)
+    modules = (
+        connector_call, conversion_call, extension_call, link_call, operation, plugin_call, policy_call, task_call,
+    )  # fmt: skip
     declared = {
         kind
         for module in modules

@@ -32,6 +32,7 @@ SUFFIXES = {
     PluginType.SOURCE: "Connector",
     PluginType.SINK: "Connector",
     PluginType.OVERRIDE_POLICY: "Policy",
+    PluginType.REST_EXTENSION: "ConnectRestExtension",
 }
 
 

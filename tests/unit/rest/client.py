@@ -9,7 +9,7 @@ import socket
 import ssl
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from typing import Any
 from hearth.config import WorkerConfig
 from hearth.rest.answer import Patience
 from hearth.rest.app import Health, ServerInfo, new_admin_app, new_app
+from hearth.rest.extension import Extensions
 from hearth.rest.listener import open_listeners
 from hearth.rest.server import RestServer
 from hearth.storage import State
@@ -89,17 +90,25 @@ class Client:
         return answer
 
 
-def serve(root: Path, worker: dict[str, str] | None = None, seconds: float = 30) -> Iterator[Client]:
+def serve(
+    root: Path,
+    worker: dict[str, str] | None = None,
+    seconds: float = 30,
+    extensions: Callable[[Bench], Extensions] | None = None,
+) -> Iterator[Client]:
     """Serve a herder over stand-ins until the test is over."""
     bench = Bench(root, worker)
     config = WorkerConfig({**WORKER, "listeners": "http://127.0.0.1:0", **(worker or {})})
     health, info = Health(True), ServerInfo("4.3.1", "26b251a451ce941d", "cluster")
-    app = new_app(config, bench.herder, directory(root), info, health, Patience(seconds))
+    loaded = None if extensions is None else extensions(bench)
+    app = new_app(config, bench.herder, directory(root), info, health, Patience(seconds), loaded)
     listeners = open_listeners(config)
     server = RestServer(app, listeners, new_admin_app())
     server.start()
     yield Client(bench, server.port, health, [each.port for each in listeners])
     server.stop()
+    if loaded:
+        loaded.close()
     bench.herder.shut_down()
 
 

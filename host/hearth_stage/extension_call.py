@@ -1,0 +1,140 @@
+"""What a stage is asked of a REST extension, and what that asks of its host."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from dataclasses import dataclass, field
+from typing import Annotated, Any
+
+from hearth_stage.call import Call
+from hearth_stage.form import Form
+
+
+def _bytes(value: Any) -> bytes:
+    try:
+        return base64.b64decode(value, validate=True)
+    except (binascii.Error, TypeError) as error:
+        raise ValueError("no base64") from error
+
+
+TravellingBody = Annotated[bytes, Form(_bytes, lambda data: base64.b64encode(data).decode("ascii"))]
+
+
+@dataclass(frozen=True)
+class ExtensionLoaded:
+    """What an extension registered: methods and paths of its resources, and whether it has filters."""
+
+    version: str | None = None
+    resources: list[tuple[str, str]] = field(default_factory=list)
+    has_filters: bool = False
+
+
+@dataclass(frozen=True)
+class LoadExtension(Call[ExtensionLoaded], op="extension.load"):
+    """Creates, configures and registers the one extension that all that follow are for."""
+
+    reference: str
+    config: dict[str, str] = field(repr=False)
+    kafka_cluster_id: str
+
+
+@dataclass(frozen=True)
+class TravellingRequest:
+    """A ``RestRequest``."""
+
+    method: str
+    path: str
+    query: dict[str, list[str]]
+    headers: dict[str, str] = field(repr=False)
+    body: TravellingBody = field(repr=False)
+    path_params: dict[str, str]
+
+
+@dataclass(frozen=True)
+class TravellingResponse:
+    """A ``RestResponse``."""
+
+    status: int
+    headers: dict[str, str]
+    body: TravellingBody = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Filtered:
+    """What ends a request, or null where it passes."""
+
+    response: TravellingResponse | None = None
+
+
+@dataclass(frozen=True)
+class JudgeRequest(Call[Filtered], op="extension.filter"):
+    """Shows a request to the extension's filters."""
+
+    request: TravellingRequest
+
+
+@dataclass(frozen=True)
+class Served:
+    """The answer of a resource."""
+
+    response: TravellingResponse
+
+
+@dataclass(frozen=True)
+class ServeRequest(Call[Served], op="extension.serve"):
+    """Lets one of the extension's resources, by its number, answer a request."""
+
+    resource: int
+    request: TravellingRequest
+
+
+@dataclass(frozen=True)
+class ConnectorNames:
+    """The connectors there are."""
+
+    names: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class AskConnectors(Call[ConnectorNames], op="cluster.connectors"):
+    """Asks for the names of all connectors."""
+
+
+@dataclass(frozen=True)
+class TravellingState:
+    """A ``StateInfo``."""
+
+    state: str
+    worker_id: str
+    trace: str | None = None
+
+
+@dataclass(frozen=True)
+class TravellingHealth:
+    """A ``ConnectorHealth``; the states of its tasks by their numbers, which are text here."""
+
+    type: str
+    connector: TravellingState
+    tasks: dict[str, TravellingState]
+
+
+@dataclass(frozen=True)
+class AskHealth(Call[TravellingHealth], op="cluster.health"):
+    """Asks for the states of a connector and its tasks."""
+
+    connector: str
+
+
+@dataclass(frozen=True)
+class ConnectorSettings:
+    """A connector's configuration as it is stored."""
+
+    config: dict[str, str] = field(repr=False)
+
+
+@dataclass(frozen=True)
+class AskConfig(Call[ConnectorSettings], op="cluster.config"):
+    """Asks for the configuration of a connector."""
+
+    connector: str

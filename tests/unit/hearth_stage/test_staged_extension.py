@@ -1,0 +1,98 @@
+"""A REST extension in its stage: what it is given, and what it asks its host."""
+
+from __future__ import annotations
+
+import socket
+from typing import Any
+
+import pytest
+
+from hearth_api import NotFoundError
+from hearth_stage.channel import Channel, Request
+from hearth_stage.extension_call import (
+    AskConfig,
+    ConnectorNames,
+    ConnectorSettings,
+    ExtensionLoaded,
+    Filtered,
+    JudgeRequest,
+    LoadExtension,
+    ServeRequest,
+    TravellingHealth,
+    TravellingRequest,
+    TravellingState,
+)
+from hearth_stage.operation import FROM_STAGE, TO_STAGE
+from hearth_stage.staged_extension import StageExtension
+
+REFERENCE = "tests.unit.rest.sample_extension:Audit"
+
+
+def host(message: Any) -> Any:
+    """Answer as a host with one connector."""
+    if getattr(message, "connector", "c") != "c":
+        raise NotFoundError("there is none")
+    health = TravellingHealth(
+        "sink", TravellingState("RUNNING", "w:1"), {"0": TravellingState("FAILED", "w:1", "why")}
+    )
+    return {"cluster.connectors": ConnectorNames(["c"]), "cluster.health": health}.get(
+        message.op, ConnectorSettings({"topic": "t"})
+    )
+
+
+@pytest.fixture
+def extension() -> Any:
+    """Provide the sample, loaded in a stage whose host is this process."""
+    ours, theirs = socket.socketpair()
+
+    def answer(request: Request) -> None:
+        request.answer(host)
+
+    told = Channel(ours, FROM_STAGE, answer, name="host").start()
+    asks = Channel(theirs, TO_STAGE, lambda _: None, name="stage").start()
+    staged = StageExtension(asks)
+    loaded = staged.load(LoadExtension(REFERENCE, {"audit.word": "friend"}, "cluster"))
+    assert isinstance(loaded, ExtensionLoaded)
+    assert (loaded.version, loaded.has_filters, loaded.resources[1]) == ("1.5", True, ("POST", "/audit/{name}/{part}"))
+    yield staged
+    staged.end()
+    asks.close()
+    told.close()
+
+
+def request(path: str, **params: str) -> TravellingRequest:
+    """Return a request of somebody who knows the word."""
+    return TravellingRequest("GET", path, {}, {"x-word": "friend"}, b"", params)
+
+
+def test_requests_pass_or_end(extension: StageExtension) -> None:
+    """Null lets one pass."""
+    assert extension.judge(JudgeRequest(request("/"))) == Filtered(None)
+    ended = extension.judge(JudgeRequest(TravellingRequest("GET", "/p", {}, {}, b"x", {}))).response
+    assert ended is not None
+    assert (ended.status, ended.body, ended.headers["x-path"]) == (403, b"x", "/p")
+
+
+def test_the_host_is_asked_for_the_state_of_the_cluster(extension: StageExtension) -> None:
+    """While the extension answers a request; what there is not is the author API's error."""
+    answer = extension.serve(ServeRequest(0, request("/audit/c", name="c"))).response
+    assert answer.body == (
+        b'{"all": ["c"], "type": "sink", "state": "RUNNING", "tasks": {"0": "FAILED"}, "topic": "t", '
+        b'"cluster": "cluster"}'
+    )
+    with pytest.raises(NotFoundError, match="there is none"):
+        extension.serve(ServeRequest(0, request("/audit/d", name="d")))
+
+
+def test_bodies_travel_as_base64() -> None:
+    """What is none is no message."""
+    from hearth_stage.form import codec_of
+
+    codec = codec_of(TravellingRequest)
+    sent = TravellingRequest("PUT", "/", {"a": ["1"]}, {}, b"\0\xff", {})
+    members, _ = codec.encode(sent)
+    assert members["body"] == "AP8="
+    assert codec.decode(members, []) == sent
+    with pytest.raises(ValueError, match="base64"):
+        codec.decode({**members, "body": "?"}, [])
+    assert AskConfig("c").op == "cluster.config"
