@@ -42,10 +42,13 @@ public final class Answers {
     private static final long PAST_9999 = 2_932_897;
     private static final ObjectMapper JSON = new ObjectMapper().enable(DeserializationFeature.USE_BIG_DECIMAL_FOR_FLOATS);
     private static final Map<String, HeaderConverter> CONVERTERS = new HashMap<>();
-    private static final JsonConverter SCHEMAS = new JsonConverter();
+    static final JsonConverter SCHEMAS = new JsonConverter();
+
+    static {
+        SCHEMAS.configure(Map.of("converter.type", "value"));
+    }
 
     public static void main(String[] arguments) throws Exception {
-        SCHEMAS.configure(Map.of("converter.type", "value"));
         BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         PrintStream out = new PrintStream(System.out, false, StandardCharsets.UTF_8);
         for (String line = in.readLine(); line != null; line = in.readLine()) {
@@ -92,7 +95,7 @@ public final class Answers {
      * no decimal of another scale than its schema's, and no float of 64 bits where the schema, which is that of the last
      * of several values, says 32.
      */
-    private static boolean isHeld(Schema schema, Object value) {
+    static boolean isHeld(Schema schema, Object value) {
         if (value instanceof Date date) {
             long days = Math.floorDiv(date.getTime(), DAY);
             boolean isDay = days * DAY == date.getTime();
@@ -273,7 +276,7 @@ public final class Answers {
         return known;
     }
 
-    private static Object build(Schema schema, JsonNode form) throws Exception {
+    static Object build(Schema schema, JsonNode form) throws Exception {
         if (form.isNull()) {
             return null;
         }
@@ -323,7 +326,7 @@ public final class Answers {
         return isKey ? schema.keySchema() : schema.valueSchema();
     }
 
-    private static JsonNode form(Object value) {
+    static JsonNode form(Object value) {
         if (value == null) {
             return JSON.nullNode();
         }
@@ -365,7 +368,7 @@ public final class Answers {
         return pair.add("struct").add(fields);
     }
 
-    private static JsonNode schema(Schema schema) {
+    static JsonNode schema(Schema schema) {
         return schema == null ? JSON.nullNode() : SCHEMAS.asJsonSchema(schema);
     }
 

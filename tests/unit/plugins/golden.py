@@ -157,7 +157,7 @@ def agrees(case: dict[str, Any], ours: dict[str, Any]) -> bool:
         kind = ERRORS.get(case["error"])
         if kind is None:
             return "error" in ours
-        return isinstance(ours.get("error"), kind) and _wording(ours["message"]) == _wording(case["message"])
+        return isinstance(ours.get("error"), kind) and wording(ours["message"]) == wording(case["message"])
     if "unheld" in case or ("unwritable" in case and "error" in ours):
         return True
     if case["op"] == "write":
@@ -166,7 +166,7 @@ def agrees(case: dict[str, Any], ours: dict[str, Any]) -> bool:
     return json.dumps(_untold(ours), default=str) == json.dumps(_untold(theirs))
 
 
-def _wording(text: str) -> str:
+def wording(text: str) -> str:
     """Return a message with one name for all sizes of numbers, and without those of classes in Python and Java."""
     text = re.sub(r"Invalid (Java|Python) object (.*): class [\w.\[]+", r"Invalid object \2", text)
     text = re.sub(r"java\.lang\.(Byte|Short|Integer)\b", "java.lang.Long", text)

@@ -282,29 +282,29 @@ def payload_of(draw: random.Random, schema: dict[str, Any], depth: int, sound: b
     return draw.choice(_NUMBERS)
 
 
-def value_of(draw: random.Random, schema: dict[str, Any] | None, depth: int) -> Any:
-    """Return the form of a value, which seldom does not fit its schema."""
+def value_of(draw: random.Random, schema: dict[str, Any] | None, depth: int, sound: bool = False) -> Any:
+    """Return the form of a value, which seldom does not fit its schema unless it has to be sound."""
     if schema is None:
         inner = schema_of(draw, 0)
         if depth and draw.random() < 0.5:
-            items = [value_of(draw, None, depth - 1) for _ in range(draw.randint(0, 2))]
+            items = [value_of(draw, None, depth - 1, sound) for _ in range(draw.randint(0, 2))]
             keys = draw.sample(_TEXTS, len(items)) if draw.random() < 0.8 else range(len(items))
             names = [["s" if isinstance(key, str) else "i64", key] for key in keys]
             return draw.choice((["arr", items], ["map", [list(pair) for pair in zip(names, items)]]))
-        return None if draw.random() < 0.1 else wide(value_of(draw, {**inner, "optional": False}, 0))
+        return None if draw.random() < 0.1 else wide(value_of(draw, {**inner, "optional": False}, 0, sound))
     type_, name = schema["type"], str(schema.get("name")).rpartition(".")[2]
-    if draw.random() < (0.25 if schema.get("optional") else 0.02):
+    if draw.random() < (0.25 if schema.get("optional") else 0 if sound else 0.02):
         return None
     if type_ == "struct":
-        return ["struct", {each["field"]: value_of(draw, each, depth - 1) for each in schema["fields"]}]
+        return ["struct", {each["field"]: value_of(draw, each, depth - 1, sound) for each in schema["fields"]}]
     if type_ == "array":
-        return ["arr", [value_of(draw, schema["items"], depth - 1) for _ in range(draw.randint(0, 2))]]
+        return ["arr", [value_of(draw, schema["items"], depth - 1, sound) for _ in range(draw.randint(0, 2))]]
     if type_ == "map":
         kind, among = _KEYS[schema["keys"]["type"]]
         chosen = draw.sample(among, draw.randint(0, 2))
-        return ["map", [[[kind, key], value_of(draw, schema["values"], depth - 1)] for key in chosen]]
+        return ["map", [[[kind, key], value_of(draw, schema["values"], depth - 1, sound)] for key in chosen]]
     if name == "Decimal":
-        scale = int(schema["parameters"]["scale"]) + (draw.random() < 0.05)
+        scale = int(schema["parameters"]["scale"]) + (draw.random() < (0 if sound else 0.05))
         return ["dec", str(decimal.Decimal(draw.randint(-(10**30), 10**30)).scaleb(-scale, decimal.Context(prec=50)))]
     if name in _LOGICAL:
         millis = {"Date": draw.randint(-9999, 99999) * 86_400_000, "Time": draw.randint(0, 86_399_999)}

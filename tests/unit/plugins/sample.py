@@ -93,7 +93,7 @@ def _container_form(schema: Schema | None, value: Any) -> Any:
         pairs = zip(value.schema.fields, value.raw_values())
         return ["struct", {field.name: form(field.schema, item) for field, item in pairs}]
     items = _part(schema, "value_schema")
-    if isinstance(value, list):
+    if isinstance(value, (list, tuple)):
         return ["arr", [form(items, item) for item in value]]
     keys = _part(schema, "key_schema")
     entries = [[form(keys, key), form(items, item)] for key, item in value.items()]

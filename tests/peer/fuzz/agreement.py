@@ -1,0 +1,126 @@
+"""When an answer of Hearth and one of Java's are the same: what of them is compared, and in which form."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from tests.unit.plugins.golden import wording
+
+Answer = dict[str, Any]
+_MESSAGE = "__connect.errors.exception.message"
+_KAFKAS = "org.apache.kafka."
+"""Errors of these packages are raised on purpose, and their words are the interface."""
+_JSON = "json.JsonConverter"
+_ADDRESS = re.compile(r"(\[B|HeapByteBuffer)@[0-9a-f]+")
+_SIZE = re.compile(r"Failed to serialize to \w+ \(was class java\.lang\.(Long|Double)\)")
+SIZE = 6
+"""Bytes of a digest."""
+_WIDE = {"i8": "i64", "i16": "i64", "i32": "i64", "f32": "f64"}
+
+
+def java_form(told: Mapping[str, Any], config: Mapping[str, str]) -> Answer | None:
+    """Return Java's answer as it is compared; None where Hearth has no such values, and so nothing to compare."""
+    if "unheld" in told or _has_address(told) or _is_about_size(told):
+        return None
+    if "failed" in told:
+        failed = told["failed"]
+        message = wording(failed["message"] or "") if failed["exception"].startswith(_KAFKAS) else None
+        return {"failed": [failed["stage"], failed["class"], message]}
+    if "end" in told:
+        return {"end": told["end"]}
+    return _form({key: part for key, part in told.items() if key != "why"}, config)
+
+
+def our_forms(told: Answer, config: Mapping[str, str]) -> Iterator[Answer]:
+    """Yield the forms of Hearth's answer that may be Java's: where that stumbles, Hearth says what is wrong."""
+    if "failed" in told:
+        phase, class_name, message = told["failed"]
+        yield {"failed": [phase, class_name, wording(message)]}
+        yield {"failed": [phase, class_name, None]}
+    else:
+        yield _form(told, config)
+
+
+def is_beyond_python(told: Answer) -> bool:
+    """Return whether Hearth refused what it has no value for, as it says it does, so that there is nothing to compare.
+
+    That is a day outside of Python's years, and a header whose value is not what its own schema says.
+    """
+    if "failed" not in told:
+        return False
+    phase, _, message = told["failed"]
+    is_misfit = phase == "HEADER_CONVERTER" and message.startswith("Invalid Python object for schema")
+    return is_misfit or "outside of the years 1 to 9999" in message
+
+
+def digest(answer: Answer | None) -> bytes:
+    """Return the bytes that stand for an answer; those of one that is not compared are zero."""
+    if answer is None:
+        return bytes(SIZE)
+    return hashlib.sha256(json.dumps(answer, sort_keys=True).encode()).digest()[:SIZE]
+
+
+def _form(told: Mapping[str, Any], config: Mapping[str, str]) -> Answer:
+    if "put" in told:
+        topic, partition, offset, timestamp, *sides, headers = told["put"]
+        sides = [part for pair in (sides[:2], sides[2:]) for part in _typed(*pair)]
+        return {
+            "put": [topic, partition, offset, timestamp, *sides, [[each[0], *_typed(*each[1:])] for each in headers]]
+        }
+    if "sent" in told:
+        topic, partition, timestamp, key, value, headers = told["sent"]
+        texts = _text(key, config["key.converter"]), _text(value, config["value.converter"])
+        header = config.get("header.converter", "")
+        return {"sent": [topic, partition, timestamp, *texts, [[name, _text(own, header)] for name, own in headers]]}
+    return dict(told)
+
+
+def _typed(schema: Any, form: Any) -> list[Any]:
+    return [schema, _widened(schema, form)]
+
+
+def _widened(schema: Any, form: Any) -> Any:
+    """Return a form, maps in an order of their own, without the sizes of numbers where no schema tells them.
+
+    Python does not know them there.
+    """
+    if form is None:
+        return None
+    kind, plain = form
+    inside = schema or {}
+    if kind == "arr":
+        plain = [_widened(inside.get("items"), each) for each in plain]
+    elif kind == "map":
+        pairs = ([_widened(inside.get(part), each) for part, each in zip(("keys", "values"), pair)] for pair in plain)
+        plain = sorted(pairs, key=json.dumps)
+    elif kind == "struct":
+        plain = {each["field"]: _widened(each, plain.get(each["field"])) for each in inside["fields"]}
+    return [_WIDE.get(kind, kind) if schema is None else kind, plain]
+
+
+def _is_about_size(told: Mapping[str, Any]) -> bool:
+    """Return whether Java refused a number for its size, which Python does not know where no schema tells it."""
+    message = told.get("failed", {}).get("message") or ""
+    return _SIZE.search(message) is not None
+
+
+def _has_address(told: Mapping[str, Any]) -> bool:
+    """Return whether Java printed where an object lies, which is never the same; Hearth prints what is in it."""
+    texts = [told["failed"]["message"] or ""] if "failed" in told else []
+    if "sent" in told:
+        *_, key, value, headers = told["sent"]
+        texts = [base64.b64decode(each or "").decode("latin-1") for each in (key, value, *(own for _, own in headers))]
+    return any(_ADDRESS.search(text.replace("\0", "")) for text in texts)
+
+
+def _text(data: str | None, converter: str) -> Any:
+    """Return written bytes; members of JSON in an order of their own, since that of Java's maps is a hash table's."""
+    if data is None or not converter.endswith(_JSON):
+        return data
+    text = base64.b64decode(data).decode()
+    return json.dumps(json.loads(text, parse_int=str, parse_float=str, parse_constant=str), sort_keys=True)

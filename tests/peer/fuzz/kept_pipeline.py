@@ -1,0 +1,51 @@
+"""Java's answers to the drawn pipelines of the suite: a digest for each record, and one of what it was asked."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from tests.peer.fuzz.agreement import SIZE, digest, java_form
+from tests.peer.fuzz.draw import RECORDS, pipeline
+from tests.peer.kept import GOLDEN
+
+SEED = 1
+COUNT = 21_000 // RECORDS
+"""Some records less are compared: a pipeline may end at one that fails, and Java prints where an object lies."""
+PATH = GOLDEN / "pipeline.jsonl"
+COMMAND = "python -m tests.peer.fuzz"
+
+
+def drawn() -> Iterator[dict[str, Any]]:
+    """Yield the pipelines of the suite."""
+    return (pipeline(SEED, number) for number in range(COUNT))
+
+
+def keep(answers: Sequence[Sequence[Mapping[str, Any]]]) -> None:
+    """Write the digests of Java's answers to the pipelines of the suite."""
+    rows = (_row(each, told) for each, told in zip(drawn(), answers, strict=True))
+    PATH.write_text("".join(f"{row}\n" for row in rows), encoding="ascii")
+
+
+def _row(asked: Mapping[str, Any], answers: Sequence[Mapping[str, Any]]) -> str:
+    digests = b"".join(digest(java_form(each, asked["config"])) for each in answers)
+    return f"{question(asked)} {base64.b64encode(digests).decode()}"
+
+
+def kept() -> list[tuple[str, list[bytes]]]:
+    """Return for each pipeline the digest of what Java was asked, and those of its answers."""
+    return [_read(line) for line in PATH.read_text(encoding="ascii").splitlines()]
+
+
+def _read(line: str) -> tuple[str, list[bytes]]:
+    asked, text = line.split(" ")
+    data = base64.b64decode(text)
+    return asked, [data[start : start + SIZE] for start in range(0, len(data), SIZE)]
+
+
+def question(asked: Mapping[str, Any]) -> str:
+    """Return a digest of a pipeline with its records."""
+    return hashlib.sha256(json.dumps(asked).encode()).hexdigest()[:8]

@@ -1,0 +1,198 @@
+"""What Hearth makes of a drawn pipeline, on its own record path: by batches, or record by record."""
+
+from __future__ import annotations
+
+import base64
+import json
+import tempfile
+from collections.abc import Mapping, Sequence
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from hearth.config import WorkerConfig
+from hearth.discovery import CLASSPATH, Catalogue, Plugin, PluginType, discover
+from hearth.herder.planner import Planner
+from hearth.herder.plugin.directory import PluginDirectory
+from hearth.isolation.environment_store import EnvironmentStore
+from hearth.kafka.fetched import Incoming
+from hearth.runtime.delivery import converted
+from hearth.runtime.pipeline import LocalPlace, Pipeline, loading
+from hearth.runtime.plan import TaskPlan
+from hearth_api import ConnectError, Header, Schema, SinkRecord, SourceRecord
+from hearth_api.batch import (
+    BatchConverter,
+    BatchPredicate,
+    BatchTransformation,
+    batch_to_sink_records,
+    records_to_batches,
+)
+from hearth_execution.failure import Failure
+from hearth_execution.retry import NO_RETRY
+from tests.unit.plugins.golden import schema_form, schema_of
+from tests.unit.plugins.sample import build, form
+
+Answer = dict[str, Any]
+_TOPIC, _PARTITION = "topic-in", 3
+_WORKER = {
+    "bootstrap.servers": "127.0.0.1:1",
+    "key.converter": "org.apache.kafka.connect.json.JsonConverter",
+    "value.converter": "org.apache.kafka.connect.json.JsonConverter",
+}
+
+
+class RecordPlace(LocalPlace):
+    """Plugins whose forms for batches take nothing, so that those for records are called."""
+
+    def do(self, call: Any) -> Any:
+        answer = super().do(call)
+        for plugin in self._plugins._loaded.values():
+            for kind, methods in _BATCH_METHODS.items():
+                if isinstance(plugin, kind):
+                    vars(plugin).update({method: lambda *_: NotImplemented for method in methods})
+        return answer
+
+
+_BATCH_METHODS: Mapping[type, Sequence[str]] = {
+    BatchTransformation: ("apply_batch",),
+    BatchPredicate: ("test_batch",),
+    BatchConverter: ("from_connect_batch", "to_connect_batch"),
+}
+
+
+@cache
+def _planner() -> Planner:
+    connectors = (Plugin("C", type_, "1", (), CLASSPATH, "none:C") for type_ in (PluginType.SOURCE, PluginType.SINK))
+    known = Catalogue([*discover([]).plugins, *connectors])
+    directory = PluginDirectory(lambda: known, EnvironmentStore(Path(tempfile.gettempdir())))
+    return Planner(directory, WorkerConfig(_WORKER))
+
+
+def plan(drawn: Mapping[str, Any]) -> TaskPlan:
+    """Return the plan of the task that the pipeline belongs to."""
+    type_ = PluginType(drawn["type"])
+    connector = next(each for each in _planner().directory.catalogue.known("C", type_) if each.type is type_)
+    return _planner().plan(connector, "1", drawn["config"], [{}])[0]
+
+
+def answers(drawn: Mapping[str, Any], *, by_batches: bool) -> list[Answer]:
+    """Return what becomes of each record; one answer alone where the pipeline itself is refused."""
+    place = (LocalPlace if by_batches else RecordPlace)(drawn["type"], NO_RETRY)
+    try:
+        task = plan(drawn)
+        place.do(loading(task, None))
+    except ConnectError:
+        return [{"refused": True}]
+    pipeline = Pipeline(task, {None: place, **dict.fromkeys(task.environments, place)}, task.transformations)
+    told = (_source if drawn["type"] == "source" else _sink)(pipeline, drawn["records"])
+    return _until_the_end(told, is_tolerant=task.settings.is_tolerant)
+
+
+def _until_the_end(told: list[Answer], *, is_tolerant: bool) -> list[Answer]:
+    """Return the answers to the first record that fails, where that ends the task."""
+    ends = (number for number, answer in enumerate(told, 1) if "failed" in answer and not is_tolerant)
+    return told[: next(ends, len(told))]
+
+
+# Sources ----------------------------------------------------------------------------------------------------------
+
+
+def _source(pipeline: Pipeline, records: Sequence[Mapping[str, Any]]) -> list[Answer]:
+    told: list[Answer] = []
+    for batch in records_to_batches([_source_record(each) for each in records]):
+        prepared = pipeline.prepare(batch)
+        own: list[Answer] = [{"dropped": True}] * batch.num_rows
+        for outgoing, rows in prepared.outgoing:
+            for index, row in enumerate(rows.tolist()):
+                own[row] = {"sent": _sent(outgoing, index)}
+        told += _with_failures(own, prepared.failures)
+    return told
+
+
+def _source_record(record: Mapping[str, Any]) -> SourceRecord:
+    key, value = _typed(record["key"]), _typed(record["value"])
+    headers = [Header(name, *_typed(each)) for name, each in record["headers"]]
+    where = record["topic"], record["partition"]
+    return SourceRecord({}, {}, *where, *key, *value, record["timestamp"], headers)
+
+
+def _typed(told: Any) -> tuple[Schema | None, Any]:
+    if told is None:
+        return None, None
+    schema = None if told[0] is None else _schema_of(json.dumps(told[0]))
+    return schema, build(schema, told[1])
+
+
+@lru_cache(maxsize=64)
+def _schema_of(text: str) -> Schema | None:
+    return schema_of(json.loads(text))
+
+
+def _sent(outgoing: Any, row: int) -> list[Any]:
+    partition = None if outgoing.partition is None or outgoing.partition[row] < 0 else int(outgoing.partition[row])
+    timestamp = None if outgoing.timestamp is None or outgoing.timestamp[row] < 0 else int(outgoing.timestamp[row])
+    key = None if outgoing.key is None else outgoing.key[row].as_py()
+    headers = [] if outgoing.headers is None else outgoing.headers[row]
+    data = _base64(key), _base64(outgoing.value[row].as_py()), [[name, _base64(own)] for name, own in headers]
+    return [outgoing.topic, partition, timestamp, *data]
+
+
+# Sinks ------------------------------------------------------------------------------------------------------------
+
+
+def _sink(pipeline: Pipeline, records: Sequence[Mapping[str, Any]]) -> list[Answer]:
+    failures: list[Failure] = []
+    delivery = converted([_incoming(records)], pipeline, lambda found, _: failures.extend(found))
+    told: list[Answer] = [{"dropped": True}] * len(records)
+    for batch in delivery.batches:
+        for row, record in zip(batch.column("row").to_pylist(), batch_to_sink_records(batch)):
+            told[row] = {"put": _put(record)}
+    return _with_failures(told, failures)
+
+
+def _incoming(records: Sequence[Mapping[str, Any]]) -> Incoming:
+    count = len(records)
+    headers = {
+        row: [(name, _bytes(data)) for name, data in each["headers"]]
+        for row, each in enumerate(records)
+        if each["headers"]
+    }
+    keys, values = (pa.array([_bytes(each[side]) for each in records], pa.binary()) for side in ("key", "value"))
+    return Incoming(
+        _TOPIC,
+        np.full(count, _PARTITION, np.int32),
+        np.arange(count, dtype=np.int64),
+        keys,
+        values,
+        np.array([each["timestamp"] for each in records], np.int64),
+        1,
+        headers,
+    )
+
+
+def _put(record: SinkRecord) -> list[Any]:
+    typed = ((record.key_schema, record.key), (record.value_schema, record.value))
+    headers = [[each.key, schema_form(each.schema), form(each.schema, each.value)] for each in record.headers]
+    sides = [part for schema, value in typed for part in (schema_form(schema), form(schema, value))]
+    return [record.topic, record.kafka_partition, record.kafka_offset, record.timestamp, *sides, headers]
+
+
+# Both -------------------------------------------------------------------------------------------------------------
+
+
+def _with_failures(told: list[Answer], failures: Sequence[Failure]) -> list[Answer]:
+    for failure in failures:
+        assert told[failure.row] == {"dropped": True}, "a record has gone on and failed, or failed twice"
+        told[failure.row] = {"failed": [failure.phase, failure.class_name, failure.error.message]}
+    return told
+
+
+def _bytes(data: str | None) -> bytes | None:
+    return None if data is None else base64.b64decode(data)
+
+
+def _base64(data: bytes | None) -> str | None:
+    return None if data is None else base64.b64encode(data).decode()

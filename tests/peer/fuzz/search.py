@@ -1,0 +1,91 @@
+"""Where Hearth and Java differ: every record of a pipeline, on both of Hearth's record paths."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tests.peer.fuzz import ours, theirs
+from tests.peer.fuzz.agreement import digest, is_beyond_python, java_form, our_forms
+from tests.peer.fuzz.draw import RECORDS, pipeline
+
+Drawn = Mapping[str, Any]
+AT_ONCE = 400
+"""How many pipelines one Java is given."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A record of which Hearth and Java make something else, or that only one of them comes to."""
+
+    number: int
+    row: int
+    drawn: Drawn
+    ours: Any
+    theirs: Any
+
+    @property
+    def kind(self) -> str:
+        """Return what differences have in common that likely have one cause."""
+        mine, his = (next(iter(each), "") if isinstance(each, dict) else "" for each in (self.ours, self.theirs))
+        words = (str(each.get("failed"))[:120] for each in (self.ours, self.theirs) if isinstance(each, dict))
+        return " | ".join((f"{mine} for {his}", *words))
+
+    def __str__(self) -> str:
+        """Tell what is needed to see what is wrong."""
+        rows = {
+            "config": {
+                key: text for key, text in self.drawn["config"].items() if key not in ("name", "connector.class")
+            },
+            "record": self.drawn["records"][self.row],
+            "Hearth": self.ours,
+            "Java": self.theirs,
+        }
+        lines = (f"  {name}: {json.dumps(each, ensure_ascii=False)}" for name, each in rows.items())
+        return "\n".join((f"pipeline {self.number}, record {self.row}", *lines))
+
+
+def compared(
+    number: int, drawn: Drawn, expected: Sequence[Any], is_same: Callable[[Any, Any], bool], *, by_batches: bool
+) -> Iterator[Difference]:
+    """Yield the records of a pipeline of which Hearth makes something else than expected."""
+    found = ours.answers(drawn, by_batches=by_batches)
+    for row in range(max(len(found), len(expected))):
+        mine, his = (each[row] if row < len(each) else None for each in (found, expected))
+        if mine is not None and is_beyond_python(mine):
+            if row + 1 == len(found):  # where nothing is tolerated that was the end
+                return
+        elif mine is None or his is None or not is_same(mine, his):
+            yield Difference(number, row, drawn, mine, "is another one" if isinstance(his, bytes) else his)
+
+
+def has_digest(drawn: Drawn) -> Callable[[Any, bytes], bool]:
+    """Return what tells whether an answer of Hearth has the digest of Java's."""
+
+    def is_same(mine: Any, kept: bytes) -> bool:
+        return kept == digest(None) or kept in map(digest, our_forms(mine, drawn["config"]))
+
+    return is_same
+
+
+def is_answer(drawn: Drawn) -> Callable[[Any, Any], bool]:
+    """Return what tells whether an answer of Hearth is Java's."""
+
+    def is_same(mine: Any, his: Any) -> bool:
+        wanted = java_form(his, drawn["config"])
+        return wanted is None or wanted in our_forms(mine, drawn["config"])
+
+    return is_same
+
+
+def differences(seed: int, records: int) -> Iterator[Difference]:
+    """Ask Java about so many records and yield what Hearth makes of them that is different."""
+    numbers = range(-(-records // RECORDS))
+    for start in numbers[::AT_ONCE]:
+        part = numbers[start : start + AT_ONCE]
+        drawn = [pipeline(seed, number) for number in part]
+        for number, each, expected in zip(part, drawn, theirs.answers(drawn)):
+            for by_batches in (True, False):
+                yield from compared(number, each, expected, is_answer(each), by_batches=by_batches)

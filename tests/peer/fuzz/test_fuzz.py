@@ -1,0 +1,57 @@
+"""What becomes of records and pipelines drawn at random is what Java's Kafka Connect makes of them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from itertools import islice
+
+import pytest
+
+from tests.peer.fuzz import kept_pipeline
+from tests.peer.fuzz.agreement import digest
+from tests.peer.fuzz.search import Difference, compared, differences, has_digest
+
+SHOWN = 5
+LONG = 1_000_000
+
+
+@pytest.fixture(autouse=True)
+def _utc(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Read and print moments in UTC, as Java did."""
+    monkeypatch.setenv("TZ", "UTC")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+def told(differences: Iterator[Difference]) -> str:
+    """Return the first differences, and how both answers to them are seen."""
+    return "\n\n".join(f"{each}\n  {kept_pipeline.COMMAND} show {each.number}" for each in islice(differences, SHOWN))
+
+
+@pytest.mark.slow
+def test_records_become_what_java_makes_of_them() -> None:
+    """20,000 records: what is sent or put, byte for byte, what is dropped, what fails, where and in which words.
+
+    Every second pipeline runs by batches, the others record by record.
+    """
+    pipelines = list(enumerate(zip(kept_pipeline.drawn(), kept_pipeline.kept(), strict=True)))
+    changed = [number for number, (drawn, (asked, _)) in pipelines if kept_pipeline.question(drawn) != asked]
+    assert changed == [], f"Java was asked about other pipelines: `{kept_pipeline.COMMAND} record` asks it anew"
+    assert sum(each != digest(None) for _, (_, (_, expected)) in pipelines for each in expected) >= 20_000
+    differences = (
+        each
+        for number, (drawn, (_, expected)) in pipelines
+        for each in compared(number, drawn, expected, has_digest(drawn), by_batches=number % 2 == 0)
+    )
+    text = told(differences)
+    assert not text, text
+
+
+@pytest.mark.long
+def test_a_million_records_become_what_java_makes_of_them() -> None:
+    """Java is asked live, about others than in the suite."""
+    text = told(differences(kept_pipeline.SEED + 1, LONG))
+    assert not text, text

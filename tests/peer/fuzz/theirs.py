@@ -1,0 +1,32 @@
+"""What Java's Kafka Connect 4.3.1 makes of drawn pipelines: its own classes, in a process of their own."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Iterable
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import Any
+
+from hearth.foundation.java import find_java
+from tests.peer.java_connect import connect_jars
+
+PROGRAM = Path(__file__).parents[2] / "unit" / "plugins" / "Pipelines.java"
+LEAST_JAVA = 22
+"""It runs a program of two source files, and prints floats with no digit too many."""
+
+
+def answers(drawn: Iterable[Any]) -> list[list[dict[str, Any]]]:
+    """Return for each pipeline what becomes of its records, as ``Pipelines.java`` tells it."""
+    java = find_java(minimum=LEAST_JAVA).executable
+    jars = ":".join(map(str, connect_jars()))
+    command = [str(java), "-Duser.timezone=UTC", "-Duser.language=en", "-cp", jars, str(PROGRAM)]
+    lines = "".join(json.dumps(each) + "\n" for each in drawn)
+    with TemporaryFile() as said:
+        ended = subprocess.run(
+            command, input=lines, stdout=subprocess.PIPE, stderr=said, encoding="utf-8", check=False
+        )
+        said.seek(0)
+        assert ended.returncode == 0, said.read().decode(errors="replace")[-5000:]
+    return [json.loads(line) for line in ended.stdout.rstrip("\n").split("\n")]
