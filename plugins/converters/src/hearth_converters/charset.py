@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from hearth_api import ConfigError
 
 _REPLACE = "hearth_converters.replace"
+_UNPAIRED = "illegal UTF-16 surrogate"
+"""Why Python refuses the first half of a pair behind which no other half stands."""
 _SURROGATE = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]?")
 
 
@@ -37,7 +39,7 @@ class Charset:
         # Java takes UTF-16 and UTF-32 without byte order mark for big-endian, Python for what the machine is.
         if reads in ("utf-16", "utf-32") and not data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
             reads += "-be"
-        return data.decode(reads, "replace")
+        return data.decode(reads, _REPLACE if reads.startswith("utf-16") else "replace")
 
 
 def charset(name: str) -> Charset:
@@ -57,9 +59,15 @@ def charset(name: str) -> Charset:
 
 
 def _replace(error: UnicodeError) -> tuple[str, int]:
-    """Replace what is not UTF-8 by one mark; Java takes an encoded surrogate for one error and not for three."""
+    """Replace what cannot be read by one mark.
+
+    For Java a surrogate in UTF-8 is one error and not three, and in UTF-16 the first half of a pair takes along what
+    stands in the place of the other.
+    """
     if not isinstance(error, UnicodeDecodeError):
         raise error
+    if error.encoding.startswith("utf-16"):
+        return "\ufffd", error.end + (2 if error.reason == _UNPAIRED else 0)
     surrogate = _SURROGATE.match(error.object, error.start)
     return "\ufffd", error.end if surrogate is None else surrogate.end()
 

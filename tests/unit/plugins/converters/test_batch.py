@@ -110,6 +110,24 @@ def test_an_empty_text_has_no_byte_order_mark() -> None:
     assert [converter.to_connect_data("t", data).value for data in written] == ["", "a"]
 
 
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [
+        ("d9a1 d9a2 2078", "\ufffd\u2078"),
+        ("d9a1 2078", "\ufffd"),
+        ("dc00 2078", "\ufffd\u2078"),
+        ("0061 d9a1 dc", "a\ufffd"),
+        ("d9a1 dca2 20", "\U000784a2\ufffd"),
+    ],
+)
+def test_what_is_no_utf_16_is_replaced_as_often_as_in_java(data: str, text: str) -> None:
+    """The first half of a pair takes along what stands where the other half should; the answers are Java's."""
+    for encoding in ("UTF-16", "UTF-16BE"):
+        assert string(encoding=encoding).to_connect_data("t", bytes.fromhex(data)).value == text
+    little = b"".join(bytes.fromhex(data)[start : start + 2][::-1] for start in range(0, len(bytes.fromhex(data)), 2))
+    assert string(encoding="UTF-16LE").to_connect_data("t", little).value == text
+
+
 def test_an_unknown_encoding_is_a_configuration_error() -> None:
     """The error names the encoding."""
     for name in ("nope", "hex", ""):
