@@ -82,7 +82,7 @@ class Converters:
         failures = []
         for row, own in headers.items():
             try:
-                read[row] = Headers([self._read(topic, key, data) for key, data in own])
+                read[row] = self._read_all(topic, own)
             except Exception as error:
                 failures.append(self._header_failure(row, error))
 
@@ -97,6 +97,12 @@ class Converters:
         return self._plugins.retry.run(
             lambda: converter.from_connect_header(topic, header.key, header.schema, header.value)
         )
+
+    def _read_all(self, topic: str, raw: RawHeaders) -> Headers:
+        headers = Headers()
+        for key, data in raw:
+            headers.add(self._read(topic, key, data))
+        return headers
 
     def _read(self, topic: str, key: str, data: bytes | None) -> Header:
         converter: HeaderConverter = self._plugins["header.converter"]

@@ -127,15 +127,20 @@ class Faltering(HeaderConverter):
         return SchemaAndValue(STRING_SCHEMA, (data or b"").decode())
 
 
+NUMBERS = SchemaBuilder.array(INT8_SCHEMA).build()
+
+
 class Misfitting(Faltering):
-    """Gives a value that is not what its schema says, for the text ``odd``."""
+    """Gives values that are not what their schemas say, for the texts ``odd``, ``null`` and ``number``."""
 
     def _falter(self) -> None:
         pass
 
     def to_connect_header(self, topic: str, header_key: str, data: bytes | None) -> SchemaAndValue:
-        """Return the bytes as text, odd ones as a number that is none."""
-        return SchemaAndValue(INT8_SCHEMA if data == b"odd" else STRING_SCHEMA, (data or b"").decode())
+        """Return the bytes as text, unless they ask for something else."""
+        text = (data or b"").decode()
+        odd = {"odd": (NUMBERS, ["a"]), "null": (STRING_SCHEMA, None), "number": (INT8_SCHEMA, "a")}
+        return SchemaAndValue(*odd.get(text, (STRING_SCHEMA, text)))
 
 
 @pytest.fixture(autouse=True)
@@ -251,3 +256,13 @@ def test_header_that_is_not_what_its_schema_says_fails_its_row_alone() -> None:
     column, (failure,) = converters("Misfitting", "header.converter").read_headers("t", raw, 4)
     assert [[each.value for each in own or ()] for own in column_to_headers(column)] == [["x"], [], [], ["z"]]
     assert (failure.row, failure.phase, failure.error.kind) == (1, "HEADER_CONVERTER", "data")
+
+
+def test_headers_that_are_read_are_added_as_kafka_connect_adds_them() -> None:
+    """It looks whether value and schema go together, and its words are kept."""
+    raw: dict[int, RawHeaders] = {0: [("a", b"null")], 1: [("a", b"number")]}
+    _, failures = converters("Misfitting", "header.converter").read_headers("t", raw, 2)
+    assert [each.error.message for each in failures] == [
+        "A null value requires an optional schema but was Schema{STRING}",
+        "The value a is not compatible with the schema Schema{INT8}",
+    ]
