@@ -49,12 +49,14 @@ def our_forms(told: Answer, config: Mapping[str, str]) -> Iterator[Answer]:
 def is_beyond_python(told: Answer) -> bool:
     """Return whether Hearth refused what it has no value for, as it says it does, so that there is nothing to compare.
 
-    That is a day outside of Python's years, and a header whose value is not what its own schema says.
+    That is a day outside of Python's years, a header whose value is not what its own schema says, and a day, moment or
+    decimal that is cast and keeps its schema's name.
     """
     if "failed" not in told:
         return False
-    phase, _, message = told["failed"]
-    is_misfit = phase == "HEADER_CONVERTER" and message.startswith("Invalid Python object for schema")
+    phase, class_name, message = told["failed"]
+    may_misfit = phase == "HEADER_CONVERTER" or "transforms.Cast$" in class_name
+    is_misfit = may_misfit and message.startswith("Invalid Python object for schema")
     return is_misfit or "outside of the years 1 to 9999" in message
 
 
