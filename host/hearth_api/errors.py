@@ -10,10 +10,15 @@ class ConnectError(Exception):
 
     The facts are the arguments, the wording is made in `__str__`, so an error survives pickling. `code` is
     stable and dotted; `hint` tells what to do about it. Both may be given per error.
+
+    `java_name` is the class of Kafka Connect that an error stands for: dead letters, traces and logs call it by that
+    name, as whoever reads those of Java's workers expects. A class derived from this one goes by its own name in
+    Python, unless it has a `java_name` of its own, as that of a connector that has come over from Java may.
     """
 
     code: str = "connect"
     hint: str | None = None
+    java_name: str | None = "org.apache.kafka.connect.errors.ConnectException"
 
     def __init__(self, *args: Any, code: str | None = None, hint: str | None = None) -> None:
         """Keep the facts; `code` and `hint` replace the defaults of the class."""
@@ -28,6 +33,7 @@ class ConfigError(ConnectError):
     """A configuration is not acceptable: `ConfigError(message)` or `ConfigError(name, value, message)`."""
 
     code = "config.invalid"
+    java_name = "org.apache.kafka.common.config.ConfigException"
 
     def __str__(self) -> str:
         """Word the error as Kafka Connect's REST clients know it."""
@@ -42,6 +48,7 @@ class NotFoundError(ConnectError):
     """What was asked for does not exist."""
 
     code = "not_found"
+    java_name = "org.apache.kafka.connect.errors.NotFoundException"
 
 
 class ConflictError(ConnectError):
@@ -54,24 +61,28 @@ class RetriableError(ConnectError):
     """The same call may succeed when it is made again."""
 
     code = "retriable"
+    java_name = "org.apache.kafka.connect.errors.RetriableException"
 
 
 class DataError(ConnectError):
     """A record cannot be handled; the error tolerance of the connector decides what becomes of it."""
 
     code = "data.invalid"
+    java_name = "org.apache.kafka.connect.errors.DataException"
 
 
 class SchemaBuilderError(DataError):
     """A schema is being put together in a way that makes no sense."""
 
     code = "data.schema"
+    java_name = "org.apache.kafka.connect.errors.SchemaBuilderException"
 
 
 class SchemaProjectorError(DataError):
     """A value of one schema cannot be carried over to another."""
 
     code = "data.projection"
+    java_name = "org.apache.kafka.connect.errors.SchemaProjectorException"
 
 
 class PluginError(ConnectError):

@@ -13,6 +13,7 @@ MESSAGE_CHARACTERS = 16_384
 TRACE_CHARACTERS = 65_536
 """More of a text than that is left out: a plugin may raise what it has read, and the log and every status show it."""
 _NOTE = 64
+_HOSTS = ("hearth", "hearth_execution", "hearth_stage")
 
 _KINDS: dict[str, type[ConnectError]] = {
     "retriable": RetriableError,
@@ -27,7 +28,8 @@ class ErrorInfo:
     """An exception without its objects: kind, class name, message and trace.
 
     ``kind`` says what the caller may do: ``retriable`` (call again), ``data`` (tolerate the record), ``config``,
-    ``not_found`` or ``plugin`` (anything else).
+    ``not_found`` or ``plugin`` (anything else). ``class_name`` is Kafka Connect's where the class stands for one of
+    its, else Python's; ``trace`` begins as Java's do (see ``trace_of``).
     """
 
     kind: str
@@ -41,9 +43,7 @@ class ErrorInfo:
         if isinstance(error, RemoteError):
             return error.info
         kind = next((name for name, known in _KINDS.items() if isinstance(error, known)), "plugin")
-        name = f"{type(error).__module__}.{type(error).__qualname__}".removeprefix("builtins.")
-        trace = "".join(traceback.format_exception(type(error), error, error.__traceback__))
-        return cls._cut(kind, name, _text(error), trace)
+        return cls._cut(kind, _name(error), _text(error), trace_of(error))
 
     def to_json(self) -> dict[str, Any]:
         """Return the members as they stand in an error frame."""
@@ -76,11 +76,61 @@ def cut(text: str, most: int) -> str:
     return f"{text[:half]}\n... {len(text) - 2 * half} characters left out ...\n{text[-half:]}"
 
 
+def trace_of(error: BaseException) -> str:
+    """Return what an error and its causes say, line by line as in a trace of Java, and Python's own trace below.
+
+    Whoever looks for ``org.apache.kafka.connect.errors.DataException: …`` or ``Caused by: …`` finds it at the begin
+    of a line. An error that has a trace already, such as one of another process, keeps that.
+    """
+    if (own := _own_trace(error)) is not None:
+        return own
+    return f"{summary_of(error)}\n{_python_trace(error)}"
+
+
+def summary_of(error: BaseException) -> str:
+    """Return what an error and its causes say, with their hints and without the way they took."""
+    lines: list[str] = []
+    cause: BaseException | None = error
+    seen: set[int] = set()
+    while cause is not None and id(cause) not in seen:
+        seen.add(id(cause))
+        lines.append(("Caused by: " if lines else "") + (_own_trace(cause) or _line(cause)))
+        cause = None if _own_trace(cause) else cause.__cause__
+    return "\n".join(lines)
+
+
+def _line(error: BaseException) -> str:
+    text = cut(_text(error), MESSAGE_CHARACTERS)
+    line = f"{_name(error)}: {text}" if text else _name(error)
+    hint = error.hint if isinstance(error, ConnectError) else None
+    return f"{line}\nhint: {hint}" if hint else line
+
+
+def _name(error: BaseException) -> str:
+    """Return the class of Kafka Connect that an error's own class, and not only one above it, stands for."""
+    kind = type(error)
+    counterpart: str | None = vars(kind).get("java_name")
+    return counterpart or f"{kind.__module__}.{kind.__qualname__}".removeprefix("builtins.")
+
+
 def _text(error: BaseException) -> str:
     try:
         return str(error)
     except Exception:  # a plugin's exception may fail even at this
         return ""
+
+
+def _own_trace(error: BaseException) -> str | None:
+    trace = getattr(error, "trace", None) if isinstance(error, ConnectError) else None
+    return trace if trace and isinstance(trace, str) else None
+
+
+def _python_trace(error: BaseException) -> str:
+    """Return Python's trace, which begins with the plugin: the way through the host to it is nobody's business."""
+    way = error.__traceback__
+    while way is not None and str(way.tb_frame.f_globals.get("__name__")).partition(".")[0] in _HOSTS:
+        way = way.tb_next
+    return "".join(traceback.format_exception(type(error), error, way or error.__traceback__)).rstrip("\n")
 
 
 class RemoteError(PluginError):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from tests.peer.case import Case, converter, enveloped, of, predicates, struct, transforms
+from tests.peer.error_cases import ERRORS
 from tests.peer.topic import Record
 
 # The settings of the workers, by the name a case uses.
@@ -24,12 +25,6 @@ _STATIC = {"type": "InsertField$Value", "static.field": "source", "static.value"
 _MASK = {"type": "MaskField$Value", "fields": "source"}
 _EXTRACT = {"type": "ExtractField$Value", "field": "line"}
 _ROUTE = {"type": "RegexRouter", "regex": "(.*)-in", "replacement": "$1-out"}
-_DEAD_LETTERS = {
-    "errors.tolerance": "all",
-    "errors.deadletterqueue.topic.name": "{name}-dead",
-    "errors.deadletterqueue.topic.replication.factor": "1",
-    "errors.deadletterqueue.context.headers.enable": "true",
-}
 _WHEN = 1700000000123
 
 
@@ -108,7 +103,6 @@ _HEADED = (
     Record(b"d", b"null header", (("marked", None),), timestamp=_WHEN),
     Record(b"e", b"other", (("other", b"{}"),), timestamp=_WHEN),
 )
-_MIXED = (Record(b"k", b"{", (("h", b"1"), ("h", None))), Record(None, b"]"), Record(b"k", b"2"))
 _TOMBSTONES = _plain("one", None, "two", None)
 _TEXTS = _plain("one", "", None, "zwei ß", "🦀", "tab\there", " spaces ", "null")
 _UNTIDY = b"\n\nfirst after empty\r\nwindows\r\nold mac\rnext\n\ttab\n \nno end"
@@ -319,12 +313,6 @@ SINKS = (
          records=tuple(Record(None, b"value %d" % n, partition=n % 3) for n in range(60))),
     Case("sink-bad-json-tolerated", "sink", {**_STRINGS, **_SCHEMALESS, "errors.tolerance": "all"},
          records=_plain('{"a":1}', "{broken", '"ok"', "", "nul", "1 2"), expected=4),
-    Case("sink-dead-letters", "sink", {**_STRINGS, **_SCHEMALESS, **_DEAD_LETTERS}, writes=("{name}-dead",),
-         records=_plain('{"a":1}', "{broken", '"ok"', "nul"), expected=2),
-    Case("sink-dead-letters-without-context", "sink",
-         {**_STRINGS, **_SCHEMALESS, **_DEAD_LETTERS,
-          "errors.deadletterqueue.context.headers.enable": "false"},
-         writes=("{name}-dead",), records=_MIXED, expected=1),
     Case("sink-bad-json-fails", "sink", {**_STRINGS, **_SCHEMALESS}, records=_plain("{broken"), expected=0,
          fails=True),
     Case("sink-no-envelope-fails", "sink", converter("key", "string"), records=_plain('{"a":1}'), expected=0,
@@ -344,4 +332,4 @@ PIPELINES = (
     ),
 )
 
-CASES = (*SOURCES, *SINKS, *PIPELINES)
+CASES = (*SOURCES, *SINKS, *PIPELINES, *ERRORS)

@@ -29,7 +29,8 @@ TOPIC, PARTITION, OFFSET = "kafka_topic", "kafka_partition", "kafka_offset"
 _INT = re.compile(r"[+-]?[0-9]+")
 _MOST = 1 << 31, 1 << 63
 """Partitions are Java's int, offsets its long."""
-_OWN_ERRORS = "hearth_api."
+_OWN_ERRORS = "org.apache.kafka.connect.errors."
+"""What a connector says with these is passed on as it is, as in Kafka Connect."""
 _ONLY_STOPPED = (
     "Connectors must be in the STOPPED state before their offsets can be modified. This can be done for the specified "
     "connector by issuing a 'PUT' request to the '/connectors/{}/stop' endpoint"

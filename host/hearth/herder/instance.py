@@ -8,10 +8,11 @@ from typing import Any
 
 from hearth.config import ConnectorConfig
 from hearth.discovery import Plugin
-from hearth.herder.plugin.stage import ConnectorStage, trace_of
+from hearth.herder.plugin.stage import ConnectorStage
 from hearth.herder.status import StatusBoard
 from hearth.storage import OffsetStore, State, TargetState
 from hearth_api import ConnectError
+from hearth_execution.failure import summary_of
 
 log = logging.getLogger(__name__)
 
@@ -82,7 +83,7 @@ class ConnectorRun:
             moves[target]()
         except (ConnectError, OSError) as error:
             if target is not TargetState.STOPPED:
-                self.fail(trace_of(error))
+                self.fail(summary_of(error))
                 raise TransitionFailed(f"Failed to transition connector {self.name} to state {target}") from error
             log.warning("connector %r is stopped, although not cleanly: %s", self.name, error)
         self._become(wanted)
@@ -93,7 +94,7 @@ class ConnectorRun:
         try:
             check()
         except ConnectError as error:
-            self.fail(trace_of(error))
+            self.fail(summary_of(error))
             raise TransitionFailed(str(error), code=error.code, hint=error.hint) from error
 
     def task_configs(self) -> list[dict[str, str]]:

@@ -18,7 +18,7 @@ from hearth.herder.plugin.directory import (
     PluginNotFound,
     VersionNotFound,
 )
-from hearth.herder.plugin.stage import ConnectorStage, StagePool, trace_of
+from hearth.herder.plugin.stage import ConnectorStage, StagePool
 from hearth.herder.status import StatusBoard
 from hearth.herder.task import CommandLine, SupervisedTask
 from hearth.herder.task_link import TaskEvent
@@ -26,6 +26,7 @@ from hearth.herder.worker_choice import UnusableConfiguration
 from hearth.runtime.launcher import Launcher
 from hearth.storage import ConfigStore, ConfiguredConnector, OffsetStore, State, TargetState
 from hearth_api import ConnectError, NotFoundError
+from hearth_execution.failure import summary_of
 
 log = logging.getLogger(__name__)
 
@@ -161,7 +162,7 @@ class Supervisor:
         try:
             plugin = self._with.directory.connector(entry.config)
         except ConnectError as error:
-            self._with.board.connector(self.name, State.FAILED, trace_of(error))
+            self._with.board.connector(self.name, State.FAILED, summary_of(error))
             raise
         run = ConnectorRun(
             self.name,
@@ -212,7 +213,7 @@ class Supervisor:
         try:
             configs = run.task_configs()
         except ConnectError as error:
-            run.fail(trace_of(error))
+            run.fail(summary_of(error))
             return None
         is_applied = entry.applied == entry.config and all(
             task.config == entry.config for task in list(self._tasks.values())
@@ -260,7 +261,7 @@ class Supervisor:
             plans = self._with.planner.plan(plugin, version, entry.config, entry.tasks)
         except (ConnectError, OSError) as error:
             for number in numbers:
-                self._report(number, State.FAILED, trace_of(error))
+                self._report(number, State.FAILED, summary_of(error))
             return
         for number in numbers:
             task = SupervisedTask(

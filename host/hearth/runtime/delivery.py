@@ -9,14 +9,19 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from hearth.kafka.c_memory import content_size
 from hearth.kafka.fetched import TIMESTAMP_TYPES, Incoming
 from hearth.runtime.pipeline import Pipeline
-from hearth_api import TopicPartition
+from hearth.runtime.polled_record import key_text
+from hearth_api import ConnectError, TopicPartition
 from hearth_api.batch import Batch
-from hearth_execution.failure import Failure
+from hearth_execution.failure import ErrorInfo, Failure
 from hearth_stage.task_call import ContextRequest, Put
 
 Offsets = dict[TopicPartition, int]
+
+MOST_SHOWN = 10
+"""How many partitions are named in an error."""
 
 _RAW_HEADERS = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
 
@@ -36,6 +41,12 @@ class Delivery:
     def count(self) -> int:
         """Return how many records there are to be put."""
         return sum(batch.num_rows for batch in self.batches)
+
+    def place(self) -> str:
+        """Say which records these are: how many, and their offsets in each partition, or in some of many."""
+        ends = [f"{each} from offset {first} to {self.offsets[each] - 1}" for each, first in self.starts.items()]
+        more = [f"and those of {len(ends) - MOST_SHOWN} more partitions"] if len(ends) > MOST_SHOWN else []
+        return ", ".join([f"{self.count}", *ends[:MOST_SHOWN], *more])
 
     def to_put(self, columns: Sequence[str] | None, *, are_consumed_wanted: bool) -> Put:
         """Return what gives the records to a task: these columns of them, and behind them how they were consumed."""
@@ -62,6 +73,20 @@ class Delivery:
                 return Consumed(source, row)
             row -= len(source.offset)
         return None
+
+
+class PutFailed(ConnectError):
+    """The task did not take records, for good; its trace says first which records."""
+
+    code = "task.put"
+    java_name = ConnectError.java_name
+
+    def __init__(self, error: ErrorInfo, connector_class: str, delivery: Delivery) -> None:
+        super().__init__("Exiting WorkerSinkTask due to unrecoverable exception.")
+        self.trace = (
+            f"{self.java_name}: {self}\nrecords: {delivery.place()}\nstage: TASK_PUT with class {connector_class}\n"
+            f"Caused by: {error.trace}"
+        )
 
 
 @dataclass
@@ -128,6 +153,14 @@ class Consumed:
     def offset(self) -> int:
         """Return the record's offset."""
         return int(self.incoming.offset[self.row])
+
+    def place(self) -> str:
+        """Name the record's topic, partition and offset, its key and its size."""
+        part, row = self.incoming, self.row
+        keys, values = part.key[row : row + 1], part.value[row : row + 1]
+        size = content_size(keys) + content_size(values)
+        partition, offset = part.partition[row], part.offset[row]
+        return f"topic {part.topic!r}, partition {partition}, offset {offset}{key_text(keys)}, {size} bytes"
 
     def text(self) -> str:
         """Describe the record as Kafka Connect's error log does."""

@@ -62,7 +62,7 @@ class TaskObserver:
         if isinstance(error, HostLost):
             log.warning("%s: %s", self._task, error)
         elif error is not None:
-            state, trace = "FAILED", trace_of(error)
+            state, trace = "FAILED", ErrorInfo.of(error).trace
             log.error("%s failed and stays so until it is restarted:\n%s", self._task, trace)
         with contextlib.suppress(ConnectError):
             self._link.status(state, trace)
@@ -141,9 +141,3 @@ class TaskObserver:
         if new and self._settings.tracks_topics:
             self._topics.update(new)
             self._link.add_topics(new)
-
-
-def trace_of(error: BaseException) -> str:
-    """Return the trace to show in a status: that of the plugin where there is one."""
-    own: str | None = getattr(error, "trace", None)
-    return own if own else ErrorInfo.of(error).trace

@@ -18,13 +18,19 @@ from hearth.kafka.library import (
     ERR_PURGE_INFLIGHT,
     ERR_PURGE_QUEUE,
     ERR_QUEUE_FULL,
+    ERR_UNKNOWN_PARTITION,
+    ERR_UNKNOWN_TOPIC,
+    ERR_UNKNOWN_TOPIC_OR_PART,
 )
 from hearth.kafka.producer import DeliveryReport, Outgoing, Producer
 from hearth.runtime.observer import TaskObserver
 from hearth.runtime.pipeline import Prepared
+from hearth.runtime.polled_record import PolledRecord, RefusedRecord
 from hearth.runtime.position import SubmittedPositions
+from hearth.runtime.tolerance import Tolerance, ToleranceExceeded
 from hearth_api import ConnectError
 from hearth_api.batch import Batch
+from hearth_execution.failure import ErrorInfo, Failure
 
 if TYPE_CHECKING:
     from hearth.runtime.topic import TopicCreation  # with confluent-kafka's own clients: 6 MB
@@ -34,6 +40,25 @@ _AGAIN = (ERR_INVALID_DIFFERENT_RECORD, ERR_QUEUE_FULL)
 
 _OVER = (ERR_FATAL, ERR_PURGE_QUEUE, ERR_PURGE_INFLIGHT, ERR_DESTROY)
 """Errors of rows that went down with their producer: nobody judged them."""
+
+_ABSENT = (ERR_UNKNOWN_TOPIC, ERR_UNKNOWN_PARTITION, ERR_UNKNOWN_TOPIC_OR_PART)
+"""Errors of rows whose topic or partition is not there: Java's producer waits for it, and skips none of them."""
+
+_CREATE = "create the topic, or let the connector do so with topic.creation.default.partitions and the like"
+_HINTS = {
+    "MSG_SIZE_TOO_LARGE": "raise producer.override.max.request.size, and max.message.bytes of the topic",
+    "TOPIC_EXCEPTION": "a topic's name has at most 249 letters, digits, '.', '_' and '-'; RegexRouter can change it",
+    "TOPIC_AUTHORIZATION_FAILED": "let the connector's principal write to the topic",
+    "INVALID_RECORD": "a compacted topic takes no record without a key; ValueToKey can give it one",
+    "_UNKNOWN_TOPIC": _CREATE,
+    "UNKNOWN_TOPIC_OR_PART": _CREATE,
+    "_UNKNOWN_PARTITION": "the record names a partition that its topic does not have",
+}
+"""What to do about what brokers refuse, by librdkafka's name of the error."""
+
+_UNRECOVERABLE = "Unrecoverable exception from producer send callback"
+_WORKER_CLASS = "org.apache.kafka.connect.runtime.WorkerSourceTask"
+"""Who sends, in Kafka Connect's reports."""
 
 _NONE = np.empty(0, np.int64)
 
@@ -46,6 +71,8 @@ class _Held:
     """
 
     submitted: list[tuple[Outgoing, Any]]
+    polled: Batch | None = None
+    """The records as they were polled, where somebody wants to see those that are refused."""
     again: list[tuple[Outgoing, Any]] = field(default_factory=list)
 
     def pick(self, first: int, sequence: Any) -> list[tuple[Outgoing, Any]]:
@@ -54,6 +81,13 @@ class _Held:
         masked = ((outgoing, numbers, np.isin(numbers, sequence)) for outgoing, numbers in numbered)
         self.again = [(outgoing.pick(mask), numbers[mask]) for outgoing, numbers, mask in masked if mask.any()]
         return self.again
+
+    def record(self, row: int, partition: Any, offset: Any) -> RefusedRecord:
+        """Return a row for a report."""
+        parts = ((outgoing, int(np.searchsorted(rows, row))) for outgoing, rows in self.submitted if row in rows)
+        outgoing, index = next(parts)
+        polled = None if self.polled is None else PolledRecord(self.polled, row)
+        return RefusedRecord(outgoing.slice(index, index + 1), partition, offset, polled)
 
 
 class Outbox:
@@ -71,13 +105,12 @@ class Outbox:
         producer: Producer,
         topics: TopicCreation | None,
         observer: TaskObserver,
-        *,
-        is_tolerant: bool,
+        tolerance: Tolerance,
         tell: Callable[[list[list[Any]]], None] | None = None,
     ) -> None:
         """``tell`` is called with records that are done, each as the stage's ``commit_record`` wants it."""
         self._producer, self._topics, self._observer = producer, topics, observer
-        self._is_tolerant = is_tolerant
+        self._tolerance = tolerance
         self.positions = SubmittedPositions()
         self._line: deque[tuple[Outgoing, Any]] = deque()
         self._refused: list[Any] = []
@@ -108,7 +141,8 @@ class Outbox:
             written[rows] = True
         offsets = origin.column("source_offset")
         offsets = pa.nulls(count, pa.string()) if offsets is None else offsets
-        first = self.positions.submit(origin.source_partition, offsets, written, _Held(prepared.outgoing))
+        held = _Held(prepared.outgoing, origin if self._tolerance.shows_records else None)
+        first = self.positions.submit(origin.source_partition, offsets, written, held)
         self._tell_undelivered((first + np.flatnonzero(~written)).tolist())
         for outgoing, rows in prepared.outgoing:
             if len(rows):
@@ -193,13 +227,27 @@ class Outbox:
         refused = (report.error != 0) & ~again
         for number in np.unique(report.error[refused]).tolist():
             error = KafkaError(number)
-            if number in _OVER or not self._is_tolerant:
-                raise ConnectError("Unrecoverable exception from producer send callback") from error
+            error.hint = _HINTS.get(error.name)
             rows = report.sequence[report.error == number]
-            self._observer.skipped(len(rows), error)
-            self._tell_undelivered([each for each in rows.tolist() if self._untold.pop(each, None) is not None])
-            self.positions.give_up(rows)
-            self._unheard = {topic: sent[~np.isin(sent, rows)] for topic, sent in self._unheard.items()}
+            if number in _OVER:
+                raise ConnectError(_UNRECOVERABLE) from error
+            if number in _ABSENT or not self._tolerance.is_all:
+                raise ToleranceExceeded(_failure(error), self._record(int(rows[0])), _UNRECOVERABLE) from error
+            self._skip(rows, error)
+
+    def _skip(self, rows: Any, error: KafkaError) -> None:
+        self._observer.skipped(len(rows), error)
+        failure = _failure(error)
+        for row in rows.tolist():
+            self._tolerance.report(failure, self._record(row) if self._tolerance.shows_records else None)
+        self._tell_undelivered([each for each in rows.tolist() if self._untold.pop(each, None) is not None])
+        self.positions.give_up(rows)
+        self._unheard = {topic: sent[~np.isin(sent, rows)] for topic, sent in self._unheard.items()}
+
+    def _record(self, sequence: int) -> RefusedRecord:
+        held, row, partition, offset = self.positions.find(sequence)
+        record: RefusedRecord = held.record(row, partition, offset)
+        return record
 
     def _tell_written(self, report: DeliveryReport) -> None:
         assert self._tell is not None
@@ -215,3 +263,7 @@ class Outbox:
     def _tell_undelivered(self, numbers: list[int]) -> None:
         if self._tell is not None and numbers:
             self._tell([[number, None, None, None, None] for number in numbers])
+
+
+def _failure(error: KafkaError) -> Failure:
+    return Failure(0, "KAFKA_PRODUCE", _WORKER_CLASS, ErrorInfo.of(error))

@@ -128,6 +128,13 @@ class SubmittedPositions:
         recalled = [(span.first, span.held, span.recall(lowest[id(span.queue)])) for span in concerned]
         return [each for each in recalled if len(each[2])]
 
+    def find(self, sequence: int) -> tuple[Any, int, Any, Any]:
+        """Return what is held for a record that is not acknowledged, its row in that, and where it was read."""
+        span = self._spans[int(self._owners(np.array([sequence]))[0])]
+        row = sequence - span.first
+        offset = span.offsets[row].as_py()
+        return span.held, row, span.queue.partition, None if offset is None else json.loads(offset)
+
     def committable(self) -> list[tuple[Any, Any]]:
         """Return source partitions with offsets that became committable since the last call."""
         found = []

@@ -15,7 +15,7 @@ from hearth.kafka.consumer import MOST_MESSAGES, Consumer
 from hearth.kafka.kafka_error import KafkaError
 from hearth.link.link_call import ENDS, Command, ForgetTopics, Pause, Replace, Resume
 from hearth.runtime.consumption import Commits, ConsumedPositions
-from hearth.runtime.delivery import ContextRequests, Delivery, Offsets, converted
+from hearth.runtime.delivery import ContextRequests, Delivery, Offsets, PutFailed, converted
 from hearth.runtime.inbox import Errant, Inbox, Item, StageEnded
 from hearth.runtime.observer import TaskObserver
 from hearth.runtime.pipeline import Pipeline, step_of
@@ -60,13 +60,13 @@ class Intake:
     most: int
 
 
-def answer_sink(inbox: Inbox, tolerance: Tolerance, connector_class: str, request: Request) -> None:
+def answer_sink(inbox: Inbox, tolerance: Tolerance, request: Request) -> None:
     """Take what the stage of a sink sends, on the stage's reader thread: the loop may wait for that very put."""
     message = request.message
     if isinstance(message, ContextRequest):
         inbox.put(message)
     elif isinstance(message, ReportRecord):
-        tolerance.take_report(inbox, connector_class, request, message)
+        tolerance.take_report(inbox, request, message)
     else:
         request.fail(LookupError(f"a sink task has no request {request.op!r}"))
 
@@ -215,9 +215,12 @@ class SinkLoop:
             self._serve_inbox()  # what the task reported meanwhile came before its answer
         except Exception as error:
             self._abandon_put()
-            if not is_retriable(error):
+            if is_retriable(error):
+                self._retry_later(delivery, error)
+            elif isinstance(error, RemoteError):
+                raise PutFailed(error.info, self._plan.connector_class, delivery) from error
+            else:
                 raise
-            self._retry_later(delivery, error)
             return
         self._putting = None
         self._positions.accept()

@@ -7,6 +7,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from hearth.isolation.stage import Stage
@@ -18,8 +19,10 @@ from hearth.runtime.observer import TaskObserver
 from hearth.runtime.outbox import Outbox
 from hearth.runtime.pipeline import Pipeline, Prepared, step_of
 from hearth.runtime.plan import PluginSpec, TaskPlan
+from hearth.runtime.polled_record import PolledRecord
 from hearth.runtime.tolerance import Tolerance, ToleranceExceeded
 from hearth_api import ConnectError
+from hearth_api.batch import Batch
 from hearth_stage.channel import Request
 from hearth_stage.plugin_call import Ping
 from hearth_stage.task_call import (
@@ -105,7 +108,7 @@ class SourceLoop:
         self._inbox, self._observer, self._link, self._tolerance = inbox, observer, link, tolerance
         self._stage, self._pipeline, self._producer = stage, pipeline, producer
         tell = self._tell_done if wants_records else None
-        self._outbox = Outbox(producer, topics, observer, is_tolerant=tolerance.is_all, tell=tell)
+        self._outbox = Outbox(producer, topics, observer, tolerance, tell)
         self._waiting: deque[Any] = deque()
         self._unstored: list[tuple[Any, Any]] = []
         self._next_commit = clock() + plan.settings.flush_interval
@@ -233,7 +236,7 @@ class SourceLoop:
         Where a record fails the task, those before it are sent, and the task ends there.
         """
         self._observer.polled(polled.origin.num_rows)
-        prepared, end = self._judged(self._prepare(polled))
+        prepared, end = self._judged(self._prepare(polled), polled.origin)
         if end is None:
             self._outbox.submit(polled.origin, prepared)
             return
@@ -241,7 +244,7 @@ class SourceLoop:
         self._outbox.submit(polled.origin.slice(0, row), prepared)
         self._waiting.appendleft(error)
 
-    def _judged(self, prepared: Prepared) -> tuple[Prepared, tuple[int, ConnectError] | None]:
+    def _judged(self, prepared: Prepared, origin: Batch) -> tuple[Prepared, tuple[int, ConnectError] | None]:
         """Return what may be sent, and the first row that fails the task with its reason."""
         end = prepared.end
         if end is not None:
@@ -249,7 +252,7 @@ class SourceLoop:
         if not prepared.failures:
             return prepared, end
         try:
-            self._tolerance.judge(prepared.failures)
+            self._tolerance.judge(prepared.failures, partial(PolledRecord, origin))
         except ToleranceExceeded as exceeded:
             end = exceeded.failure.row, exceeded
             prepared = prepared.before(end[0])

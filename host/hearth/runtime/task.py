@@ -120,7 +120,7 @@ class TaskRun:
         consumer = Consumer(plan.named("consumer", sink.consumer), GroupIdentity(sink.group, plan.task, sink.members))
         opened.callback(consumer.close, self._settings.graceful_timeout)
         inside, between = split(plan)
-        stage, places = self._open_places(opened, partial(answer_sink, self._inbox, tolerance, plan.connector_class))
+        stage, places = self._open_places(opened, partial(answer_sink, self._inbox, tolerance))
         return SinkLoop(
             plan,
             is_paused=self._is_paused,

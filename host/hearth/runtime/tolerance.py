@@ -17,18 +17,35 @@ from hearth_execution.failure import Failure
 from hearth_stage.channel import ChannelClosed, Request
 from hearth_stage.task_call import ReportRecord
 
+_TASK_CLASS = "org.apache.kafka.connect.sink.SinkTask"
+"""Which class finds bad what a task reports: Kafka Connect names the interface, whatever the task is."""
+
+
+class FailedRecord(Protocol):
+    """A record that failed, as it came into the pipeline."""
+
+    def text(self) -> str:
+        """Describe the whole record as Kafka Connect's error log does."""
+
+    def place(self) -> str:
+        """Say in one line which record it is."""
+
 
 class ToleranceExceeded(ConnectError):
-    """A record failed and ``errors.tolerance`` is ``none``, so the task fails with the record's trace."""
+    """A record failed and ``errors.tolerance`` is ``none``, so the task fails; its trace says first which record."""
 
     code = "task.tolerance"
+    java_name = ConnectError.java_name
 
-    def __init__(self, failure: Failure) -> None:
-        super().__init__("Tolerance exceeded in error handler")
+    def __init__(
+        self, failure: Failure, record: FailedRecord | None, text: str = "Tolerance exceeded in error handler"
+    ) -> None:
+        super().__init__(text)
         self.failure = failure
+        place = "" if record is None else f"\nrecord: {record.place()}"
         self.trace = (
-            f"ToleranceExceeded: {self}: {failure.phase} with class {failure.class_name}\n"
-            f"caused by:\n{failure.error.trace}"
+            f"{self.java_name}: {self}{place}\nstage: {failure.phase} with class {failure.class_name}\n"
+            f"Caused by: {failure.error.trace}"
         )
 
 
@@ -53,13 +70,15 @@ class Tolerance:
         self, settings: TaskSettings, observer: TaskObserver, dead_letters: DeadLetters | None = None
     ) -> None:
         self.is_all = settings.is_tolerant
+        self.shows_records = settings.logs_failures and settings.logs_records
+        """Whether the log shows bad records themselves."""
         self.is_reporting = settings.logs_failures or dead_letters is not None
         """Whether somebody wants to see bad records as they were consumed."""
         self._observer, self._dead_letters = observer, dead_letters
         self._outstanding: list[Future[None]] = []
         self._lock = threading.Lock()
 
-    def judge(self, failures: Sequence[Failure], record_of: Callable[[int], Any] = lambda row: None) -> None:
+    def judge(self, failures: Sequence[Failure], record_of: Callable[[int], FailedRecord | None]) -> None:
         """Report failures in the order of their records.
 
         Raises ``ToleranceExceeded`` at the first where nothing is tolerated: the records behind it are not reached.
@@ -67,7 +86,7 @@ class Tolerance:
         for failure in sorted(failures, key=lambda each: each.row):
             self.report(failure, record_of(failure.row))
 
-    def report(self, failure: Failure, record: Any) -> Future[None] | None:
+    def report(self, failure: Failure, record: FailedRecord | None) -> Future[None] | None:
         """Report one failure; returns its dead letter, raises ``ToleranceExceeded`` where nothing is tolerated."""
         self._observer.failed(failure, record)
         letter = None if self._dead_letters is None else self._dead_letters.report(failure, record)
@@ -76,7 +95,7 @@ class Tolerance:
             with self._lock:
                 self._outstanding.append(letter)
         if not self.is_all:
-            raise ToleranceExceeded(failure)
+            raise ToleranceExceeded(failure, record)
         return letter
 
     @property
@@ -102,14 +121,14 @@ class Tolerance:
             letter.result()
         return len(late)
 
-    def take_report(self, inbox: Inbox, connector_class: str, request: Request, report: ReportRecord) -> None:
+    def take_report(self, inbox: Inbox, request: Request, report: ReportRecord) -> None:
         """Report a record that the task itself found bad (KIP-610), and answer when its dead letter is kept.
 
         Where nothing is tolerated the task fails even if it makes light of that; its loop is told before it is.
         """
         record = Consumed.of(report.record)
         try:
-            letter = self.report(Failure(0, "TASK_PUT", connector_class, report.error), record)
+            letter = self.report(Failure(0, "TASK_PUT", _TASK_CLASS, report.error), record)
         except ConnectError as exceeded:
             inbox.put(Errant(record.partition, record.offset, exceeded))
             request.fail(exceeded)

@@ -1,9 +1,9 @@
 """Java's rules: for plugins that are to give what a Java class gives, letter by letter, and for the host.
 
-How Java writes numbers and values as text, in which order its maps give their keys, how its regular expressions read;
-Kafka Connect's conversions between values (`Values`), its projection of one schema onto another, and the JSON in which
-offsets, schemas and definitions of configurations are stored and shown. Text, numbers and expressions stand below the
-authors' own classes, which are worded with them; everything else here stands on these classes.
+How Java writes numbers, values and records as text, in which order its maps give their keys, how its regular
+expressions read; Kafka Connect's conversions between values (`Values`), its projection of one schema onto another, and
+the JSON in which offsets, schemas and definitions of configurations are stored and shown. Text of values, numbers and
+expressions stand below the authors' own classes, which are worded with them; everything else stands on these classes.
 """
 
 from hearth_api.config.parser import parse_type, trimmed
@@ -26,6 +26,7 @@ from hearth_api.java.inference import infer_schema, java_class
 from hearth_api.java.offset_json import offset_to_json
 from hearth_api.java.physical import from_physical, to_physical
 from hearth_api.java.projector import project
+from hearth_api.java.record_text import record_text
 from hearth_api.java.scalar import (
     convert_to_float32,
     convert_to_float64,
@@ -78,6 +79,7 @@ __all__ = [
     "parse_string",
     "parse_type",
     "project",
+    "record_text",
     "schema_from_json",
     "schema_from_text",
     "schema_to_json",

@@ -4,10 +4,20 @@ from __future__ import annotations
 
 import json
 import re
+from typing import Any
 
 import pytest
 
-from hearth_api import ConfigError, ConnectError, DataError, NotFoundError, RetriableError
+from hearth_api import (
+    ConfigError,
+    ConflictError,
+    ConnectError,
+    DataError,
+    NotFoundError,
+    RetriableError,
+    SchemaBuilderError,
+)
+from hearth_api.java import SchemaProjectorError
 from hearth_execution.failure import (
     MESSAGE_CHARACTERS,
     TRACE_CHARACTERS,
@@ -16,11 +26,20 @@ from hearth_execution.failure import (
     RemoteError,
     first_of_each_row,
     is_retriable,
+    summary_of,
 )
+from hearth_execution.plugins import Attempts, Plugins
+from hearth_execution.retry import NO_RETRY
 
 
 class BusyError(RetriableError):
     """What a plugin may derive from the API's errors."""
+
+
+class Ported(ConnectError):
+    """What has come over from Java may go by its old name."""
+
+    java_name = "com.example.PortedException"
 
 
 class Wordless(Exception):
@@ -60,21 +79,82 @@ def test_description_keeps_class_text_and_trace() -> None:
     """Names of built-in classes stand alone, others with their module."""
     info = ErrorInfo.of(raised(ValueError("five")))
     assert (info.class_name, info.message) == ("ValueError", "five")
+    assert info.trace.startswith("ValueError: five\nTraceback")
     assert "in raised" in info.trace
-    assert ErrorInfo.of(DataError("x")).class_name == "hearth_api.errors.DataError"
+    assert ErrorInfo.of(BusyError("x")).class_name == f"{__name__}.BusyError"
 
 
-def test_chain_of_causes_is_in_the_trace() -> None:
-    """``raise … from`` survives as text."""
+@pytest.mark.parametrize(
+    ("error", "name"),
+    [
+        (ConnectError("x"), "org.apache.kafka.connect.errors.ConnectException"),
+        (DataError("x"), "org.apache.kafka.connect.errors.DataException"),
+        (RetriableError("x"), "org.apache.kafka.connect.errors.RetriableException"),
+        (NotFoundError("x"), "org.apache.kafka.connect.errors.NotFoundException"),
+        (SchemaBuilderError("x"), "org.apache.kafka.connect.errors.SchemaBuilderException"),
+        (SchemaProjectorError("x"), "org.apache.kafka.connect.errors.SchemaProjectorException"),
+        (ConfigError("x"), "org.apache.kafka.common.config.ConfigException"),
+        (ConflictError("x"), "hearth_api.errors.ConflictError"),
+        (Ported("x"), "com.example.PortedException"),
+    ],
+)
+def test_error_goes_by_the_name_of_its_counterpart_in_kafka_connect(error: Exception, name: str) -> None:
+    """Who reads dead letters routes by these names; what has no counterpart goes by its own."""
+    info = ErrorInfo.of(raised(error))
+    assert info.class_name == name
+    assert info.trace.startswith(f"{name}: x\n")
+
+
+def raised_from(error: Exception, cause: Exception) -> Exception:
+    """Return an exception that was raised from another."""
     try:
-        try:
-            raise KeyError("inner")
-        except KeyError as error:
-            raise DataError("outer") from error
-    except DataError as error:
-        trace = ErrorInfo.of(error).trace
-    assert "KeyError: 'inner'" in trace
+        raise error from raised(cause)
+    except type(error) as caught:
+        return caught
+
+
+def test_chain_of_causes_is_told_before_the_way_it_took() -> None:
+    """``raise … from`` reads as in Java, and Python's own trace follows; an error without words is its class."""
+    trace = ErrorInfo.of(
+        raised_from(DataError("outer", hint="mend it"), raised_from(ValueError(), KeyError("k")))
+    ).trace
+    assert trace.splitlines()[:4] == [
+        "org.apache.kafka.connect.errors.DataException: outer",
+        "hint: mend it",
+        "Caused by: ValueError",
+        "Caused by: KeyError: 'k'",
+    ]
     assert "direct cause" in trace
+
+
+def test_cause_of_another_process_keeps_its_trace() -> None:
+    """What is raised on this side because of it shows where it came from."""
+    remote = ErrorInfo("data", "lib.BadError", "bad", "lib.BadError: bad\n  at its place").to_error()
+    summary = "org.apache.kafka.connect.errors.ConnectException: no\nCaused by: lib.BadError: bad\n  at its place"
+    assert summary_of(raised_from(ConnectError("no"), remote)) == summary
+
+
+def test_error_that_is_its_own_cause_ends() -> None:
+    """Python lets causes go in circles."""
+    first, second = ConnectError("1"), ConnectError("2")
+    first.__cause__, second.__cause__ = second, first
+    assert len(summary_of(first).splitlines()) == 2
+
+
+def test_trace_begins_with_the_plugin() -> None:
+    """The frames of the host above it are left out; an error of the host's own keeps them."""
+
+    def fail(_: Any) -> bytes:
+        raise ValueError("mine")
+
+    made = Attempts(NO_RETRY, "TRANSFORMATION", "the.Class")
+    made.one_by_one([0], fail, [None], None)
+    lines = made.failures[0].error.trace.splitlines()
+    assert lines[:2] == ["ValueError: mine", "Traceback (most recent call last):"]
+    assert "in fail" in lines[2]
+    with pytest.raises(KeyError) as caught:
+        Plugins("sink")["nobody"]
+    assert "plugins.py" in ErrorInfo.of(caught.value).trace
 
 
 def test_exception_without_words_is_still_described() -> None:

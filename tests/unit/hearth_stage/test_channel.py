@@ -14,7 +14,7 @@ import pytest
 
 from hearth_api import STRING_SCHEMA, ConfigError, DataError, RetriableError
 from hearth_api.batch import Batch
-from hearth_execution.failure import RemoteError, is_retriable
+from hearth_execution.failure import ErrorInfo, RemoteError, is_retriable
 from hearth_stage.call import Call, Notice, operations
 from hearth_stage.channel import CallTimeout, Channel, ChannelClosed, Request
 from hearth_stage.frame import Frame, read_frame, widen, write_frame
@@ -215,7 +215,7 @@ def test_what_the_other_side_raised_is_raised_here(connect: Connect, what: str) 
     with pytest.raises(RemoteError) as caught:
         left.call(Raise(what), timeout=5)
     error = RAISED[what]
-    assert str(caught.value).endswith(f"{type(error).__qualname__}: {error}")
+    assert str(caught.value) == f"{ErrorInfo.of(error).class_name}: {error}"
     assert caught.value.info.kind == what
     assert "in handle" in caught.value.info.trace
     assert is_retriable(caught.value) == (what == "retriable")

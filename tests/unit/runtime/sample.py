@@ -83,6 +83,10 @@ class Record:
         """Describe it."""
         return f"consumed record is {{row={self.row}}}"
 
+    def place(self) -> str:
+        """Say which one it is."""
+        return f"topic 't', partition 0, offset {self.row}"
+
 
 def failure(row: int) -> Failure:
     """Return the failure of a row."""

@@ -473,7 +473,7 @@ class World:
         self.forget_what_is_not_flushed()
         self.observer = TaskObserver("c-0", link, plan.settings)
         tolerance = Tolerance(plan.settings, self.observer, self.reporter)
-        self.answer = partial(answer_sink, self.inbox, tolerance, "sample.Connector")
+        self.answer = partial(answer_sink, self.inbox, tolerance)
         self.loop = SinkLoop(
             plan,
             is_paused=paused,

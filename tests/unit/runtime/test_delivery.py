@@ -12,9 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hearth.kafka.fetched import Incoming
-from hearth.runtime.delivery import Consumed, Delivery, as_consumed, bounds
+from hearth.runtime.delivery import Consumed, Delivery, PutFailed, as_consumed, bounds
 from hearth_api import STRING_SCHEMA, TopicPartition
 from hearth_api.batch import Batch
+from hearth_execution.failure import ErrorInfo
 
 
 def incoming(*places: tuple[int, int], topic: str = "t", kind: int = 1) -> Incoming:
@@ -94,6 +95,27 @@ def test_record_is_described_as_kafka_connect_does() -> None:
         "consumed record is {topic='t', partition=3, offset=7, timestamp=70, timestampType=CreateTime}"
     )
     assert Consumed(incoming((3, 7), kind=0), 0).text() == "consumed record is {topic='t', partition=3, offset=7}"
+
+
+def test_place_of_a_record_tells_what_to_look_for() -> None:
+    """Topic, partition and offset, its key and how large it is, and nothing of its value."""
+    record = replace(incoming((3, 7), (3, 8)), key=pa.array([None, b"order \xff 8"], pa.binary()))
+    assert Consumed(record, 0).place() == "topic 't', partition 3, offset 7, 3 bytes"
+    assert Consumed(record, 1).place() == "topic 't', partition 3, offset 8, key 'order \ufffd 8', 12 bytes"
+
+
+def test_put_that_failed_tells_which_records() -> None:
+    """Where they begin and end in each partition, and what the plugin said below; many partitions are not all told."""
+    places = [TopicPartition("t", number) for number in range(12)]
+    delivery = Delivery([batch(0, 0, 1)], (), dict.fromkeys(places, 5), dict.fromkeys(places, 9))
+    error = ErrorInfo("plugin", "lib.Broken", "no disk", "lib.Broken: no disk\nTraceback")
+    head, records, stage, cause, _ = PutFailed(error, "the.Sink", delivery).trace.splitlines()
+    assert head == (
+        "org.apache.kafka.connect.errors.ConnectException: Exiting WorkerSinkTask due to unrecoverable exception."
+    )
+    assert records.startswith("records: 3, t-0 from offset 5 to 8, t-1 from offset 5 to 8, ")
+    assert records.endswith("t-9 from offset 5 to 8, and those of 2 more partitions")
+    assert (stage, cause) == ("stage: TASK_PUT with class the.Sink", "Caused by: lib.Broken: no disk")
 
 
 @settings(deadline=None)

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from hearth.runtime.link import HostLost
-from hearth.runtime.observer import Counts, TaskObserver, trace_of
+from hearth.runtime.observer import Counts, TaskObserver
 from hearth.runtime.tolerance import ToleranceExceeded
-from hearth_api import ConnectError, DataError
+from hearth_api import ConnectError
 from tests.unit.runtime.sample import SETTINGS, Record, failure
 
 
@@ -59,10 +59,15 @@ def test_run_that_ends_leaves_its_task_to_others(link: Link) -> None:
 
 def test_run_that_fails_says_why(link: Link, caplog: pytest.LogCaptureFixture) -> None:
     """In the status and in the log, with the plugin's trace."""
-    observer(link).ended(ToleranceExceeded(failure(3)))
+    observer(link).ended(ToleranceExceeded(failure(3), Record(3)))
     ((state, trace),) = link.told
     assert state == "FAILED"
-    assert "trace of 3" in trace
+    assert trace.splitlines() == [
+        "org.apache.kafka.connect.errors.ConnectException: Tolerance exceeded in error handler",
+        "record: topic 't', partition 0, offset 3",
+        "stage: VALUE_CONVERTER with class the.Converter",
+        "Caused by: trace of 3",
+    ]
     assert "c-0 failed and stays so until it is restarted" in caplog.text
 
 
@@ -118,22 +123,6 @@ def test_what_goes_wrong_is_counted_and_logged(link: Link, caplog: pytest.LogCap
         "c-0: 4 records skipped, the broker did not take them: too large",
         "c-0: offsets are not committed: away",
     ]
-
-
-def test_error_of_the_task_shows_stage_class_and_the_plugins_trace() -> None:
-    """Who reads the status must find the plugin's line."""
-    trace = trace_of(ToleranceExceeded(failure(3)))
-    assert "VALUE_CONVERTER with class the.Converter" in trace
-    assert "trace of 3" in trace
-
-
-def test_trace_of_any_other_error_is_its_own() -> None:
-    """An error without a plugin's trace shows where it was raised here."""
-    try:
-        raise DataError("here")
-    except DataError as error:
-        trace = trace_of(error)
-    assert "test_trace_of_any_other_error_is_its_own" in trace
 
 
 LINE = "Error encountered in task c-0. Executing stage 'VALUE_CONVERTER' with class 'the.Converter'"

@@ -35,6 +35,17 @@ def test_offset_stays_uncommitted_until_ack() -> None:
     assert positions.committable() == [(FIRST, {"at": 1})]
 
 
+def test_record_on_its_way_is_found_by_its_number() -> None:
+    """A report says where it was read, and what is held shows the rest."""
+    positions = SubmittedPositions()
+    positions.submit(FIRST, offsets(1, 2), held="first")
+    positions.submit(SECOND, offsets(3, None), held="second")
+    ack(positions, 0)
+    assert positions.find(1) == ("first", 1, FIRST, {"at": 2})
+    assert positions.find(2) == ("second", 0, SECOND, {"at": 3})
+    assert positions.find(3) == ("second", 1, SECOND, None)
+
+
 def test_only_the_acknowledged_prefix_of_a_partition_is_committable() -> None:
     """Kafka's own example: two partitions with two records each, acknowledged out of order."""
     positions = SubmittedPositions()

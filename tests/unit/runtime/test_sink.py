@@ -8,7 +8,9 @@ import pytest
 
 from hearth.link.link_call import ForgetTopics, Pause, Resume, Stop
 from hearth.runtime import tolerance
+from hearth.runtime.delivery import PutFailed
 from hearth_api import ConnectError, TopicPartition
+from hearth_execution.failure import RemoteError
 from tests.unit.runtime.sink_world import PARTITIONS, BrokenPromise, Turn, World, look
 
 HERE, OTHER = PARTITIONS[0], PARTITIONS[1]
@@ -141,6 +143,15 @@ def test_a_record_reported_without_tolerance_is_not_passed() -> None:
     with pytest.raises(ConnectError, match="Tolerance exceeded"):
         steps(world, 3)
     assert world.group.get(HERE, 0) <= 1
+
+
+def test_a_put_that_fails_says_which_records_it_was_of(world: World) -> None:
+    """The task does not; its own error is the cause."""
+    world.stage.turns.append(Turn("fail"))
+    with pytest.raises(PutFailed, match="Exiting WorkerSinkTask due to unrecoverable exception") as caught:
+        steps(world, 3)
+    assert f"records: 2, {HERE} from offset 0 to 1" in caught.value.trace
+    assert isinstance(caught.value.__cause__, RemoteError)
 
 
 def test_a_record_reported_late_holds_back_the_commit_of_its_offset() -> None:

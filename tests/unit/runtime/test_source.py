@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,15 +11,15 @@ import pyarrow as pa
 import pytest
 
 from hearth.kafka.kafka_error import KafkaError
-from hearth.kafka.producer import Outgoing
+from hearth.kafka.producer import DeliveryReport, Outgoing
 from hearth.link.link_call import ForgetTopics, Stop
 from hearth.runtime.link import HostLost
 from hearth.runtime.observer import TaskObserver
 from hearth.runtime.outbox import Outbox
 from hearth.runtime.pipeline import Prepared
-from hearth.runtime.tolerance import ToleranceExceeded
-from hearth_api import STRING_SCHEMA, ConnectError, TimestampType
-from hearth_api.batch import Batch
+from hearth.runtime.tolerance import Tolerance, ToleranceExceeded
+from hearth_api import STRING_SCHEMA, ConnectError, SourceRecord, TimestampType
+from hearth_api.batch import Batch, records_to_batches
 from tests.unit.runtime.sample import SETTINGS
 from tests.unit.runtime.source_world import (
     BAD,
@@ -30,6 +31,7 @@ from tests.unit.runtime.source_world import (
     HUGE,
     OK,
     ROOM,
+    TOO_LARGE,
     Run,
     World,
     WorldLink,
@@ -209,6 +211,82 @@ def test_a_bad_record_fails_the_task_where_nothing_is_tolerated() -> None:
     cause = run.error.__cause__ if run.error else None
     assert isinstance(cause, KafkaError)
     assert (cause.number, run.world.stored) == (87, {"a": 1})
+
+
+def refuse(error: int, **settings: bool) -> Outbox:
+    """Return an outbox whose second record of three is refused."""
+    world = World()
+    producer: Any = WorldProducer(world)
+    told = replace(SETTINGS, **settings)
+    observer = TaskObserver("c-0", cast_any(WorldLink(world)), told)
+    outbox = Outbox(producer, None, observer, Tolerance(told, observer))
+    records = [SourceRecord({"s": 1}, {"n": n}, "t", 0, None, None, STRING_SCHEMA, f"value {n}") for n in range(3)]
+    (batch,) = records_to_batches(records)
+    values, keys = (pa.array([b"%s %d" % (name, n) for n in range(3)]) for name in (b"v", b"k"))
+    outbox.submit(batch, Prepared([(Outgoing("t", values, keys), np.arange(3))]))
+    outcome = np.array([0, error, 0])
+    producer.reports = [DeliveryReport(np.arange(3), outcome, np.zeros(3), np.arange(3))]
+    return outbox
+
+
+def test_refusal_says_which_record_and_what_to_do() -> None:
+    """One looks for its topic, its size and the key to change."""
+    outbox = refuse(TOO_LARGE)
+    with pytest.raises(ToleranceExceeded, match="Unrecoverable exception from producer send callback") as caught:
+        outbox.collect(0)
+    assert caught.value.trace.splitlines()[:5] == [
+        "org.apache.kafka.connect.errors.ConnectException: Unrecoverable exception from producer send callback",
+        "record: topic 't', key 'k 1', 6 bytes, source partition {s=1}, source offset {n=1}",
+        "stage: KAFKA_PRODUCE with class org.apache.kafka.connect.runtime.WorkerSourceTask",
+        "Caused by: hearth.kafka.kafka_error.KafkaError: Broker: Message size too large",
+        "hint: raise producer.override.max.request.size, and max.message.bytes of the topic",
+    ]
+
+
+@pytest.mark.parametrize("error", [-188, -190, 3])
+def test_record_whose_topic_is_not_there_is_never_skipped(error: int) -> None:
+    """Java's producer waits for a topic or partition that it does not find; nothing is wrong with the record."""
+    outbox = refuse(error, is_tolerant=True)
+    with pytest.raises(ToleranceExceeded, match="Unrecoverable exception from producer send callback"):
+        outbox.collect(0)
+    assert outbox.positions.committable() == [({"s": 1}, {"n": 0})]
+
+
+@pytest.mark.parametrize("shows_records", [True, False])
+def test_refusal_that_is_tolerated_is_logged_as_kafka_connects(
+    caplog: pytest.LogCaptureFixture, shows_records: bool
+) -> None:
+    """With ``errors.log.enable``, for each record."""
+    outbox = refuse(TOO_LARGE, is_tolerant=True, logs_failures=True, logs_records=shows_records)
+    outbox.collect(0)
+    shown = ", where source record is = SourceRecord{sourcePartition={s=1}, sourceOffset={n=1}} ConnectRecord{"
+    (line,) = (message for message in caplog.messages if message.startswith("Error encountered in task"))
+    assert line.startswith(
+        "Error encountered in task c-0. Executing stage 'KAFKA_PRODUCE' with class "
+        "'org.apache.kafka.connect.runtime.WorkerSourceTask'" + (shown if shows_records else ".\n")
+    )
+    assert ("value=value 1" in line) is shows_records
+    assert outbox.positions.committable() == [({"s": 1}, {"n": 2})]
+
+
+def test_failing_record_is_logged_as_it_was_polled(caplog: pytest.LogCaptureFixture) -> None:
+    """A transformation may have changed it since."""
+    run = Run(World())
+    run.observer._settings = replace(SETTINGS, logs_failures=True, logs_records=True)
+    run.hand_over(("a", rows(OK, FAILING)))
+    run.turn_until(lambda: run.observer.counts.failed == 1)
+    (line,) = (message for message in caplog.messages if message.startswith("Error encountered in task"))
+    assert ", where source record is = SourceRecord{sourcePartition={source=a}, sourceOffset={number=2}}" in line
+
+
+def test_failing_record_that_ends_the_task_is_named_in_its_trace() -> None:
+    """Where it was read comes before why it failed."""
+    run = Run(World(is_tolerant=False))
+    run.hand_over(("a", rows(OK, FAILING)))
+    run.world.meanwhile = lambda: answer_all(run)
+    run.turn_until(lambda: run.is_over)
+    assert isinstance(run.error, ToleranceExceeded)
+    assert "record: topic 't', source partition {source=a}, source offset {number=2}" in run.error.trace
 
 
 def test_a_record_there_was_no_room_for_is_sent_again() -> None:
@@ -440,7 +518,7 @@ def test_the_observer_counts_what_becomes_of_records() -> None:
     run.producer.answer(T0, 3)
     drain(run)
     counts = run.observer.counts
-    assert (counts.polled, counts.failed, counts.skipped, counts.acknowledged, counts.retried) == (6, 1, 2, 2, 2)
+    assert (counts.polled, counts.failed, counts.skipped, counts.acknowledged, counts.retried) == (6, 3, 2, 2, 2)
     assert counts.sent == 4 + counts.retried
     assert counts.commits == 1
 
@@ -453,7 +531,7 @@ def test_a_span_of_several_topics_is_sent_again_with_all_of_them() -> None:
     world = World()
     producer: Any = WorldProducer(world)
     observer = TaskObserver("c-0", cast_any(WorldLink(world)), SETTINGS)
-    outbox = Outbox(producer, None, observer, is_tolerant=True)
+    outbox = Outbox(producer, None, observer, Tolerance(replace(SETTINGS, is_tolerant=True), observer))
     records = world.poll("a", [("t", 0, OK), ("u", 0, OK), ("t", 0, BAD), *[("u", 0, OK)] * 5])
     values = pa.array([json.dumps(record) for record in records])
     offsets = pa.array([json.dumps({"number": record.number}) for record in records])

@@ -40,12 +40,14 @@ class Letters:
     """A dead letter topic that remembers, and answers when the test says so."""
 
     reported: list[tuple[int, Any]] = field(default_factory=list)
+    failures: list[tuple[Failure, Any]] = field(default_factory=list)
     answer: Future[None] = field(default_factory=Future)
     is_full: bool = False
 
     def report(self, failure: Failure, record: Any) -> Future[None]:
         """Note row and record."""
         self.reported.append((failure.row, record))
+        self.failures.append((failure, record))
         return self.answer
 
 
@@ -63,8 +65,8 @@ def test_failure_is_reported_before_it_ends_the_task() -> None:
     """Kafka Connect logs and dead-letters a record also where it does not tolerate it."""
     ledger, letters = Ledger(), Letters()
     with pytest.raises(ToleranceExceeded):
-        Tolerance(SETTINGS, ledger, letters).judge([failure(0)])
-    assert ledger.reported == letters.reported == [(0, None)]
+        Tolerance(SETTINGS, ledger, letters).judge([failure(0)], Record)
+    assert ledger.reported == letters.reported == [(0, Record(0))]
 
 
 def test_with_tolerance_every_failure_is_reported_in_order() -> None:
@@ -81,7 +83,7 @@ def test_with_tolerance_every_failure_is_reported_in_order() -> None:
 def test_nothing_happens_where_nothing_failed(is_tolerant: bool) -> None:
     """Success is silent."""
     ledger = Ledger()
-    Tolerance(replace(SETTINGS, is_tolerant=is_tolerant), ledger).judge([])
+    Tolerance(replace(SETTINGS, is_tolerant=is_tolerant), ledger).judge([], Record)
     assert ledger.reported == []
 
 
@@ -161,19 +163,35 @@ def test_report_that_failed_is_told() -> None:
     assert asked.answers == ["refused"]
 
 
-def test_record_that_fails_the_task_is_told_before_the_task_hears_of_it() -> None:
-    """Its stage may be gone, and nobody there to hear; what the record belongs to is not committed all the same."""
-    inbox = Inbox()
+def bad_record() -> Batch:
+    """Return a record as a stage sends it back."""
     row = {"partition": [1], "offset": [7], "key": [b"k"], "value": [b"v"]}
     types = {"partition": pa.int32(), "offset": pa.int64(), "key": pa.binary(), "value": pa.binary()}
     columns = [pa.array(values, types[name]) for name, values in row.items()]
-    record = Batch("t", None, None, pa.RecordBatch.from_arrays(columns, names=list(row)))
-    report = ReportRecord(failure(0).error, record)
+    return Batch("t", None, None, pa.RecordBatch.from_arrays(columns, names=list(row)))
+
+
+def test_record_that_fails_the_task_is_told_before_the_task_hears_of_it() -> None:
+    """Its stage may be gone, and nobody there to hear; what the record belongs to is not committed all the same."""
+    inbox = Inbox()
+    report = ReportRecord(failure(0).error, bad_record())
     with pytest.raises(ChannelClosed):
-        Tolerance(SETTINGS, Ledger()).take_report(inbox, "the.Connector", Gone(), report)  # type: ignore[arg-type]
+        Tolerance(SETTINGS, Ledger()).take_report(inbox, Gone(), report)  # type: ignore[arg-type]
     (errant,) = inbox.take()
     assert isinstance(errant, Errant)
     assert (errant.partition, errant.offset) == (TopicPartition("t", 1), 7)
+
+
+def test_report_of_a_task_is_one_of_its_interface() -> None:
+    """Kafka Connect names ``SinkTask`` for it, whatever the task's class is, and the stage ``TASK_PUT``."""
+    letters = Letters()
+    letters.answer.set_result(None)
+    asked: Any = Asked()
+    Tolerance(TOLERANT, Ledger(), letters).take_report(Inbox(), asked, ReportRecord(failure(0).error, bad_record()))
+    ((reported, record),) = letters.failures
+    assert (reported.phase, reported.class_name) == ("TASK_PUT", "org.apache.kafka.connect.sink.SinkTask")
+    assert record.place() == "topic 't', partition 1, offset 7, key 'k', 2 bytes"
+    assert asked.answers == ["done"]
 
 
 class Gone:

@@ -16,6 +16,7 @@ from hearth.herder.queue import interruptible
 from hearth.isolation.environment import Environment
 from hearth.isolation.stage import Stage
 from hearth_api import ConfigError, ConnectError, PluginError
+from hearth_execution.failure import summary_of
 from hearth_stage.call import Call, Message
 from hearth_stage.channel import Request
 from hearth_stage.connector_call import (
@@ -192,7 +193,7 @@ class ConnectorStage(PluginStage):
         listener = self._listener
         if listener is not None and not self._is_closed:
             # Waiting for the process's last words takes a moment; the stage's reader thread is not to be held up.
-            threading.Thread(target=lambda: listener.on_error(trace_of(stage.died())), daemon=True).start()
+            threading.Thread(target=lambda: listener.on_error(summary_of(stage.died())), daemon=True).start()
 
 
 AnyStage = TypeVar("AnyStage", bound=PluginStage)
@@ -277,12 +278,3 @@ class StagePool:
                 return
             del self._idle[stage]
         stage.close()
-
-
-def trace_of(error: BaseException) -> str:
-    """Return what a status shows of an error: the plugin's own trace where there is one."""
-    trace = getattr(error, "trace", None)
-    if trace:
-        return str(trace)
-    hint = getattr(error, "hint", None)
-    return f"{type(error).__name__}: {error}" + (f"\n{hint}" if hint else "")

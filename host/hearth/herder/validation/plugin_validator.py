@@ -11,10 +11,11 @@ from typing import Any
 from hearth.config import WorkerConfig
 from hearth.discovery import Plugin
 from hearth.herder.plugin.directory import PluginDirectory
-from hearth.herder.plugin.stage import ANSWER_SECONDS, StagePool, answer_seconds, trace_of
+from hearth.herder.plugin.stage import ANSWER_SECONDS, StagePool, answer_seconds
 from hearth.herder.validation.plugin_definition import Describer, definition_from_json
 from hearth_api import ConfigDef, ConfigKey, ConfigType, ConfigValue, ConnectError, PluginError
 from hearth_api.java import parse_type
+from hearth_execution.failure import summary_of
 
 log = logging.getLogger(__name__)
 
@@ -65,7 +66,7 @@ class PluginValidator:
         try:
             keys, values = self._ask(plugin, own, prefix)
         except ConnectError as error:
-            log.warning("%s does not check its settings: %s", plugin.class_name, trace_of(error))
+            log.warning("%s does not check its settings: %s", plugin.class_name, summary_of(error))
             raise
         definition = definition_from_json(keys)
         return ValidatedPlugin(definition, _told(prefix, definition, values))

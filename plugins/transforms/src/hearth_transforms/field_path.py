@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from hearth_api import ConfigError, DataError, Field, Schema, Struct, Type
-from hearth_transforms.requirement import require_map, require_struct
+from hearth_api import ConfigError, Field, Schema, Struct, Type
+from hearth_transforms.requirement import UnknownFieldError, require_map, require_struct
 
 _PURPOSE = "nested field access"
 
@@ -30,7 +30,7 @@ class FieldPath:
         return self.steps[-1] if self.steps else ""
 
     def field_in(self, schema: Schema) -> Field:
-        """Return the field of a struct schema, and raise a DataError when there is none."""
+        """Return the field of a struct schema, and raise an UnknownFieldError when there is none."""
         *_, last = self.fields_in(schema)
         return last
 
@@ -49,11 +49,11 @@ class FieldPath:
         return self._text
 
     def fields_in(self, schema: Schema) -> Iterator[Field]:
-        """Return the fields on the way, from the outermost inwards; a DataError is raised when there is none."""
+        """Return the fields on the way, from the outermost inwards; a missing one raises an UnknownFieldError."""
         for step in self._present_steps():
             field = schema.field(step)
             if field is None:
-                raise DataError(f"Unknown field: {self._text}")
+                raise UnknownFieldError(f"Unknown field: {self._text}")
             yield field
             schema = field.schema
 
@@ -79,7 +79,7 @@ class FieldPath:
 
     def _present_steps(self) -> tuple[str, ...]:
         if not self.steps:
-            raise DataError("Unknown field: ")
+            raise UnknownFieldError("Unknown field: ")
         return self.steps
 
 

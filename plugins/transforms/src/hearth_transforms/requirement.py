@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
-from hearth_api import ConnectRecord, DataError, Schema, SinkRecord, SourceRecord, Struct, Type
-from hearth_api.java import java_class, java_text
+from hearth_api import ConnectRecord, DataError, Schema, SinkRecord, Struct, Type
+from hearth_api.java import java_class
 
 _INFERRED: tuple[tuple[type, Type], ...] = (
     (bool, Type.BOOLEAN),
@@ -18,6 +17,12 @@ _INFERRED: tuple[tuple[type, Type], ...] = (
     (dict, Type.MAP),
     (Struct, Type.STRUCT),
 )
+
+
+class UnknownFieldError(DataError):
+    """There is no field of that name; Kafka Connect raises one of Java's own errors for it."""
+
+    java_name = "java.lang.IllegalArgumentException"
 
 
 def inferred_type(value: Any, transformation: str) -> Type:
@@ -53,47 +58,3 @@ def require_sink_record(record: ConnectRecord, purpose: str) -> SinkRecord:
         found = "org.apache.kafka.connect.source.SourceRecord"
         raise DataError(f"Only SinkRecord supported for [{purpose}], found: {found}")
     return record
-
-
-def record_text(record: ConnectRecord) -> str:
-    """Return Java's text of a record."""
-    parts = {
-        "topic": f"'{java_text(record.topic)}'",
-        "kafkaPartition": java_text(record.kafka_partition),
-        "key": java_text(record.key, record.key_schema),
-        "keySchema": java_text(record.key_schema),
-        "value": java_text(record.value, record.value_schema),
-        "valueSchema": java_text(record.value_schema),
-        "timestamp": java_text(record.timestamp),
-        "headers": _headers_text(record),
-    }
-    return f"{_origin_text(record)} ConnectRecord{_members(parts)}"
-
-
-def _origin_text(record: ConnectRecord) -> str:
-    if isinstance(record, SinkRecord):
-        return "SinkRecord" + _members(
-            {
-                "kafkaOffset": record.kafka_offset,
-                "timestampType": record.timestamp_type.value,
-                "originalTopic": record.original_topic,
-                "originalKafkaPartition": record.original_kafka_partition,
-                "originalKafkaOffset": record.original_kafka_offset,
-            }
-        )
-    if isinstance(record, SourceRecord):
-        position = {"sourcePartition": record.source_partition, "sourceOffset": record.source_offset}
-        return "SourceRecord" + _members(position)
-    return type(record).__name__
-
-
-def _headers_text(record: ConnectRecord) -> str:
-    texts = []
-    for header in record.headers:
-        value = java_text(header.value, header.schema)
-        texts.append(f"ConnectHeader(key={header.key}, value={value}, schema={java_text(header.schema)})")
-    return f"ConnectHeaders(headers={'[' + ', '.join(texts) + ']' if texts else ''})"
-
-
-def _members(parts: Mapping[str, Any]) -> str:
-    return f"{{{', '.join(f'{name}={java_text(part)}' for name, part in parts.items())}}}"

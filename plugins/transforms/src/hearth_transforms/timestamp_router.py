@@ -8,9 +8,9 @@ from typing import Any
 
 from hearth_api import DataError, Importance, Settings, key
 from hearth_api.batch import Batch, BatchTransformation, Declined
+from hearth_api.java import record_text
 from hearth_transforms.date_format import format_of
 from hearth_transforms.plugin import KafkaPlugin
-from hearth_transforms.requirement import record_text
 from hearth_transforms.route import rerouted
 from hearth_transforms.side import R
 

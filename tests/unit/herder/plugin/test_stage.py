@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from hearth.config import WorkerConfig
-from hearth.herder.plugin.stage import ConnectorStage, StagePool, answer_seconds, trace_of
+from hearth.herder.plugin.stage import ConnectorStage, StagePool, answer_seconds
 from hearth.isolation.environment import Environment
-from hearth_api import ConfigError, ConnectError, PluginError
+from hearth_api import ConnectError, PluginError
 from tests.peer.rest import eventually
 from tests.unit.herder.catalogue import SINK, SOURCE, WORKER, directory
 
@@ -201,12 +201,3 @@ def test_plugin_has_no_longer_for_an_answer_than_whoever_asks() -> None:
     assert answer_seconds(worker, {}) == answer_seconds(worker, {"plugin.call.timeout.ms": "soon"}) == 5
     assert answer_seconds(worker, {"plugin.call.timeout.ms": "200"}) == 0.2
     assert answer_seconds(worker, {"plugin.call.timeout.ms": "3600000"}) == SECONDS
-
-
-def test_status_shows_the_plugins_own_trace_where_there_is_one() -> None:
-    """The author looks for a line of the plugin; everybody else for a fact and what to do."""
-    error = PluginError("no disk")
-    error.trace = "Traceback: line 7"
-    assert trace_of(error) == "Traceback: line 7"
-    assert trace_of(ConfigError("k", "v", "wrong")).startswith("ConfigError: Invalid value v for configuration k")
-    assert trace_of(ConnectError("no Java", hint="install one")) == "ConnectError: no Java\ninstall one"

@@ -1,0 +1,68 @@
+"""Records of a source that failed, for reports: as they were polled, or as they were to be written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from hearth.kafka.producer import Outgoing
+from hearth_api.batch import Batch, batch_to_source_records
+from hearth_api.java import java_text, record_text
+from hearth_execution.failure import cut
+
+KEY_CHARACTERS = 100
+"""More of a record's key is left out: it is there to find the record by."""
+
+
+@dataclass(frozen=True)
+class PolledRecord:
+    """A record as its task polled it: a row of a batch."""
+
+    batch: Batch
+    row: int
+
+    def text(self) -> str:
+        """Describe the record as Kafka Connect's error log does."""
+        return f"source record is = {record_text(self._record())}"
+
+    def place(self) -> str:
+        """Name the record's topic, its key and where it was read."""
+        record = self._record()
+        key = "" if record.key is None else f", key {cut(java_text(record.key, record.key_schema), KEY_CHARACTERS)!r}"
+        return f"topic {record.topic!r}{key}{_position(record.source_partition, record.source_offset)}"
+
+    def _record(self) -> Any:
+        return batch_to_source_records(self.batch.slice(self.row, 1))[0]
+
+
+@dataclass(frozen=True)
+class RefusedRecord:
+    """A record that a broker, or the producer on its behalf, did not take: one row, and where it was read.
+
+    ``polled`` is the record as it was polled, where somebody wants to see that.
+    """
+
+    outgoing: Outgoing
+    source_partition: Mapping[str, Any] | None
+    source_offset: Mapping[str, Any] | None
+    polled: PolledRecord | None = None
+
+    def text(self) -> str:
+        """Describe the record as Kafka Connect's error log does."""
+        return self.place() if self.polled is None else self.polled.text()
+
+    def place(self) -> str:
+        """Name the record's topic, its key, its size and where it was read."""
+        position = _position(self.source_partition, self.source_offset)
+        return f"topic {self.outgoing.topic!r}{key_text(self.outgoing.key)}, {self.outgoing.size} bytes{position}"
+
+
+def key_text(keys: Any) -> str:
+    """Return what there is to say of the key of one record, the first of a column of bytes."""
+    key = None if keys is None else keys[0].as_py()
+    return "" if key is None else f", key {cut(key.decode(errors='replace'), KEY_CHARACTERS)!r}"
+
+
+def _position(partition: Mapping[str, Any] | None, offset: Mapping[str, Any] | None) -> str:
+    return f", source partition {java_text(partition)}, source offset {java_text(offset)}"
