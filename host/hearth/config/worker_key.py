@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from hearth.config.rest_key import RestConfig
+from hearth.config.restart_key import TaskRestartConfig
 from hearth.config.tls_key import ServerTlsConfig
 from hearth.config.worker_configuration import WorkerConfiguration, is_governed
 from hearth_api import (
@@ -37,7 +38,7 @@ OPEN_PREFIXES = (
 """What may stand below these is for others to judge: clients, plugins, Spark."""
 
 
-class WorkerConfig(RestConfig, ServerTlsConfig):
+class WorkerConfig(RestConfig, ServerTlsConfig, TaskRestartConfig):
     """What a worker's properties file may say in any mode."""
 
     bootstrap_servers: list[str] = key(
@@ -225,6 +226,14 @@ class WorkerConfig(RestConfig, ServerTlsConfig):
         configuration.refuse()
         own = {name: value for name, value in self.originals.items() if not is_governed(name)}
         return type(self)({**own, **configuration.governing})
+
+    def task_restarts(self, config: Mapping[str, Any]) -> TaskRestartConfig:
+        """Return how failed tasks of the connector with this configuration restart themselves.
+
+        Its own keys go before this worker's; they are none of its definition, so a wrong value is found here:
+        ConfigError.
+        """
+        return TaskRestartConfig({**self.originals, **config})
 
     def converter_settings(self, role: str) -> dict[str, str]:
         """Return the settings of the converter in a role (`key.converter`, ...), without their prefix."""

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from hearth.discovery import PluginType
 from hearth.herder.instance import ConnectorRun
@@ -22,6 +23,7 @@ from hearth.herder.plugin.stage import ConnectorStage, StagePool
 from hearth.herder.status import StatusBoard
 from hearth.herder.task import CommandLine, SupervisedTask
 from hearth.herder.task_link import TaskEvent
+from hearth.herder.task_restart import Alarm, TaskRestarts, ring_later
 from hearth.herder.worker_choice import UnusableConfiguration
 from hearth.runtime.launcher import Launcher
 from hearth.storage import ConfigStore, ConfiguredConnector, OffsetStore, State, TargetState
@@ -45,6 +47,8 @@ class Equipment:
     link: CommandLine
     graceful_seconds: float
     """How long tasks may take to drain."""
+    ring_later: Callable[[float, Callable[[], None]], Alarm] = ring_later
+    """How something is done after so many seconds."""
 
     def plan_or_refuse(self, entry: ConfiguredConnector) -> None:
         """Raise what a connector lacks before anything of it is ended that could not begin again.
@@ -94,6 +98,7 @@ class Supervisor:
         self._tasks_revision: int | None = None
         self._run: ConnectorRun | None = None
         self._tasks: dict[int, SupervisedTask] = {}
+        self._restarts = TaskRestarts(name, lambda: later("task restart", lambda: None), equipment.ring_later)
         self._lock = threading.Lock()
         self._ending = threading.Lock()
         self._is_over = False
@@ -120,7 +125,8 @@ class Supervisor:
             self._renew_tasks(entry)
             present = self._with.configs.snapshot().find(self.name)
             if present is not None:
-                self._bring_tasks(present, restart.tasks)
+                due = self._restarts.due() if present.target is TargetState.STARTED else set()
+                self._bring_tasks(present, restart.tasks, due - set(restart.tasks))
 
     def end(self) -> None:
         """Stop the tasks, then the instance, and wait until they have ended; nothing begins afterwards."""
@@ -230,13 +236,18 @@ class Supervisor:
             return False
         return True
 
-    def _bring_tasks(self, entry: ConfiguredConnector, again: Collection[int]) -> None:
-        """Let the tasks of the store run, and no others: all anew where they are others, else those asked for."""
+    def _bring_tasks(
+        self, entry: ConfiguredConnector, again: Collection[int], by_themselves: Collection[int] = ()
+    ) -> None:
+        """Let the tasks of the store run, and no others: all anew where they are others, else those asked for.
+
+        Those that failed and begin again by themselves, which nobody asked for, keep their count of that.
+        """
         if entry.tasks_revision != self._tasks_revision:
             self._stop_tasks(are_followed=bool(entry.tasks))
-            due = list(range(len(entry.tasks)))
+            due, by_themselves = list(range(len(entry.tasks))), ()
         else:
-            due = [number for number in sorted(again) if number < len(entry.tasks)]
+            due = [number for number in sorted({*again, *by_themselves}) if number < len(entry.tasks)]
             self._stop_tasks(due, are_followed=True)
             for number in due:
                 self._report(number, State.RESTARTING)
@@ -247,9 +258,9 @@ class Supervisor:
         for task in list(self._tasks.values()):
             task.pause(entry.target is TargetState.PAUSED)
         if due:
-            self._start_tasks(entry, due)
+            self._start_tasks(entry, due, by_themselves)
 
-    def _start_tasks(self, entry: ConfiguredConnector, numbers: list[int]) -> None:
+    def _start_tasks(self, entry: ConfiguredConnector, numbers: list[int], by_themselves: Collection[int]) -> None:
         """Launch tasks; where their plugins cannot be resolved, all of them are FAILED with the reason.
 
         They are launched without an instance of their connector as well, as in Kafka Connect: it may have failed.
@@ -259,6 +270,7 @@ class Supervisor:
             plugin = self._with.directory.connector(entry.config)
             version = run.version if run and run.plugin == plugin else plugin.version
             plans = self._with.planner.plan(plugin, version, entry.config, entry.tasks)
+            restarts = self._with.planner.worker_for(entry.config).task_restarts(entry.config)
         except (ConnectError, OSError) as error:
             for number in numbers:
                 self._report(number, State.FAILED, summary_of(error))
@@ -267,11 +279,13 @@ class Supervisor:
             task = SupervisedTask(
                 plans[number], entry.config, version,
                 self._with.launcher, self._with.link, self._with.board, self._generations,
+                heard=partial(self._hear, number),
             )  # fmt: skip
             with self._lock:
                 if self._is_over:
                     return
                 self._tasks[number] = task
+            self._restarts.begin(number, restarts, by_itself=number in by_themselves)
             task.start(entry.target is TargetState.PAUSED)
 
     def _stop_tasks(self, numbers: Collection[int] | None = None, are_followed: bool = False) -> None:
@@ -281,6 +295,7 @@ class Supervisor:
         """
         with self._lock:
             tasks = [task for number, task in self._tasks.items() if numbers is None or number in numbers]
+        self._restarts.call_off([task.number for task in tasks])
         for task in tasks:
             task.begin_stop(is_followed=are_followed)
         deadline = time.monotonic() + self._with.graceful_seconds
@@ -294,6 +309,12 @@ class Supervisor:
             for task in tasks:
                 if self._tasks.get(task.number) is task:
                     del self._tasks[task.number]
+
+    def _hear(self, task: int, state: State) -> None:
+        if state is State.FAILED:
+            self._restarts.failed(task)
+        elif state in (State.RUNNING, State.PAUSED):
+            self._restarts.running(task)
 
     def _report(self, task: int, state: State, trace: str | None = None) -> None:
         run = self._run

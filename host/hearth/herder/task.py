@@ -52,7 +52,7 @@ class SupervisedTask:
 
     A run that ends although nobody stopped it and nothing failed was lost with its executor: the task is
     launched again at once, under a new generation, so that the old run can neither report nor commit any more
-    should it still be there. A failure that the task reported stays until a user restarts it.
+    should it still be there. A failure that the task reported stays until somebody restarts it.
     """
 
     def __init__(
@@ -65,8 +65,12 @@ class SupervisedTask:
         board: StatusBoard,
         generations: Iterator[int],
         clock: Callable[[], float] = time.monotonic,
+        heard: Callable[[State], None] = lambda state: None,
     ) -> None:
-        """``config`` and ``version`` are those of the connector for which the task was planned."""
+        """``config`` and ``version`` are those of the connector for which the task was planned.
+
+        ``heard`` is told every state that the task comes to, by whichever thread hears of it, and does not wait.
+        """
         self.plan = plan
         self.config = config
         self._version = version
@@ -74,6 +78,7 @@ class SupervisedTask:
         self._link = link
         self._board = board
         self._generations = generations
+        self._heard = heard
         self._clock = clock
         self._lock = threading.RLock()
         self._ended = threading.Event()
@@ -203,3 +208,4 @@ class SupervisedTask:
 
     def _report(self, state: State, trace: str | None = None) -> None:
         self._board.task(self.plan.connector, self.number, state, trace, self._version)
+        self._heard(state)

@@ -15,6 +15,9 @@ from hearth_api.java import config_def_to_json
 KAFKA: dict[str, list[list[Any]]] = json.loads((Path(__file__).parent / "kafka_keys.json").read_text())
 HIDDEN = ("documentation", "dependents")
 OWN: list[list[Any]] = [
+    ["errors.task.restart.backoff.max.ms", "LONG", "60000", "LOW"],
+    ["errors.task.restart.backoff.ms", "LONG", "1000", "LOW"],
+    ["errors.task.restart.max", "INT", "0", "MEDIUM"],
     ["plugin.call.timeout.ms", "LONG", "300000", "LOW"],
     ["task.link.port", "INT", "0", "LOW"],
     ["worker.configuration.path", "STRING", None, "LOW"],

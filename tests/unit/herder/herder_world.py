@@ -11,10 +11,12 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from queue import Empty, SimpleQueue
 from types import SimpleNamespace
 from typing import Any, cast
 
+from hearth.config.restart_key import TaskRestartConfig
 from hearth.discovery import Plugin, PluginType
 from hearth.herder.herder import Herder
 from hearth.herder.plugin.stage import StageListener
@@ -192,6 +194,24 @@ class Instance:
                 raise PluginError(f"{call} does not work today")
 
 
+class WorldAlarm:
+    """Something that happens later, when a test says so."""
+
+    def __init__(self, alarms: list[WorldAlarm], seconds: float, act: Callable[[], None]) -> None:
+        self._alarms, self.seconds, self._act = alarms, seconds, act
+        alarms.append(self)
+
+    def cancel(self) -> None:
+        """Call it off."""
+        if self in self._alarms:
+            self._alarms.remove(self)
+
+    def ring(self) -> None:
+        """Let it happen."""
+        self.cancel()
+        self._act()
+
+
 class Host:
     """One process of a host: its herder, and its ends of the link and of Spark."""
 
@@ -205,15 +225,17 @@ class Host:
         directory = SimpleNamespace(
             connector=self._connector, environment=lambda plugin: None, connector_type=lambda config: "source"
         )
+        self.alarms: list[WorldAlarm] = []
+        worker = SimpleNamespace(call_seconds=lambda _: 60.0, task_restarts=TaskRestartConfig)
         planner = SimpleNamespace(
             plan=_plans,
             topics_of=lambda config: (),
-            worker_for=lambda config: SimpleNamespace(call_seconds=lambda _: 60.0),
+            worker_for=lambda config: worker,
         )
         pool = SimpleNamespace(take=self._take, close=lambda: None)
         equipment = Equipment(
             cast(Any, directory), cast(Any, planner), cast(Any, pool), world.configs, MemoryOffsetStore(),
-            StatusBoard(world.statuses, "w:1"), self, self, 0.0,
+            StatusBoard(world.statuses, "w:1"), self, self, 0.0, partial(WorldAlarm, self.alarms),
         )  # fmt: skip
         self.herder = Herder(equipment, cast(Any, SimpleNamespace(validate=self._validate)), self.queues)
         self.reconciler = self.herder.reconciler
@@ -406,7 +428,7 @@ class World:
     def settle(self) -> None:
         """Let everything that is under way come to its end, and check that what runs is what the store says."""
         self.outcome = ""
-        while self.host.queues.ready or self.host.queues.parked:
+        while self.host.queues.ready or self.host.queues.parked or self.host.alarms:
             self._go_on(self.host)
         for run in list(self.runs):
             if run in self.runs:
@@ -427,6 +449,8 @@ class World:
     def _go_on(self, host: Host) -> None:
         if host.queues.ready:
             host.queues.work(host.queues.ready[0])
+        elif host.alarms:
+            host.alarms[0].ring()
         else:
             host.queues.release(next(iter(host.queues.parked)))
 
@@ -459,6 +483,7 @@ class World:
             run = self.run(name, number)
             if run is None:
                 assert statuses[number] is State.FAILED, f"{name}-{number} does not run"
+                assert not self._may_restart(name, number, entry), f"{name}-{number} did not restart itself"
                 newest = max(generation for (*key, generation) in self.failed_tasks if key == [name, number])
             else:
                 newest = run.generation
@@ -467,6 +492,11 @@ class World:
                 assert run.host is self.host
                 assert statuses[number] is (State.PAUSED if run.is_paused else State.RUNNING)
             assert newest > self.after_generation.get((name, number), 0), f"{name}-{number} was not restarted"
+
+    def _may_restart(self, name: str, number: int, entry: ConfiguredConnector) -> bool:
+        """Return whether a task that failed was restarted less often by itself than it may be."""
+        known = self.host.reconciler._supervisors[name]._restarts._tasks[number]
+        return entry.target is TargetState.STARTED and known.settings.delay(known.restarts) is not None
 
 
 def _plans(

@@ -24,6 +24,7 @@ TARGETS = st.sampled_from([TargetState.STARTED, TargetState.STARTED, TargetState
 TASKS = st.integers(0, 2)
 REQUESTS = st.builds(RestartRequest, NAMES, st.booleans(), st.booleans())
 CONFIG = {"connector.class": "x", "tasks.max": "2"}
+RESTARTS = "errors.task.restart.max"
 BY_USER = st.booleans()
 """Whether a user of this host asks for it, or another host has written it to the store."""
 
@@ -48,7 +49,7 @@ class ReconcilerMachine(RuleBasedStateMachine):
         self.world.calm = {"a", "b"}
         self.world.tables = {"a": tables, "b": 1}
         self.world.lead()
-        self.world.configs.put_connector("a", {**CONFIG, "name": "a", "text": "1"}, wanted)
+        self.world.configs.put_connector("a", {**CONFIG, "name": "a", "text": "1", RESTARTS: "2"}, wanted)
         self.world.settle()
 
     @invariant()
@@ -69,10 +70,17 @@ class ReconcilerMachine(RuleBasedStateMachine):
 
     # Users and other hosts ---------------------------------------------------------------------------------------
 
-    @rule(name=NAMES, text=TEXTS, deeds=DEEDS, wanted=st.none() | TARGETS, by_user=BY_USER)
-    def put(self, name: str, text: str, deeds: dict[str, str], wanted: Any, by_user: bool) -> None:
+    @rule(
+        name=NAMES,
+        text=TEXTS,
+        restarts=st.sampled_from("02"),
+        deeds=DEEDS,
+        wanted=st.none() | TARGETS,
+        by_user=BY_USER,
+    )
+    def put(self, name: str, text: str, restarts: str, deeds: dict[str, str], wanted: Any, by_user: bool) -> None:
         """A configuration comes; what it brings may fail or hang."""
-        config = {**CONFIG, "name": name, "text": text, **deeds}
+        config = {**CONFIG, "name": name, "text": text, RESTARTS: restarts, **deeds}
         if "hang" in deeds.values():
             self.world.calm.discard(name)
         if by_user:
@@ -156,6 +164,12 @@ class ReconcilerMachine(RuleBasedStateMachine):
             self.world.end(run, "executor 3 exited")
         else:
             run.is_deaf = True
+
+    @precondition(lambda self: bool(self.world.host.alarms))
+    @rule(data=st.data())
+    def a_pause_is_over(self, data: st.DataObject) -> None:
+        """A task that failed is to restart itself."""
+        data.draw(st.sampled_from(self.world.host.alarms)).ring()
 
     # Queues and hosts --------------------------------------------------------------------------------------------
 
