@@ -21,7 +21,7 @@ from hearth_api.batch import (
     values_to_column,
 )
 from hearth_api.batch import arrow as pa
-from hearth_execution.failure import ErrorInfo, Failure
+from hearth_execution.failure import Failure
 from hearth_execution.order import rows_of
 from hearth_execution.plugins import Attempts, Plugins, joined
 from hearth_execution.raw_header import RawHeaders, from_headers, to_headers
@@ -110,7 +110,7 @@ class Converters:
         return Header(key, found.schema, found.value)
 
     def _header_failure(self, row: int, error: Exception) -> Failure:
-        return Failure(row, "HEADER_CONVERTER", self._plugins.class_name("header.converter"), ErrorInfo.of(error))
+        return Failure.of(row, "HEADER_CONVERTER", self._plugins.class_name("header.converter"), error)
 
 
 def _serialize_column(

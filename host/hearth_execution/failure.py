@@ -161,6 +161,16 @@ class Failure:
     class_name: str
     error: ErrorInfo
 
+    @classmethod
+    def of(cls, row: int, phase: str, class_name: str, error: Exception) -> Failure:
+        """Describe what a row failed with; raises the error where no record is to blame for it.
+
+        That is so when the machine has no memory left: Java tolerates no ``Error`` either.
+        """
+        if isinstance(error, MemoryError):
+            raise error
+        return cls(row, phase, class_name, ErrorInfo.of(error))
+
 
 def first_of_each_row(failures: Iterable[Failure]) -> list[Failure]:
     """Return one failure per row, the first: a record that failed goes through no further phase."""

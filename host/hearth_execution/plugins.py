@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from hearth_api import Converter, HeaderConverter
 from hearth_api.batch import Batch, batch_to_sink_records, batch_to_source_records
 from hearth_api.batch import arrow as pa
-from hearth_execution.failure import ErrorInfo, Failure
+from hearth_execution.failure import Failure
 from hearth_execution.load import load_class, version_of
 from hearth_execution.retry import NO_RETRY, Retry
 
@@ -120,7 +120,7 @@ class Attempts:
         ]
 
     def _note(self, row: Any, error: Exception) -> None:
-        self.failures.append(Failure(int(row), self._phase, self._class_name, ErrorInfo.of(error)))
+        self.failures.append(Failure.of(int(row), self._phase, self._class_name, error))
 
 
 def joined(columns: list[Any]) -> Any:

@@ -80,10 +80,9 @@ class Program:
     def _next(self) -> Request | None:
         """Return the next request and poll the source task until there is one; ``None`` is the end."""
         while True:
-            try:
+            with contextlib.suppress(queue.Empty):  # what a poll raises does not come of that
                 return self._requests.get(block=not self._source.may_poll)
-            except queue.Empty:
-                self._source.poll()
+            self._source.poll()
 
     def _on_close(self) -> None:
         """Tell the main thread that the connection is gone; a plugin that holds it up is not waited for."""

@@ -171,7 +171,7 @@ class StageSource:
             if self._wants_records:
                 self._remember(record for batch in batches for record in batch_to_source_records(batch))
             return [self._stepped(batch) for batch in batches if batch.num_rows]
-        records = task.poll() or []
+        records = _verified(task.poll() or [])
         if self._wants_records:
             self._remember(records)
         try:
@@ -210,6 +210,14 @@ class StageSource:
             for batch in records_to_batches([_emptied(record) for record, _ in pairs]):
                 rows = zip(range(batch.num_rows), errors)
                 yield Polled(batch, Outcome([], [Failure(row, "TASK_POLL", class_name, error) for row, error in rows]))
+
+
+def _verified(records: Any) -> Sequence[SourceRecord]:
+    """Return what a poll returned; raises ``TypeError`` for what cannot be records."""
+    if isinstance(records, Sequence) and (not records or isinstance(records[0], SourceRecord)):
+        return records
+    inside = f" of {type(records[0]).__name__}" if isinstance(records, (list, tuple)) else ""
+    raise TypeError(f"poll returned {type(records).__name__}{inside}, and not a list of SourceRecord")
 
 
 def _misfit(record: SourceRecord) -> DataError | None:

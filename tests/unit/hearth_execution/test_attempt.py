@@ -54,6 +54,16 @@ def test_rows_that_all_go_well_are_done_in_one_call() -> None:
     assert work.calls == [(0, 1000)]
 
 
+def test_a_row_is_not_to_blame_for_a_machine_without_memory() -> None:
+    """It would be skipped where errors are tolerated; Java tolerates none of its errors that are no exceptions."""
+    trying = attempts()
+    with pytest.raises(MemoryError):
+        trying.in_halves(range(8), Work({5}, MemoryError), BLANK)
+    with pytest.raises(MemoryError):
+        trying.one_by_one([0], lambda item: Work({0}, MemoryError)(item, 1), [0], BLANK)
+    assert trying.failures == []
+
+
 def test_one_bad_row_is_found_by_halving() -> None:
     """Few calls find the row; all others come out in order, with the blank in its place."""
     work, trying = Work({5}), attempts()

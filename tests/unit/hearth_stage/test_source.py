@@ -336,6 +336,26 @@ def test_failing_poll_is_reported_once() -> None:
     assert not source.may_poll
 
 
+@pytest.mark.parametrize(
+    ("returned", "what"),
+    [
+        ("text", "str"),
+        ({"a": 1}, "dict"),
+        (7, "int"),
+        ([{"a": 1}], "list of dict"),
+        (iter([]), "list_iterator"),
+    ],
+)
+def test_what_a_poll_returns_instead_of_records_is_named(returned: Any, what: str) -> None:
+    """Its author is told that, and not what the host missed in it."""
+    source, wire = started()
+    polls.append(lambda: returned)
+    source.poll()
+    (failed,) = wire.sent
+    assert isinstance(failed, PollFailed)
+    assert failed.error.message == f"poll returned {what}, and not a list of SourceRecord"
+
+
 def test_retriable_poll_is_noted_and_repeated(capsys: pytest.CaptureFixture[str]) -> None:
     """Kafka Connect logs it and polls again."""
     source, wire = started()
