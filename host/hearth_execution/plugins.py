@@ -54,6 +54,11 @@ class Plugins:
         """Return the plugin of a role."""
         return self._loaded[role]
 
+    @property
+    def has_converters(self) -> bool:
+        """Return whether one of the connector's converters is among them."""
+        return not self._loaded.keys().isdisjoint(_PHASE_OF_ROLE)
+
     def class_name(self, role: str) -> str:
         """Return the class name under which the plugin of a role is known."""
         return self._class_names[role]

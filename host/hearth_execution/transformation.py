@@ -73,7 +73,7 @@ class Transformations:
     """Runs the transformations and predicates among loaded plugins."""
 
     def __init__(self, plugins: Plugins) -> None:
-        self._plugins = plugins
+        self.plugins = plugins
 
     def apply(self, steps: list[Step], batch: Batch) -> Outcome:
         """Run a batch through consecutive steps."""
@@ -81,8 +81,8 @@ class Transformations:
 
     def test(self, role: str, batch: Batch) -> tuple[Any, list[Failure]]:
         """Ask a predicate about every row: a boolean array, and the rows it failed on (``False`` there)."""
-        attempts = self._plugins.attempts(role)
-        predicate: Predicate = self._plugins[role]
+        attempts = self.plugins.attempts(role)
+        predicate: Predicate = self.plugins[role]
         if isinstance(predicate, BatchPredicate):
             mask = self._test_batch(predicate, attempts, batch)
         else:
@@ -93,12 +93,12 @@ class Transformations:
         transform = partial(self._transform, step.role)
         if step.predicate is None:
             return transform(batch)
-        guard = Guard(partial(self.test, step.predicate), step.negate, self._plugins.class_name(step.role))
+        guard = Guard(partial(self.test, step.predicate), step.negate, self.plugins.class_name(step.role))
         return guard.apply(batch, transform)
 
     def _transform(self, role: str, batch: Batch) -> Outcome:
-        attempts = self._plugins.attempts(role)
-        transformation: Transformation = self._plugins[role]
+        attempts = self.plugins.attempts(role)
+        transformation: Transformation = self.plugins[role]
         if isinstance(transformation, BatchTransformation):
             batches = self._transform_batch(transformation, attempts, batch)
         else:
@@ -150,7 +150,7 @@ class Transformations:
         numbers = rows_of(batch)
 
         def read(start: int, size: int) -> list[tuple[int, Any]]:
-            records = self._plugins.records(batch.slice(start, size))
+            records = self.plugins.records(batch.slice(start, size))
             return list(zip(numbers[start : start + size].tolist(), records))
 
         pairs = _flat(attempts.in_halves(numbers, read, []))

@@ -15,7 +15,7 @@ from hearth_api import (
     SinkTaskContext,
     TopicPartition,
 )
-from hearth_api.batch import Batch, BatchSinkTask, batch_to_sink_records
+from hearth_api.batch import Batch, BatchSinkTask, batch_to_sink_records, records_to_batches
 from hearth_execution.failure import ErrorInfo, Failure
 from hearth_execution.load import load_class, version_of
 from hearth_execution.transformation import Outcome, Step, Transformations
@@ -54,29 +54,40 @@ class ChannelErrantReporter(ErrantRecordReporter):
     """Hands bad records to the runtime, which logs and dead-letters them (KIP-610).
 
     A record brings what it was read from with it, so it may be reported at any time after its put, from any thread.
+    One that did not come with a put, because the task made it, goes through the connector's converters, as in Java.
     """
 
-    def __init__(self, channel: Channel, *, tolerant: bool) -> None:
+    def __init__(self, channel: Channel, *, tolerant: bool, converts: bool) -> None:
+        """``converts`` says that a converter of the connector is in this process, which cannot be asked from a put."""
         self._channel = channel
         self._tolerant = tolerant
+        self._converts = converts
 
     def report(self, record: SinkRecord, error: BaseException) -> Future[None]:
         """Report one record; the future completes when it is written where bad records go.
 
-        Raises ``ConnectError`` where nothing is tolerated, and for a record that no put brought.
+        Raises ``ConnectError`` where nothing is tolerated, and for a record that no put brought if a converter of the
+        connector is one of the task's own bundle.
         """
-        if record.consumed is None:
-            raise ConnectError(
-                f"a record of {record.topic!r} that did not come with a put cannot be reported",
-                hint="report the record that put received, or a copy made with its new_record",
-            ) from error
-        rows, row = record.consumed
-        answer = self._channel.begin(ReportRecord(ErrorInfo.of(error), rows[row]))
+        answer = self._channel.begin(self._report(record, ErrorInfo.of(error)))
         if not self._tolerant:
             raise ConnectError("Tolerance exceeded in error handler") from error
         done: Future[None] = Future()
         answer.add_done_callback(lambda reply: _finish(done, reply))
         return done
+
+    def _report(self, record: SinkRecord, error: ErrorInfo) -> ReportRecord:
+        if record.consumed is not None:
+            rows, row = record.consumed
+            return ReportRecord(error, rows[row])
+        if self._converts:
+            raise ConnectError(
+                f"a record of {record.topic!r} that did not come with a put cannot be reported: a converter of the "
+                "connector is of the same bundle as its task",
+                hint="report the record that put received, or a copy made with its new_record",
+            )
+        (batch,) = records_to_batches([record])
+        return ReportRecord(error, batch, made=True)
 
 
 def _finish(done: Future[None], reply: Future[None]) -> None:
@@ -145,7 +156,8 @@ class StageSink:
         task = load_class(call.reference)().task_class()()
         self._steps = call.steps
         self._tolerant = call.tolerant
-        reporter = ChannelErrantReporter(self._channel, tolerant=self._tolerant)
+        converts = self._transformations.plugins.has_converters
+        reporter = ChannelErrantReporter(self._channel, tolerant=self._tolerant, converts=converts)
         self._context = StageSinkContext(self._channel, call.config, reporter if call.reporter else None)
         task.initialize(self._context)
         self._task = task

@@ -260,7 +260,8 @@ class ContextRequest(Notice, op="sink.context"):
 
 @dataclass(frozen=True)
 class ReportRecord(Call[None], op="sink.errant"):
-    """Reports a bad record, as it was read."""
+    """Reports a bad record, as it was read; or one that the task has ``made``, which is not converted to bytes yet."""
 
     error: ErrorInfo
     record: Batch
+    made: bool = False

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from hearth.isolation.stage import Stage
 from hearth.link.link_call import Command
 from hearth_api import ConnectError, TopicPartition
-from hearth_stage.task_call import ContextRequest, Polled
+from hearth_stage.channel import Request
+from hearth_stage.task_call import ContextRequest, Polled, ReportRecord
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,15 @@ class Errant:
     error: ConnectError
 
 
-Item = Command | HandedOver | ContextRequest | Errant | StageEnded | ConnectError
+@dataclass(frozen=True)
+class MadeRecord:
+    """A record the task made and reported: it has to be converted first, which only the loop may ask for."""
+
+    request: Request
+    report: ReportRecord
+
+
+Item = Command | HandedOver | ContextRequest | Errant | MadeRecord | StageEnded | ConnectError
 """An error is what the task raised in a poll, or that the host is lost."""
 
 

@@ -203,6 +203,23 @@ class Pipeline:
             batches = [batch.filter(without(batch, failures)) for batch in batches]
         return Outcome([batch for batch in batches if batch.num_rows], failures)
 
+    def unread(self, batch: Batch) -> Incoming:
+        """Return a record of a sink as it would have been read; raises what a converter raises."""
+        prepared = self._serialize(batch)
+        for failure in prepared.failures:
+            raise failure.error.to_error()
+        ((outgoing, _),) = prepared.outgoing
+        return Incoming(
+            topic=outgoing.topic,
+            partition=np.array([-1]) if outgoing.partition is None else outgoing.partition,
+            offset=batch.column("offset").to_numpy(),
+            key=pa.nulls(1, pa.binary()) if outgoing.key is None else outgoing.key,
+            value=outgoing.value,
+            timestamp=outgoing.timestamp,
+            timestamp_type=TIMESTAMP_TYPES.index(batch.timestamp_type),
+            headers=dict(enumerate(list(own) for own in outgoing.headers or ())),
+        )
+
     @staticmethod
     def _common_columns(incoming: Incoming, rows: Any) -> dict[str, Any]:
         columns = {

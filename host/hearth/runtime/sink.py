@@ -15,8 +15,8 @@ from hearth.kafka.consumer import MOST_MESSAGES, Consumer
 from hearth.kafka.kafka_error import KafkaError
 from hearth.link.link_call import ENDS, Command, ForgetTopics, Pause, Replace, Resume
 from hearth.runtime.consumption import Commits, ConsumedPositions
-from hearth.runtime.delivery import ContextRequests, Delivery, Offsets, PutFailed, converted
-from hearth.runtime.inbox import Errant, Inbox, Item, StageEnded
+from hearth.runtime.delivery import Consumed, ContextRequests, Delivery, Offsets, PutFailed, converted
+from hearth.runtime.inbox import Errant, Inbox, Item, MadeRecord, StageEnded
 from hearth.runtime.observer import TaskObserver
 from hearth.runtime.pipeline import Pipeline, step_of
 from hearth.runtime.plan import PluginSpec, TaskPlan
@@ -430,9 +430,20 @@ class SinkLoop:
             self._requests.add(item)
             if item.pause or item.resume:
                 self._pause_and_resume()
+        elif isinstance(item, MadeRecord):
+            self._report_made(item)
         else:
             self._abandon_put()
             self._fail(item)
+
+    def _report_made(self, made: MadeRecord) -> None:
+        """Report a record that the task made, as it would have been read."""
+        try:
+            record = Consumed(self._pipeline.unread(made.report.record), 0)
+        except ConnectError as error:
+            made.request.fail(error)
+        else:
+            self._tolerance.report_errant(self._inbox, made.request, made.report.error, record)
 
     def _fail(self, item: Item) -> None:
         """Raise what ends the task; a record it reported as bad is committed by no run."""

@@ -9,11 +9,11 @@ from contextlib import suppress
 from typing import Any, Protocol
 
 from hearth.runtime.delivery import Consumed
-from hearth.runtime.inbox import Errant, Inbox
+from hearth.runtime.inbox import Errant, Inbox, MadeRecord
 from hearth.runtime.observer import TaskObserver
 from hearth.runtime.plan import TaskSettings
 from hearth_api import ConnectError
-from hearth_execution.failure import Failure
+from hearth_execution.failure import ErrorInfo, Failure
 from hearth_stage.channel import ChannelClosed, Request
 from hearth_stage.task_call import ReportRecord
 
@@ -126,9 +126,15 @@ class Tolerance:
 
         Where nothing is tolerated the task fails even if it makes light of that; its loop is told before it is.
         """
-        record = Consumed.of(report.record)
+        if report.made:
+            inbox.put(MadeRecord(request, report))
+        else:
+            self.report_errant(inbox, request, report.error, Consumed.of(report.record))
+
+    def report_errant(self, inbox: Inbox, request: Request, error: ErrorInfo, record: Consumed) -> None:
+        """Report a record as it was read, or as it would have been."""
         try:
-            letter = self.report(Failure(0, "TASK_PUT", _TASK_CLASS, report.error), record)
+            letter = self.report(Failure(0, "TASK_PUT", _TASK_CLASS, error), record)
         except ConnectError as exceeded:
             inbox.put(Errant(record.partition, record.offset, exceeded))
             request.fail(exceeded)

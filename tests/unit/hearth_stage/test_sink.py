@@ -25,7 +25,7 @@ from hearth_api.batch import Batch, BatchSinkTask
 from hearth_execution.order import number_rows
 from hearth_execution.plugins import Plugins
 from hearth_execution.transformation import Step, Transformations
-from hearth_stage.sink import StageSink
+from hearth_stage.sink import ChannelErrantReporter, StageSink
 from hearth_stage.task_call import (
     Agreed,
     ClosePartitions,
@@ -325,11 +325,25 @@ def test_report_raises_where_nothing_is_tolerated() -> None:
     assert len(wire.calls) == 1
 
 
-def test_record_that_no_put_brought_cannot_be_reported() -> None:
-    """Nobody knows what it was read from, so the task is not told that it is safe."""
+MADE = SinkRecord("t", 0, None, None, STRING_SCHEMA, "made up", 3)
+
+
+def test_record_that_no_put_brought_is_reported_as_it_is() -> None:
+    """A task may have made it of several; the runtime converts it, as Java's worker does."""
     reporter, wire, _ = reporting()
-    with pytest.raises(ConnectError, match="did not come with a put"):
-        reporter.report(SinkRecord("t", 0, None, None, None, "made up", 3), DataError("bad"))
+    reporter.report(MADE, DataError("bad"))
+    ((call, _),) = wire.calls
+    assert call.made
+    assert call.record.value_schema == STRING_SCHEMA
+    assert (call.record.column("value").to_pylist(), call.record.column("offset").to_pylist()) == (["made up"], [3])
+
+
+def test_record_that_no_put_brought_cannot_be_converted_while_its_task_is_called() -> None:
+    """The process of a converter in the task's own bundle is the one that waits for the report."""
+    wire: Any = Wire()
+    reporter = ChannelErrantReporter(wire, tolerant=True, converts=True)
+    with pytest.raises(ConnectError, match="a converter of the connector is of the same bundle as its task"):
+        reporter.report(MADE, DataError("bad"))
     assert wire.calls == []
 
 

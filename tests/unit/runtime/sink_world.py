@@ -28,7 +28,7 @@ from hearth.runtime.inbox import Inbox, Item
 from hearth.runtime.observer import TaskObserver
 from hearth.runtime.sink import SinkLoop, answer_sink, start_sink
 from hearth.runtime.tolerance import Tolerance
-from hearth_api import STRING_SCHEMA, ConnectError, RetriableError, TimestampType, TopicPartition
+from hearth_api import STRING_SCHEMA, ConnectError, DataError, RetriableError, TimestampType, TopicPartition
 from hearth_api.batch import Batch
 from hearth_execution.failure import ErrorInfo, Failure
 from hearth_execution.transformation import Outcome
@@ -393,6 +393,13 @@ class FakePipeline:
         data = pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
         batch = Batch(part.topic, None, STRING_SCHEMA, data, None, TimestampType.CREATE_TIME, part.topic)
         return Outcome([batch] if batch.num_rows else [], failures)
+
+    def unread(self, batch: Batch) -> Incoming:
+        """Return what a record would have been read from, unless it cannot be converted."""
+        (offset,) = batch.column("offset").to_pylist()
+        if self._world.is_broken(offset):
+            raise DataError("broken")
+        return _incoming(TopicPartition(batch.topic or "", 0), [offset])
 
     def transform(self, batch: Batch) -> Outcome:
         """Filter."""

@@ -14,8 +14,17 @@ from hypothesis import strategies as st
 from hearth.kafka.fetched import Incoming
 from hearth.runtime.pipeline import LocalPlace, Pipeline, Place, Prepared, loading, split
 from hearth.runtime.plan import PluginSpec, TaskPlan
-from hearth_api import OPTIONAL_STRING_SCHEMA, STRING_SCHEMA, ConnectError, Header, Headers, Schema, TimestampType
-from hearth_api.batch import Batch, batch_to_sink_records, headers_to_column
+from hearth_api import (
+    OPTIONAL_STRING_SCHEMA,
+    STRING_SCHEMA,
+    ConnectError,
+    Header,
+    Headers,
+    Schema,
+    SinkRecord,
+    TimestampType,
+)
+from hearth_api.batch import Batch, batch_to_sink_records, headers_to_column, records_to_batches
 from hearth_execution.failure import Failure
 from hearth_execution.retry import NO_RETRY
 from tests.unit.runtime.sample import plugin, task_plan
@@ -282,6 +291,32 @@ def test_consumed_record_that_fails_is_named_and_left_out() -> None:
         (2, "HEADER_CONVERTER"),
         (3, "VALUE_CONVERTER"),
     ]
+
+
+def test_record_the_task_made_is_what_it_would_have_been_read_from() -> None:
+    """Its dead letter goes through the connector's converters, as in Java."""
+    headers = Headers([Header("h", STRING_SCHEMA, "x")])
+    made = SinkRecord("u", 3, STRING_SCHEMA, "k", STRING_SCHEMA, "v", 7, 5, TimestampType.CREATE_TIME, headers)
+    (batch,) = records_to_batches([made])
+    unread = pipeline("sink").unread(batch)
+    assert (unread.topic, unread.partition.tolist(), unread.offset.tolist()) == ("u", [3], [7])
+    assert (unread.key.to_pylist(), unread.value.to_pylist()) == ([b"k"], [b"v"])
+    assert (unread.timestamp.tolist(), unread.timestamp_type, unread.headers) == ([5], 1, {0: [("h", b"x")]})
+
+
+def test_record_the_task_made_of_nothing_is_one_of_nulls() -> None:
+    """No key, no value, no time, no headers and no partition."""
+    (batch,) = records_to_batches([SinkRecord("u", None, None, None, STRING_SCHEMA, None, 0)])
+    unread = pipeline("sink").unread(batch)
+    assert (unread.key.to_pylist(), unread.value.to_pylist()) == ([None], [None])
+    assert (unread.partition.tolist(), unread.timestamp, unread.headers) == ([-1], None, {})
+
+
+def test_record_the_task_made_that_cannot_be_converted_is_an_error_of_its_report() -> None:
+    """The task hears what the converter says."""
+    (batch,) = records_to_batches([SinkRecord("u", 0, None, None, STRING_SCHEMA, "bad", 0)])
+    with pytest.raises(ConnectError, match="bad"):
+        pipeline("sink").unread(batch)
 
 
 def test_tombstone_and_empty_value_stay_apart() -> None:

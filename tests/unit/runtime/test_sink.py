@@ -9,9 +9,11 @@ import pytest
 from hearth.link.link_call import ForgetTopics, Pause, Resume, Stop
 from hearth.runtime import tolerance
 from hearth.runtime.delivery import PutFailed
-from hearth_api import ConnectError, TopicPartition
-from hearth_execution.failure import RemoteError
-from tests.unit.runtime.sink_world import PARTITIONS, BrokenPromise, Turn, World, look
+from hearth_api import STRING_SCHEMA, ConnectError, DataError, SinkRecord, TopicPartition
+from hearth_api.batch import records_to_batches
+from hearth_execution.failure import ErrorInfo, RemoteError
+from hearth_stage.task_call import ReportRecord
+from tests.unit.runtime.sink_world import PARTITIONS, BrokenPromise, FakeRequest, Turn, World, cast_any, look
 
 HERE, OTHER = PARTITIONS[0], PARTITIONS[1]
 
@@ -152,6 +154,32 @@ def test_a_put_that_fails_says_which_records_it_was_of(world: World) -> None:
         steps(world, 3)
     assert f"records: 2, {HERE} from offset 0 to 1" in caught.value.trace
     assert isinstance(caught.value.__cause__, RemoteError)
+
+
+def made(world: World, offset: int) -> FakeRequest:
+    """Have the task report a record that it made, and let the loop hear of it."""
+    (batch,) = records_to_batches([SinkRecord("made", 0, None, None, STRING_SCHEMA, "v", offset)])
+    request = FakeRequest(ReportRecord(ErrorInfo("data", "E", "bad", "trace"), batch, made=True))
+    world.answer(cast_any(request))
+    assert (world.letters, request.result) == ([], None)
+    world.step()
+    return request
+
+
+def test_a_record_the_task_made_is_converted_before_it_is_a_dead_letter(world: World) -> None:
+    """By the loop, as no thread that reads from a stage may wait for another; a commit waits for the letter."""
+    request = made(world, 5)
+    assert [place for place, _ in world.letters] == [(("made", 0), 5)]
+    world.confirm_letters()
+    assert request.result == "done"
+
+
+def test_a_record_the_task_made_and_no_converter_takes_is_told_to_the_task(world: World) -> None:
+    """It is an error of its own, as in Java, and the task goes on."""
+    world.is_broken = lambda offset: offset == 5  # type: ignore[method-assign]
+    assert isinstance(made(world, 5).result, DataError)
+    assert world.letters == []
+    steps(world, 3)
 
 
 def test_a_record_reported_late_holds_back_the_commit_of_its_offset() -> None:
