@@ -1,18 +1,20 @@
-"""The list of Java's client keys that the unit tests work with is that of the real classes."""
+"""The definitions of Java's client keys are those of the real classes."""
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 from py4j.java_gateway import get_field
 
 from hearth.broker.jar import fetch_jars
+from hearth.kafka.client.client_definition import client_definition
+from hearth.kafka.client.translate import Role
+from hearth_api.java import config_key_to_json
 from tests.java import java
 
-GOLDEN = Path(__file__).parents[1] / "unit" / "kafka" / "client" / "java_keys.json"
+ROLES: tuple[Role, ...] = ("producer", "consumer", "admin")
+MEMBERS = ("type", "importance", "required", "default_value")
 CLASSES = {
     "producer": "org.apache.kafka.clients.producer.ProducerConfig",
     "consumer": "org.apache.kafka.clients.consumer.ConsumerConfig",
@@ -21,21 +23,19 @@ CLASSES = {
 
 
 @pytest.mark.timeout(300)  # the first run fetches the broker's jars
-def test_golden_list_is_what_java_tells() -> None:
-    """Keys and defaults come from `configDef()` of kafka-clients; a new version shows what it added."""
+def test_the_definitions_are_what_java_tells() -> None:
+    """Types, importances and defaults come from `configDef()` of kafka-clients; a new version shows what it added."""
     with java(fetch_jars()) as jvm:
-        told = {client: _keys(jvm, name) for client, name in CLASSES.items()}
-    assert json.loads(GOLDEN.read_text()) == told
+        for role in ROLES:
+            keys = getattr(jvm, CLASSES[role]).configDef().configKeys()
+            told = {str(name): _told(jvm, keys.get(name)) for name in keys.keySet()}
+            defined = {key.name: config_key_to_json(key) for key in client_definition(role).keys.values()}
+            assert {name: [key[member] for member in MEMBERS] for name, key in defined.items()} == told
 
 
-def _keys(jvm: Any, class_name: str) -> dict[str, str | None]:
-    keys = getattr(jvm, class_name).configDef().configKeys()
-    return {str(name): _default(jvm, keys.get(name)) for name in keys.keySet()}
-
-
-def _default(jvm: Any, key: Any) -> str | None:
-    if not key.hasDefault() or get_field(key, "defaultValue") is None:
-        return None
+def _told(jvm: Any, key: Any) -> list[Any]:
+    kind, has_default = get_field(key, "type"), bool(key.hasDefault())
+    value = get_field(key, "defaultValue") if has_default else None
     convert = jvm.org.apache.kafka.common.config.ConfigDef.convertToString
-    text = str(convert(get_field(key, "defaultValue"), get_field(key, "type")))
-    return text.replace("class ", "")
+    default = None if value is None else str(convert(value, kind))
+    return [kind.toString(), get_field(key, "importance").toString(), not has_default, default]

@@ -14,6 +14,7 @@ from tests.peer.rest_cases import EVERY_PLUGIN, REST_CASES
 from tests.peer.runner import Runner
 from tests.peer.side import Side
 from tests.peer.sink_life import SINK_LIVES, SinkLife, live
+from tests.peer.validation_cases import VALIDATION_CASES
 
 C = TypeVar("C", bound=Named)
 
@@ -58,6 +59,7 @@ class Lives(Comparison[SinkLife]):
 
 OUTCOMES = Outcomes("outcome", CASES)
 ANSWERS = Answers("rest", (*REST_CASES, EVERY_PLUGIN))
+VALIDATIONS = Answers("validation", VALIDATION_CASES)
 LIVES = Lives("sink_life", SINK_LIVES)
-COMPARISONS: tuple[Comparison[Any], ...] = (ANSWERS, LIVES, OUTCOMES)
+COMPARISONS: tuple[Comparison[Any], ...] = (ANSWERS, VALIDATIONS, LIVES, OUTCOMES)
 """In this order: a worker is stopped with what runs on it when the last of them are through."""

@@ -12,6 +12,7 @@ from tests.peer.rest import Answer, eventually
 from tests.peer.worker import Worker
 
 _DEADLINE = 60.0
+_KAFKA = ("org.apache.kafka.", *"0123456789")
 _WORDS = {"worker_id": "a worker", "trace": "a trace"}
 
 
@@ -23,7 +24,8 @@ class Step:
     one; "NONE" waits until it has no task. The connector itself, whose state Java stores at another moment, has to
     be through with what it was told as well. With `until` it is sent again until its answer holds that text. Where the
     text of the answer comes from Java itself (a class list, a parser's message), `same` is "status". Of
-    a list of plugins, which differ, it is "types".
+    a list of plugins, which differ, it is "types". Of a validation all is the same but what keys are for, and what is
+    recommended beyond Kafka's own classes: "validation".
     """
 
     method: str
@@ -32,7 +34,7 @@ class Step:
     state: str | None = None
     of: str = "c"
     until: str | None = None
-    same: Literal["all", "status", "types"] = "all"
+    same: Literal["all", "status", "types", "validation"] = "all"
     content_type: str | None = "application/json"
     accept: str | None = None
 
@@ -48,7 +50,7 @@ class RestCase:
 def play(case: RestCase, worker: Worker) -> list[dict[str, Any]]:
     """Send a case's requests and return the comparable part of every answer."""
     try:
-        return [_play(step, worker) for step in case.steps]
+        return _shortened([_play(step, worker) for step in case.steps])
     finally:
         for name in worker.rest.call("GET", "/connectors").json:
             worker.delete(name)
@@ -62,7 +64,43 @@ def _play(step: Step, worker: Worker) -> dict[str, Any]:
     request = {"request": f"{step.method} {step.path}", "status": answer.status}
     if step.same == "types":
         return {**request, "types": sorted({row["type"] for row in answer.json})}
+    if step.same == "validation":
+        return {**request, "validation": _validation(answer.json)}
     return request if step.same == "status" else {**request, **_comparable(answer)}
+
+
+def _validation(answer: Any) -> list[str]:
+    """Return a ConfigInfos line by line, so that a difference is seen among its hundreds of members."""
+    lines = [json.dumps({key: value for key, value in answer.items() if key != "configs"})]
+    for config in answer.get("configs", []):
+        definition, value = config["definition"], config["value"]
+        shown = definition and [text for key, text in definition.items() if key != "documentation"]
+        recommended = [each for each in value["recommended_values"] if "." not in each or each.startswith(_KAFKA)]
+        lines.append(json.dumps([shown, {**value, "recommended_values": recommended}]).replace(_KAFKA[0], ""))
+    return lines
+
+
+def _shortened(answers: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return answers with the first and the last number of lines in the place of lines of the first validation."""
+    known: list[str] = next((each["validation"] for each in answers if "validation" in each), [])
+    for answer in answers:
+        if "validation" in answer and answer["validation"] is not known:
+            answer["validation"] = _runs(answer["validation"], known)
+    return answers
+
+
+def _runs(lines: list[str], known: list[str]) -> list[str | list[int]]:
+    short: list[str | list[int]] = []
+    for line in lines:
+        number = known.index(line) if line in known else None
+        last = short[-1] if short else None
+        if number is None:
+            short.append(line)
+        elif isinstance(last, list) and last[1] == number - 1:
+            last[1] = number
+        else:
+            short.append([number, number])
+    return short
 
 
 def _answer(step: Step, worker: Worker) -> Answer:

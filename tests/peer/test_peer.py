@@ -12,7 +12,7 @@ import pytest
 from hearth.broker import KafkaBroker
 from tests.peer.case import Case
 from tests.peer.cases import CASES, WORKERS
-from tests.peer.comparison import ANSWERS, COMPARISONS, LIVES, OUTCOMES, Comparison
+from tests.peer.comparison import ANSWERS, COMPARISONS, LIVES, OUTCOMES, VALIDATIONS, Comparison
 from tests.peer.hearth_connect import HearthConnect
 from tests.peer.record import java_side
 from tests.peer.rest_case import RestCase
@@ -20,6 +20,7 @@ from tests.peer.rest_cases import EVERY_PLUGIN, REST_CASES
 from tests.peer.side import Side
 from tests.peer.sink_life import SINK_LIVES, SinkLife
 from tests.peer.topic import Topics
+from tests.peer.validation_cases import VALIDATION_CASES
 from tests.peer.worker import Worker
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
@@ -49,6 +50,13 @@ def test_answers_are_javas(case: RestCase, side: Side) -> None:
     """A client written for Kafka Connect's REST API sees no difference."""
     expected = ANSWERS.kept.answer(case)
     assert ANSWERS.play(side, [case])[case.name] == expected
+
+
+@pytest.mark.parametrize("case", VALIDATION_CASES, ids=lambda case: case.name)
+def test_validations_are_javas(case: RestCase, side: Side) -> None:
+    """Definitions, values, suggestions, visibility, messages, order and groups, one configuration after the other."""
+    expected = VALIDATIONS.kept.answer(case)
+    assert VALIDATIONS.play(side, [case])[case.name] == expected
 
 
 def test_plugins_hearth_has_are_listed_as_java_lists_them(side: Side) -> None:

@@ -8,6 +8,7 @@ from starlette.responses import Response
 from hearth.discovery import PluginType
 from hearth.herder.herder import Herder
 from hearth.herder.plugin.directory import PluginDirectory
+from hearth.herder.validation.connector_validator import ValidationFailed
 from hearth.rest.answer import INTERNAL, JsonAnswer, Patience, answer
 from hearth.rest.body import read_map
 from hearth.rest.endpoint import Query
@@ -59,9 +60,11 @@ class ConnectorPluginsResource:
             raise ConfigError(f"Included connector type {included} does not match request type {name}")
         try:
             return JsonAnswer(await self._wait(self._herder.validate(config)))
-        except ConfigError as error:
+        except (ConfigError, ValidationFailed) as error:
             # Kafka Connect's own answer: here the error has passed another thread and lost its status on the way.
-            return answer(INTERNAL, f"org.apache.kafka.connect.runtime.rest.errors.BadRequestException: {error}")
+            is_refused = isinstance(error, ConfigError)
+            name = "connect.runtime.rest.errors.BadRequestException" if is_refused else "common.config.ConfigException"
+            return answer(INTERNAL, f"org.apache.kafka.{name}: {error}")
 
 
 def _pruned(name: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -16,8 +15,8 @@ from hearth_api import (
     ConfigValue,
     ConnectError,
     Importance,
-    Lambda,
     NonEmptyString,
+    Regex,
     SinkConnector,
     SinkTask,
     SourceConnector,
@@ -164,15 +163,6 @@ def _do(call: str, props: Mapping[str, str]) -> None:
         os._exit(7)
 
 
-def _regex(name: str, value: Any) -> None:
-    if value is None:
-        raise ConfigError(name, None, "Invalid regex: there is none")
-    try:
-        re.compile(value)
-    except re.error as error:
-        raise ConfigError(name, value, f"Invalid regex: {error}") from error
-
-
 class Plain:
     """A plugin without keys."""
 
@@ -186,7 +176,7 @@ class RegexRouter(Plain):
 
     def config(self) -> ConfigDef:
         """Return the keys."""
-        definition = ConfigDef().define("regex", STRING, validator=Lambda(_regex, "valid regex"), importance=HIGH)
+        definition = ConfigDef().define("regex", STRING, validator=Regex(), importance=HIGH)
         definition.define("replacement", STRING, importance=HIGH)
         return definition.define("beyond", BOOLEAN, False, importance=HIGH, unlisted=True)
 
@@ -217,7 +207,7 @@ class TopicNameMatches(Plain):
 
     def config(self) -> ConfigDef:
         """Return the keys."""
-        return ConfigDef().define("pattern", STRING, validator=Lambda(_regex, "valid regex"), importance=MEDIUM)
+        return ConfigDef().define("pattern", STRING, validator=Regex(), importance=MEDIUM)
 
 
 def _converter() -> ConfigDef:

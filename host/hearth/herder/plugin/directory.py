@@ -121,7 +121,9 @@ class PluginDirectory:
             return latest
         chosen = wanted.newest(self.versions(name, *types))
         if chosen is None:
-            raise VersionNotFound(latest.class_name, wanted, self.versions(name, *types))
+            # Kafka Connect shows a version once for each type that the class has.
+            every = [each.version for each in self.catalogue.plugins if each.class_name == latest.class_name]
+            raise VersionNotFound(latest.class_name, wanted, sorted(every, key=version_key))
         same = [each for each in self.catalogue.of_type(*types) if each.class_name == latest.class_name]
         return next(each for each in reversed(same) if each.version == chosen)
 
@@ -132,6 +134,10 @@ class PluginDirectory:
     def class_names(self, type_: PluginType) -> list[str]:
         """Return the classes of a type, each once, in Kafka's order."""
         return list(dict.fromkeys(plugin.class_name for plugin in self.catalogue.of_type(type_)))
+
+    def all_names(self) -> list[str]:
+        """Return the classes of all plugins, those of several types or versions more than once."""
+        return [plugin.class_name for plugin in self.catalogue.plugins]
 
     def canonical(self, name: str) -> str:
         """Return the class name behind a name or alias of any type; NotFoundError when there is none."""

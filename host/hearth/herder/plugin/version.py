@@ -44,11 +44,14 @@ class VersionRange:
     def parse(cls, text: str | None) -> VersionRange | None:
         """Return the range that a text describes, None for the newest version whatever it is.
 
-        A bare version means exactly that one. Raises ConfigError in Maven's words.
+        A bare version means exactly that one, and a blank text none, as in Kafka Connect, though it is shown as if it
+        were all. Raises ConfigError in Maven's words.
         """
         if text is None or text == LATEST:
             return None
         spec = text.strip()
+        if not spec:
+            return cls(())
         if not spec.startswith(("[", "(")):
             return cls((Bounds(spec, True, spec, True),))
         found = []
@@ -68,7 +71,7 @@ class VersionRange:
 
     def __str__(self) -> str:
         """Return the range as Maven writes it."""
-        return ",".join(str(each) for each in self.bounds)
+        return ",".join(str(each) for each in self.bounds) or "[,]"
 
 
 def _bounds(spec: str, match: re.Match[str]) -> Bounds:
@@ -78,6 +81,6 @@ def _bounds(spec: str, match: re.Match[str]) -> Bounds:
         if not (is_lower_in and is_upper_in):
             raise ConfigError(f"Single version must be surrounded by []: {spec}", code="version.range")
         return Bounds(lower, True, lower, True)
-    if lower and upper and compare(upper, lower) < 0:
+    if lower and upper and (order := compare(upper, lower)) <= 0 and (order < 0 or not (is_lower_in and is_upper_in)):
         raise ConfigError(f"Range defies version ordering: {spec}", code="version.range")
     return Bounds(lower or None, is_lower_in, upper or None, is_upper_in)

@@ -71,7 +71,8 @@ class AliasKeys:
 
     def _add_alias(self, definition: ConfigDef, kind: Kind, alias: str) -> dict[str, ConfigValue]:
         prefix, group = f"{kind.listed_in}.{alias}.", f"{kind.group}: {alias}"
-        class_name = self._maker.resolved(self._config.get(prefix + "type"))
+        given = self._config.get(prefix + "type")
+        class_name = self._maker.resolved(given)
         validated = self._validated(kind, prefix, class_name)
         word = kind.interface.lower()
         definition.add(
@@ -97,7 +98,7 @@ class AliasKeys:
                 order_in_group=1,
                 width=Width.LONG,
                 display_name=f"{kind.interface} version for {alias}",
-                **self._version_parts(class_name, kind.type),
+                **self._version_parts(given, kind.type),
             )
         )
         if not isinstance(validated, ValidatedPlugin):
@@ -111,8 +112,8 @@ class AliasKeys:
         names = [prefix + key.name for key in mine]
         return {name: validated.told[name] for name in names if name in validated.told}
 
-    def _version_parts(self, class_name: str | None, type_: PluginType) -> dict[str, Any]:
-        parts = self._maker.version_parts(class_name, type_)
+    def _version_parts(self, name: str | None, type_: PluginType) -> dict[str, Any]:
+        parts = self._maker.version_parts(name, type_, name)
         # Kafka Connect shows this key in any case, unlike those of the converters.
         return {**parts, "recommender": parts["recommender"].shown()}
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from hearth.config import WorkerConfig
-from hearth.config.connector_key import CONNECTOR_CLASS, CONNECTOR_VERSION
+from hearth.config.connector_key import CONNECTOR_CLASS, CONNECTOR_VERSION, VERSION_SUFFIX
 from hearth.config.sink_key import check_topics
 from hearth.config.worker_configuration import CHOICE
 from hearth.discovery import Plugin, PluginType
@@ -19,9 +20,10 @@ from hearth.herder.validation.plugin_definition import Describer
 from hearth.herder.validation.plugin_validator import PluginValidator
 from hearth.herder.validation.result import Section, connector_section, merge, prefixed_section
 from hearth.herder.worker_choice import UnusableConfiguration, worker_for
+from hearth.kafka.client.client_definition import client_definition
 from hearth_api import ConfigDef, ConfigError, ConfigValue, ConnectError, NotFoundError
 from hearth_api.java import config_def_to_json, config_key_to_json, hash_ordered
-from hearth_api.worker import ConnectorClientConfigOverridePolicy
+from hearth_api.worker import ConnectorClientConfigOverridePolicy, ConnectorClientConfigRequest
 
 T = TypeVar("T")
 Config = Mapping[str, Any]
@@ -36,6 +38,12 @@ DESCRIBED_TYPES = (
     PluginType.TRANSFORMATION,
     PluginType.PREDICATE,
 )
+
+
+class ValidationFailed(ConnectError):
+    """A configuration that cannot even be looked at; Kafka Connect counts that as the server's error."""
+
+    code = "connector.unchecked"
 
 
 class ConnectorValidator:
@@ -60,7 +68,7 @@ class ConnectorValidator:
         """Return a ConfigInfos; raises ConfigError when the connector itself is not named or not there."""
         class_name = config.get(CONNECTOR_CLASS)
         if class_name is None:
-            entries = hash_ordered(config, copied=len(config))
+            entries = _hashed(config)
             shown = ", ".join(f"{name}={'null' if value is None else value}" for name, value in entries.items())
             raise ConfigError(f"Connector config {{{shown}}} contains no connector type", code="connector.class")
         try:
@@ -120,7 +128,7 @@ class ConnectorValidator:
         values = definition.validate_all(config)
         for name in (CONNECTOR_CLASS, CONNECTOR_VERSION):
             values[name].add_error_message(message)
-        return connector_section(definition, values, [], [])
+        return connector_section(definition, _without_nulls(config, values), [], [])
 
     def _said(self, plugin: Plugin, config: Config) -> tuple[list[Any], list[Any]]:
         """Return the connector's own keys and values."""
@@ -138,10 +146,22 @@ class ConnectorValidator:
 
     def _overrides(self, plugin: Plugin, config: Config) -> list[Section]:
         """Return the sections of the clients that the connector's tasks use."""
-        return [
-            prefixed_section(override_prefix(request.client_type), ConfigDef(), self._policy.validate(request))
-            for request in override_requests(plugin, config)
-        ]
+        return [self._client_section(request) for request in override_requests(plugin, config)]
+
+    def _client_section(self, request: ConnectorClientConfigRequest) -> Section:
+        """Return the section of what a connector overrides of a client; the client's own checks are not asked.
+
+        Raises ValidationFailed for a value that is not of its key's type, as Kafka Connect does.
+        """
+        given = request.client_props
+        definition = client_definition(str(request.client_type), given) if given else ConfigDef()
+        keys = definition.keys
+        try:
+            parsed = {name: keys[name].parse(value) if name in keys else value for name, value in given.items()}
+        except ConfigError as error:
+            raise ValidationFailed(str(error)) from error
+        values = self._policy.validate(replace(request, client_props=parsed))
+        return prefixed_section(override_prefix(request.client_type), definition, values)
 
     def _converters(
         self, config: Config, values: Mapping[str, ConfigValue], plugins: PluginValidator
@@ -149,7 +169,13 @@ class ConnectorValidator:
         """Return the sections of the converters the connector has of its own, those with errors left out."""
         sections = []
         for role, use in CONVERTER_WORDS.items():
-            if config.get(role) is None or values[role].error_messages:
+            if config.get(role) is None or any(values[key].error_messages for key in (role, role + VERSION_SUFFIX)):
+                continue
+            if config[role] != values[role].value and config[role].strip() == values[role].value:
+                message = (
+                    f"Failed to load class {config[role]}: {config[role]}"  # Java's, whose loader takes no blanks
+                )
+                values[role].add_error_message(message)
                 continue
             settings = {"converter.type": use, **_below(config, f"{role}.")}
             try:
@@ -170,12 +196,28 @@ def _framework_values(
     values = {**definition.validate_all(config), **told}
     if plugin.type is PluginType.SINK:
         check_topics(config, values)
-    for name, value in config.items():
-        if value is None:
-            nothing = "Null value can not be supplied as the configuration value."
-            values.setdefault(name, ConfigValue(name)).add_error_message(nothing)
-    return values
+    return _without_nulls(config, values)
+
+
+def _without_nulls(config: Config, values: dict[str, ConfigValue]) -> dict[str, ConfigValue]:
+    """Object to every null there is, and return the values in the order of Kafka Connect's HashMap.
+
+    In that order those are shown that no key is defined for.
+    """
+    nulls = [name for name, value in _hashed(config).items() if value is None]
+    # Java's computeIfAbsent puts what is new before what is in the same bucket.
+    values = {name: ConfigValue(name) for name in reversed(nulls) if name not in values} | values
+    for name in nulls:
+        values[name].add_error_message("Null value can not be supplied as the configuration value.")
+    return hash_ordered(values)
+
+
+def _hashed(config: Config) -> dict[str, Any]:
+    """Return a configuration in the order in which Kafka Connect has it once variables are resolved."""
+    return hash_ordered(config, copied=len(config))
 
 
 def _below(config: Config, prefix: str) -> dict[str, Any]:
-    return {name[len(prefix) :]: value for name, value in config.items() if name.startswith(prefix)}
+    """Return what stands below a prefix, without it; the prefix alone is no key."""
+    below = {name[len(prefix) :]: value for name, value in _hashed(config).items() if name.startswith(prefix)}
+    return {name: value for name, value in below.items() if name}

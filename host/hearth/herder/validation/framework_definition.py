@@ -9,7 +9,7 @@ from typing import Any
 from hearth.config import ConnectorConfig, SinkConnectorConfig, SourceConnectorConfig, WorkerConfig
 from hearth.config.connector_key import CONNECTOR_CLASS, CONNECTOR_VERSION, CONVERTER_KEYS, VERSION_SUFFIX
 from hearth.discovery import PluginType
-from hearth.herder.plugin.directory import PluginDirectory
+from hearth.herder.plugin.directory import PluginDirectory, VersionNotFound
 from hearth_api import ConfigDef, ConfigError, ConfigKey, ConfigValue, Lambda, NotFoundError, Recommender
 
 INTERFACES = {
@@ -66,20 +66,31 @@ class DefinitionMaker:
 
         def ensure_valid(name: str, value: Any) -> None:
             check()
-            if value is not None and not self._directory.is_type(value, type_):
-                raise ConfigError(f"Class class {value} does not implement the {INTERFACES[type_]} interface")
+            if value is None or self._directory.is_type(value, type_):
+                return
+            if nested := self._nested(value):
+                text = f"This class is abstract and cannot be created. Did you mean {', '.join(nested)}?"
+                raise ConfigError(text, code="plugin.abstract")
+            raise ConfigError(f"Class class {value} does not implement the {INTERFACES[type_]} interface")
 
         return {
-            "resolver": self._directory.canonical,
+            "resolver": self._named,
             "validator": Lambda(ensure_valid, "plugin class"),
             "recommender": Suggestions(self._directory.class_names(type_)),
         }
 
-    def version_parts(self, class_name: str | None, type_: PluginType) -> dict[str, Any]:
-        """Return the parts of a key that selects versions of a plugin: the newest by default, all suggested."""
-        versions = [] if class_name is None else self._directory.versions(class_name, type_)
-        newest = versions[-1] if versions else None
-        return {"default": newest, "recommender": Suggestions(versions, class_name is not None)}
+    def version_parts(self, name: str | None, type_: PluginType, shown: str | None) -> dict[str, Any]:
+        """Return the parts of a key that selects versions of a plugin: the newest by default, all suggested.
+
+        Kafka Connect looks up the default by the name as it was given, and the suggestions by the class it ``shown``.
+        """
+        versions = self._directory.versions(self.resolved(name) or "", type_)
+        shown = self.resolved(shown and shown.strip())
+        suggested = [] if shown is None else self._directory.versions(shown, type_)
+        return {
+            "default": versions[-1] if versions else None,
+            "recommender": Suggestions(suggested, shown is not None),
+        }
 
     def check_versions(self, config: Mapping[str, Any], values: Mapping[str, ConfigValue]) -> None:
         """Object, at the class and at the version, to versions of a class that are not there."""
@@ -88,10 +99,13 @@ class DefinitionMaker:
                 continue
             role = name.removesuffix(VERSION_SUFFIX)
             named = values[role if role in CONVERTER_KEYS else f"{role}.type"]
+            if config.get(named.name) is None:
+                continue
             try:
                 self._directory.plugin(named.value or "", config[name], _type_of(role))
             except ConfigError as error:
-                named.add_error_message(str(error))
+                if role not in CONVERTER_KEYS or isinstance(error, VersionNotFound):
+                    named.add_error_message(str(error))
                 value.add_error_message(str(error))
             except NotFoundError:
                 continue  # the check of the class says so
@@ -99,9 +113,22 @@ class DefinitionMaker:
     def resolved(self, name: str | None) -> str | None:
         """Return the class behind a name, None when there is none."""
         try:
-            return None if name is None else self._directory.canonical(name.strip())
+            return None if name is None else self._directory.canonical(name)
         except NotFoundError:
             return None
+
+    def _named(self, name: str) -> str:
+        """Return the class behind a name, also that of an abstract class that has plugins nested in it."""
+        try:
+            return self._directory.canonical(name)
+        except NotFoundError:
+            if self._nested(name):
+                return name
+            raise
+
+    def _nested(self, name: str) -> list[str]:
+        """Return the plugins that are nested in a class of a name, `Cast$Key` in `Cast`."""
+        return list(dict.fromkeys(each for each in self._directory.all_names() if each.startswith(f"{name}$")))
 
     def _fitted(self, key: ConfigKey, config: Mapping[str, str | None]) -> ConfigKey:
         if key.name == CONNECTOR_VERSION:
@@ -111,11 +138,18 @@ class DefinitionMaker:
         if role not in CONVERTER_KEYS:
             return key
         if self._worker is None:
-            return key if key.name == role else replace(key, recommender=Suggestions([], is_visible=False))
+            if key.name == role:
+                return replace(key, resolver=self._named)
+            return replace(key, recommender=Suggestions([], is_visible=False))
         default = self._worker.parsed[role]
         if key.name == role:
             return replace(key, default=self.resolved(default), **self.class_parts(_type_of(role)))
-        return replace(key, **self.version_parts(self.resolved(config.get(role) or default), _type_of(role)))
+        given = config.get(role)
+        shown = default if role not in config else given
+        parts = self.version_parts(default if given is None else given, _type_of(role), shown)
+        if given is None and self._worker.parsed[key.name] is not None:
+            parts["default"] = self._worker.parsed[key.name]
+        return replace(key, **parts)
 
 
 def _type_of(role: str) -> PluginType:

@@ -116,7 +116,9 @@ def override_requests(connector: Plugin, config: Mapping[str, Any]) -> Iterator[
     }
     for client in (client for client, is_used in used.items() if is_used):
         prefix = override_prefix(client)
-        given = {name.removeprefix(prefix): value for name, value in config.items() if name.startswith(prefix)}
+        entries = hash_ordered(config, copied=len(config)).items()
+        given = {name.removeprefix(prefix): value for name, value in entries if name.startswith(prefix)}
+        given.pop("", None)  # the prefix alone is no key
         yield ConnectorClientConfigRequest(
             config.get("name") or "",
             ConnectorType(str(connector.type)),

@@ -14,7 +14,7 @@ from hearth.herder.plugin.directory import PluginDirectory
 from hearth.herder.plugin.stage import ANSWER_SECONDS, StagePool, answer_seconds
 from hearth.herder.validation.plugin_definition import Describer, definition_from_json
 from hearth_api import ConfigDef, ConfigKey, ConfigType, ConfigValue, ConnectError, PluginError
-from hearth_api.java import parse_type
+from hearth_api.java import hash_ordered, parse_type
 from hearth_execution.failure import summary_of
 
 log = logging.getLogger(__name__)
@@ -31,8 +31,11 @@ class ValidatedPlugin:
     told: Mapping[str, ConfigValue] = field(default_factory=dict)
 
     def validate(self, config: Mapping[str, Any]) -> list[ConfigValue]:
-        """Return what is wrong with the settings that were validated, given under the plugin's own names."""
-        return list(self.told.values()) or self.definition.validate(config)
+        """Return what is wrong with the settings that were validated, given under the plugin's own names.
+
+        The order is Kafka Connect's, which keeps the outcomes in a HashMap.
+        """
+        return list(hash_ordered(self.told or self.definition.validate_all(config)).values())
 
 
 class PluginValidator:

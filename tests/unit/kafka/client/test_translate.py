@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import confluent_kafka
@@ -12,12 +10,22 @@ import confluent_kafka.admin
 import pytest
 
 from hearth.kafka.client import translate
+from hearth.kafka.client.client_definition import client_definition
 from hearth.kafka.client.key import TABLE
 from hearth.kafka.client.translate import Role
 from hearth_api import ConfigError
+from hearth_api.java import config_key_to_json
 
-JAVA_KEYS: Mapping[Role, Mapping[str, str | None]] = json.loads(Path(__file__).with_name("java_keys.json").read_text())
-"""Client -> key -> default, as the classes of kafka-clients 4.3.1 tell them."""
+ROLES: tuple[Role, ...] = ("producer", "consumer", "admin")
+
+
+def java_keys(role: Role) -> dict[str, str | None]:
+    """Return the defaults of a client's keys, as the classes of kafka-clients 4.3.1 tell them."""
+    keys = [config_key_to_json(key) for key in client_definition(role).keys.values()]
+    return {key["name"]: key["default_value"] and key["default_value"].replace("class ", "") for key in keys}
+
+
+JAVA_KEYS = {role: java_keys(role) for role in ROLES}
 
 SAMPLES = {
     "bootstrap.servers": "127.0.0.1:1, 127.0.0.1:2",
