@@ -42,7 +42,7 @@ def read_connector_file(path: Path) -> ConnectorFile:
             code="connector_file.unreadable",
             hint="name a readable .properties or .json file",
         ) from error
-    if data.lstrip()[:1] == b"{":
+    if data.decode(json.detect_encoding(data), "replace").lstrip()[:1] == "{":
         return _from_json(path, data)
     config = parse(data, str(path))
     return ConnectorFile(path, _name(path, config), config)

@@ -1,25 +1,20 @@
-"""Java's .properties format, read as `java.util.Properties.load(InputStream)` reads it, byte for byte.
+"""Files of properties, read as `java.util.Properties.load(InputStream)` reads them, byte for byte.
 
 A file is ISO-8859-1, whatever its author's editor thought: Kafka's tools read it so, and a configuration must
-mean the same here. Characters beyond it are written as `\\uXXXX`. Lines end with LF, CR or CRLF; `#` and `!`
-begin comments; an odd number of backslashes at the end continues a line; a key ends at the first `=`, `:` or
-blank without a backslash before it; of equal keys the last one counts.
+mean the same here. Characters beyond it are written as `\\uXXXX`. Only a file that says itself what it is written in,
+by a byte order mark, is read so: Java would take the mark for a part of the first key.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
+import codecs
+from collections.abc import Mapping
 from pathlib import Path
 
 from hearth_api import ConfigError
+from hearth_api.java import parse_properties
 
-_BLANK = " \t\f"
-_LINE_END = re.compile(r"\r\n|\r|\n")
-_ESCAPE = re.compile(r"\\(u[0-9A-Fa-f]{4}|.)", re.DOTALL)
-_NAMED = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
-_KEY = re.compile(r"(?P<key>(?:\\.|[^\\=: \t\f])*)(?P<rest>.*)", re.DOTALL)
-_SEPARATOR = re.compile(r"[ \t\f]*[=:]?[ \t\f]*")
+_MARKS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 
 
 def load(path: Path) -> dict[str, str]:
@@ -37,14 +32,7 @@ def load(path: Path) -> dict[str, str]:
 
 def parse(data: bytes, source: str = "<bytes>") -> dict[str, str]:
     """Return the keys and values in `data`; `source` names it in errors."""
-    entries: dict[str, str] = {}
-    for number, line in _logical_lines(data.decode("latin-1")):
-        found = _KEY.match(line)
-        assert found is not None
-        value = found["rest"][_separator_length(found["rest"]) :]
-        place = f"{source}, line {number}"
-        entries[_unescape(found["key"], place)] = _unescape(value, place)
-    return entries
+    return parse_properties(_text(data, source), source)
 
 
 def render(entries: Mapping[str, str]) -> str:
@@ -53,63 +41,18 @@ def render(entries: Mapping[str, str]) -> str:
     return "".join(lines)
 
 
-def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
-    """Yield each line after continuation with the number of the natural line it begins on."""
-    begun, number, lone = "", 0, 0
-    lines = _LINE_END.split(text)
-    for here, natural in enumerate(lines, 1):
-        line = natural.lstrip(_BLANK)
-        if not begun and (not line or line[0] in "#!"):
-            continue
-        number = number if begun else here
-        lone = here if line == "\\" and not begun else 0
-        continues = _ends_with_backslash(line)
-        begun += line[:-1] if continues else line
-        if begun and not continues:
-            yield number, begun
-            begun = ""
-    if begun:
-        yield number, begun
-    elif lone and _is_last(lone, lines, text):
-        yield lone, ""
-
-
-def _ends_with_backslash(line: str) -> bool:
-    return (len(line) - len(line.rstrip("\\"))) % 2 == 1
-
-
-def _is_last(number: int, lines: Sequence[str], text: str) -> bool:
-    """Tell whether the file ends with that line, or with the one character that ends it.
-
-    Java reads a lone backslash there as an entry with an empty key, and nowhere else.
-    """
-    return number == len(lines) or (number == len(lines) - 1 and text.endswith(("\\\n", "\\\r")))
-
-
-def _separator_length(rest: str) -> int:
-    found = _SEPARATOR.match(rest)
-    return found.end() if found else 0
-
-
-def _unescape(text: str, place: str) -> str:
-    if "\\" not in text:
-        return text
-
-    def one(found: re.Match[str]) -> str:
-        escape = found[1]
-        if len(escape) > 1:
-            return chr(int(escape[1:], 16))
-        if escape == "u":
-            raise ConfigError(
-                f"{place}: malformed escape {text[found.start() : found.start() + 6]!r}",
-                code="properties.escape",
-                hint="write \\u and four hexadecimal digits, and \\\\ for a backslash",
-            )
-        return _NAMED.get(escape, escape)
-
-    # Java's characters are UTF-16 units, so a pair of \u escapes is one character here.
-    units = _ESCAPE.sub(one, text)
-    return units.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
+def _text(data: bytes, source: str) -> str:
+    for mark, encoding in _MARKS.items():
+        if data.startswith(mark):
+            try:
+                return data[len(mark) :].decode(encoding)
+            except UnicodeDecodeError as error:
+                raise ConfigError(
+                    f"{source} begins with the mark of {encoding} and is none: {error.reason} at byte {error.start}",
+                    code="properties.encoding",
+                    hint="save it as UTF-8, or without a byte order mark",
+                ) from error
+    return data.decode("latin-1")
 
 
 def _escape(text: str, special: str) -> str:

@@ -1,9 +1,10 @@
 """Java's rules: for plugins that are to give what a Java class gives, letter by letter, and for the host.
 
 How Java writes numbers, values and records as text, in which order its maps give their keys, how its regular
-expressions read; Kafka Connect's conversions between values (`Values`), its projection of one schema onto another, and
-the JSON in which offsets, schemas and definitions of configurations are stored and shown. Text of values, numbers and
-expressions stand below the authors' own classes, which are worded with them; everything else stands on these classes.
+expressions and its property files read; Kafka Connect's conversions between values (`Values`), its projection of one
+schema onto another, and the JSON in which offsets, schemas and definitions of configurations are stored and shown. Text
+of values, numbers and expressions stand below the authors' own classes, which are worded with them; everything else
+stands on these classes.
 """
 
 from hearth_api.config.parser import parse_type, trimmed
@@ -23,6 +24,7 @@ from hearth_api.java.conversion import (
 )
 from hearth_api.java.hash_order import hash_ordered
 from hearth_api.java.inference import infer_schema, java_class
+from hearth_api.java.java_properties import parse_properties
 from hearth_api.java.offset_json import offset_to_json
 from hearth_api.java.physical import from_physical, to_physical
 from hearth_api.java.projector import project
@@ -76,6 +78,7 @@ __all__ = [
     "java_class",
     "java_text",
     "offset_to_json",
+    "parse_properties",
     "parse_string",
     "parse_type",
     "project",

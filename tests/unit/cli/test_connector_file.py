@@ -70,3 +70,12 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     """Not a stack trace."""
     with pytest.raises(ConfigError, match="no such file"):
         read_connector_file(tmp_path / "missing.json")
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+@pytest.mark.parametrize("content", ['{"name": "c", "a": "ü"}', "name=c\na=ü\n"])
+def test_a_byte_order_mark_is_read_over(tmp_path: Path, content: str, encoding: str) -> None:
+    """Editors write one unasked, into either kind of file."""
+    path = tmp_path / "c.json"
+    path.write_bytes(content.encode(encoding))
+    assert read_connector_file(path).config == {"name": "c", "a": "ü"}

@@ -127,3 +127,15 @@ def test_unreadable_file_is_named(tmp_path: Path, name: str) -> None:
     """A path that is no readable file is a configuration error with the path in it."""
     with pytest.raises(ConfigError, match=str(tmp_path)):
         load(tmp_path / name)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_a_byte_order_mark_says_what_the_file_is_written_in(encoding: str) -> None:
+    """Editors write one unasked; it is no part of the first key."""
+    assert parse("name=ü\nb=2\n".encode(encoding)) == {"name": "ü", "b": "2"}
+
+
+def test_a_file_that_is_not_what_its_mark_says_is_named() -> None:
+    """Rather than read as something else."""
+    with pytest.raises(ConfigError, match=r"w\.properties begins with the mark of utf-8 and is none: .* at byte 2"):
+        parse(b"\xef\xbb\xbfa=\xff", "w.properties")
