@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hearth_stage import connector_call, conversion_call, extension_call, plugin_call, policy_call, task_call
+from hearth_stage import (
+    connector_call,
+    conversion_call,
+    extension_call,
+    plugin_call,
+    policy_call,
+    provider_call,
+    task_call,
+)
 from hearth_stage.call import Notice, operations
 
 
@@ -53,6 +61,8 @@ TO_STAGE = operations(
     extension_call.LoadExtension,
     extension_call.JudgeRequest,
     extension_call.ServeRequest,
+    provider_call.LoadProvider,
+    provider_call.LookUp,
 )
 """What a runtime may say to a stage."""
 

@@ -26,6 +26,8 @@ from hearth_stage.operation import TO_STAGE, Hello
 from hearth_stage.override_policy import StagePolicy
 from hearth_stage.plugin_call import AskStacks, Configure, Describe, Ping, Stacks, Stopping, Validate
 from hearth_stage.policy_call import ConfigurePolicy, JudgeOverrides
+from hearth_stage.provider import StageProvider
+from hearth_stage.provider_call import LoadProvider, LookUp
 from hearth_stage.sink import StageSink
 from hearth_stage.source import StageSource
 from hearth_stage.staged_extension import StageExtension
@@ -65,6 +67,7 @@ class Program:
         self._requests: queue.SimpleQueue[Request | None] = queue.SimpleQueue()
         self._commits: queue.SimpleQueue[Request] = queue.SimpleQueue()
         self._stopping = threading.Event()
+        self._provider = StageProvider()
         self._configure("source", NO_RETRY)
 
     def run(self) -> None:
@@ -91,7 +94,7 @@ class Program:
         os._exit(0)
 
     def _end(self) -> None:
-        mine = (self._source, self._sink, self._connector, self._policy, self._extension)
+        mine = (self._source, self._sink, self._connector, self._policy, self._extension, self._provider)
         for end in (*(each.end for each in mine), self._plugins.close):
             try:
                 end()
@@ -140,6 +143,8 @@ class Program:
             LoadExtension: extension.load,
             JudgeRequest: extension.judge,
             ServeRequest: extension.serve,
+            LoadProvider: self._provider.load,
+            LookUp: self._provider.get,
         }
 
     def _receive(self, request: Request) -> None:

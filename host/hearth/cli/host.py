@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -20,6 +20,7 @@ from hearth.herder.cluster_lookup import ClusterLookup
 from hearth.herder.herder import Herder
 from hearth.herder.planner import Planner
 from hearth.herder.plugin.directory import PluginDirectory
+from hearth.herder.plugin.provider_stage import open_variables
 from hearth.herder.plugin.stage import StagePool
 from hearth.herder.status import StatusBoard
 from hearth.herder.supervisor import Equipment
@@ -74,13 +75,15 @@ class StandaloneHost:
         raise_limit()
         cluster = ClusterLookup(worker.originals, self._say)
         cluster.start()
-        catalogue = _in_background(lambda: discover(self._plugin_path()))
+        catalogue = _in_background(lambda: discover(plugin_path(worker.plugin_path)))
         identity = _in_background(new_identity)
         self._stops.append(OffsetClaim(worker.offset_file).release)
         offsets = FileOffsetStore(worker.offset_file)
         listeners = open_listeners(worker, self._free_port)
         self._stops += [each.close for each in listeners]
         directory = PluginDirectory(catalogue.result, EnvironmentStore(cache_directory("environments")))
+        variables = open_variables(worker.originals, directory)
+        self._stops.append(variables.close)
         policy = new_policy(worker, directory)
         self._stops.append(policy.close)
         cluster_id = cluster.wait()
@@ -105,8 +108,9 @@ class StandaloneHost:
             launcher=launcher,
             link=link,
             graceful_seconds=worker.task_shutdown_graceful_timeout_ms / 1000,
+            variables=variables,
         )
-        self.herder = Herder(equipment, ConnectorValidator(directory, worker, pool, policy))
+        self.herder = Herder(equipment, ConnectorValidator(directory, worker, pool, policy, variables))
         self.herder.worker_configurations.check_all()
         info = ServerInfo(KAFKA_VERSION, KAFKA_COMMIT, cluster_id)
         extensions = self._open_extensions(directory, cluster_id)
@@ -150,17 +154,18 @@ class StandaloneHost:
         self._failure = reason
         self._failed.set()
 
-    def _plugin_path(self) -> list[Path]:
-        given = self._worker.plugin_path
-        if given is not None:
-            return split_plugin_path(",".join(given))
-        own = Path(hearth.__file__).resolve().parents[2] / "plugin_path"
-        return [own] if own.is_dir() else []
-
     def _warn_of_rejected(self, catalogue: Catalogue) -> None:
         for each in catalogue.rejected:
             text = f"plugin.path: {each.location} is left out: {each.reason} ({each.hint})"
             log.warning("%s", printable(text, keep=""))
+
+
+def plugin_path(given: Sequence[str] | None) -> list[Path]:
+    """Return where a worker looks for plugins: what its plugin.path says, else the folder of a checkout."""
+    if given is not None:
+        return split_plugin_path(",".join(given))
+    own = Path(hearth.__file__).resolve().parents[2] / "plugin_path"
+    return [own] if own.is_dir() else []
 
 
 def _find_java() -> None:

@@ -8,27 +8,30 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from types import FrameType
 
 import click
 
 from hearth.cli.connector_file import ConnectorFile, read_connector_file
-from hearth.cli.host import StandaloneHost
+from hearth.cli.host import StandaloneHost, plugin_path
 from hearth.config import StandaloneConfig
+from hearth.discovery import Catalogue, discover
 from hearth.foundation.properties import load
+from hearth.foundation.user_file import cache_directory
 from hearth.herder.cluster_lookup import client_config
+from hearth.herder.plugin.directory import PluginDirectory
+from hearth.herder.plugin.provider_stage import PROVIDERS, open_variables
+from hearth.isolation.environment_store import EnvironmentStore
 from hearth.kafka.client import consumer_config, producer_config
 from hearth.kafka.client.key import RULES
-from hearth_api import ConfigError, ConnectError
+from hearth_api import ConfigError, ConfigType, ConnectError
+from hearth_api.java import parse_type
 
 log = logging.getLogger("hearth.standalone")
 
-UNSUPPORTED = {
-    "config.providers": "variables such as ${file:...} would reach the connectors unresolved",
-}
-"""Keys that change what a configuration means, so going on without them would do harm."""
 IGNORED = {
     "metric.reporters": "metrics are not reported",
     "plugin.discovery": "plugins are always found by their metadata",
@@ -80,19 +83,29 @@ def read_worker(path: Path) -> StandaloneConfig:
     """Return a worker's settings; warns of keys without effect, raises ConfigError for wrong ones."""
     props = load(path)
     try:
+        props = _looked_up(props)
         config = StandaloneConfig(props)
     except ConfigError as error:
         raise ConfigError(
             f"{path}: {error}", code=error.code, hint=error.hint or "correct that key in the file"
         ) from error
-    for key, reason in UNSUPPORTED.items():
-        if props.get(key, "").strip():
-            raise ConfigError(
-                f"{path}: {key} is not supported yet: {reason}", code="key.unsupported", hint="remove it"
-            )
     for warning in warnings(config):
         log.warning("%s: %s", path, warning)
     return config
+
+
+def _looked_up(props: Mapping[str, str]) -> dict[str, str]:
+    """Return a worker's settings with the values of variables, from providers that are opened for this alone."""
+    if not any("${" in value for value in props.values()):
+        return dict(props)
+    listed = parse_type("plugin.path", props.get("plugin.path"), ConfigType.LIST)
+    catalogue = discover(plugin_path(listed)) if PROVIDERS in props else Catalogue([])
+    directory = PluginDirectory(lambda: catalogue, EnvironmentStore(cache_directory("environments")))
+    with closing(open_variables(props, directory)) as variables:
+        settings = variables.resolve(props)
+        for key, left in variables.left(settings):
+            log.warning("%s: %s", key, left)
+        return dict(settings.config)
 
 
 def warnings(config: StandaloneConfig) -> list[str]:

@@ -31,6 +31,7 @@ CONVERTER_KEYS = ("key.converter", "value.converter", "header.converter")
 VERSION_SUFFIX = ".plugin.version"
 """What follows a class key to make the key that selects a version of that class (KIP-891)."""
 CONNECTOR_VERSION = "connector.plugin.version"
+RELOAD_ACTION, RESTART = "config.action.reload", "restart"
 
 
 def unique_aliases(name: str, value: Any) -> None:
@@ -211,9 +212,9 @@ class ConnectorConfig(Settings):
         display_name="Predicates",
     )
     config_action_reload: str = key(
-        "config.action.reload",
-        default="restart",
-        check=ValidString("none", "restart"),
+        RELOAD_ACTION,
+        default=RESTART,
+        check=ValidString("none", RESTART),
         importance=Importance.LOW,
         doc="What happens when a config provider says that a value it gave has expired: 'restart' starts "
         "the connector "

@@ -7,6 +7,7 @@ import logging
 import re
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
+from dataclasses import replace
 from typing import Any
 
 from hearth.discovery import PluginType
@@ -166,7 +167,7 @@ class ConnectorOffsets:
         entry = self._with.configs.snapshot().find(name)
         if entry is None:
             raise NotFoundError(f"Connector {name} not found", code="connector.unknown")
-        return entry
+        return replace(entry, config=self._with.variables.resolve(entry.config).config)
 
 
 def parse_sink_offsets(offsets: Offsets) -> dict[TopicPartition, int | None]:

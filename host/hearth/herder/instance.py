@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from hearth.config import ConnectorConfig
+from hearth.config.variable import Resolved
 from hearth.discovery import Plugin
 from hearth.herder.plugin.stage import ConnectorStage
 from hearth.herder.status import StatusBoard
@@ -38,7 +39,7 @@ class ConnectorRun:
     def __init__(
         self,
         name: str,
-        config: Mapping[str, str],
+        settings: Resolved,
         plugin: Plugin,
         new_stage: Callable[[], ConnectorStage],
         offsets: OffsetStore,
@@ -47,7 +48,7 @@ class ConnectorRun:
     ) -> None:
         """``later`` lets something happen on the connector's queue, once however often it is asked."""
         self.name = name
-        self.config = config
+        self.settings = settings
         self.plugin = plugin
         self.version: str | None = plugin.version
         self.state = State.UNASSIGNED
@@ -55,7 +56,7 @@ class ConnectorRun:
         """The state that was wanted last, whether it came to it or not."""
         self.is_due = False
         """Whether it may have other task configurations than when it was last asked."""
-        self._settings = ConnectorConfig(config)
+        self._parsed = ConnectorConfig(settings.config)
         self._new_stage = new_stage
         self._offsets = offsets
         self._board = board
@@ -67,6 +68,11 @@ class ConnectorRun:
     def is_running(self) -> bool:
         """Return whether the instance is started and can be asked for task configurations."""
         return self.state is State.RUNNING
+
+    @property
+    def is_stopped(self) -> bool:
+        """Return whether the instance was stopped, and would begin with what it was made with."""
+        return self.state is State.STOPPED
 
     def transition(self, target: TargetState) -> None:
         """Bring the instance to the state that is wanted; raises TransitionFailed when it cannot be."""
@@ -103,19 +109,20 @@ class ConnectorRun:
         if stage is None:
             raise self._over()
         self.is_due = False
-        maximum = self._settings.tasks_max
+        maximum = self._parsed.tasks_max
         answer = stage.task_configs(maximum)
         if len(answer.configs) > maximum:
-            self._settings.refuse_too_many(len(answer.configs))
+            self._parsed.refuse_too_many(len(answer.configs))
             log.warning(
                 "The connector %s has generated %d tasks, which is greater than %d, the maximum number of tasks it is "
                 "configured to create; they run, for tasks.max.enforce is false",
                 self.name, len(answer.configs), maximum,
             )  # fmt: skip
-        added = {key: self.config[key] for key in ("topics", "topics.regex") if key in self.config}
+        config = self.settings.config
+        added = {key: config[key] for key in ("topics", "topics.regex") if key in config}
         if answer.task_class is not None:
             added["task.class"] = self._named_beside_connector(answer.task_class)
-        return [{**config, **added} for config in answer.configs]
+        return self.settings.restored({**each, **added} for each in answer.configs)
 
     def fail(self, trace: str) -> None:
         """Take note that the connector cannot go on; the first reason stays."""
@@ -160,7 +167,7 @@ class ConnectorRun:
             raise self._over()
         self.version = stage.version
         try:
-            stage.start(self.config, self)
+            stage.start(self.settings.config, self)
         except ConnectError:
             stage.close()
             self._stage = None
@@ -198,4 +205,4 @@ class ConnectorRun:
     def _become(self, state: State, trace: str | None = None) -> None:
         self.state = state
         if not self._is_over:
-            self._board.connector(self.name, state, trace, self.version)
+            self._board.connector(self.name, state, trace and self.settings.hidden(trace), self.version)

@@ -6,9 +6,11 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
+from hearth.config.connector_key import RELOAD_ACTION, RESTART
+from hearth.config.variable import Resolved, Variables
 from hearth.discovery import PluginType
 from hearth.herder.instance import ConnectorRun
 from hearth.herder.planner import Planner
@@ -26,7 +28,7 @@ from hearth.herder.task_link import TaskEvent
 from hearth.herder.task_restart import Alarm, TaskRestarts, ring_later
 from hearth.herder.worker_choice import UnusableConfiguration
 from hearth.runtime.launcher import Launcher
-from hearth.storage import ConfigStore, ConfiguredConnector, OffsetStore, State, TargetState
+from hearth.storage import ConfigStore, ConfiguredConnector, OffsetStore, RestartRequest, State, TargetState
 from hearth_api import ConnectError, NotFoundError
 from hearth_execution.failure import summary_of
 
@@ -49,6 +51,7 @@ class Equipment:
     """How long tasks may take to drain."""
     ring_later: Callable[[float, Callable[[], None]], Alarm] = ring_later
     """How something is done after so many seconds."""
+    variables: Variables = field(default_factory=Variables)
 
     def plan_or_refuse(self, entry: ConfiguredConnector) -> None:
         """Raise what a connector lacks before anything of it is ended that could not begin again.
@@ -56,7 +59,8 @@ class Equipment:
         Whatever else is wrong with its configuration its tasks say, as in Kafka Connect.
         """
         try:
-            self.planner.plan(self.directory.connector(entry.config), None, entry.config, entry.tasks)
+            config = self.variables.resolve(entry.config).config
+            self.planner.plan(self.directory.connector(config), None, config, entry.tasks)
         except (PluginAdded, PluginGone, PluginNotFound, UnusableConfiguration, VersionNotFound):
             raise
         except (ConnectError, OSError):
@@ -102,6 +106,7 @@ class Supervisor:
         self._lock = threading.Lock()
         self._ending = threading.Lock()
         self._is_over = False
+        self._reload: Alarm | None = None
 
     @property
     def is_over(self) -> bool:
@@ -134,6 +139,7 @@ class Supervisor:
             self._is_over = True
             run = self._run
         with self._ending:  # whoever comes second waits for the first
+            self._reload_after(None)
             self._stop_tasks()
             if run is not None:
                 run.shut_down()
@@ -154,7 +160,8 @@ class Supervisor:
     def _bring_instance(self, entry: ConfiguredConnector, is_restart: bool) -> None:
         """Make the instance anew where it is another's, and bring it to the state that is wanted."""
         run = self._run
-        if is_restart or entry.revision != self._revision:
+        is_late = run is not None and run.is_stopped and run.settings.has_values
+        if is_restart or entry.revision != self._revision or (is_late and entry.target is not TargetState.STOPPED):
             if run is not None:
                 run.shut_down()
                 if is_restart:
@@ -166,15 +173,16 @@ class Supervisor:
     def _start_instance(self, entry: ConfiguredConnector) -> None:
         self._revision, self._run = entry.revision, None
         try:
-            plugin = self._with.directory.connector(entry.config)
+            settings = self._with.variables.resolve(entry.config)
+            plugin = self._with.directory.connector(settings.config)
         except ConnectError as error:
             self._with.board.connector(self.name, State.FAILED, summary_of(error))
             raise
         run = ConnectorRun(
             self.name,
-            entry.config,
+            settings,
             plugin,
-            lambda: self._new_stage(entry.config),
+            lambda: self._new_stage(settings.config),
             self._with.offsets,
             self._with.board,
             self._later,
@@ -186,8 +194,9 @@ class Supervisor:
                     code="host.stopping",
                 )
             self._run = run
+        self._reload_after(settings)
         if plugin.type is PluginType.SOURCE:
-            run.refuse_unless(lambda: self._with.planner.topics_of(entry.config))
+            run.refuse_unless(lambda: self._with.planner.topics_of(settings.config))
         run.transition(entry.target)
 
     def _new_stage(self, config: Mapping[str, str]) -> ConnectorStage:
@@ -222,7 +231,7 @@ class Supervisor:
             run.fail(summary_of(error))
             return None
         is_applied = entry.applied == entry.config and all(
-            task.config == entry.config for task in list(self._tasks.values())
+            task.settings.config == run.settings.config for task in list(self._tasks.values())
         )
         if is_applied and list(entry.tasks) == configs:
             return None
@@ -267,17 +276,20 @@ class Supervisor:
         """
         run = self._run
         try:
-            plugin = self._with.directory.connector(entry.config)
+            settings = self._with.variables.resolve(entry.config)
+            plugin = self._with.directory.connector(settings.config)
             version = run.version if run and run.plugin == plugin else plugin.version
-            plans = self._with.planner.plan(plugin, version, entry.config, entry.tasks)
-            restarts = self._with.planner.worker_for(entry.config).task_restarts(entry.config)
+            tasks = [self._with.variables.resolve(each).config for each in entry.tasks]
+            plans = self._with.planner.plan(plugin, version, settings.config, tasks)
+            restarts = self._with.planner.worker_for(settings.config).task_restarts(settings.config)
         except (ConnectError, OSError) as error:
             for number in numbers:
                 self._report(number, State.FAILED, summary_of(error))
             return
+        self._reload_after(settings)
         for number in numbers:
             task = SupervisedTask(
-                plans[number], entry.config, version,
+                plans[number], settings, version,
                 self._with.launcher, self._with.link, self._with.board, self._generations,
                 heard=partial(self._hear, number),
             )  # fmt: skip
@@ -315,6 +327,19 @@ class Supervisor:
             self._restarts.failed(task)
         elif state in (State.RUNNING, State.PAUSED):
             self._restarts.running(task)
+
+    def _reload_after(self, settings: Resolved | None) -> None:
+        """Let the connector begin anew when the first of its values holds no more, unless it is to stay as it is."""
+        with self._lock:
+            if self._reload is not None:
+                self._reload.cancel()
+                self._reload = None
+            if self._is_over or settings is None or settings.ttl is None:
+                return
+            if settings.config.get(RELOAD_ACTION, RESTART) == RESTART:
+                log.info("connector %r begins anew in %s s, when its variables expire", self.name, settings.ttl)
+                request = RestartRequest(self.name)
+                self._reload = self._with.ring_later(settings.ttl, lambda: self._with.configs.put_restart(request))
 
     def _report(self, task: int, state: State, trace: str | None = None) -> None:
         run = self._run

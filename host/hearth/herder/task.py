@@ -5,9 +5,10 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol
 
+from hearth.config.variable import Resolved
 from hearth.herder.status import StatusBoard
 from hearth.link.admission import LinkAddress
 from hearth.link.heartbeat import FENCED_SECONDS
@@ -58,7 +59,7 @@ class SupervisedTask:
     def __init__(
         self,
         plan: TaskPlan,
-        config: Mapping[str, str],
+        settings: Resolved,
         version: str | None,
         launcher: Launcher,
         link: CommandLine,
@@ -67,12 +68,12 @@ class SupervisedTask:
         clock: Callable[[], float] = time.monotonic,
         heard: Callable[[State], None] = lambda state: None,
     ) -> None:
-        """``config`` and ``version`` are those of the connector for which the task was planned.
+        """``settings`` and ``version`` are those of the connector for which the task was planned.
 
         ``heard`` is told every state that the task comes to, by whichever thread hears of it, and does not wait.
         """
         self.plan = plan
-        self.config = config
+        self.settings = settings
         self._version = version
         self._launcher = launcher
         self._link = link
@@ -207,5 +208,6 @@ class SupervisedTask:
         self._report(State.FAILED, f"the task was lost {self._losses} times in a row right after its start: {reason}")
 
     def _report(self, state: State, trace: str | None = None) -> None:
-        self._board.task(self.plan.connector, self.number, state, trace, self._version)
+        shown = trace and self.settings.hidden(trace)
+        self._board.task(self.plan.connector, self.number, state, shown, self._version)
         self._heard(state)

@@ -2,9 +2,9 @@
 
 How Java writes numbers, values and records as text, in which order its maps give their keys, how its regular
 expressions and its property files read; Kafka Connect's conversions between values (`Values`), its projection of one
-schema onto another, and the JSON in which offsets, schemas and definitions of configurations are stored and shown. Text
-of values, numbers and expressions stand below the authors' own classes, which are worded with them; everything else
-stands on these classes.
+schema onto another, and the JSON in which offsets, schemas and definitions of configurations are stored and shown.
+Text of values, numbers and expressions stand below the authors' own classes, which are worded with them; everything
+else stands on these classes.
 """
 
 from hearth_api.config.parser import parse_type, trimmed

@@ -14,6 +14,7 @@ import pytest
 from hearth.foundation.properties import render
 from hearth.storage import OffsetClaim
 
+ENV = "org.apache.kafka.common.config.provider.EnvVarConfigProvider"
 JSON = "org.apache.kafka.connect.json.JsonConverter"
 
 
@@ -86,7 +87,14 @@ def test_a_missing_connector_file_is_named_before_anything_starts(command: Comma
         ({"bootstrap_servers": None}, 'Missing required configuration "bootstrap.servers"'),
         ({"offset_flush_interval_ms": "soon"}, "Invalid value soon for configuration offset.flush.interval.ms: Not a"),
         ({"listeners": "https://:8443"}, "ssl.keystore.location: an https listener needs a key and a certificate"),
-        ({"config_providers": "file"}, "config.providers is not supported yet"),
+        (
+            {"config_providers": "v", "config_providers_v_class": "EnvVarConfigProvide"},
+            "Class EnvVarConfigProvide could not be found.",
+        ),
+        (
+            {"config_providers": "e", "config_providers_e_class": ENV, "offset_flush_interval_ms": "${e:p:k}"},
+            "Path is not supported for EnvVarConfigProvider, invalid value 'p'",
+        ),
         ({"connector_client_config_override_policy": "Mine"}, "connector.client.config.override.policy='Mine'"),
         ({"offset_storage_file_filename": "/nowhere/offsets"}, "the directory '/nowhere' does not exist"),
         ({"producer_interceptor_classes": "X"}, "producer.interceptor.classes"),

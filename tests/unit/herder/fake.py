@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from hearth.config import WorkerConfig
+from hearth.config.variable import Variables
 from hearth.discovery import Plugin
 from hearth.herder.herder import Herder
 from hearth.herder.planner import Planner
@@ -17,6 +18,7 @@ from hearth.herder.plugin.stage import StagePool
 from hearth.herder.status import StatusBoard
 from hearth.herder.supervisor import Equipment, Supervisor
 from hearth.herder.task_link import TaskEvent
+from hearth.herder.task_restart import Alarm, ring_later
 from hearth.herder.validation.connector_validator import ConnectorValidator
 from hearth.link.admission import LinkAddress
 from hearth.link.link_call import COMMANDS, ENDS
@@ -160,6 +162,8 @@ class Bench:
         worker: dict[str, str] | None = None,
         *plugins: Plugin,
         offsets: Callable[[FakeSpark], MemoryOffsetStore] = lambda _: MemoryOffsetStore(),
+        variables: Variables | None = None,
+        later: Callable[[float, Callable[[], None]], Alarm] = ring_later,
     ) -> None:
         self.spark = FakeSpark()
         self.configs = MemoryConfigStore()
@@ -177,8 +181,10 @@ class Bench:
             launcher=self.spark,
             link=self.spark,
             graceful_seconds=settings.task_shutdown_graceful_timeout_ms / 1000,
+            variables=variables or Variables(),
+            ring_later=later,
         )
-        self.herder = Herder(equipment, ConnectorValidator(known, settings, pool))
+        self.herder = Herder(equipment, ConnectorValidator(known, settings, pool, variables=variables))
         self.spark.on_event = self.herder.reconciler.on_event
         self.herder.reconciler.lead(1)
 

@@ -8,12 +8,16 @@ from pathlib import Path
 
 import pytest
 
+from hearth.config.variable import Resolved
 from hearth.herder.status import StatusBoard
 from hearth.herder.task import LOSSES, SupervisedTask
 from hearth.link.heartbeat import FENCED_SECONDS
 from hearth.storage import State
 from tests.unit.herder.fake import FakeSpark, StatusWatch
 from tests.unit.runtime.sample import task_plan
+
+NOTHING = Resolved({}, {})
+"""A configuration without anything."""
 
 
 class Stand:
@@ -26,7 +30,9 @@ class Stand:
         self.statuses = StatusWatch()
         plan = task_plan("source")
         board = StatusBoard(self.statuses, "w:1")
-        self.run = SupervisedTask(plan, {}, "1", self.spark, self.spark, board, itertools.count(), lambda: self.now)
+        self.run = SupervisedTask(
+            plan, NOTHING, "1", self.spark, self.spark, board, itertools.count(), lambda: self.now
+        )
         self.run.start(paused=False)
 
     def state(self) -> State:
@@ -237,7 +243,9 @@ def test_a_task_that_was_told_to_stop_is_not_begun(stand: Stand) -> None:
     """Its host stops all tasks while a queue is about to launch one; nobody would stop that."""
     spark = FakeSpark()
     spark.cancel = lambda connector, task: None  # type: ignore[method-assign]
-    run = SupervisedTask(stand.run.plan, {}, "1", spark, spark, StatusBoard(stand.statuses, "w:1"), itertools.count(1))
+    run = SupervisedTask(
+        stand.run.plan, NOTHING, "1", spark, spark, StatusBoard(stand.statuses, "w:1"), itertools.count(1)
+    )
     run.begin_stop()
     run.start(paused=False)
     assert spark.runs == []

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from hearth.config import WorkerConfig
 from hearth.config.connector_key import CONNECTOR_CLASS, CONNECTOR_VERSION, VERSION_SUFFIX
 from hearth.config.sink_key import check_topics
+from hearth.config.variable import Variables
 from hearth.config.worker_configuration import CHOICE
 from hearth.discovery import Plugin, PluginType
 from hearth.herder.plugin.directory import CONNECTOR_TYPES, PluginDirectory, VersionNotFound
@@ -18,7 +19,7 @@ from hearth.herder.validation.framework_definition import DefinitionMaker
 from hearth.herder.validation.override import ALL, override_prefix, override_requests
 from hearth.herder.validation.plugin_definition import Describer
 from hearth.herder.validation.plugin_validator import PluginValidator
-from hearth.herder.validation.result import Section, connector_section, merge, prefixed_section
+from hearth.herder.validation.result import Section, connector_section, disguise, merge, prefixed_section
 from hearth.herder.worker_choice import UnusableConfiguration, worker_for
 from hearth.kafka.client.client_definition import client_definition
 from hearth_api import ConfigDef, ConfigError, ConfigValue, ConnectError, NotFoundError
@@ -55,7 +56,9 @@ class ConnectorValidator:
         worker: WorkerConfig,
         pool: StagePool,
         policy: ConnectorClientConfigOverridePolicy = ALL,
+        variables: Variables | None = None,
     ) -> None:
+        self._variables = variables or Variables()
         self._directory = directory
         self._pool = pool
         self._worker = worker
@@ -65,10 +68,26 @@ class ConnectorValidator:
         self._plain = DefinitionMaker(directory, None)
 
     def validate(self, config: Config) -> dict[str, Any]:
-        """Return a ConfigInfos; raises ConfigError when the connector itself is not named or not there."""
+        """Return a ConfigInfos; raises ConfigError when the connector itself is not named or not there.
+
+        What is checked are the values of variables; what is shown are the variables.
+        """
+        try:
+            settings = self._variables.resolve(config)
+        except ConfigError as error:
+            raise ValidationFailed(str(error), hint=error.hint) from error
+        try:
+            return disguise(self._validate(settings.config, config), settings)
+        except (ConfigError, ValidationFailed) as error:
+            shown = settings.hidden(str(error))
+            if shown == str(error):
+                raise
+            raise type(error)(shown, code=error.code, hint=error.hint) from None
+
+    def _validate(self, config: Config, raw: Config) -> dict[str, Any]:
         class_name = config.get(CONNECTOR_CLASS)
         if class_name is None:
-            entries = _hashed(config)
+            entries = _hashed(raw)
             shown = ", ".join(f"{name}={'null' if value is None else value}" for name, value in entries.items())
             raise ConfigError(f"Connector config {{{shown}}} contains no connector type", code="connector.class")
         try:

@@ -6,8 +6,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from hearth_api import ConfigDef, ConfigValue
+from hearth.config.connector_key import CONNECTOR_CLASS
+from hearth.config.variable import Resolved
+from hearth_api import ConfigDef, ConfigValue, Password
 from hearth_api.java import config_key_to_json, config_value_to_json
+
+HIDDEN = str(Password(""))
+"""What is shown of every password."""
 
 
 @dataclass
@@ -69,6 +74,19 @@ def prefixed_section(prefix: str, definition: ConfigDef, values: Iterable[Config
         section.configs.append({"definition": described, "value": shown})
         section.error_count += bool(value.error_messages)
     return section
+
+
+def disguise(result: dict[str, Any], settings: Resolved) -> dict[str, Any]:
+    """Return a ConfigInfos with variables in the place of their values, passwords as hidden as ever."""
+    if not settings.has_values:
+        return result
+    result["name"] = settings.hidden(result["name"], CONNECTOR_CLASS)
+    for value in filter(None, (config["value"] for config in result["configs"])):
+        name = value["name"]
+        if settings.is_hidden(name) and value["value"] not in (None, HIDDEN):
+            value["value"] = settings.raw[name]
+        value["errors"] = [settings.hidden(message, name) for message in value["errors"]]
+    return result
 
 
 def complaint(result: Mapping[str, Any]) -> str | None:

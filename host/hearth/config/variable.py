@@ -1,0 +1,114 @@
+"""Variables in configurations, `${provider:path:key}`, follows Kafka's `ConfigTransformer`.
+
+What is stored and shown is the variable. Its value is looked up whenever it is used, and goes no further than to who
+uses it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from hearth_api.worker import ConfigData, ConfigProvider
+
+_VARIABLE = re.compile(r"\$\{(?P<provider>[^}]*?):(?:(?P<path>[^}]*?):)?(?P<key>[^}]*?)\}")
+_TELLING = 4
+"""A value shorter than this says nothing where it stands by chance in another key's message."""
+
+
+@dataclass(frozen=True)
+class Resolved:
+    """A configuration with the values of its variables."""
+
+    raw: Mapping[str, Any]
+    config: Mapping[str, Any] = field(repr=False)
+    ttl: float | None = None
+    """For how many seconds all values hold; None is until further notice."""
+
+    @property
+    def has_values(self) -> bool:
+        """Return whether anything was looked up, so that it may be something else another time."""
+        return self.config is not self.raw
+
+    def is_hidden(self, name: str) -> bool:
+        """Return whether the value of a key is none that may be shown."""
+        return bool(self.config.get(name) != self.raw.get(name))
+
+    def hidden(self, text: str, name: str | None = None) -> str:
+        """Return a text, perhaps about one key, with variables in the place of their values."""
+        for key in self.raw:
+            value = str(self.config[key]) if self.is_hidden(key) else ""
+            for said in (value, value.strip()):
+                if said and (key == name or len(said) >= _TELLING):
+                    text = text.replace(said, str(self.raw[key]))
+        return text
+
+    def restored(self, configs: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        """Return configurations that were made from this one with the variables back in their keys.
+
+        As Kafka Connect does it, by the names of keys: what a connector made of a value for another key is not known.
+        """
+        variables = {name: value for name, value in self.raw.items() if _VARIABLE.search(value or "")}
+        return [{**each, **{name: variables[name] for name in variables if name in each}} for each in configs]
+
+
+class Variables:
+    """Puts the values of variables into configurations; callable from any thread."""
+
+    def __init__(self, providers: Mapping[str, ConfigProvider] | None = None) -> None:
+        self._providers = providers or {}
+
+    def resolve(self, config: Mapping[str, Any]) -> Resolved:
+        """Return a configuration with the values of its variables, each of which is asked for once.
+
+        What no provider of that name, or no value, is known for stays as it is. Raises ConnectError when a provider
+        cannot tell.
+        """
+        found: dict[tuple[str, str], ConfigData] = {}
+        for (provider, path), keys in self._wanted(config).items():
+            found[provider, path] = self._providers[provider].get(path, keys)
+        if not found:
+            return Resolved(config, config)
+        values = {
+            name: value and _VARIABLE.sub(lambda each: _value(each, found), value) for name, value in config.items()
+        }
+        ttls = [each.ttl for each in found.values() if each.ttl is not None and each.ttl >= 0]
+        return Resolved(config, values, min(ttls) / 1000 if ttls else None)
+
+    def left(self, settings: Resolved) -> list[tuple[str, str]]:
+        """Return by key what is to be said of variables that have no value, and reach who uses them as they are."""
+        return [
+            (name, f"{each[0]} stays as it is: {self._reason(each['provider'])}")
+            for name, value in settings.raw.items()
+            for each in _VARIABLE.finditer(value or "")
+            if each[0] in str(settings.config[name])
+        ]
+
+    def _reason(self, provider: str) -> str:
+        if provider in self._providers:
+            return f"config provider {provider!r} has no value for it"
+        known = ", ".join(map(repr, self._providers)) or "none"
+        return f"no config provider is called {provider!r}, there is {known}"
+
+    def close(self) -> None:
+        """Close all providers."""
+        for provider in self._providers.values():
+            provider.close()
+
+    def _wanted(self, config: Mapping[str, Any]) -> dict[tuple[str, str], set[str]]:
+        """Return what is to be asked: keys by provider and path."""
+        wanted: dict[tuple[str, str], set[str]] = {}
+        for value in config.values():
+            if value and "${" in value:
+                for each in _VARIABLE.finditer(value):
+                    if each["provider"] in self._providers:
+                        wanted.setdefault((each["provider"], each["path"] or ""), set()).add(each["key"])
+        return wanted
+
+
+def _value(variable: re.Match[str], found: Mapping[tuple[str, str], ConfigData]) -> str:
+    answer = found.get((variable["provider"], variable["path"] or ""))
+    value = None if answer is None else answer.data.get(variable["key"])
+    return variable[0] if value is None else value

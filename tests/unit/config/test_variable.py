@@ -1,0 +1,120 @@
+"""Variables of configurations mean what they mean to Kafka's `ConfigTransformer`."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import pytest
+
+from hearth.config.variable import Resolved, Variables
+from hearth_api import ConfigError
+from hearth_api.worker import ConfigData, ConfigProvider
+
+
+class Told(ConfigProvider):
+    """Knows some values, and remembers what it was asked."""
+
+    def __init__(self, values: Mapping[tuple[str, str], str], ttl: int | None = None) -> None:
+        self.values = dict(values)
+        self.ttl = ttl
+        self.asked: list[tuple[str, list[str]]] = []
+        self.is_closed = False
+
+    def configure(self, configs: Mapping[str, Any]) -> None:
+        """Take nothing."""
+
+    def get(self, path: str, keys: Collection[str] | None = None) -> ConfigData:
+        """Return what is known."""
+        self.asked.append((path, sorted(keys or ())))
+        if path == "broken":
+            raise ConfigError("cannot be read")
+        return ConfigData({key: value for (at, key), value in self.values.items() if at == path}, self.ttl)
+
+    def close(self) -> None:
+        """Remember it."""
+        self.is_closed = True
+
+
+ENV = Told({("", "A"): "va", ("", "EMPTY"): "", ("", "LOOP"): "${env:A}"})
+FILE = Told({("/s", "user"): "u", ("/s", "password"): "geheim", ("/s", "a:b"): "colon"}, ttl=5000)
+
+
+@pytest.mark.parametrize(
+    ("text", "becomes"),
+    [
+        ("x${env:A}y${env:B}", "xvay${env:B}"),
+        ("${nobody:/s:user}", "${nobody:/s:user}"),
+        ("$${env:A}", "$va"),
+        ("${env:A", "${env:A"),
+        ("${env:LOOP}", "${env:A}"),
+        ("[${env:EMPTY}]", "[]"),
+        ("${file:/s:user}:${file:/s:password}", "u:geheim"),
+        ("${file:/s:a:b}", "colon"),
+        ("${a${env:A}}", "${a${env:A}}"),
+        ("${topic}", "${topic}"),
+        ("", ""),
+        (None, None),
+    ],
+)
+def test_variables_become_values(text: str | None, becomes: str | None) -> None:
+    """No escape, no recursion; what nobody knows stays as it is."""
+    assert Variables({"env": ENV, "file": FILE}).resolve({"k": text}).config == {"k": becomes}
+
+
+def test_a_path_is_asked_for_once() -> None:
+    """With all keys that are wanted of it, and no provider without need."""
+    env, file = Told({}), Told({})
+    variables = Variables({"env": env, "file": file})
+    config = {"a": "${file:/s:x}", "b": "${file:/s:y}${file:/s:x}", "c": "${file:/t:x}", "d": "plain"}
+    assert variables.resolve(config).config == config
+    assert (sorted(file.asked), env.asked) == ([("/s", ["x", "y"]), ("/t", ["x"])], [])
+    variables.close()
+    assert file.is_closed
+
+
+def test_what_a_provider_refuses_is_raised() -> None:
+    """The configuration cannot be used without it."""
+    with pytest.raises(ConfigError, match="cannot be read"):
+        Variables({"file": FILE}).resolve({"a": "${file:broken:x}"})
+
+
+def test_values_hold_as_long_as_the_first_of_them() -> None:
+    """Until further notice where no provider says otherwise."""
+    variables = Variables({"env": ENV, "file": FILE, "short": Told({}, ttl=20)})
+    assert variables.resolve({"a": "${env:A}"}).ttl is None
+    assert variables.resolve({"a": "${file:/s:user}", "b": "${short:x}"}).ttl == 0.02
+
+
+def resolved() -> Resolved:
+    """Return a configuration with secrets."""
+    config = {"url": "db://${file:/s:user}@h", "password": " ${file:/s:password} ", "size": "${env:A}", "plain": "u"}
+    return Variables({"env": ENV, "file": FILE}).resolve(config)
+
+
+def test_values_are_hidden_behind_their_variables() -> None:
+    """Wherever a message says them, but for what is too short to mean anything elsewhere."""
+    settings = resolved()
+    said = "bad db://u@h, 'geheim', va and u"
+    assert settings.hidden(said) == "bad db://${file:/s:user}@h, ' ${file:/s:password} ', va and u"
+    assert settings.hidden("bad va", "size") == "bad ${env:A}"
+    assert [settings.is_hidden(name) for name in settings.raw] == [True, True, True, False]
+    assert "geheim" not in repr(settings)
+
+
+def test_task_configurations_get_their_variables_back() -> None:
+    """By the names of keys, as in Kafka Connect: what is stored and shown holds no secret."""
+    settings = resolved()
+    tasks = settings.restored([{**settings.config, "task": "1"}, {"size": "3"}])
+    assert tasks == [{**settings.raw, "task": "1"}, {"size": "${env:A}"}]
+
+
+def test_what_has_no_value_is_told_with_the_reason() -> None:
+    """No provider of that name, or one that does not know the key."""
+    variables = Variables({"env": ENV})
+    settings = variables.resolve({"a": "${fiel:/s:user}", "b": "${env:B} ${env:A}", "c": "x"})
+    assert variables.left(settings) == [
+        ("a", "${fiel:/s:user} stays as it is: no config provider is called 'fiel', there is 'env'"),
+        ("b", "${env:B} stays as it is: config provider 'env' has no value for it"),
+    ]
+    assert Variables().left(Variables().resolve({"a": "${x:y}"}))[0][1].endswith("there is none")

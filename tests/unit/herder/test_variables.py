@@ -1,0 +1,174 @@
+"""Connectors with variables in their configurations: who is told the values, when, and who never is."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hearth.config.variable import Variables
+from hearth.storage import State, TargetState
+from hearth_api import ConfigError
+from hearth_api.worker import ConfigData, ConfigProvider
+from tests.peer.rest import eventually
+from tests.unit.herder.fake import Bench
+
+SECRET = "geheim"
+
+
+class Vault(ConfigProvider):
+    """Knows one value, which a test may change, and how long it holds."""
+
+    def __init__(self) -> None:
+        self.value = SECRET
+        self.ttl: int | None = None
+        self.is_broken = False
+        self.asked = 0
+
+    def configure(self, configs: Mapping[str, Any]) -> None:
+        """Take nothing."""
+
+    def get(self, path: str, keys: Collection[str] | None = None) -> ConfigData:
+        """Return the value of whatever is wanted."""
+        self.asked += 1
+        if self.is_broken:
+            raise ConfigError("the vault is sealed")
+        return ConfigData(dict.fromkeys(keys or (), self.value), self.ttl)
+
+
+@dataclass
+class Alarm:
+    """Something that a test lets happen."""
+
+    seconds: float
+    act: Callable[[], None]
+    is_off: bool = False
+
+    def cancel(self) -> None:
+        """Call it off."""
+        self.is_off = True
+
+
+@pytest.fixture
+def alarms() -> list[Alarm]:
+    """Provide the alarms that were set."""
+    return []
+
+
+@pytest.fixture
+def vault() -> Vault:
+    """Provide what knows the secret."""
+    return Vault()
+
+
+@pytest.fixture
+def bench(tmp_path: Path, vault: Vault, alarms: list[Alarm]) -> Iterator[Bench]:
+    """Provide a herder whose connectors may ask the vault."""
+
+    def later(seconds: float, act: Callable[[], None]) -> Alarm:
+        alarms.append(Alarm(seconds, act))
+        return alarms[-1]
+
+    made = Bench(tmp_path, variables=Variables({"vault": vault}), later=later)
+    yield made
+    made.herder.shut_down()
+
+
+def shown(bench: Bench) -> str:
+    """Return all that REST shows of the connector, and that the store holds of it."""
+    view, entry = bench.herder.view, bench.configs.snapshot().find("c")
+    assert entry is not None
+    stored = [entry.config, entry.applied, *entry.tasks]
+    return json.dumps([view.info("c"), view.connector("c"), view.tasks("c"), stored])
+
+
+def test_values_reach_the_task_and_nobody_else(bench: Bench) -> None:
+    """The connector makes its tasks of them, and what is stored has the variables back."""
+    bench.put("c", file="${vault:p:k}", producer_override_client_id="id-${vault:p:k}", tasks="2", tasks_max="2")
+    bench.await_task("c", State.RUNNING, 1)
+    plan = bench.spark.newest("c", 1).plan
+    assert (plan.task_config["file"], plan.task_config["number"]) == (SECRET, "1")
+    assert plan.source is not None
+    assert plan.source.producer["client.id"] == f"id-{SECRET}"
+    assert SECRET not in repr(plan)
+    assert SECRET not in shown(bench)
+    assert bench.herder.view.tasks("c")[0]["config"]["file"] == "${vault:p:k}"
+
+
+def test_a_failure_is_told_without_the_values_it_quotes(bench: Bench) -> None:
+    """A plugin's words may hold what it was told."""
+    bench.put("c", file="${vault:p:k}", complain="cannot open ${vault:p:k}")
+    bench.await_connector("c", State.FAILED)
+    assert "cannot open ${vault:p:k}" in bench.connector("c")["connector"]["trace"]
+    bench.spark.report(bench.spark.newest("c", 0), State.FAILED, f"no {SECRET} there")
+    bench.await_task("c", State.FAILED)
+    assert bench.connector("c")["tasks"][0]["trace"] == "no ${vault:p:k} there"
+    assert SECRET not in shown(bench)
+
+
+def test_a_refusal_is_told_without_the_values_it_quotes(bench: Bench) -> None:
+    """Kafka Connect's messages quote what is wrong."""
+    with pytest.raises(ConfigError) as caught:
+        bench.put("c", batch_size="${vault:p:k}")
+    assert "Invalid value ${vault:p:k} for configuration batch.size: Not a number of type INT" in str(caught.value)
+    config = {"name": "c", "connector.class": "FileStreamSource", "topic": "${vault:p:k}", "file": "f"}
+    answer = bench.herder.validate(config).result(30)
+    values = {each["value"]["name"]: each["value"]["value"] for each in answer["configs"]}
+    assert (values["topic"], values["file"], answer["error_count"]) == ("${vault:p:k}", "f", 0)
+
+
+def test_a_start_asks_anew(bench: Bench, vault: Vault) -> None:
+    """Of a task, of an instance, and of one that was stopped meanwhile."""
+    bench.put("c", file="${vault:p:k}")
+    vault.value = "second"
+    bench.herder.restart_task("c", 0).result(30)
+    assert bench.spark.newest("c", 0).plan.task_config["file"] == "second"
+    bench.herder.want("c", TargetState.STOPPED).result(30)
+    vault.value = "third"
+    bench.herder.want("c", TargetState.STARTED).result(30)
+    bench.await_task("c", State.RUNNING)
+    assert bench.spark.newest("c", 0).plan.task_config["file"] == "third"
+
+
+def test_a_start_without_its_values_fails_with_the_reason(bench: Bench, vault: Vault) -> None:
+    """In the status; it may be tried again."""
+    bench.put("c", file="${vault:p:k}")
+    vault.is_broken = True
+    with pytest.raises(ConfigError, match="the vault is sealed"):
+        bench.herder.restart_connector("c").result(30)
+    assert "the vault is sealed" in bench.connector("c")["connector"]["trace"]
+    vault.is_broken = False
+    bench.herder.restart_connector("c").result(30)
+    bench.await_connector("c", State.RUNNING)
+
+
+def test_a_connector_begins_anew_when_its_values_expire(bench: Bench, vault: Vault, alarms: list[Alarm]) -> None:
+    """And its tasks, where the values are others by then; one alarm is left at any time."""
+    vault.ttl = 5000
+    bench.put("c", file="${vault:p:k}")
+    bench.await_task("c", State.RUNNING)
+    assert [each.seconds for each in alarms if not each.is_off] == [5]
+    asked, runs = vault.asked, len(bench.spark.runs)
+    alarms[-1].act()
+    bench.settle("c")
+    assert vault.asked > asked
+    assert len(bench.spark.runs) == runs
+    vault.value = "second"
+    alarms[-1].act()
+    assert eventually(lambda: bench.spark.newest("c", 0).plan.task_config["file"] == "second", 30)
+    bench.herder.delete("c").result(30)
+    assert all(each.is_off for each in alarms)
+
+
+@pytest.mark.parametrize(("action", "ttl"), [("none", 5000), ("restart", None)])
+def test_a_connector_stays_as_it_is_where_nobody_wants_otherwise(
+    bench: Bench, vault: Vault, alarms: list[Alarm], action: str, ttl: int | None
+) -> None:
+    """Neither the configuration nor the provider."""
+    vault.ttl = ttl
+    bench.put("c", file="${vault:p:k}", config_action_reload=action)
+    assert not alarms
