@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import difflib
 import logging
 import os
 import signal
@@ -19,6 +18,7 @@ from hearth.cli.connector_file import ConnectorFile, read_connector_file
 from hearth.cli.host import StandaloneHost, plugin_path
 from hearth.config import StandaloneConfig
 from hearth.discovery import Catalogue, discover
+from hearth.foundation.nearest import did_you_mean
 from hearth.foundation.properties import load
 from hearth.foundation.user_file import cache_directory
 from hearth.herder.cluster_lookup import client_config
@@ -115,8 +115,7 @@ def warnings(config: StandaloneConfig) -> list[str]:
     for key in config.unknown_keys():
         if key in RULES["admin"]:
             continue
-        near = difflib.get_close_matches(key, known, n=1)
-        found.append(f"unknown key {key!r} has no effect" + (f", did you mean {near[0]!r}?" if near else ""))
+        found.append(f"unknown key {key!r} has no effect{did_you_mean(key, known)}")
     clients = (
         producer_config(config.originals, {}),
         consumer_config(config.originals, {}, "any"),

@@ -20,6 +20,7 @@ from hearth_api import (
 
 TOPIC_CREATION = "Topic Creation"
 EXACTLY_ONCE = "Exactly Once Support"
+EXACTLY_ONCE_KEY = "exactly.once.support"
 OFFSETS_TOPIC = "offsets.topic"
 
 
@@ -45,7 +46,7 @@ class SourceConnectorConfig(ConnectorConfig):
         display_name="Topic Creation Groups",
     )
     exactly_once_support: str = key(
-        "exactly.once.support",
+        EXACTLY_ONCE_KEY,
         default="requested",
         check=CaseInsensitiveValidString("requested", "required"),
         importance=Importance.MEDIUM,

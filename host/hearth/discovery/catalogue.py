@@ -104,7 +104,7 @@ class Catalogue:
         names = {
             word: plugin.class_name
             for plugin in self.of_type(*types)
-            for word in (plugin.class_name, alias.simple_name(plugin.class_name), *plugin.aliases)
+            for word in (plugin.class_name, *_ends(plugin.class_name), *plugin.aliases)
         }
         folded = {word.lower(): word for word in names}
         close = difflib.get_close_matches(name.lower(), folded, n=12, cutoff=0.5)
@@ -124,6 +124,11 @@ class Catalogue:
             for short in plugin.aliases:
                 aliases.setdefault(short, []).append(plugin)
         return {**aliases, **names}
+
+
+def _ends(class_name: str) -> tuple[str, str]:
+    """Return what people call a class: what stands behind its package, and of a nested class the inner name."""
+    return class_name.rpartition(".")[2], alias.simple_name(class_name)
 
 
 def discover(plugin_path: Sequence[Path], include_host: bool = True) -> Catalogue:

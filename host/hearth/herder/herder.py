@@ -125,6 +125,10 @@ class Herder:
         """Check a configuration; the answer is a ConfigInfos."""
         return self._queues.submit(object(), lambda: self._validator.validate(config))
 
+    def examine(self, config: Mapping[str, str | None]) -> Future[dict[str, Any]]:
+        """Check a configuration; the answer is a ConfigInfos that also has `warnings`, of what is said in vain."""
+        return self._queues.submit(object(), lambda: self._examined(config))
+
     def plugin_keys(self, name: str, version: str | None) -> Future[list[dict[str, Any]]]:
         """Return the key definitions of a plugin."""
         return self._queues.submit(("plugin", name), lambda: self._validator.plugin_keys(name, version))
@@ -153,9 +157,18 @@ class Herder:
 
     def _validated(self, name: str, config: Mapping[str, str]) -> Mapping[str, str]:
         _refuse_unwritable(name, config)
-        if message := complaint(self._validator.validate(config)):
-            raise ConfigError(message, code="connector.invalid")
+        result, doubts = self._validator.examine(config)
+        if message := complaint(result):
+            near = [f"{each.name}: {each.message}" for each in doubts if each.is_help]
+            raise ConfigError(message, code="connector.invalid", hint="; ".join(near) or None)
+        for each in doubts:
+            if not each.is_of_client:  # the start of its tasks says it
+                log.warning("connector %r: %s: %s", name, each.name, each.message)
         return config
+
+    def _examined(self, config: Mapping[str, str | None]) -> dict[str, Any]:
+        result, doubts = self._validator.examine(config)
+        return {**result, "warnings": [{"name": each.name, "message": each.message} for each in doubts]}
 
     def _put(self, name: str, config: Mapping[str, str], target: TargetState | None, replace: bool) -> Created:
         is_new = self._configs.snapshot().find(name) is None

@@ -49,7 +49,7 @@ from hearth.rest.entity import (
 )
 from hearth.rest.middleware import limits, middleware
 from hearth.rest.offset_resource import OffsetsResource
-from hearth.rest.plugin_resource import CONNECTORS_ONLY, VERSION, ConnectorPluginsResource
+from hearth.rest.plugin_resource import CONNECTORS_ONLY, VERSION, WARNINGS, ConnectorPluginsResource
 from hearth.rest.topic_resource import TopicsResource
 from hearth.rest.worker_configuration_resource import WorkerConfigurationsResource
 from hearth_api import ConnectError
@@ -227,7 +227,7 @@ def _plugins(resource: ConnectorPluginsResource) -> list[Endpoint]:
     return [
         Endpoint("GET", all_, resource.list, "listConnectorPlugins", {200: PLUGINS}, (CONNECTORS_ONLY,)),
         Endpoint("GET", one, resource.keys, "getConnectorConfigDef", {200: CONFIG_KEYS}, (VERSION,)),
-        Endpoint("PUT", f"{one}/validate", resource.validate, "validateConfigs", valid, body=GIVEN_CONFIG),
+        Endpoint("PUT", f"{one}/validate", resource.validate, "validateConfigs", valid, (WARNINGS,), GIVEN_CONFIG),
     ]
 
 

@@ -135,7 +135,14 @@ _CONFIG_INFO = _object(
 )
 CONFIG_INFOS = _object(
     "ConfigInfos",
-    {"name": STRING, "error_count": INTEGER, "groups": STRINGS, "configs": _list(_CONFIG_INFO)},
+    {
+        "name": STRING,
+        "error_count": INTEGER,
+        "groups": STRINGS,
+        "configs": _list(_CONFIG_INFO),
+        "warnings": _list(_object("ConfigWarning", {"name": STRING, "message": STRING})),
+    },
+    ("warnings",),
 )
 _DESCRIBED = {"name": STRING, "description": STRING}
 WORKER_CONFIGURATIONS = _list(_object("WorkerConfigurationSummary", _DESCRIBED))

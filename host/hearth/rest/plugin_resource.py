@@ -24,6 +24,7 @@ LISTED = (
 )
 CONNECTORS_ONLY = Query("connectorsOnly", "Whether to list connectors alone.", True)
 VERSION = Query("version", "Which version of the plugin: a number, a range as Maven has them, or latest.", "latest")
+WARNINGS = Query("warnings", "Whether to answer also what the configuration says in vain, which Java does not.", False)
 _SUFFIX = "Connector"
 
 
@@ -53,13 +54,14 @@ class ConnectorPluginsResource:
         return JsonAnswer(await self._wait(self._herder.plugin_keys(name, version)))
 
     async def validate(self, request: Request) -> Response:
-        """Check a configuration of a connector."""
+        """Check a configuration of a connector; with `warnings` also say what in it has no effect."""
         name, config = str(request.path_params["pluginName"]), await read_map(request)
         included = config.get("connector.class")
         if included is not None and not _pruned(included).endswith(_pruned(name)):
             raise ConfigError(f"Included connector type {included} does not match request type {name}")
         try:
-            return JsonAnswer(await self._wait(self._herder.validate(config)))
+            check = self._herder.examine if WARNINGS.flag(request) else self._herder.validate
+            return JsonAnswer(await self._wait(check(config)))
         except (ConfigError, ValidationFailed) as error:
             # Kafka Connect's own answer: here the error has passed another thread and lost its status on the way.
             is_refused = isinstance(error, ConfigError)

@@ -237,7 +237,7 @@ class Host:
             cast(Any, directory), cast(Any, planner), cast(Any, pool), world.configs, MemoryOffsetStore(),
             StatusBoard(world.statuses, "w:1"), self, self, 0.0, partial(WorldAlarm, self.alarms),
         )  # fmt: skip
-        self.herder = Herder(equipment, cast(Any, SimpleNamespace(validate=self._validate)), self.queues)
+        self.herder = Herder(equipment, cast(Any, SimpleNamespace(examine=self._examine)), self.queues)
         self.reconciler = self.herder.reconciler
 
     def _connector(self, config: Mapping[str, str]) -> Plugin:
@@ -251,10 +251,10 @@ class Host:
                 self.queues.park()
         return Instance(self)
 
-    def _validate(self, config: Mapping[str, str]) -> dict[str, Any]:
+    def _examine(self, config: Mapping[str, str]) -> tuple[dict[str, Any], list[Any]]:
         if config.get("validate") == "hang":
             self.queues.park()
-        return {"error_count": 0}
+        return {"error_count": 0}, []
 
     def start(self) -> None:
         """Nothing to warm up."""

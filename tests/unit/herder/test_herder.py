@@ -91,6 +91,24 @@ class TestCreation:
             {"file": "", "task.class": "org.apache.kafka.connect.file.NoSinkTask", "topics": "a,b"}
         ] * 3
 
+    def test_what_is_said_in_vain_is_logged_once(self, bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
+        """When the configuration is put; a check alone logs nothing."""
+        changes = {"tpoic": "x", "file": "${env:X}"}
+        config = {"name": "c", "connector.class": "FileStreamSource", "topic": "t", **changes}
+        bench.herder.validate(config).result(30)
+        assert not caplog.messages
+        bench.put("c", **changes)
+        assert [each for each in caplog.messages if "connector 'c'" in each] == [
+            "connector 'c': file: ${env:X} stays as it is: no config provider is called 'env', there is none",
+            "connector 'c': tpoic: nobody declares this key, did you mean 'topic'?",
+        ]
+
+    def test_a_refused_class_is_told_with_the_nearest(self, bench: Bench) -> None:
+        """As a hint, which the command line shows: the message is Kafka Connect's."""
+        with pytest.raises(ConfigError, match="Class RegexRoutr could not be found") as caught:
+            bench.put("c", transforms="a", transforms_a_type="RegexRoutr")
+        assert str(caught.value.hint).startswith("transforms.a.type: nearest names: RegexRouter")
+
     def test_an_invalid_configuration_creates_nothing(self, bench: Bench) -> None:
         """It is checked before anything is stored."""
         with pytest.raises(ConfigError, match="contains the following 1 error"):

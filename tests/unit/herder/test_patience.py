@@ -191,13 +191,13 @@ def test_a_configuration_that_is_refused_ends_nothing(moody: Moody, monkeypatch:
 def test_a_patch_takes_nothing_back_that_was_put_meanwhile(moody: Moody, monkeypatch: pytest.MonkeyPatch) -> None:
     """It changes its keys in what somebody else has put, and was told has been put."""
     moody.run()
-    validate = moody.herder._validator.validate
+    examine = moody.herder._validator.examine
 
-    def validate_slowly(config: Any) -> dict[str, Any]:
+    def examine_slowly(config: Any) -> Any:
         monkeypatch.undo()
         moody.herder.put("c", {**CONFIG, "theirs": "1"}).result(30)
-        return validate(config)
+        return examine(config)
 
-    monkeypatch.setattr(moody.herder._validator, "validate", validate_slowly)
+    monkeypatch.setattr(moody.herder._validator, "examine", examine_slowly)
     info = moody.herder.patch("c", {"mine": "1"}).result(30).info
     assert info["config"] == moody.herder.view.info("c")["config"] == {**CONFIG, "theirs": "1", "mine": "1"}

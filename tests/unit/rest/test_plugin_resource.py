@@ -61,3 +61,21 @@ class TestPlugins:
             "org.apache.kafka.connect.runtime.rest.errors.BadRequestException: "
             "Connector config {a=b} contains no connector type",
         )
+
+    def test_warnings_are_told_to_those_who_ask(self, client: Client) -> None:
+        """Strict clients refuse a member that Kafka Connect's answer does not have."""
+        config = {**CONFIG, "tpoic": "t", "transforms": "a", "transforms.a.type": "HoistField$Value"}
+        path = "/connector-plugins/FileStreamSource/config/validate"
+        plain = client.call("PUT", path, config).json
+        told = client.call("PUT", f"{path}?warnings=true", config).json
+        assert list(plain) == ["name", "error_count", "groups", "configs"]
+        assert told.pop("warnings") == [
+            {"name": "tpoic", "message": "nobody declares this key, did you mean 'topic'?"},
+            {
+                "name": "transforms.a.type",
+                "message": "nearest names: org.apache.kafka.connect.transforms.HoistField$Value, "
+                "org.apache.kafka.connect.transforms.InsertField$Value, "
+                "org.apache.kafka.connect.transforms.HoistField$Key",
+            },
+        ]
+        assert told == plain

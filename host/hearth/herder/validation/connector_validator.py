@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -9,12 +10,13 @@ from typing import Any, TypeVar
 from hearth.config import WorkerConfig
 from hearth.config.connector_key import CONNECTOR_CLASS, CONNECTOR_VERSION, VERSION_SUFFIX
 from hearth.config.sink_key import check_topics
-from hearth.config.variable import Variables
+from hearth.config.variable import Resolved, Variables
 from hearth.config.worker_configuration import CHOICE
 from hearth.discovery import Plugin, PluginType
 from hearth.herder.plugin.directory import CONNECTOR_TYPES, PluginDirectory, VersionNotFound
 from hearth.herder.plugin.stage import ConnectorStage, StagePool, answer_seconds
 from hearth.herder.validation.alias_key import AliasKeys
+from hearth.herder.validation.doubt import Doubt, Doubts
 from hearth.herder.validation.framework_definition import DefinitionMaker
 from hearth.herder.validation.override import ALL, override_prefix, override_requests
 from hearth.herder.validation.plugin_definition import Describer
@@ -72,12 +74,32 @@ class ConnectorValidator:
 
         What is checked are the values of variables; what is shown are the variables.
         """
+        return self._shown(self._resolved(config))
+
+    def examine(self, config: Config) -> tuple[dict[str, Any], list[Doubt]]:
+        """Return what `validate` does, and what the configuration says in vain, of which that says nothing.
+
+        Of client settings nothing is said where the rest has errors.
+        """
+        settings = self._resolved(config)
+        result = self._shown(settings)
+        doubts = [Doubt(name, text) for name, text in self._variables.left(settings)]
+        with contextlib.suppress(VersionNotFound):
+            plugin = self._directory.connector(settings.config)
+            worker = self._governing(settings.config)[0]
+            inside = Doubts(plugin, self._directory, worker, settings.config, result)
+            doubts += inside.of_keys() + ([] if result["error_count"] else inside.of_clients())
+        return result, [replace(each, message=settings.hidden(each.message, each.name)) for each in doubts]
+
+    def _resolved(self, config: Config) -> Resolved:
         try:
-            settings = self._variables.resolve(config)
+            return self._variables.resolve(config)
         except ConfigError as error:
             raise ValidationFailed(str(error), hint=error.hint) from error
+
+    def _shown(self, settings: Resolved) -> dict[str, Any]:
         try:
-            return disguise(self._validate(settings.config, config), settings)
+            return disguise(self._validate(settings.config, settings.raw), settings)
         except (ConfigError, ValidationFailed) as error:
             shown = settings.hidden(str(error))
             if shown == str(error):

@@ -102,7 +102,7 @@ class DefinitionMaker:
             if config.get(named.name) is None:
                 continue
             try:
-                self._directory.plugin(named.value or "", config[name], _type_of(role))
+                self._directory.plugin(named.value or "", config[name], type_of(role))
             except ConfigError as error:
                 if role not in CONVERTER_KEYS or isinstance(error, VersionNotFound):
                     named.add_error_message(str(error))
@@ -143,16 +143,16 @@ class DefinitionMaker:
             return replace(key, recommender=Suggestions([], is_visible=False))
         default = self._worker.parsed[role]
         if key.name == role:
-            return replace(key, default=self.resolved(default), **self.class_parts(_type_of(role)))
+            return replace(key, default=self.resolved(default), **self.class_parts(type_of(role)))
         given = config.get(role)
         shown = default if role not in config else given
-        parts = self.version_parts(default if given is None else given, _type_of(role), shown)
+        parts = self.version_parts(default if given is None else given, type_of(role), shown)
         if given is None and self._worker.parsed[key.name] is not None:
             parts["default"] = self._worker.parsed[key.name]
         return replace(key, **parts)
 
 
-def _type_of(role: str) -> PluginType:
+def type_of(role: str) -> PluginType:
     """Return the type of the plugin in a role such as `key.converter` or `transforms.ALIAS`."""
     if role in CONVERTER_KEYS:
         return PluginType.HEADER_CONVERTER if role == "header.converter" else PluginType.CONVERTER

@@ -106,15 +106,7 @@ def override_requests(connector: Plugin, config: Mapping[str, Any]) -> Iterator[
 
     The keys stand in the order of Java's maps.
     """
-    is_source = connector.type is PluginType.SOURCE
-    has_dead_letters = not is_source and bool((config.get(DEAD_LETTER_TOPIC) or "").strip())
-    creates_topics = is_source and any(name.startswith(TOPIC_CREATION) for name in config)
-    used = {
-        ClientType.PRODUCER: is_source or has_dead_letters,
-        ClientType.CONSUMER: not is_source,
-        ClientType.ADMIN: has_dead_letters or creates_topics,
-    }
-    for client in (client for client, is_used in used.items() if is_used):
+    for client in used_clients(connector, config):
         prefix = override_prefix(client)
         entries = hash_ordered(config, copied=len(config)).items()
         given = {name.removeprefix(prefix): value for name, value in entries if name.startswith(prefix)}
@@ -126,6 +118,19 @@ def override_requests(connector: Plugin, config: Mapping[str, Any]) -> Iterator[
             hash_ordered(given),
             client,
         )
+
+
+def used_clients(connector: Plugin, config: Mapping[str, Any]) -> list[ClientType]:
+    """Return the clients that the tasks of a connector have, in Kafka Connect's order."""
+    is_source = connector.type is PluginType.SOURCE
+    has_dead_letters = not is_source and bool((config.get(DEAD_LETTER_TOPIC) or "").strip())
+    creates_topics = is_source and any(name.startswith(TOPIC_CREATION) for name in config)
+    used = {
+        ClientType.PRODUCER: is_source or has_dead_letters,
+        ClientType.CONSUMER: not is_source,
+        ClientType.ADMIN: has_dead_letters or creates_topics,
+    }
+    return [client for client, is_used in used.items() if is_used]
 
 
 def override_prefix(client: ClientType) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
+from hearth.foundation.nearest import did_you_mean
 from hearth.kafka.client.key import RULES
 from hearth.kafka.client.rule import ClientRequest, Translation
 from hearth_api import ConfigError
@@ -33,7 +34,7 @@ def translate(role: Role, java: Mapping[str, str], written: Mapping[str, str] | 
         elif key.startswith(OWN_PREFIX):
             request.set(key.removeprefix(OWN_PREFIX), java[key].strip())
         else:
-            request.warn(key, f"is no key of Kafka's {role} client and has no effect")
+            request.warn(key, f"is no key of Kafka's {role} client and has no effect{did_you_mean(key, RULES[role])}")
     _cap_backoff(request.result)
     if role == "producer":
         _bound_by_transaction(request)

@@ -1,0 +1,151 @@
+"""What a configuration says that has no effect, or another than it seems: nothing that anybody is refused for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from hearth.config import SinkConnectorConfig, SourceConnectorConfig, WorkerConfig
+from hearth.config.connector_key import CONVERTER_KEYS, NAME
+from hearth.config.restart_key import TaskRestartConfig
+from hearth.config.sink_key import DEAD_LETTER_TOPIC
+from hearth.config.source_key import EXACTLY_ONCE_KEY as EXACTLY_ONCE
+from hearth.config.topic_key import DEFAULT_GROUP, GROUPS
+from hearth.config.topic_key import PREFIX as TOPIC_CREATION
+from hearth.config.worker_configuration import CHOICE
+from hearth.discovery import Plugin, PluginType
+from hearth.foundation.nearest import did_you_mean
+from hearth.herder.plugin.directory import PluginDirectory
+from hearth.herder.validation.framework_definition import type_of
+from hearth.herder.validation.override import override_prefix, used_clients
+from hearth.kafka.client import admin_config, consumer_config, producer_config
+from hearth_api import ConfigError, ConfigType
+from hearth_api.java import parse_type
+from hearth_api.worker import ClientType
+
+OWN_KEYS = ("plugin.call.timeout.ms", CHOICE, *TaskRestartConfig.definition().names)
+"""What a connector may have although no definition shows it: those are Kafka Connect's to the letter."""
+_DEAD_LETTERS = DEAD_LETTER_TOPIC.removesuffix("topic.name")
+_OTHERS = {
+    PluginType.SOURCE: (SinkConnectorConfig, "sinks have this key, and this is a source"),
+    PluginType.SINK: (SourceConnectorConfig, "sources have this key, and this is a sink"),
+}
+_ALIASED = ("transforms.", "predicates.")
+
+
+@dataclass(frozen=True)
+class Doubt:
+    """A key of a configuration, and what is to be said of it."""
+
+    name: str
+    message: str
+    is_help: bool = False
+    """Whether it helps with an error that the validation has found."""
+    is_of_client: bool = False
+    """Whether it is of a setting for a Kafka client."""
+
+
+class Doubts:
+    """Looks through one configuration that was validated."""
+
+    def __init__(
+        self,
+        plugin: Plugin,
+        directory: PluginDirectory,
+        worker: WorkerConfig,
+        config: Mapping[str, Any],
+        result: Mapping[str, Any],
+    ) -> None:
+        """``result`` is the ConfigInfos of the configuration: the keys that somebody declares, and what is wrong."""
+        self._plugin = plugin
+        self._directory = directory
+        self._worker = worker
+        self._config = {name: value for name, value in config.items() if value is not None}
+        self._known = [info["definition"]["name"] for info in result["configs"] if info["definition"]]
+        self._wrong = {
+            info["value"]["name"] for info in result["configs"] if info["value"] and info["value"]["errors"]
+        }
+
+    def of_keys(self) -> list[Doubt]:
+        """Return what is to be said of each key in turn."""
+        return [Doubt(name, text, is_help=name in self._wrong) for name in self._config for text in self._of(name)]
+
+    def of_clients(self) -> list[Doubt]:
+        """Return which overrides the clients of the connector's tasks cannot honour; its start logs the same."""
+        found: list[Doubt] = []
+        worker, name = self._worker.originals, self._config.get(NAME, "")
+        for client in used_clients(self._plugin, self._config):
+            prefix = override_prefix(client)
+            try:
+                if client is ClientType.CONSUMER:
+                    warnings = consumer_config(worker, self._config, name).warnings
+                else:
+                    made = producer_config if client is ClientType.PRODUCER else admin_config
+                    warnings = made(worker, self._config).warnings
+            except ConfigError as error:
+                found.append(Doubt(prefix, str(error), is_of_client=True))
+            else:
+                said = (each.partition(": ") for each in warnings if each.startswith(prefix))
+                found += [Doubt(key, text, is_of_client=True) for key, _, text in said]
+        return found
+
+    def _of(self, name: str) -> Iterator[str]:
+        """Yield what is to be said of a key."""
+        client = next((each for each in ClientType if name.startswith(override_prefix(each))), None)
+        if client is not None:
+            if client not in used_clients(self._plugin, self._config):
+                yield f"it has no effect: the tasks of this connector have no {client}"
+        elif name in self._known:
+            yield from self._of_known(name)
+        elif name not in OWN_KEYS and (text := self._of_unknown(name)):
+            yield text
+
+    def _of_known(self, name: str) -> Iterator[str]:
+        value = self._config[name].strip()
+        if name == EXACTLY_ONCE and value.lower() == "required":
+            yield "this host delivers at least once, whatever is required"
+        if name.startswith(_DEAD_LETTERS) and not self._config.get(DEAD_LETTER_TOPIC, "").strip():
+            yield f"it has no effect without {DEAD_LETTER_TOPIC}"
+        if name.startswith("transforms.") and name.endswith(".predicate"):
+            listed = self._listed("predicates")
+            if value not in listed:
+                yield f"no predicate {value!r} is listed in predicates{did_you_mean(value, listed)}"
+        role = name.removesuffix(".type")
+        if name in self._wrong and (role in CONVERTER_KEYS or (role != name and role.startswith(_ALIASED))):
+            near = self._directory.catalogue.nearest(value, type_of(role))
+            if near:
+                yield f"nearest names: {', '.join(near)}"
+
+    def _of_unknown(self, name: str) -> str | None:
+        """Return what is to be said of a key that nobody declares."""
+        above, others, is_open = self._surroundings(name)
+        if above is not None and above in self._wrong:
+            return None  # who knows what it would declare
+        if others is not None:
+            return f"it has no effect: {others}"
+        return None if is_open else f"nobody declares this key{did_you_mean(name, self._known)}"
+
+    def _surroundings(self, name: str) -> tuple[str | None, str | None, bool]:
+        """Return the key that names a key's plugin, why the key has no effect, and whether any key may be there."""
+        for listed in ("transforms", "predicates"):
+            if name.startswith(f"{listed}."):
+                alias = name.split(".")[1]
+                return f"{listed}.{alias}.type", self._unlisted(alias, listed, self._listed(listed)), False
+        other, why = _OTHERS[self._plugin.type]
+        is_group = name.startswith(TOPIC_CREATION)
+        if name in other.definition().keys or (is_group and other is SourceConnectorConfig):
+            return None, why, False
+        if is_group:
+            alias = name.removeprefix(TOPIC_CREATION).partition(".")[0]
+            return None, self._unlisted(alias, GROUPS, [*self._listed(GROUPS), DEFAULT_GROUP]), True
+        role = next((each for each in CONVERTER_KEYS if name.startswith(f"{each}.")), None)
+        if role is not None and role not in self._config:
+            return None, f"this connector names no {role}, and the worker's has the worker's settings", False
+        return role, None, False
+
+    def _unlisted(self, alias: str, listed: str, aliases: list[str]) -> str | None:
+        return None if alias in aliases else f"{alias!r} is not in {listed}{did_you_mean(alias, aliases)}"
+
+    def _listed(self, name: str) -> list[str]:
+        return list(parse_type(name, self._config.get(name), ConfigType.LIST) or [])
