@@ -92,6 +92,13 @@ def _rules(name: str, value: Any) -> None:
 class RestConfig(Settings):
     """What a worker's properties file may say about the REST server."""
 
+    rest_mask_passwords: bool = key(
+        "rest.mask.passwords",
+        default=False,
+        importance=Importance.LOW,
+        doc="Whether passwords that stand literally in the configuration of a connector are shown as [hidden]. Who "
+        "sends that back means the password that is stored.",
+    )
     topic_tracking_enable: bool = key(
         "topic.tracking.enable",
         default=True,

@@ -18,6 +18,11 @@ _TELLING = 4
 """A value shorter than this says nothing where it stands by chance in another key's message."""
 
 
+def has_variable(text: str) -> bool:
+    """Return whether there is a variable in a text."""
+    return _VARIABLE.search(text) is not None
+
+
 @dataclass(frozen=True)
 class Resolved:
     """A configuration with the values of its variables."""
@@ -50,7 +55,7 @@ class Resolved:
 
         As Kafka Connect does it, by the names of keys: what a connector made of a value for another key is not known.
         """
-        variables = {name: value for name, value in self.raw.items() if _VARIABLE.search(value or "")}
+        variables = {name: value for name, value in self.raw.items() if has_variable(value or "")}
         return [{**each, **{name: variables[name] for name in variables if name in each}} for each in configs]
 
 

@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from hearth.herder.instance import TransitionFailed
+from hearth.herder.password_mask import PasswordMask
 from hearth.herder.queue import Queues, done, then
 from hearth.herder.reconciler import Reconciler
 from hearth.herder.status import StatusView
@@ -57,7 +58,8 @@ class Herder:
         validator: ConnectorValidator,
         queues: Queues | None = None,
     ) -> None:
-        self.view = StatusView(equipment.configs, equipment.board.store, equipment.directory)
+        self._mask = PasswordMask(equipment.planner.worker.rest_mask_passwords)
+        self.view = StatusView(equipment.configs, equipment.board.store, equipment.directory, self._mask)
         self._with = equipment
         self._configs = equipment.configs
         self._validator = validator
@@ -84,7 +86,7 @@ class Herder:
         self, name: str, config: Mapping[str, str], target: TargetState | None = None, replace: bool = True
     ) -> Future[Created]:
         """Create a connector, or replace its configuration where that is allowed."""
-        return self._put_valid(name, lambda: config, target, replace)
+        return self._put_valid(name, lambda: self._meant(name, config), target, replace)
 
     def patch(self, name: str, changes: Mapping[str, str | None]) -> Future[Created]:
         """Change single keys of a configuration; None removes a key."""
@@ -161,6 +163,7 @@ class Herder:
         if message := complaint(result):
             near = [f"{each.name}: {each.message}" for each in doubts if each.is_help]
             raise ConfigError(message, code="connector.invalid", hint="; ".join(near) or None)
+        self._mask.learn(name, result)
         for each in doubts:
             if not each.is_of_client:  # the start of its tasks says it
                 log.warning("connector %r: %s: %s", name, each.name, each.message)
@@ -180,13 +183,19 @@ class Herder:
         return Created(is_new, self.view.info(name))
 
     def _patched(self, name: str, changes: Mapping[str, str | None]) -> Mapping[str, str]:
-        merged = {**self._entry(name).config, **changes}
+        merged = self._meant(name, {**self._entry(name).config, **changes})
         return {key: value for key, value in merged.items() if value is not None}
+
+    def _meant(self, name: str, config: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return a configuration with the passwords that whoever sends it was not shown."""
+        known = self._configs.snapshot().find(name)
+        return config if known is None else self._mask.meant(name, config, known.config)
 
     def _delete(self, name: str) -> None:
         self._entry(name)
         self._refuse_unless_leading()
         self._configs.remove_connector(name)
+        self._mask.forget(name)
         self.reconciler.reconcile(name)
 
     def _restart_connector(self, name: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from hearth.herder.password_mask import PasswordMask
 from hearth.herder.plugin.directory import PluginDirectory
 from hearth.storage import (
     ConfigStore,
@@ -57,10 +58,13 @@ class StatusBoard:
 class StatusView:
     """Reads configurations and statuses in the form of the REST API."""
 
-    def __init__(self, configs: ConfigStore, statuses: StatusStore, directory: PluginDirectory) -> None:
+    def __init__(
+        self, configs: ConfigStore, statuses: StatusStore, directory: PluginDirectory, mask: PasswordMask
+    ) -> None:
         self._configs = configs
         self._statuses = statuses
         self._directory = directory
+        self._mask = mask
 
     def info(self, connector: str) -> dict[str, Any]:
         """Return a ConnectorInfo."""
@@ -69,7 +73,7 @@ class StatusView:
             raise NotFoundError(f"Connector {connector} not found", code="connector.unknown")
         return {
             "name": connector,
-            "config": dict(entry.config),
+            "config": self._mask.shown(connector, entry.config),
             "tasks": [{"connector": connector, "task": task} for task in range(len(entry.tasks))],
             "type": self._directory.connector_type(entry.config),
         }
@@ -80,7 +84,7 @@ class StatusView:
         if entry is None:
             raise NotFoundError(f"Connector {connector} not found", code="connector.unknown")
         return [
-            {"id": {"connector": connector, "task": task}, "config": dict(config)}
+            {"id": {"connector": connector, "task": task}, "config": self._mask.shown(connector, config)}
             for task, config in enumerate(entry.tasks)
         ]
 

@@ -226,8 +226,11 @@ class Host:
             connector=self._connector, environment=lambda plugin: None, connector_type=lambda config: "source"
         )
         self.alarms: list[WorldAlarm] = []
-        worker = SimpleNamespace(call_seconds=lambda _: 60.0, task_restarts=TaskRestartConfig)
+        worker = SimpleNamespace(
+            call_seconds=lambda _: 60.0, task_restarts=TaskRestartConfig, rest_mask_passwords=False
+        )
         planner = SimpleNamespace(
+            worker=worker,
             plan=_plans,
             topics_of=lambda config: (),
             worker_for=lambda config: worker,

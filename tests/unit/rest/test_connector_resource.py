@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from hearth.storage import State
-from tests.unit.rest.client import CONFIG, ID, Client, error
+from tests.unit.rest.client import CONFIG, ID, Client, error, serve
 
 
 class TestCreation:
@@ -179,3 +180,21 @@ class TestDeeds:
         assert client.call("GET", "/connectors/c/tasks/0/status").text == (
             f'{{"id":0,"state":"FAILED","worker_id":"{ID}","version":"4.3.1","trace":"line 1\\nline 2"}}'
         )
+
+
+def test_passwords_are_shown_to_nobody_where_the_worker_wants_that(tmp_path: Path) -> None:
+    """Wherever a configuration is shown; what was hidden may be sent back, and stays what it was."""
+    key = "producer.override.ssl.key.password"
+    config = {**CONFIG, key: "geheim"}
+    for client in serve(tmp_path, {"rest.mask.passwords": "true"}):
+        answers = [client.call("POST", "/connectors", {"name": "c", "config": config})]
+        shown = client.call("GET", "/connectors/c/config").json
+        assert shown[key] == "[hidden]"
+        answers.append(client.call("PUT", "/connectors/c/config", {**shown, "topic": "u"}))
+        answers.append(client.call("PATCH", "/connectors/c/config", {key: "[hidden]", "file": "f"}))
+        paths = ("c", "c/config", "c/tasks", "c/status", "?expand=info")
+        answers += [client.call("GET", f"/connectors/{path}".replace("/?", "?")) for path in paths]
+        assert all(200 <= answer.status < 300 and "geheim" not in answer.text for answer in answers)
+        stored = client.bench.configs.snapshot().find("c")
+        assert stored is not None
+        assert (stored.config[key], stored.config["topic"], stored.config["file"]) == ("geheim", "u", "f")

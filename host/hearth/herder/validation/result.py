@@ -8,11 +8,9 @@ from typing import Any
 
 from hearth.config.connector_key import CONNECTOR_CLASS
 from hearth.config.variable import Resolved
-from hearth_api import ConfigDef, ConfigValue, Password
+from hearth.herder.password_mask import HIDDEN
+from hearth_api import ConfigDef, ConfigValue
 from hearth_api.java import config_key_to_json, config_value_to_json
-
-HIDDEN = str(Password(""))
-"""What is shown of every password."""
 
 
 @dataclass
