@@ -34,6 +34,8 @@ class Host(HearthConnect):
 
     def __init__(self, folder: Path, bootstrap_servers: str) -> None:
         (folder / "configurations").mkdir()
+        self.secrets = folder / "secrets"
+        self.secrets.mkdir()
         self.spark_page = f"http://127.0.0.1:{(spark_port := reserve_port())}"
         settings = {
             "plugin.path": f"{file_bundle()},{plugin_path(*SAMPLES)}",
@@ -43,6 +45,10 @@ class Host(HearthConnect):
             "connector.client.config.override.policy": "NoZz",
             "worker.configuration.path": str(folder / "configurations"),
             "spark.ui.port": str(spark_port),
+            "spark.executor.memroy": "1g",
+            "config.providers": "dir",
+            "config.providers.dir.class": "org.apache.kafka.common.config.provider.DirectoryConfigProvider",
+            "config.providers.dir.param.allowed.paths": str(folder / "secrets"),
         }
         super().__init__(folder, bootstrap_servers, settings)
 

@@ -27,6 +27,7 @@ from hearth.herder.supervisor import Equipment
 from hearth.herder.task_link import TaskLinkServer
 from hearth.herder.validation.connector_validator import ConnectorValidator
 from hearth.herder.validation.override import new_policy
+from hearth.herder.worker_choice import find_converters
 from hearth.isolation.environment_store import EnvironmentStore
 from hearth.rest.app import Health, ServerInfo, new_admin_app, new_app
 from hearth.rest.listener import open_listeners, worker_id
@@ -82,6 +83,7 @@ class StandaloneHost:
         listeners = open_listeners(worker, self._free_port)
         self._stops += [each.close for each in listeners]
         directory = PluginDirectory(catalogue.result, EnvironmentStore(cache_directory("environments")))
+        find_converters(worker, directory)
         variables = open_variables(worker.originals, directory)
         self._stops.append(variables.close)
         policy = new_policy(worker, directory)

@@ -17,6 +17,7 @@ import click
 from hearth.cli.connector_file import ConnectorFile, read_connector_file
 from hearth.cli.host import StandaloneHost, plugin_path
 from hearth.config import StandaloneConfig
+from hearth.config.variable import Resolved, has_variable
 from hearth.discovery import Catalogue, discover
 from hearth.foundation.nearest import did_you_mean
 from hearth.foundation.properties import load
@@ -37,6 +38,12 @@ IGNORED = {
     "plugin.discovery": "plugins are always found by their metadata",
 }
 """Keys that have no effect here, with the reason."""
+DISTRIBUTED = (
+    "group.id", "config.storage.", "offset.storage.topic", "offset.storage.partitions", "status.storage.",
+    "offset.storage.replication.factor", "inter.worker.", "connect.protocol", "exactly.once.source.support",
+    "scheduled.rebalance.", "worker.sync.", "worker.unsync.",
+)  # fmt: skip
+"""What keys begin with that only workers of a cluster have."""
 INTERRUPTED = 130
 
 
@@ -82,22 +89,31 @@ def run(config: StandaloneConfig, files: Sequence[ConnectorFile], free_port: boo
 def read_worker(path: Path) -> StandaloneConfig:
     """Return a worker's settings; warns of keys without effect, raises ConfigError for wrong ones."""
     props = load(path)
+    settings = Resolved(props, props)
     try:
-        props = _looked_up(props)
-        config = StandaloneConfig(props)
+        settings = _looked_up(props)
+        config = StandaloneConfig(settings.config)
     except ConfigError as error:
-        raise ConfigError(
-            f"{path}: {error}", code=error.code, hint=error.hint or "correct that key in the file"
-        ) from error
+        hint = error.hint or _hint(props)
+        raise ConfigError(settings.hidden(f"{path}: {error}"), code=error.code, hint=hint) from error
     for warning in warnings(config):
         log.warning("%s: %s", path, warning)
     return config
 
 
-def _looked_up(props: Mapping[str, str]) -> dict[str, str]:
+def _hint(props: Mapping[str, str]) -> str:
+    """Return what may be wrong with a worker's file that lacks a key, or has a wrong value."""
+    known = StandaloneConfig.definition().names
+    if any(key.startswith(DISTRIBUTED) for key in props):
+        return "this is a file of connect-distributed, and this host works alone: see connect-standalone.properties"
+    slips = [(key, did_you_mean(key, known)) for key in props if key not in (*known, *RULES["admin"])]
+    return "; ".join(f"unknown key {key!r}{near}" for key, near in slips if near) or "correct that key in the file"
+
+
+def _looked_up(props: Mapping[str, str]) -> Resolved:
     """Return a worker's settings with the values of variables, from providers that are opened for this alone."""
-    if not any("${" in value for value in props.values()):
-        return dict(props)
+    if not any(map(has_variable, props.values())):
+        return Resolved(props, props)
     listed = parse_type("plugin.path", props.get("plugin.path"), ConfigType.LIST)
     catalogue = discover(plugin_path(listed)) if PROVIDERS in props else Catalogue([])
     directory = PluginDirectory(lambda: catalogue, EnvironmentStore(cache_directory("environments")))
@@ -105,15 +121,18 @@ def _looked_up(props: Mapping[str, str]) -> dict[str, str]:
         settings = variables.resolve(props)
         for key, left in variables.left(settings):
             log.warning("%s: %s", key, left)
-        return dict(settings.config)
+        return settings
 
 
 def warnings(config: StandaloneConfig) -> list[str]:
     """Return what is said of keys that nobody knows or that have no effect."""
     found = [f"{key} has no effect: {reason}" for key, reason in IGNORED.items() if key in config.originals]
     known = list(config.definition().names)
-    for key in config.unknown_keys():
-        if key in RULES["admin"]:
+    unknown = config.unknown_keys()
+    if clustered := [key for key in unknown if key.startswith(DISTRIBUTED)]:
+        found.append(f"{', '.join(clustered)}: keys of connect-distributed, and this host works alone")
+    for key in unknown:
+        if key in RULES["admin"] or key in clustered:
             continue
         found.append(f"unknown key {key!r} has no effect{did_you_mean(key, known)}")
     clients = (

@@ -36,6 +36,17 @@ def worker_for(worker: WorkerConfig, config: Mapping[str, Any]) -> WorkerConfig:
         raise UnusableConfiguration(CHOICE, name, str(error), code=error.code, hint=error.hint) from error
 
 
+def find_converters(worker: WorkerConfig, directory: PluginDirectory) -> None:
+    """Raise ConfigError where a converter of a worker is not there, with the nearest names as the hint."""
+    for role in CONVERTER_KEYS:
+        name = worker.parsed[role]
+        type_ = PluginType.HEADER_CONVERTER if role == "header.converter" else PluginType.CONVERTER
+        try:
+            directory.plugin(name, worker.parsed[role + VERSION_SUFFIX], type_)
+        except NotFoundError as error:
+            raise ConfigError(role, name, f"Class {name} could not be found.", hint=error.hint) from error
+
+
 class WorkerConfigurations:
     """The worker configurations of a host: listed, made and forgotten. What they say is read when it is needed."""
 
@@ -94,20 +105,11 @@ class WorkerConfigurations:
             worker = self._worker.governed_by(configuration)
             producer_config(worker.originals, {})
             consumer_config(worker.originals, {}, "any")
-            self._find_converters(worker)
+            find_converters(worker, self._directory)
         except ConfigError as error:
             told, named = str(error), f"worker configuration {configuration.name!r}"
             text = told if told.startswith(named) else f"{named}: {told}"
             raise ConfigError(text, code=error.code, hint=error.hint) from error
-
-    def _find_converters(self, worker: WorkerConfig) -> None:
-        for role in CONVERTER_KEYS:
-            name = worker.parsed[role]
-            type_ = PluginType.HEADER_CONVERTER if role == "header.converter" else PluginType.CONVERTER
-            try:
-                self._directory.plugin(name, worker.parsed[role + VERSION_SUFFIX], type_)
-            except NotFoundError as error:
-                raise ConfigError(role, name, f"Class {name} could not be found.", hint=error.hint) from error
 
     def _warn(self, configuration: WorkerConfiguration) -> None:
         for key in configuration.idle_keys:

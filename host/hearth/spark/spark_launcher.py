@@ -17,6 +17,7 @@ from hearth.spark.address import LOOPBACK, listening_address, own_address, silen
 from hearth.spark.driver import Driver, executors_python, is_local, reason_of
 from hearth.spark.environment_archive import ship
 from hearth.spark.prewarm import keep_warm, prewarm
+from hearth.spark.setting_name import misspelled
 from hearth.spark.slot import SlotWatch
 from hearth.spark.standalone_master import AUTHENTICATE, ENCRYPT, FALL_BACK, SECRET, is_on
 from hearth_api import ConnectError
@@ -114,6 +115,7 @@ class SparkLauncher:
 
     def __init__(self, worker: Mapping[str, str], on_error: Callable[[str], None] | None = None) -> None:
         self.settings = spark_settings(worker)
+        self._given = [key for key in worker if key.startswith("spark.")]
         self._on_error = on_error or (lambda text: log.error("%s", text))
         self._ready = threading.Event()
         self._driver: Driver | None = None
@@ -171,8 +173,10 @@ class SparkLauncher:
             return
         self._ready.set()
         threading.Thread(target=self._slots.watch, args=(driver.context,), name="spark-slots", daemon=True).start()
-        with contextlib.suppress(Exception):  # a context that is going away has no page
+        with contextlib.suppress(Exception):  # a context that is going away answers nothing
             log.info("Spark's own page is at %s", driver.context.uiWebUrl)
+            for text in misspelled(driver.context, self._given):
+                log.warning("%s", text)
         if not is_local(self.settings):
             keep_warm(driver.context)
 

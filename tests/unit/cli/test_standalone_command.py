@@ -88,6 +88,11 @@ def test_a_missing_connector_file_is_named_before_anything_starts(command: Comma
         ({"offset_flush_interval_ms": "soon"}, "Invalid value soon for configuration offset.flush.interval.ms: Not a"),
         ({"listeners": "https://:8443"}, "ssl.keystore.location: an https listener needs a key and a certificate"),
         (
+            {"value_converter": "JsonConvertr"},
+            "Invalid value JsonConvertr for configuration value.converter: Class JsonConvertr could not be found.\n"
+            "hint: nearest names: JsonConverter",
+        ),
+        (
             {"config_providers": "v", "config_providers_v_class": "EnvVarConfigProvide"},
             "Class EnvVarConfigProvide could not be found.",
         ),
@@ -141,6 +146,33 @@ def test_unknown_keys_are_warned_of(command: Command) -> None:
         in outcome.stderr
     )
     assert outcome.stderr.count("unknown key") == 2
+
+
+def test_a_file_of_a_cluster_is_told_as_such(command: Command) -> None:
+    """Whether it lacks what a host that works alone needs, or not."""
+    keys = {"group_id": "g", "config_storage_topic": "c", "offset_storage_replication_factor": "1"}
+    outcome = command.run(**keys)
+    assert (
+        "worker.properties: group.id, config.storage.topic, offset.storage.replication.factor: keys of "
+        "connect-distributed, and this host works alone\n" in outcome.stderr
+    )
+    refused(command.run(**keys, offset_storage_file_filename=None), 2, "hint: this is a file of connect-distributed")
+
+
+def test_a_slip_in_a_required_key_is_told(command: Command) -> None:
+    """The key is missing because it is there under another name."""
+    outcome = command.run(bootstrap_servers=None, bootstrap_server="h:1")
+    refused(outcome, 2, "hint: unknown key 'bootstrap.server', did you mean 'bootstrap.servers'?")
+
+
+def test_a_wrong_value_of_a_variable_is_not_told(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may be secret; a variable that nobody can tell is named."""
+    monkeypatch.setenv("HEARTH_SECRET", "geheim")
+    provider = {"config_providers": "e", "config_providers_e_class": ENV, "client_id": "${x:y}"}
+    outcome = command.run(**provider, offset_flush_interval_ms="${e:HEARTH_SECRET}")
+    refused(outcome, 2, "Invalid value ${e:HEARTH_SECRET} for configuration offset.flush.interval.ms")
+    assert "geheim" not in outcome.stderr
+    assert "client.id: ${x:y} stays as it is: no config provider is called 'x', there is 'e'" in outcome.stderr
 
 
 def test_keys_without_effect_say_why(command: Command) -> None:

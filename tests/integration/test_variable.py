@@ -1,0 +1,29 @@
+"""Variables on a real host: the task has the value, and nobody else sees it."""
+
+from __future__ import annotations
+
+import urllib.request
+from pathlib import Path
+
+from tests.integration.conftest import Host
+from tests.peer.rest import eventually
+from tests.peer.topic import Topics
+
+
+def test_a_task_on_spark_has_the_values(host: Host, name: str, topics: Topics, tmp_path: Path) -> None:
+    """REST, the log and Spark's own page show the variables."""
+    secret = tmp_path / "a-secret-place.txt"
+    secret.write_text("a line\n")
+    (host.secrets / name).write_text(str(secret))
+    variable = f"${{dir:{host.secrets}:{name}}}"
+    host.run({"name": name, "connector.class": "FileStreamSource", "file": variable, "topic": name, "tpoic": "x"})
+    assert eventually(lambda: topics.count(name) == 1, 30)
+    shown = [host.rest.call("GET", f"/connectors/{name}{path}").text for path in ("", "/status", "/tasks")]
+    assert variable in shown[0]
+    assert variable in shown[2]
+    with urllib.request.urlopen(f"{host.spark_page}/environment/") as page:
+        shown.append(page.read().decode())
+    log = host.last_words()
+    assert not [text for text in (*shown, log) if "a-secret-place" in text]
+    assert f"connector {name!r}: tpoic: nobody declares this key, did you mean 'topic'?" in log
+    assert "Spark knows no 'spark.executor.memroy', did you mean 'spark.executor.memory'?" in log
