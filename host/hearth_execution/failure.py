@@ -80,11 +80,13 @@ def trace_of(error: BaseException) -> str:
     """Return what an error and its causes say, line by line as in a trace of Java, and Python's own trace below.
 
     Whoever looks for ``org.apache.kafka.connect.errors.DataException: …`` or ``Caused by: …`` finds it at the begin
-    of a line. An error that has a trace already, such as one of another process, keeps that.
+    of a line. An error that was never raised has no more to say, and one that has a trace already, such as one of
+    another process, keeps that.
     """
     if (own := _own_trace(error)) is not None:
         return own
-    return f"{summary_of(error)}\n{_python_trace(error)}"
+    was_raised = error.__traceback__ is not None or error.__cause__ is not None or error.__context__ is not None
+    return f"{summary_of(error)}\n{_python_trace(error)}" if was_raised else summary_of(error)
 
 
 def summary_of(error: BaseException) -> str:

@@ -96,6 +96,7 @@ def test_a_sink_that_misbehaves_fails_alone(host: Host, topics: Topics, name: st
         trace = trace_of(host, name)
     for words in WORDS[how]:
         assert words.format(name=name, where=where) in trace
+    assert (f"records: 1, {name}-0 from offset 0 to 0" in trace) is (where == "put")
 
 
 @pytest.mark.parametrize("how", WORDS)

@@ -13,7 +13,7 @@ from hearth.kafka.c_memory import content_size
 from hearth.kafka.fetched import TIMESTAMP_TYPES, Incoming
 from hearth.runtime.pipeline import Pipeline
 from hearth.runtime.polled_record import key_text
-from hearth_api import ConnectError, TopicPartition
+from hearth_api import ConnectError, PluginError, TopicPartition
 from hearth_api.batch import Batch
 from hearth_execution.failure import ErrorInfo, Failure
 from hearth_stage.task_call import ContextRequest, Put
@@ -76,16 +76,16 @@ class Delivery:
 
 
 class PutFailed(ConnectError):
-    """The task did not take records, for good; its trace says first which records."""
+    """The task did not take records, for good, or its process ended meanwhile; its trace says first which records."""
 
     code = "task.put"
     java_name = ConnectError.java_name
 
-    def __init__(self, error: ErrorInfo, connector_class: str, delivery: Delivery) -> None:
+    def __init__(self, error: PluginError, connector_class: str, delivery: Delivery) -> None:
         super().__init__("Exiting WorkerSinkTask due to unrecoverable exception.")
         self.trace = (
             f"{self.java_name}: {self}\nrecords: {delivery.place()}\nstage: TASK_PUT with class {connector_class}\n"
-            f"Caused by: {error.trace}"
+            f"Caused by: {ErrorInfo.of(error).trace}"
         )
 
 

@@ -22,7 +22,7 @@ from hearth.runtime.pipeline import Pipeline, step_of
 from hearth.runtime.plan import PluginSpec, TaskPlan
 from hearth.runtime.subscription import Subscription
 from hearth.runtime.tolerance import Tolerance, ToleranceExceeded
-from hearth_api import ConnectError, TopicPartition
+from hearth_api import ConnectError, PluginError, TopicPartition
 from hearth_execution.failure import Failure, RemoteError, is_retriable
 from hearth_stage.call import Call
 from hearth_stage.channel import Request
@@ -217,8 +217,8 @@ class SinkLoop:
             self._abandon_put()
             if is_retriable(error):
                 self._retry_later(delivery, error)
-            elif isinstance(error, RemoteError):
-                raise PutFailed(error.info, self._plan.connector_class, delivery) from error
+            elif isinstance(error, PluginError):
+                raise PutFailed(error, self._plan.connector_class, delivery) from error
             else:
                 raise
             return

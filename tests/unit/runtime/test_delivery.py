@@ -15,7 +15,7 @@ from hearth.kafka.fetched import Incoming
 from hearth.runtime.delivery import Consumed, Delivery, PutFailed, as_consumed, bounds
 from hearth_api import STRING_SCHEMA, TopicPartition
 from hearth_api.batch import Batch
-from hearth_execution.failure import ErrorInfo
+from hearth_execution.failure import ErrorInfo, RemoteError
 
 
 def incoming(*places: tuple[int, int], topic: str = "t", kind: int = 1) -> Incoming:
@@ -109,7 +109,7 @@ def test_put_that_failed_tells_which_records() -> None:
     places = [TopicPartition("t", number) for number in range(12)]
     delivery = Delivery([batch(0, 0, 1)], (), dict.fromkeys(places, 5), dict.fromkeys(places, 9))
     error = ErrorInfo("plugin", "lib.Broken", "no disk", "lib.Broken: no disk\nTraceback")
-    head, records, stage, cause, _ = PutFailed(error, "the.Sink", delivery).trace.splitlines()
+    head, records, stage, cause, _ = PutFailed(RemoteError(error), "the.Sink", delivery).trace.splitlines()
     assert head == (
         "org.apache.kafka.connect.errors.ConnectException: Exiting WorkerSinkTask due to unrecoverable exception."
     )

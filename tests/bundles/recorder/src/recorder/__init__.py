@@ -12,17 +12,22 @@ import json
 import os
 
 from hearth_api import (
+    INT32_SCHEMA,
     STRING_SCHEMA,
     ConfigDef,
     ConfigType,
-    ConfigValue,
+    ConnectError,
+    DataError,
+    Header,
     Importance,
     OffsetAndMetadata,
     Predicate,
     Range,
     RetriableError,
     SinkConnector,
+    SinkRecord,
     SinkTask,
+    TimestampType,
     TopicPartition,
     Transformation,
 )
@@ -109,6 +114,67 @@ class RecorderSinkTask(SinkTask):
     def _note(self, call: str, **more) -> None:
         text = json.dumps({"task": self._number, "call": call, **more}, default=str)
         os.write(self._journal, (text + "\n").encode())
+
+
+class ReportingSinkConnector(SinkConnector):
+    """Has its task report every record, in the way that the record's value says."""
+
+    def version(self) -> str:
+        return "1.0"
+
+    def config(self) -> ConfigDef:
+        return ConfigDef()
+
+    def start(self, props) -> None:
+        self._props = dict(props)
+
+    def task_class(self):
+        return ReportingSinkTask
+
+    def task_configs(self, max_tasks: int):
+        return [self._props]
+
+    def stop(self) -> None:
+        return
+
+
+class ReportingSinkTask(SinkTask):
+    """Finds every record bad."""
+
+    def version(self) -> str:
+        return "1.0"
+
+    def start(self, props) -> None:
+        return
+
+    def put(self, records) -> None:
+        report = self.context.errant_record_reporter().report
+        for record in records:
+            report(*_errant(record))
+
+    def stop(self) -> None:
+        return
+
+
+def _errant(record):
+    """Return what is reported of a record, and why."""
+    if record.value == "data":
+        return record, DataError("bad data")
+    if record.value == "cause":
+        error = ConnectError("outer")
+        error.__cause__ = DataError("inner")
+        return record, error
+    if record.value == "null":
+        return record, DataError()
+    if record.value == "retriable":
+        return record, RetriableError("again")
+    if record.value == "copy":
+        return record.new_record(topic="elsewhere", kafka_partition=7, value="v2"), DataError("copied")
+    headers = [Header("h", INT32_SCHEMA, 5)]
+    made = SinkRecord(
+        "made", 3, STRING_SCHEMA, "mk", STRING_SCHEMA, "mv", 77, 123, TimestampType.CREATE_TIME, headers
+    )
+    return made, DataError("made up")
 
 
 class EndsWith(Predicate):

@@ -1,0 +1,58 @@
+"""What a sink's task reports becomes dead letters, which say what Java's say."""
+
+from __future__ import annotations
+
+from tests.integration.conftest import Host
+from tests.peer.rest import eventually
+from tests.peer.topic import Record, Topics
+
+ERRORS = "org.apache.kafka.connect.errors."
+OWN = (("own", b"x"),)
+JAVA = [
+    # What Java's Kafka Connect 4.3.1 wrote for a task that reported the same: key, value, its own headers, place,
+    # class of the error, message.
+    (b"k", b"data", OWN, ("{name}", 0, 0), "DataException", "bad data"),
+    (b"k", b"cause", OWN, ("{name}", 0, 1), "ConnectException", "outer"),
+    (b"k", b"null", OWN, ("{name}", 0, 2), "DataException", None),
+    (b"k", b"retriable", OWN, ("{name}", 0, 3), "RetriableException", "again"),
+    (b"k", b"copy", OWN, ("{name}", 0, 4), "DataException", "copied"),
+    (b"mk", b"mv", (("h", b"5"),), ("made", 3, 77), "DataException", "made up"),
+]
+
+
+def test_what_a_task_reports_is_told_as_java_tells_it(host: Host, topics: Topics, name: str) -> None:
+    """Records as they were read, also those that were changed; those it made as they would have been read."""
+    values = ("data", "cause", "null", "retriable", "copy", "made")
+    topics.create(name)
+    topics.produce(name, [Record(b"k", value.encode(), OWN, timestamp=1_700_000_000_000) for value in values])
+    dead = f"{name}-dead"
+    config = {
+        "name": name,
+        "connector.class": "org.example.ReportingSinkConnector",
+        "topics": name,
+        "errors.tolerance": "all",
+        "errors.deadletterqueue.topic.name": dead,
+        "errors.deadletterqueue.topic.replication.factor": "1",
+        "errors.deadletterqueue.context.headers.enable": "true",
+    }
+    host.run(config)
+    assert eventually(lambda: topics.count(dead) >= len(JAVA), 30), host.rest.status(name)
+    found = topics.read(dead)
+    for record, (key, value, own, place, error, message) in zip(found, JAVA, strict=True):
+        assert (record.key, record.value) == (key, value)
+        text = f"{ERRORS}{error}" + ("" if message is None else f": {message}")
+        context = {
+            "topic": place[0].format(name=name),
+            "partition": str(place[1]),
+            "offset": str(place[2]),
+            "connector.name": name,
+            "task.id": "0",
+            "stage": "TASK_PUT",
+            "class.name": "org.apache.kafka.connect.sink.SinkTask",
+            "exception.class.name": f"{ERRORS}{error}",
+            "exception.message": message,
+            "exception.stacktrace": text,
+        }
+        shown = [(header, None if data is None else data.decode().split("\n")[0]) for header, data in record.headers]
+        wanted = [(header, data.decode()) for header, data in own]
+        assert shown == [*wanted, *((f"__connect.errors.{part}", told) for part, told in context.items())]
