@@ -69,6 +69,18 @@ def test_a_source_that_misbehaves_fails_alone(host: Host, topics: Topics, name: 
     assert "During handling of the above exception" not in trace
 
 
+def test_a_source_restarts_itself_as_often_as_it_may(host: Host, topics: Topics, name: str) -> None:
+    """Each run delivers what comes before its failure; then the task is FAILED like any other."""
+    restarts = {"errors.task.restart.max": "1", "errors.task.restart.backoff.ms": "50"}
+    config = misbehaving(name, SOURCE, misbehave_how="raise", misbehave_where="poll", misbehave_after="3")
+    assert host.rest.create({**config, **restarts}).status == 201
+    stays = f"task {name}-0 was restarted by itself 1 times in a row, and stays FAILED now"
+    assert eventually(lambda: stays in host.last_words(), 40)
+    assert f"task {name}-0 restarts by itself in 0.05 s: restart 1 of at most 1 in a row" in host.last_words()
+    assert "raised in poll as configured" in trace_of(host, name)
+    assert topics.count(name) == 6
+
+
 def test_a_record_that_is_not_what_its_schema_says_is_tolerated_like_any_other(
     host: Host, topics: Topics, name: str
 ) -> None:

@@ -94,8 +94,8 @@ class TaskRestarts:
                     log.error("task %s was restarted by itself %d times in a row, and stays FAILED now", name, most)
                 return
             known.restarts += 1
-            limit = "" if most < 0 else f" of at most {most} times"
-            log.warning("task %s is restarted by itself in %g s, for the %d.%s", name, delay, known.restarts, limit)
+            which = f"{known.restarts}" if most < 0 else f"{known.restarts} of at most {most}"
+            log.warning("task %s restarts by itself in %g s: restart %s in a row", name, delay, which)
             number = known.restarts
             known.alarm = self._later(delay, lambda: self._ring(task, known, number))
 
