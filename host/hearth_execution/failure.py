@@ -111,8 +111,10 @@ def _line(error: BaseException) -> str:
 def _name(error: BaseException) -> str:
     """Return the class of Kafka Connect that an error's own class, and not only one above it, stands for."""
     kind = type(error)
-    counterpart: str | None = vars(kind).get("java_name")
-    return counterpart or f"{kind.__module__}.{kind.__qualname__}".removeprefix("builtins.")
+    counterpart = vars(kind).get("java_name")
+    if counterpart and isinstance(counterpart, str):
+        return counterpart
+    return f"{kind.__module__}.{kind.__qualname__}".removeprefix("builtins.")
 
 
 def _text(error: BaseException) -> str:

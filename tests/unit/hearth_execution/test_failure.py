@@ -42,6 +42,12 @@ class Ported(ConnectError):
     java_name = "com.example.PortedException"
 
 
+class Misnamed(ConnectError):
+    """What an author may write by mistake."""
+
+    java_name: Any = 7
+
+
 class Wordless(Exception):
     """An exception that fails even to say what it is."""
 
@@ -96,6 +102,7 @@ def test_description_keeps_class_text_and_trace() -> None:
         (ConfigError("x"), "org.apache.kafka.common.config.ConfigException"),
         (ConflictError("x"), "hearth_api.errors.ConflictError"),
         (Ported("x"), "com.example.PortedException"),
+        (Misnamed("x"), f"{__name__}.Misnamed"),
     ],
 )
 def test_error_goes_by_the_name_of_its_counterpart_in_kafka_connect(error: Exception, name: str) -> None:

@@ -142,6 +142,16 @@ def test_a_failed_task_restarts_itself(world: World) -> None:
     assert state(world) is State.RUNNING
 
 
+def test_a_task_that_was_lost_too_often_restarts_itself_as_well(world: World) -> None:
+    """It is FAILED like any other."""
+    world.settle()
+    while (run := world.run("a", 0)) is not None:
+        world.end(run, "executor 3 exited")
+    assert (state(world), len(world.host.alarms)) == (State.FAILED, 1)
+    world.settle()
+    assert state(world) is State.RUNNING
+
+
 def test_the_restart_of_an_operator_takes_the_place_of_its_own(world: World) -> None:
     """One run begins, not two."""
     world.configs.put_restart(RestartRequest("a", include_tasks=True))
