@@ -24,7 +24,7 @@ from hearth.kafka.library import (
 )
 from hearth.kafka.producer import DeliveryReport, Outgoing, Producer
 from hearth.runtime.observer import TaskObserver
-from hearth.runtime.pipeline import Prepared
+from hearth.runtime.pipeline import WORKER_CLASS, Prepared
 from hearth.runtime.polled_record import PolledRecord, RefusedRecord
 from hearth.runtime.position import SubmittedPositions
 from hearth.runtime.tolerance import Tolerance, ToleranceExceeded
@@ -57,9 +57,6 @@ _HINTS = {
 """What to do about what brokers refuse, by librdkafka's name of the error."""
 
 _UNRECOVERABLE = "Unrecoverable exception from producer send callback"
-_WORKER_CLASS = "org.apache.kafka.connect.runtime.WorkerSourceTask"
-"""Who sends, in Kafka Connect's reports."""
-
 _NONE = np.empty(0, np.int64)
 
 
@@ -266,4 +263,4 @@ class Outbox:
 
 
 def _failure(error: KafkaError) -> Failure:
-    return Failure(0, "KAFKA_PRODUCE", _WORKER_CLASS, ErrorInfo.of(error))
+    return Failure(0, "KAFKA_PRODUCE", WORKER_CLASS, ErrorInfo.of(error))

@@ -21,7 +21,7 @@ from hearth.kafka.producer import Outgoing
 from hearth.runtime.plan import PluginSpec, TaskPlan
 from hearth_api import OPTIONAL_BYTES_SCHEMA, ConnectError
 from hearth_api.batch import Batch, ColumnRun, arrow_type
-from hearth_execution.failure import Failure, first_of_each_row
+from hearth_execution.failure import ErrorInfo, Failure, first_of_each_row
 from hearth_execution.order import number_rows, rows_of
 from hearth_execution.plugins import Plugins
 from hearth_execution.raw_header import RawHeaders
@@ -32,6 +32,9 @@ from hearth_stage.conversion_call import Cells, Deserialize, DeserializeHeaders,
 from hearth_stage.plugin_call import Apply, AskPredicate, Load, WantedPlugin
 
 R = TypeVar("R")
+
+WORKER_CLASS = "org.apache.kafka.connect.runtime.WorkerSourceTask"
+"""Who sends, in Kafka Connect's reports."""
 
 _NO_TIMESTAMP = -1
 """Kafka's word for a record whose time the producer's clock says."""
@@ -90,20 +93,19 @@ class _Hop:
 class Prepared:
     """What the pipeline made of one polled batch of a source: rows to send, with their row numbers.
 
-    ``failures`` are for ``errors.tolerance`` to judge; ``end`` is the first row that fails the task whatever is
-    tolerated, with the reason.
+    ``failures`` are for ``errors.tolerance`` to judge; ``end`` is the first that fails the task whatever is tolerated.
     """
 
     outgoing: list[tuple[Outgoing, Any]] = field(default_factory=list)
     failures: list[Failure] = field(default_factory=list)
-    end: tuple[int, ConnectError] | None = None
+    end: Failure | None = None
 
     def __iadd__(self, other: Prepared) -> Prepared:
         """Take in what was made of another part of the same polled batch."""
         self.outgoing += other.outgoing
         self.failures += other.failures
         ends = [each for each in (self.end, other.end) if each is not None]
-        self.end = min(ends, key=lambda each: each[0], default=None)
+        self.end = min(ends, key=lambda each: each.row, default=None)
         return self
 
     def before(self, row: int) -> Prepared:
@@ -302,11 +304,12 @@ def _timestamps(batch: Batch) -> Any:
     return None if column is None else column.fill_null(_NO_TIMESTAMP).to_numpy(zero_copy_only=False)
 
 
-def _invalid_timestamp(outgoing: Outgoing, rows: Any) -> tuple[int, ConnectError] | None:
+def _invalid_timestamp(outgoing: Outgoing, rows: Any) -> Failure | None:
     """Return the first row whose timestamp Kafka knows no meaning for; Kafka Connect does not tolerate it."""
     if outgoing.timestamp is None or not len(wrong := np.flatnonzero(outgoing.timestamp < _NO_TIMESTAMP)):
         return None
-    return int(rows[wrong[0]]), ConnectError(f"Invalid record timestamp {outgoing.timestamp[wrong[0]]}")
+    error = ConnectError(f"Invalid record timestamp {outgoing.timestamp[wrong[0]]}")
+    return Failure(int(rows[wrong[0]]), "KAFKA_PRODUCE", WORKER_CLASS, ErrorInfo.of(error))
 
 
 def _align(keys: list[Any], values: list[Any]) -> list[tuple[int, tuple[Any, Any], tuple[Any, Any]]]:

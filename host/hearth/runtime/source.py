@@ -240,22 +240,23 @@ class SourceLoop:
         if end is None:
             self._outbox.submit(polled.origin, prepared)
             return
-        row, error = end
-        self._outbox.submit(polled.origin.slice(0, row), prepared)
-        self._waiting.appendleft(error)
+        self._outbox.submit(polled.origin.slice(0, end.failure.row), prepared)
+        self._waiting.appendleft(end)
 
-    def _judged(self, prepared: Prepared, origin: Batch) -> tuple[Prepared, tuple[int, ConnectError] | None]:
-        """Return what may be sent, and the first row that fails the task with its reason."""
-        end = prepared.end
-        if end is not None:
-            prepared = prepared.before(end[0])
+    def _judged(self, prepared: Prepared, origin: Batch) -> tuple[Prepared, ToleranceExceeded | None]:
+        """Return what may be sent, and the failure of the first row that fails the task."""
+        record = partial(PolledRecord, origin)
+        end = None
+        if (last := prepared.end) is not None:
+            end = ToleranceExceeded(last, record(last.row), last.error.message)
+            prepared = prepared.before(last.row)
         if not prepared.failures:
             return prepared, end
         try:
-            self._tolerance.judge(prepared.failures, partial(PolledRecord, origin))
+            self._tolerance.judge(prepared.failures, record)
         except ToleranceExceeded as exceeded:
-            end = exceeded.failure.row, exceeded
-            prepared = prepared.before(end[0])
+            end = exceeded
+            prepared = prepared.before(end.failure.row)
         return prepared, end
 
     def _prepare(self, polled: Polled) -> Prepared:

@@ -32,7 +32,7 @@ class FailedRecord(Protocol):
 
 
 class ToleranceExceeded(ConnectError):
-    """A record failed and ``errors.tolerance`` is ``none``, so the task fails; its trace says first which record."""
+    """A record failed and that is not tolerated, so the task fails; its trace says first which record."""
 
     code = "task.tolerance"
     java_name = ConnectError.java_name

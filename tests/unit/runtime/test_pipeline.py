@@ -27,7 +27,7 @@ from hearth_api import (
 from hearth_api.batch import Batch, batch_to_sink_records, headers_to_column, records_to_batches
 from hearth_execution.failure import Failure
 from hearth_execution.retry import NO_RETRY
-from tests.unit.runtime.sample import plugin, task_plan
+from tests.unit.runtime.sample import failure, plugin, task_plan
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 UPPER = plugin("transforms.upper", "UpperBatch")
@@ -123,7 +123,7 @@ def test_a_timestamp_that_means_nothing_is_the_end() -> None:
     stamps = pa.array([5, -2, 6, -7, 8], pa.int64())
     prepared = pipeline("source", UPPER).prepare(polled("a", "bad", "c", "d", "bad", timestamp=stamps))
     assert prepared.end is not None
-    row, error = prepared.end
+    row, error = prepared.end.row, prepared.end.error.message
     assert (row, str(error)) == (3, "Invalid record timestamp -7")
     before = prepared.before(row)
     assert sent(before) == [(0, "t", None, b"A"), (2, "t", None, b"C")]
@@ -134,9 +134,9 @@ def test_the_first_end_of_several_parts_counts() -> None:
     """A polled batch may become several, in any order."""
     whole = Prepared()
     for row in (7, 3, None, 5):
-        whole += Prepared(end=None if row is None else (row, ConnectError(str(row))))
+        whole += Prepared(end=None if row is None else failure(row))
     assert whole.end is not None
-    assert whole.end[0] == 3
+    assert whole.end.row == 3
 
 
 def test_batch_without_keys_has_no_key_column() -> None:

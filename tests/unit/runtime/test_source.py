@@ -20,6 +20,7 @@ from hearth.runtime.pipeline import Prepared
 from hearth.runtime.tolerance import Tolerance, ToleranceExceeded
 from hearth_api import STRING_SCHEMA, ConnectError, SourceRecord, TimestampType
 from hearth_api.batch import Batch, records_to_batches
+from hearth_execution.failure import ErrorInfo, Failure
 from tests.unit.runtime.sample import SETTINGS
 from tests.unit.runtime.source_world import (
     BAD,
@@ -565,7 +566,8 @@ def test_an_end_that_is_not_tolerated_comes_after_what_is_before_it(is_tolerant:
 
         def prepare(self, batch: Batch) -> Prepared:
             prepared = super().prepare(batch)
-            prepared.end = 2, ConnectError("Invalid record timestamp -2")
+            error = ErrorInfo.of(ConnectError("Invalid record timestamp -2"))
+            prepared.end = Failure(2, "KAFKA_PRODUCE", "the.Class", error)
             return prepared
 
     pipeline: Any = Pipeline(run.world)
@@ -573,7 +575,9 @@ def test_an_end_that_is_not_tolerated_comes_after_what_is_before_it(is_tolerant:
     run.hand_over(("a", rows(OK, OK, OK, FAILING)))
     run.world.meanwhile = lambda: answer_all(run)
     run.turn_until(lambda: run.is_over)
+    assert isinstance(run.error, ToleranceExceeded)
     assert str(run.error) == "Invalid record timestamp -2"
+    assert "record: topic 't', source partition {source=a}, source offset {number=3}" in run.error.trace
     assert (written(run.world), run.world.stored) == ([1, 2], {"a": 2})
 
 
