@@ -109,7 +109,8 @@ class HeaderConverter(ConnectPlugin, ABC):
     def from_connect_header(self, topic: str, header_key: str, schema: Schema | None, value: Any) -> bytes | None:
         """Return the bytes of one header's value; `None` writes a header without a value.
 
-        Called in source tasks once per header. Raise `DataError` for a value that cannot be converted.
+        Called in source tasks once per header, or once for equal headers of a batch. Raise `DataError`
+        for a value that cannot be converted.
         """
 
     @abstractmethod

@@ -15,8 +15,8 @@ from hearth_api.batch import (
     Batch,
     BatchConverter,
     ColumnRun,
-    column_to_headers,
     column_to_values,
+    distinct_headers,
     headers_to_column,
     values_to_column,
 )
@@ -60,17 +60,22 @@ class Converters:
         return _deserialize_values(converter, attempts, topic, data, rows, headers), attempts.failures
 
     def write_headers(self, topic: str, batch: Batch) -> tuple[list[RawHeaders], list[Failure]]:
-        """Serialize the headers of every row; a row that fails has none and is named among the failures."""
+        """Serialize the headers of every row; a row that fails has none and is named among the failures.
+
+        Rows with the same headers are written once, and share what was written.
+        """
+        distinct, which = distinct_headers(batch.column("headers"))
         written: list[RawHeaders] = []
-        failures = []
-        for index, headers in enumerate(column_to_headers(batch.column("headers"))):
+        failed: dict[int, Exception] = {}
+        for place, headers in enumerate(distinct):
             try:
                 own = [(each.key, self._write(topic, each)) for each in headers or ()]
             except Exception as error:
-                own = []
-                failures.append(self._header_failure(int(rows_of(batch)[index]), error))
+                own, failed[place] = [], error
             written.append(own)
-        return written, failures
+        rows = rows_of(batch).tolist() if failed else ()
+        failures = [self._header_failure(row, failed[place]) for row, place in zip(rows, which) if place in failed]
+        return [written[place] for place in which], failures
 
     def read_headers(self, topic: str, headers: Mapping[int, RawHeaders], count: int) -> tuple[Any, list[Failure]]:
         """Deserialize raw headers, by row, into a column; a row that fails is named among the failures.

@@ -271,18 +271,23 @@ class Producer:
         return np.where(timestamps == 0, begin, np.where(timestamps < 0, 0, timestamps))
 
     def _send_with_headers(self, units: Any, headers: Sequence[Sequence[Header]]) -> Any:
-        errors = []
-        for row, own in zip(units, headers):
-            names = [ctypes.create_string_buffer(key.encode()) for key, _ in own]
-            values = [None if value is None else ctypes.create_string_buffer(value, len(value)) for _, value in own]
-            extra = np.zeros(len(own), _VU)
-            extra["kind"] = _HEADER
-            extra["a"] = [ctypes.addressof(name) for name in names]
-            extra["b"] = [0 if value is None else ctypes.addressof(value) for value in values]
-            extra["c"] = [0 if value is None else len(value) for value in values]
-            whole = np.concatenate([row, extra])
-            errors.append(self._library.produceva(self._client, whole.ctypes.data, len(whole)) or 0)
-        return _numbers(np.array(errors))
+        """Send rows, each with the units of its headers behind its own; what rows share is written down once."""
+        distinct = {id(own): own for own in headers}
+        places = {each: place for place, each in enumerate(distinct)}
+        written, _kept_alive = _header_units([header for own in distinct.values() for header in own])
+        sizes = np.array([len(own) for own in distinct.values()])
+        first = np.cumsum(sizes) - sizes
+        which = np.fromiter((places[id(own)] for own in headers), np.int64, len(headers))
+        count, width = units.shape
+        counts = sizes[which]
+        starts = np.cumsum(counts + width) - counts - width
+        flat = np.zeros(count * width + int(counts.sum()), _VU)
+        flat[(starts[:, None] + np.arange(width)).ravel()] = units.ravel()
+        within = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
+        flat[np.repeat(starts + width, counts) + within] = written[np.repeat(first[which], counts) + within]
+        addresses, widths = flat.ctypes.data + starts * _VU.itemsize, counts + width
+        errors = map(self._library.produceva, repeat(self._client), addresses.tolist(), widths.tolist())
+        return _numbers(np.array([error or 0 for error in errors]))
 
     def _topic(self, name: str) -> int:
         topic = self._topics.get(name)
@@ -321,6 +326,18 @@ class Producer:
         if number == ERR_FATAL or self._library.event_error_is_fatal(event):
             return fatal_error(self._client, number, reason)
         return KafkaError(number, reason) if is_refusal(number, reason, has_worked=self._has_worked) else None
+
+
+def _header_units(headers: Sequence[Header]) -> tuple[Any, Any]:
+    """Return one ``rd_kafka_vu_t`` per header, and the memory they point to, which librdkafka copies."""
+    names = [ctypes.create_string_buffer(key.encode()) for key, _ in headers]
+    values = [None if value is None else ctypes.create_string_buffer(value, len(value)) for _, value in headers]
+    units = np.zeros(len(headers), _VU)
+    units["kind"] = _HEADER
+    units["a"] = [ctypes.addressof(name) for name in names]
+    units["b"] = [0 if value is None else ctypes.addressof(value) for value in values]
+    units["c"] = [0 if value is None else len(value) for value in values]
+    return units, (names, values)
 
 
 def _numbers(errors: Any) -> Any:

@@ -21,6 +21,7 @@ from hearth_api.batch.batch_record import (
     batch_to_sink_records,
     batch_to_source_records,
     column_to_headers,
+    distinct_headers,
     headers_to_column,
     records_to_batches,
 )
@@ -42,6 +43,7 @@ __all__ = [
     "batch_to_source_records",
     "column_to_headers",
     "column_to_values",
+    "distinct_headers",
     "headers_to_column",
     "plain_from_json",
     "plain_to_json",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import repeat
@@ -168,6 +169,22 @@ def headers_to_column(headers: Sequence[Headers]) -> Any:
 def column_to_headers(column: Any) -> list[Headers | None]:
     """Return the headers of several records from a column; None where a record has none."""
     return [Headers(map(_header, group)) if group else None for group in column.to_pylist()]
+
+
+def distinct_headers(column: Any) -> tuple[list[Headers | None], list[int]]:
+    """Return the different headers that rows of a column have, and for each row which of them.
+
+    Most topics have few; whoever treats equal ones alike needs to look at each but once.
+    """
+    entries = column.flatten()
+    codes = [entries.field(name).dictionary_encode("encode") for name in ("key", "schema", "value")]
+    texts = zip(*(code.indices.to_pylist() for code in codes))
+    own = list(texts)
+    ends = [0, *itertools.accumulate(pa.compute.fill_null(pa.compute.list_value_length(column), 0).to_pylist())]
+    places: dict[tuple[Any, ...], int] = {}
+    which = [places.setdefault(tuple(own[start:end]), len(places)) for start, end in itertools.pairwise(ends)]
+    firsts = dict(zip(reversed(which), range(len(which) - 1, -1, -1)))
+    return column_to_headers(column.take(pa.array([firsts[place] for place in range(len(places))], pa.int64()))), which
 
 
 def _header_text(schema: Schema | None, value: Any) -> str | None:

@@ -266,3 +266,16 @@ def test_headers_that_are_read_are_added_as_kafka_connect_adds_them() -> None:
         "A null value requires an optional schema but was Schema{STRING}",
         "The value a is not compatible with the schema Schema{INT8}",
     ]
+
+
+def test_equal_headers_of_a_batch_are_written_once() -> None:
+    """And fail together, every row for itself."""
+    same, other = (Headers([Header("h", STRING_SCHEMA, text)]) for text in ("1", "2"))
+    columns = [pa.array(["v"] * 5), headers_to_column([same, other, same, Headers(), same])]
+    data = pa.RecordBatch.from_arrays(columns, names=["value", "headers"])
+    batch = number_rows(Batch("t", None, STRING_SCHEMA, data)).slice(1)
+    rows, failures = converters("Faltering", "header.converter").write_headers("t", batch)
+    assert rows == [[], [("h", b"1")], [], [("h", b"1")]]
+    assert [failure.row for failure in failures] == [1]
+    rows, failures = converters("Faltering", "header.converter").write_headers("t", batch.slice(1))
+    assert (rows, [failure.row for failure in failures]) == ([[], [], []], [2, 4])

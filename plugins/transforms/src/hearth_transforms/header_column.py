@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hearth_api import Header, Headers
-from hearth_api.batch import headers_to_column
+from hearth_api import Header, Headers, Schema, Type
+from hearth_api.batch import column_to_values, headers_to_column, value_to_json
+from hearth_api.java import schema_to_text
+
+_NAMES = ["key", "schema", "value"]
+_FLOATS = (Type.FLOAT32, Type.FLOAT64)  # to which 0.0 and -0.0 are the same
 
 
 def without(column: Any, names: Collection[str]) -> Any:
@@ -21,15 +25,34 @@ def without(column: Any, names: Collection[str]) -> Any:
     return _listed(rows, entries.filter(is_kept), len(column))
 
 
-def appended(column: Any, header: Header, count: int) -> Any:
-    """Return the column with one more header at the end of each of its rows."""
-    added = headers_to_column([Headers([header])]).flatten().take(pa.array(np.zeros(count, np.int64)))
-    every_row = np.arange(count)
-    if column is None:
-        return _listed(every_row, added, count)
-    rows = np.concatenate([pc.list_parent_indices(column).to_numpy(), every_row])
-    order = np.argsort(rows, kind="stable")
-    return _listed(rows, pa.concat_arrays([column.flatten(), added]).take(pa.array(order)), count)
+def fixed(header: Header, count: int) -> Any:
+    """Return the same header for each of so many rows."""
+    return headers_to_column([Headers([header])]).flatten().take(pa.array(np.zeros(count, np.int64)))
+
+
+def of_values(key: str, schema: Schema, column: Any) -> Any:
+    """Return a header for each value of a column; equal values are written once."""
+    if schema.type.is_primitive and schema.type not in _FLOATS:
+        encoded = column.dictionary_encode()
+        texts = _texts(schema, encoded.dictionary).take(encoded.indices)
+    else:
+        texts = _texts(schema, column)
+    names = (pa.scalar(text, pa.string()) for text in (key, schema_to_text(schema)))
+    return pa.StructArray.from_arrays([*(pa.repeat(name, len(column)) for name in names), texts], _NAMES)
+
+
+def appended(column: Any, added: Sequence[Any], count: int) -> Any:
+    """Return the column with more headers at the end of its rows, each given for every row."""
+    present = [] if column is None else [column.flatten()]
+    rows = [] if column is None else [pc.list_parent_indices(column).to_numpy()]
+    every_row = np.concatenate([*rows, *[np.arange(count)] * len(added)])
+    order = np.argsort(every_row, kind="stable")
+    return _listed(every_row, pa.concat_arrays([*present, *added]).take(pa.array(order)), count)
+
+
+def _texts(schema: Schema, column: Any) -> Any:
+    values = column_to_values(schema, column)
+    return pa.array([None if value is None else value_to_json(schema, value) for value in values], pa.string())
 
 
 def _listed(rows: Any, entries: Any, count: int) -> Any:

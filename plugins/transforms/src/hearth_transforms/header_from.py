@@ -14,6 +14,7 @@ from hearth_api import (
     SchemaBuilder,
     Settings,
     Struct,
+    Type,
     ValidString,
     key,
 )
@@ -124,8 +125,24 @@ class HeaderFrom(FieldTransformation):
         return self.side.replaced(record, new_schema, rest_struct).new_record(headers=headers)
 
     def apply_batch(self, batch: Batch) -> list[Batch] | Declined:
-        """Leave it to the records: in a column every header carries the text of its own schema."""
-        return NotImplemented
+        """Make headers of the columns of the fields."""
+        from hearth_transforms import header_column, struct_column
+
+        schema, column = self.side.schema(batch), batch.column(self.side.name)
+        if schema is None or schema.type is not Type.STRUCT or column is None or column.null_count:
+            return NotImplemented
+        added = []
+        for path, name in zip(self._paths, self._headers):
+            if path.find_in(schema) is None:
+                return NotImplemented
+            fields = list(path.fields_in(schema))
+            values = struct_column.path_column(column, fields, self._with_default)
+            if not struct_column.is_sound(fields[-1].schema, values):
+                return NotImplemented
+            added.append(header_column.of_values(name, fields[-1].schema, values))
+        rest = super().apply_batch(batch) if self._moves else [batch]
+        headers = header_column.appended(batch.column("headers"), added, batch.num_rows)
+        return NotImplemented if rest is NotImplemented else [each.with_columns(headers=headers) for each in rest]
 
 
 class HeaderFromKey(HeaderFrom):

@@ -40,6 +40,7 @@ class InsertHeader(KafkaPlugin, BatchTransformation):
 
     def apply_batch(self, batch: Batch) -> list[Batch]:
         """Put the header to the end of every list in the column."""
-        from hearth_transforms.header_column import appended
+        from hearth_transforms.header_column import appended, fixed
 
-        return [batch.with_columns(headers=appended(batch.column("headers"), self._header, batch.num_rows))]
+        count = batch.num_rows
+        return [batch.with_columns(headers=appended(batch.column("headers"), [fixed(self._header, count)], count))]

@@ -13,13 +13,22 @@ from hearth_api import (
     STRING_SCHEMA,
     DataError,
     Header,
+    Headers,
     Schema,
     SinkRecord,
     SourceRecord,
     Timestamp,
     TimestampType,
 )
-from hearth_api.batch import Batch, batch_to_sink_records, batch_to_source_records, records_to_batches
+from hearth_api.batch import (
+    Batch,
+    batch_to_sink_records,
+    batch_to_source_records,
+    column_to_headers,
+    distinct_headers,
+    headers_to_column,
+    records_to_batches,
+)
 from hearth_api.schema import deep_key
 from tests.unit.hearth_api.strategy import SCHEMALESS, TEXT, schemas, values
 
@@ -137,3 +146,18 @@ def test_misfit_fails_the_conversion() -> None:
     """A source that lies about its schema is told so."""
     with pytest.raises(DataError):
         records_to_batches([SourceRecord(None, None, "t", value_schema=Timestamp.SCHEMA, value="x")])
+
+
+def doubled(rows: list[Headers]) -> st.SearchStrategy[list[Headers]]:
+    """Return the rows in some order, each perhaps several times."""
+    return st.lists(st.sampled_from(rows), min_size=1, max_size=12)
+
+
+@given(st.lists(st.lists(headers(), max_size=2).map(Headers), min_size=1, max_size=6).flatmap(doubled))
+def test_rows_know_which_of_the_different_headers_they_have(rows: list[Headers]) -> None:
+    """Every kind is there once, be they many or none, and also where the column is cut out of another."""
+    column = headers_to_column([Headers([Header("before")]), *rows]).slice(1)
+    distinct, which = distinct_headers(column)
+    assert [distinct[place] for place in which] == column_to_headers(column)
+    texts = [repr(each and [(one.key, one.schema, deep_key(one.value)) for one in each]) for each in distinct]
+    assert len(set(texts)) == len(texts)
