@@ -258,7 +258,7 @@ def fill(bench: Bench, topic: str, is_text: bool) -> None:
     producer = Producer({"bootstrap.servers": bench.broker.bootstrap_servers, **settings})
     head, tail = (b"", b"") if is_text else _envelope()
     for block in lines(bench.records):
-        _produce(producer, topic, [head + line + tail for line in block.splitlines()])
+        produce(producer, topic, [head + line + tail for line in block.splitlines()])
     assert producer.flush(60) == 0
     assert bench.topics.count(topic) == bench.records
 
@@ -270,7 +270,7 @@ def _envelope() -> tuple[bytes, bytes]:
     return head, tail
 
 
-def _produce(producer: Any, topic: str, values: Sequence[bytes]) -> None:
+def produce(producer: Any, topic: str, values: Sequence[bytes]) -> None:
     """Hand values over to a producer, in their order, waiting while its queue is full."""
     messages = [{"value": value} for value in values]
     while producer.produce_batch(topic, messages) < len(messages):
