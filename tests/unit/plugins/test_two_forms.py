@@ -26,6 +26,7 @@ from hearth_api.batch import (
     BatchSinkTask,
     BatchSourceTask,
     BatchTransformation,
+    Declined,
     column_to_values,
     values_to_column,
 )
@@ -122,6 +123,10 @@ class Labelling(ExtractFieldValue):
         """Extract the field and label the record."""
         headers = [*record.headers, Header("seen", STRING_SCHEMA, "yes")]
         return super().apply(record).new_record(kafka_partition=3, timestamp=4, headers=headers)
+
+    def apply_batch(self, batch: Batch) -> Declined:
+        """Leave batches to the records."""
+        return NotImplemented
 
 
 @THOROUGH

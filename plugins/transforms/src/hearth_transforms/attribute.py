@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from hearth_api import (
     INT32_SCHEMA,
@@ -23,6 +23,15 @@ from hearth_transforms.requirement import require_sink_record
 PURPOSE = "field insertion"
 
 
+class Row(NamedTuple):
+    """What the attributes are read from where a row of a batch stands for a record."""
+
+    topic: str | None
+    kafka_partition: int | None
+    kafka_offset: int | None
+    timestamp: int | None
+
+
 @dataclass(frozen=True)
 class Attribute:
     """One attribute: the schema its field gets, its plain value of a record, what a batch has of it.
@@ -33,7 +42,7 @@ class Attribute:
 
     schema: Schema
     optional_schema: Schema
-    of_record: Callable[[ConnectRecord], Any]
+    of_record: Callable[[ConnectRecord | Row], Any]
     of_batch: Callable[[Batch], Any]
     is_needed: bool = False
 
@@ -63,7 +72,7 @@ PARTITION = Attribute(
 OFFSET = Attribute(
     INT64_SCHEMA,
     OPTIONAL_INT64_SCHEMA,
-    lambda record: require_sink_record(record, PURPOSE).kafka_offset,
+    lambda record: (record if isinstance(record, Row) else require_sink_record(record, PURPOSE)).kafka_offset,
     lambda batch: batch.column("offset"),
     is_needed=True,
 )

@@ -101,7 +101,7 @@ class _Casting(Alteration):
             casted.put(field.name, found if target is None else cast(found, field.schema, target))
         return casted
 
-    def map(self, value: dict[str, Any], record: ConnectRecord) -> dict[str, Any]:
+    def map(self, value: dict[str, Any], record: Any) -> dict[str, Any]:
         changed = {name: cast(value.get(name), None, target) for name, target in self._targets.items()}
         return hash_ordered({**value, **changed}, copied=len(value))
 
@@ -126,6 +126,7 @@ class Cast(FieldTransformation):
 
     settings = CastConfig
     purpose = "cast types"
+    keeps_null = True
 
     def configure(self, configs: Mapping[str, Any]) -> None:
         """Take the types."""
@@ -156,9 +157,12 @@ class Cast(FieldTransformation):
         """Cast the columns of the fields, or that of the whole."""
         from hearth_transforms import struct_column as columns
 
-        if self._whole is not None:
+        if self._whole is not None and self.side.schema(batch) is not None:
             return columns.with_present(self.side, batch, self._whole_column)
         return super().apply_batch(batch)
+
+    def _altered_plain(self, value: Any, row: Any) -> Any:
+        return super()._altered_plain(value, row) if self._whole is None else cast(value, None, self._whole)
 
     def _whole_column(self, batch: Batch, schema: Schema, column: Any) -> tuple[Schema, Any] | None:
         from hearth_transforms.cast_column import cast_column

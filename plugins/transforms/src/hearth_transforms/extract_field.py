@@ -46,8 +46,7 @@ class ExtractField(KafkaPlugin, BatchTransformation):
         """Extract the field of one record."""
         schema, value = self.side.schema(record), self.side.value(record)
         if schema is None:
-            found = None if value is None else self._path.value_in_map(require_map(value, _PURPOSE))
-            return self.side.replaced(record, None, found)
+            return self.side.replaced(record, None, self._of_map(value))
         struct = None if value is None else require_struct(value, _PURPOSE, schema)
         field = self._path.field_in(schema)
         found = None if struct is None else self._path.value_in_struct(struct, self._with_default)
@@ -55,14 +54,20 @@ class ExtractField(KafkaPlugin, BatchTransformation):
 
     def apply_batch(self, batch: Batch) -> list[Batch] | Declined:
         """Take the column of the field out of the column of structs."""
+        from hearth_transforms import plain_column
         from hearth_transforms import struct_column as columns
 
         schema = self.side.schema(batch)
-        if schema is None or schema.type is not Type.STRUCT:
+        if schema is None:
+            return plain_column.changed(self.side, batch, self._of_map)
+        if schema.type is not Type.STRUCT:
             return NotImplemented
         fields = list(self._path.fields_in(schema))
         column = columns.path_column(columns.side_column(self.side, batch), fields, self._with_default)
         return [self.side.replaced_column(batch, fields[-1].schema, column)]
+
+    def _of_map(self, value: Any) -> Any:
+        return None if value is None else self._path.value_in_map(require_map(value, _PURPOSE))
 
 
 class ExtractFieldKey(ExtractField):

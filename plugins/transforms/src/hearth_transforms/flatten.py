@@ -44,7 +44,7 @@ class Flatten(KafkaPlugin, BatchTransformation):
         if value is None:
             return record
         if schema is None:
-            return self.side.replaced(record, None, dict(self._entries(require_map(value, _PURPOSE), "")))
+            return self.side.replaced(record, None, self._flat(value))
         struct = require_struct(value, _PURPOSE, schema)
         updated = Struct(self._flattened(schema))
         for name, found in self._values(struct, ""):
@@ -53,9 +53,15 @@ class Flatten(KafkaPlugin, BatchTransformation):
 
     def apply_batch(self, batch: Batch) -> list[Batch] | Declined:
         """Put the columns of all fields side by side."""
+        from hearth_transforms import plain_column
         from hearth_transforms import struct_column as columns
 
+        if self.side.schema(batch) is None:
+            return plain_column.changed(self.side, batch, self._flat)
         return columns.with_structs(self.side, batch, self._columns)
+
+    def _flat(self, value: Any) -> Any:
+        return None if value is None else dict(self._entries(require_map(value, _PURPOSE), ""))
 
     def _columns(self, batch: Batch, schema: Schema, column: Any) -> tuple[Schema, Any] | None:
         from hearth_transforms import struct_column as columns

@@ -41,6 +41,13 @@ def of_values(key: str, schema: Schema, column: Any) -> Any:
     return pa.StructArray.from_arrays([*(pa.repeat(name, len(column)) for name in names), texts], _NAMES)
 
 
+def plain(key: str, texts: Any) -> Any:
+    """Return a header without schema for each of a column of values that have none."""
+    count = len(texts)
+    parts = [pa.repeat(pa.scalar(key, pa.string()), count), pa.nulls(count, pa.string()), texts]
+    return pa.StructArray.from_arrays(parts, _NAMES)
+
+
 def appended(column: Any, added: Sequence[Any], count: int) -> Any:
     """Return the column with more headers at the end of its rows, each given for every row."""
     present = [] if column is None else [column.flatten()]

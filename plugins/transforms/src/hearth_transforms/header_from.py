@@ -76,7 +76,7 @@ class _Leaving(Alteration):
             rest.put(field, struct.get(field.name) if self._with_default else struct.get_without_default(field.name))
         return rest
 
-    def map(self, value: dict[str, Any], record: ConnectRecord) -> dict[str, Any]:
+    def map(self, value: dict[str, Any], record: Any) -> dict[str, Any]:
         return hash_ordered({name: each for name, each in value.items() if name not in self._names}, copied=len(value))
 
     def columns(self, schema: Schema, updated: Schema, column: Any, batch: Batch) -> list[Any] | None:
@@ -114,7 +114,7 @@ class HeaderFrom(FieldTransformation):
             present = require_map(value, self.purpose)
             for path, name in zip(self._paths, self._headers):
                 headers.add(name, None, path.value_in_map(present))
-            rest = self._alteration.map(present, record) if self._moves else hash_ordered(present, copied=len(present))
+            rest = self._alteration.map(present, record) if self._moves else _copied(present)
             return self.side.replaced(record, None, rest).new_record(headers=headers)
         struct = require_struct(value, self.purpose, schema)
         new_schema = self._updated(schema) if self._moves else schema
@@ -129,7 +129,9 @@ class HeaderFrom(FieldTransformation):
         from hearth_transforms import header_column, struct_column
 
         schema, column = self.side.schema(batch), batch.column(self.side.name)
-        if schema is None or schema.type is not Type.STRUCT or column is None or column.null_count:
+        if schema is None:
+            return self._apply_to_maps(batch)
+        if schema.type is not Type.STRUCT or column is None or column.null_count:
             return NotImplemented
         added = []
         for path, name in zip(self._paths, self._headers):
@@ -143,6 +145,22 @@ class HeaderFrom(FieldTransformation):
         rest = super().apply_batch(batch) if self._moves else [batch]
         headers = header_column.appended(batch.column("headers"), added, batch.num_rows)
         return NotImplemented if rest is NotImplemented else [each.with_columns(headers=headers) for each in rest]
+
+    def _apply_to_maps(self, batch: Batch) -> list[Batch]:
+        from hearth_transforms import header_column, plain_column, struct_column
+
+        present = plain_column.to_values(struct_column.side_column(self.side, batch))
+        maps = [require_map(value, self.purpose) for value in present]
+        found = [plain_column.to_column(path.value_in_map(each) for each in maps) for path in self._paths]
+        rests = (self._alteration.map(each, None) if self._moves else _copied(each) for each in maps)
+        changed = self.side.replaced_column(batch, None, plain_column.to_column(rests))
+        added = [header_column.plain(name, column) for name, column in zip(self._headers, found)]
+        headers = header_column.appended(batch.column("headers"), added, batch.num_rows)
+        return [changed.with_columns(headers=headers)]
+
+
+def _copied(value: dict[str, Any]) -> dict[str, Any]:
+    return hash_ordered(value, copied=len(value))
 
 
 class HeaderFromKey(HeaderFrom):

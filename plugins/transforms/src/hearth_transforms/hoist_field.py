@@ -39,10 +39,13 @@ class HoistField(KafkaPlugin, BatchTransformation):
 
     def apply_batch(self, batch: Batch) -> list[Batch] | Declined:
         """Wrap a column, which is not even copied."""
+        from hearth_transforms import plain_column
         from hearth_transforms import struct_column as columns
 
         schema, column = self.side.schema(batch), columns.side_column(self.side, batch)
-        if schema is None or not columns.is_sound(schema, column):
+        if schema is None:
+            return plain_column.changed(self.side, batch, lambda value: {self._field: value})
+        if not columns.is_sound(schema, column):
             return NotImplemented
         wrapping = self._wrapping(schema)
         return [self.side.replaced_column(batch, wrapping, columns.struct_column(wrapping, [column]))]

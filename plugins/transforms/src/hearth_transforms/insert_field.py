@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from hearth_api import ConfigError, ConnectRecord, Importance, Schema, SchemaBuilder, Settings, Struct, key
 from hearth_api.batch import Batch, Declined
 from hearth_api.java import hash_ordered
-from hearth_transforms.attribute import OFFSET, PARTITION, PURPOSE, TIMESTAMP, TOPIC, Attribute, fixed_text
+from hearth_transforms.attribute import OFFSET, PARTITION, PURPOSE, TIMESTAMP, TOPIC, Attribute, Row, fixed_text
 from hearth_transforms.field_path import FieldPath
 from hearth_transforms.nesting import Alteration, FieldTransformation, Place
 from hearth_transforms.plugin import field_syntax, null_to_default
-from hearth_transforms.side import KEY, VALUE, R
+from hearth_transforms.side import KEY, VALUE
 
 _SUFFIX = " A ! at its end makes the field required, a ? optional, which it is without either."
 
@@ -73,7 +74,7 @@ class _Inserting(Alteration):
             extended.put(each.name, found if found is None else each.attribute.logical(found))
         return extended
 
-    def map(self, value: dict[str, Any], record: ConnectRecord) -> dict[str, Any]:
+    def map(self, value: dict[str, Any], record: Any) -> dict[str, Any]:
         inserted = {each.name: found for each, found in self._values(record)}
         return hash_ordered({**value, **inserted}, copied=len(value))
 
@@ -98,25 +99,30 @@ class InsertField(FieldTransformation):
 
     settings = InsertFieldConfig
     purpose = PURPOSE
+    keeps_null = True
 
     def configure(self, configs: Mapping[str, Any]) -> None:
         """Take the names of the fields, at least one."""
         config = InsertFieldConfig(configs)
         insertions = _insertions(config)
         self._is_timed = any(each.attribute is TIMESTAMP for _, each in insertions)
+        self._needs_offset = any(each.attribute is OFFSET for _, each in insertions)
         places: dict[Place, list[Insertion]] = {}
         for place, each in insertions:
             places.setdefault(place, []).append(each)
         with_default = config.replace_null_with_default
         self._alter_with({place: _Inserting(found, with_default) for place, found in places.items()})
 
-    def apply(self, record: R) -> R:
-        """Insert the fields into one record."""
-        return record if self.side.value(record) is None else super().apply(record)
-
     def apply_batch(self, batch: Batch) -> list[Batch] | Declined:
         """Put the columns of the fields beside those that are there."""
         return super().apply_batch(batch.stamped() if self._is_timed else batch)
+
+    def _rows(self, batch: Batch) -> Iterator[Any] | None:
+        columns = [batch.column(name) for name in ("partition", "offset", "timestamp")]
+        if columns[1] is None and self._needs_offset:
+            return None
+        values = [itertools.repeat(None) if column is None else column.to_pylist() for column in columns]
+        return map(Row, itertools.repeat(batch.topic), *values)
 
 
 class InsertFieldKey(InsertField):

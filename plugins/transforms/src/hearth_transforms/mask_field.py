@@ -50,7 +50,7 @@ class _Masking(Alteration):
             masked.put(field, mask(found, field.schema, self._replacement) if is_masked else found)
         return masked
 
-    def map(self, value: dict[str, Any], record: ConnectRecord) -> dict[str, Any]:
+    def map(self, value: dict[str, Any], record: Any) -> dict[str, Any]:
         masked = {name: mask(value.get(name), None, self._replacement) for name in self._names}
         return hash_ordered({**value, **masked}, copied=len(value))
 
@@ -86,7 +86,8 @@ class MaskField(FieldTransformation):
     def apply_batch(self, batch: Batch) -> list[Batch] | Declined:
         """Replace the columns of the fields; a null, which has none, is an error."""
         column = batch.column(self.side.name)
-        return NotImplemented if column is None or column.null_count else super().apply_batch(batch)
+        has_nulls = self.side.schema(batch) is not None and (column is None or column.null_count)
+        return NotImplemented if has_nulls else super().apply_batch(batch)
 
 
 class MaskFieldKey(MaskField):

@@ -7,8 +7,9 @@ everything around it is put together anew. Where the struct or map is missing or
 
 from __future__ import annotations
 
+import itertools
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, ClassVar, TypeVar
 
@@ -37,8 +38,8 @@ class Alteration(ABC):
         """Return a struct altered, with the altered schema."""
 
     @abstractmethod
-    def map(self, value: dict[str, Any], record: ConnectRecord) -> dict[str, Any]:
-        """Return a map altered."""
+    def map(self, value: dict[str, Any], record: Any) -> dict[str, Any]:
+        """Return a map altered; of a batch it comes with what the transformation has for a row."""
 
     @abstractmethod
     def columns(self, schema: Schema, updated: Schema, column: Any, batch: Batch) -> list[Any] | None:
@@ -75,7 +76,7 @@ class _Within(Alteration):
             values[field.index] = self._inner.struct(inner, updated.fields[field.index].schema, record)
         return Struct.unchecked(updated, values)
 
-    def map(self, value: dict[str, Any], record: ConnectRecord) -> dict[str, Any]:
+    def map(self, value: dict[str, Any], record: Any) -> dict[str, Any]:
         found = value.get(self._name)
         if found is None:
             return value
@@ -118,7 +119,7 @@ class _OneByOne(Alteration):
             struct = each.struct(struct, intermediate(struct.schema), record)
         return last.struct(struct, updated, record)
 
-    def map(self, value: dict[str, Any], record: ConnectRecord) -> dict[str, Any]:
+    def map(self, value: dict[str, Any], record: Any) -> dict[str, Any]:
         for each, _ in self._alterations:
             value = each.map(value, record)
         return value
@@ -161,6 +162,8 @@ class FieldTransformation(KafkaPlugin, BatchTransformation):
     side: ClassVar[Side]
     purpose: str
     """What the fields are needed for, in Kafka Connect's words."""
+    keeps_null: ClassVar[bool] = False
+    """Whether a null side stays as it is; it is an error otherwise."""
 
     def _alter_with(self, alterations: Mapping[Place, Alteration]) -> None:
         """Take what is to be done, and where."""
@@ -170,6 +173,8 @@ class FieldTransformation(KafkaPlugin, BatchTransformation):
     def apply(self, record: R) -> R:
         """Alter one record."""
         schema, value = self.side.schema(record), self.side.value(record)
+        if value is None and self.keeps_null:
+            return record
         if schema is None:
             altered = self._alteration.map(require_map(value, self.purpose), record)
             return self.side.replaced(record, None, altered)
@@ -178,10 +183,24 @@ class FieldTransformation(KafkaPlugin, BatchTransformation):
         return self.side.replaced(record, updated, self._alteration.struct(struct, updated, record))
 
     def apply_batch(self, batch: Batch) -> list[Batch] | Declined:
-        """Alter the columns of the fields."""
-        from hearth_transforms import struct_column as columns
+        """Alter the columns of the fields; maps, which have none, by themselves."""
+        from hearth_transforms import plain_column, struct_column
 
-        return columns.with_structs(self.side, batch, self._columns)
+        if self.side.schema(batch) is not None:
+            return struct_column.with_structs(self.side, batch, self._columns)
+        rows = self._rows(batch)
+        if rows is None:
+            return NotImplemented
+        return plain_column.changed(self.side, batch, lambda value: self._altered_plain(value, next(rows)))
+
+    def _rows(self, batch: Batch) -> Iterator[Any] | None:
+        """Return for each row what stands for its record where maps are altered; None where only that will do."""
+        return itertools.repeat(None)
+
+    def _altered_plain(self, value: Any, row: Any) -> Any:
+        if value is None and self.keeps_null:
+            return None
+        return self._alteration.map(require_map(value, self.purpose), row)
 
     def _columns(self, batch: Batch, schema: Schema, column: Any) -> tuple[Schema, list[Any]] | None:
         updated = self._updated(schema)

@@ -12,7 +12,7 @@ from hearth_transforms.field_path import FieldPath
 from hearth_transforms.nesting import Alteration, FieldTransformation, Place, by_place
 from hearth_transforms.pair import DESCRIPTION, invalid_pair, parts
 from hearth_transforms.plugin import field_syntax, null_to_default
-from hearth_transforms.side import KEY, VALUE, R
+from hearth_transforms.side import KEY, VALUE
 
 
 def _renames(items: list[str]) -> dict[str, str]:
@@ -82,7 +82,7 @@ class _Replacing(Alteration):
             replaced.put(field, struct.get(name) if self._with_default else struct.get_without_default(name))
         return replaced
 
-    def map(self, value: dict[str, Any], record: ConnectRecord) -> dict[str, Any]:
+    def map(self, value: dict[str, Any], record: Any) -> dict[str, Any]:
         kept = {self._new_names.get(name, name): each for name, each in value.items() if self._is_kept(name)}
         return hash_ordered(kept, capacity=len(value))
 
@@ -111,6 +111,7 @@ class ReplaceField(FieldTransformation):
 
     settings = ReplaceFieldConfig
     purpose = "field replacement"
+    keeps_null = True
 
     def configure(self, configs: Mapping[str, Any]) -> None:
         """Take the names of the fields."""
@@ -131,10 +132,6 @@ class ReplaceField(FieldTransformation):
                 for place in places
             }
         )
-
-    def apply(self, record: R) -> R:
-        """Leave out and rename the fields of one record."""
-        return record if self.side.value(record) is None else super().apply(record)
 
 
 class ReplaceFieldKey(ReplaceField):

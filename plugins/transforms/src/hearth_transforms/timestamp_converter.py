@@ -78,7 +78,7 @@ class _Converting(Alteration):
     def struct(self, struct: Struct, updated: Schema, record: ConnectRecord) -> Struct:
         return self._converted(struct, updated)
 
-    def map(self, value: dict[str, Any], record: ConnectRecord) -> dict[str, Any]:
+    def map(self, value: dict[str, Any], record: Any) -> dict[str, Any]:
         converted = convert(value.get(self._name), None, self._target, self._notation)
         return hash_ordered({**value, self._name: converted}, copied=len(value))
 
@@ -141,13 +141,18 @@ class TimestampConverter(FieldTransformation):
 
         schema, column = self.side.schema(batch), columns.side_column(self.side, batch)
         if schema is None:
-            return NotImplemented
+            return super().apply_batch(batch)
         if not self._is_whole:
             return NotImplemented if column.null_count else super().apply_batch(batch)
         found = converted(column, kind_of_schema(schema), self._target, self._notation)
         if found is None:
             return NotImplemented
         return [self.side.replaced_column(batch, self._target.schema_like(schema), found)]
+
+    def _altered_plain(self, value: Any, row: Any) -> Any:
+        if self._is_whole or value is None:
+            return convert(value, None, self._target, self._notation)
+        return super()._altered_plain(value, row)
 
 
 class TimestampConverterKey(TimestampConverter):

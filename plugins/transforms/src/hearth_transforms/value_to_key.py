@@ -45,9 +45,7 @@ class ValueToKey(KafkaPlugin, BatchTransformation):
     def apply(self, record: R) -> R:
         """Make the key of one record; a field that a map lacks is null in the key."""
         if record.value_schema is None:
-            present = require_map(record.value, _PURPOSE)
-            found = {path.name: path.value_in_map(present) for path in self._paths}
-            return KEY.replaced(record, None, hash_ordered(found, capacity=len(found)))
+            return KEY.replaced(record, None, self._of_map(record.value))
         struct = require_struct(record.value, _PURPOSE, record.value_schema)
         made = Struct(self._key_schema(struct.schema))
         for path in self._paths:
@@ -56,16 +54,25 @@ class ValueToKey(KafkaPlugin, BatchTransformation):
 
     def apply_batch(self, batch: Batch) -> list[Batch] | Declined:
         """Put the columns of the fields together."""
+        from hearth_transforms import plain_column
         from hearth_transforms import struct_column as columns
 
         schema, column = batch.value_schema, columns.side_column(VALUE, batch)
-        if schema is None or schema.type is not Type.STRUCT or column.null_count:
+        if schema is None:
+            keys = plain_column.to_column(map(self._of_map, plain_column.to_values(column)))
+            return [KEY.replaced_column(batch, None, keys)]
+        if schema.type is not Type.STRUCT or column.null_count:
             return NotImplemented
         key_schema = self._key_schema(schema)
         parts = [columns.path_column(column, path.fields_in(schema), self._with_default) for path in self._paths]
         if not all(columns.is_sound(field.schema, part) for field, part in zip(key_schema.fields, parts)):
             return NotImplemented
         return [KEY.replaced_column(batch, key_schema, columns.struct_column(key_schema, parts))]
+
+    def _of_map(self, value: Any) -> dict[str, Any]:
+        present = require_map(value, _PURPOSE)
+        found = {path.name: path.value_in_map(present) for path in self._paths}
+        return hash_ordered(found, capacity=len(found))
 
     def _make_key_schema(self, schema: Schema) -> Schema:
         builder = SchemaBuilder.struct()
