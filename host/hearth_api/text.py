@@ -41,6 +41,8 @@ def java_text(value: Any, schema: Schema | None = None) -> str:
         return "null"
     if isinstance(value, str):
         return value
+    if type(value) is int:  # the commonest of what is left, and no bool
+        return str(value)
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float):

@@ -6,8 +6,8 @@ import os
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from hearth_api import ConnectError, Schema, SinkRecord, Type, is_logical
-from hearth_api.batch import Batch, BatchSinkTask, Declined
+from hearth_api import ConnectError, DataError, Schema, SinkRecord, Type, is_logical
+from hearth_api.batch import Batch, BatchSinkTask, Declined, column_to_values
 from hearth_api.java import java_text
 from hearth_file import VERSION
 from hearth_file.sink import FileStreamSinkConfig
@@ -45,14 +45,13 @@ class FileStreamSinkTask(BatchSinkTask):
         self._write("".join(lines).encode("utf-8", "replace"))
 
     def put_batch(self, batches: list[Batch]) -> Declined | None:
-        """Write the batches, if Arrow has the texts of them all."""
-        from hearth_file.line_column import joined_lines  # with Arrow, which the connector itself has no use for
-
-        if not all(_is_text(batch.value_schema) for batch in batches):
-            return NotImplemented
-        for batch in batches:
-            if batch.num_rows:
-                self._write(joined_lines(batch.column("value")), b"\n")
+        """Write the batches: as columns where Arrow has the texts, else value by value."""
+        try:
+            written = [_lines(batch) for batch in batches if batch.num_rows]
+        except DataError:
+            return NotImplemented  # a value that Python cannot hold: whose it is, the form for records finds out
+        for each in written:
+            self._write(each, b"\n")
         return None
 
     def stop(self) -> None:
@@ -79,6 +78,16 @@ def _open(file: str) -> int:
             f"Couldn't find or create file '{file}' for FileStreamSinkTask: {error.strerror}",
             hint="the path must name a file in a folder that exists and that the worker may write to",
         ) from error
+
+
+def _lines(batch: Batch) -> Any:
+    from hearth_file.line_column import joined_lines  # with Arrow, which the connector itself has no use for
+
+    schema, column = batch.value_schema, batch.column("value")
+    if _is_text(schema) and column is not None:
+        return joined_lines(column)
+    values = [None] * batch.num_rows if column is None else column_to_values(schema, column)
+    return "\n".join([java_text(value, schema) for value in values]).encode("utf-8", "replace")
 
 
 def _is_text(schema: Schema | None) -> bool:

@@ -54,10 +54,11 @@ def _part(payloads: Any) -> Part:
         if values is None:
             return _one_by_one(payloads)
         values[::2] = map(_ordered, values[::2])
-        if orjson.dumps(values) == joined:
+        written = orjson.dumps(values)
+        if written == joined:
             texts, odd = payloads, None
         else:
-            texts = pa.array([orjson.dumps(value) for value in values[::2]], pa.binary())
+            texts = pa.array(written[1:-1].split(_BETWEEN), pa.binary())
             odd = _matches(payloads, _ODD_INPUT)
     except (orjson.JSONEncodeError, RecursionError):  # nested deeper than orjson writes
         return _one_by_one(payloads)
