@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from confluent_kafka import Producer
+from confluent_kafka import KafkaException, Producer
 
 from tests.bench.bench import Bench, running
 from tests.bench.meter import Meter
@@ -143,7 +143,7 @@ class _World:
         self.bench.topics.create(topic)
         try:
             with self.bench.topics.watched(topic) as count:
-                return self._follow(worker, meter, pipeline, {"name": topic, "topic": topic}, count)
+                return self._follow(worker, meter, pipeline, {"name": topic, "topic": topic}, _patiently(count))
         finally:
             self.bench.topics.delete([topic])
 
@@ -196,6 +196,18 @@ def _object(number: int, line: str) -> dict[str, Any]:
 
 def _chain(steps: tuple[Mapping[str, str], ...]) -> dict[str, str]:
     return transforms(**{f"t{number}": step for number, step in enumerate(steps)}) if steps else {}
+
+
+def _patiently(count: Callable[[], float]) -> Callable[[], float]:
+    """Return a count that is nothing as long as the broker does not know the new topic."""
+
+    def counted() -> float:
+        try:
+            return count()
+        except KafkaException:
+            return 0
+
+    return counted
 
 
 class _Lines:

@@ -178,13 +178,26 @@ def distinct_headers(column: Any) -> tuple[list[Headers | None], list[int]]:
     """
     entries = column.flatten()
     codes = [entries.field(name).dictionary_encode("encode") for name in ("key", "schema", "value")]
-    texts = zip(*(code.indices.to_pylist() for code in codes))
-    own = list(texts)
-    ends = [0, *itertools.accumulate(pa.compute.fill_null(pa.compute.list_value_length(column), 0).to_pylist())]
-    places: dict[tuple[Any, ...], int] = {}
-    which = [places.setdefault(tuple(own[start:end]), len(places)) for start, end in itertools.pairwise(ends)]
+    counts = pa.compute.fill_null(pa.compute.list_value_length(column), 0)
+    width = counts[0].as_py() if len(counts) else 0
+    if width == 1 and pa.compute.all(pa.compute.equal(counts, 1)).as_py():
+        which = _places_of_single(codes)
+    else:
+        own = list(zip(*(code.indices.to_pylist() for code in codes)))
+        ends = [0, *itertools.accumulate(counts.to_pylist())]
+        places: dict[tuple[Any, ...], int] = {}
+        which = [places.setdefault(tuple(own[start:end]), len(places)) for start, end in itertools.pairwise(ends)]
     firsts = dict(zip(reversed(which), range(len(which) - 1, -1, -1)))
-    return column_to_headers(column.take(pa.array([firsts[place] for place in range(len(places))], pa.int64()))), which
+    return column_to_headers(column.take(pa.array([firsts[place] for place in range(len(firsts))], pa.int64()))), which
+
+
+def _places_of_single(codes: Sequence[Any]) -> list[int]:
+    """Return which of the different headers each row has, where each has one, from the codes of their parts."""
+    whole = codes[0].indices.cast(pa.int64())
+    for code in codes[1:]:
+        whole = pa.compute.add(pa.compute.multiply(whole, len(code.dictionary)), code.indices.cast(pa.int64()))
+    places: list[int] = whole.dictionary_encode().indices.to_pylist()
+    return places
 
 
 def _header_text(schema: Schema | None, value: Any) -> str | None:
