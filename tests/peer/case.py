@@ -18,6 +18,8 @@ _CONVERTERS = {
     "simple": "org.apache.kafka.connect.storage.SimpleHeaderConverter",
 }
 _TRANSFORMS = "org.apache.kafka.connect.transforms."
+WHEN = 1700000000123
+"""When the first record was, in milliseconds since 1970."""
 LINES = b"".join(b"line %d of the peer test\n" % number for number in range(50))
 
 
@@ -123,3 +125,19 @@ def struct(*fields: Mapping[str, Any], **more: Any) -> dict[str, Any]:
 def of(kind: str, column: str, **more: Any) -> dict[str, Any]:
     """Return the JSON form of a field's schema."""
     return {"type": kind, "optional": True, "field": column, **more}
+
+
+def texts(*values: str | None) -> tuple[Record, ...]:
+    """Return records with these values, numbered keys and growing timestamps."""
+    rows = enumerate(values)
+    return tuple(Record(b"k%d" % i, None if text is None else text.encode(), timestamp=WHEN + i) for i, text in rows)
+
+
+def objects(*values: object) -> tuple[Record, ...]:
+    """Return records with the JSON of these values."""
+    return texts(*(json.dumps(value) for value in values))
+
+
+def structs(schema: Mapping[str, Any], *payloads: object) -> tuple[Record, ...]:
+    """Return records with these values in the envelope of a schema."""
+    return texts(*(enveloped(schema, payload).decode() for payload in payloads))

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
-
-from tests.peer.case import Case, converter, enveloped, of, predicates, struct, transforms
+from tests.peer.case import WHEN, Case, converter, objects, of, predicates, struct, structs, texts, transforms
+from tests.peer.chained_cases import CHAINED_CASES
 from tests.peer.error_cases import ERRORS
 from tests.peer.topic import Record
 
@@ -25,29 +24,8 @@ _STATIC = {"type": "InsertField$Value", "static.field": "source", "static.value"
 _MASK = {"type": "MaskField$Value", "fields": "source"}
 _EXTRACT = {"type": "ExtractField$Value", "field": "line"}
 _ROUTE = {"type": "RegexRouter", "regex": "(.*)-in", "replacement": "$1-out"}
-_WHEN = 1700000000123
-
-
-def _plain(*values: str | None) -> tuple[Record, ...]:
-    """Return records with these values, numbered keys and growing timestamps."""
-    rows = enumerate(values)
-    return tuple(Record(b"k%d" % i, _bytes(value), timestamp=_WHEN + i) for i, value in rows)
-
-
-def _bytes(value: str | None) -> bytes | None:
-    return None if value is None else value.encode()
-
-
-def _objects(*values: object) -> tuple[Record, ...]:
-    return _plain(*(json.dumps(value) for value in values))
-
-
-def _structs(schema: dict[str, object], *payloads: object) -> tuple[Record, ...]:
-    return _plain(*(enveloped(schema, payload).decode() for payload in payloads))
-
-
 _PERSON = struct(of("string", "name"), of("int32", "age"), of("string", "line"))
-_PERSONS = _structs(
+_PERSONS = structs(
     _PERSON,
     {"name": "Ada", "age": 36, "line": "first"},
     {"name": "Grace", "age": None, "line": "second"},
@@ -57,7 +35,7 @@ _NUMBERS = struct(
     of("int8", "i8"), of("int16", "i16"), of("int32", "i32"), of("int64", "i64"),
     of("float", "f32"), of("double", "f64"), of("boolean", "b"), of("string", "s"),
 )  # fmt: skip
-_NUMBER_RECORDS = _structs(
+_NUMBER_RECORDS = structs(
     _NUMBERS,
     {"i8": 1, "i16": 2, "i32": 3, "i64": 4, "f32": 1.5, "f64": 0.1, "b": True, "s": ""},
     {"i8": -128, "i16": -32768, "i32": -2147483648, "i64": -9223372036854775808, "f32": 1e10, "f64": 1e-7,
@@ -73,7 +51,7 @@ _NESTED = struct(
      "values": {"type": "int32", "optional": False}, "optional": True, "field": "map"},
     struct(of("string", "line"), field="inner"),
 )  # fmt: skip
-_NESTED_RECORDS = _structs(
+_NESTED_RECORDS = structs(
     _NESTED,
     {"list": [1, 2, 3], "map": {"a": 1}, "inner": {"line": "deep"}},
     {"list": [], "map": {}, "inner": {"line": None}},
@@ -85,9 +63,9 @@ _LOGICAL = struct(
     of("int64", "moment", name="org.apache.kafka.connect.data.Timestamp", version=1),
     of("bytes", "price", name="org.apache.kafka.connect.data.Decimal", version=1, parameters={"scale": "2"}),
 )
-_LOGICAL_RECORDS = _structs(
+_LOGICAL_RECORDS = structs(
     _LOGICAL,
-    {"date": 19000, "time": 3600123, "moment": _WHEN, "price": "AJY="},
+    {"date": 19000, "time": 3600123, "moment": WHEN, "price": "AJY="},
     {"date": 0, "time": 0, "moment": 0, "price": "AA=="},
     {"date": None, "time": None, "moment": None, "price": "/w=="},
 )
@@ -95,16 +73,16 @@ _DEFAULTS = struct(
     {"type": "string", "optional": True, "default": "nobody", "field": "name"},
     {"type": "int32", "optional": True, "default": 7, "field": "age"},
 )
-_DEFAULT_RECORDS = _structs(_DEFAULTS, {"name": None, "age": None}, {"name": "Ada", "age": 36}, {"age": 1})
+_DEFAULT_RECORDS = structs(_DEFAULTS, {"name": None, "age": None}, {"name": "Ada", "age": 36}, {"age": 1})
 _HEADED = (
-    Record(b"a", b"with", (("marked", b"yes"), ("n", b"12")), timestamp=_WHEN),
-    Record(b"b", b"without", (), timestamp=_WHEN),
-    Record(b"c", b"twice", (("marked", b"1.5"), ("marked", b"[1,2]")), timestamp=_WHEN),
-    Record(b"d", b"null header", (("marked", None),), timestamp=_WHEN),
-    Record(b"e", b"other", (("other", b"{}"),), timestamp=_WHEN),
+    Record(b"a", b"with", (("marked", b"yes"), ("n", b"12")), timestamp=WHEN),
+    Record(b"b", b"without", (), timestamp=WHEN),
+    Record(b"c", b"twice", (("marked", b"1.5"), ("marked", b"[1,2]")), timestamp=WHEN),
+    Record(b"d", b"null header", (("marked", None),), timestamp=WHEN),
+    Record(b"e", b"other", (("other", b"{}"),), timestamp=WHEN),
 )
-_TOMBSTONES = _plain("one", None, "two", None)
-_TEXTS = _plain("one", "", None, "zwei ß", "🦀", "tab\there", " spaces ", "null")
+_TOMBSTONES = texts("one", None, "two", None)
+_TEXTS = texts("one", "", None, "zwei ß", "🦀", "tab\there", " spaces ", "null")
 _UNTIDY = b"\n\nfirst after empty\r\nwindows\r\nold mac\rnext\n\ttab\n \nno end"
 _UNICODE = "ASCII\nÅÄÖ ß €\n🦀 crab\n\u2028separator\u0085next\n\ufeffbom\n\x00nul\x1f\n".encode()
 _BROKEN = b"cut \xc3\nlone \x80\nlong \xf0\x9f\nsurrogate \xed\xa0\x80\nover \xc0\xaf\nend \xff\n"
@@ -222,20 +200,20 @@ SOURCES = (
 
 SINKS = (
     Case("sink-string", "sink", _STRINGS, records=_TEXTS),
-    Case("sink-plain-of-worker", "sink", worker="plain", records=_objects({"a": 1}, "text", None)),
+    Case("sink-plain-of-worker", "sink", worker="plain", records=objects({"a": 1}, "text", None)),
     Case("sink-bytes-key", "sink", {**converter("key", "bytes"), **converter("value", "string")},
          records=_TEXTS),
     Case("sink-bytes-null", "sink", {**converter("key", "bytes"), **converter("value", "bytes")},
-         records=_plain(None, None, None)),
+         records=texts(None, None, None)),
     Case("sink-latin1", "sink", {**_STRINGS, "value.converter.encoding": "ISO-8859-1"}, records=_TEXTS),
     Case("sink-json-scalars", "sink", {**_STRINGS, **_SCHEMALESS},
-         records=_objects("text", 1, -2.5, True, False, None, [1, "a", None], 12345678901234)),
+         records=objects("text", 1, -2.5, True, False, None, [1, "a", None], 12345678901234)),
     Case("sink-json-one-field", "sink", {**_STRINGS, **_SCHEMALESS},
-         records=_objects({"a": 1}, {"a": None}, {"a": [1, {"b": 2}]}, {})),
+         records=objects({"a": 1}, {"a": None}, {"a": [1, {"b": 2}]}, {})),
     Case("sink-json-many-fields", "sink", {**_STRINGS, **_SCHEMALESS},
-         records=_objects({"name": "Ada", "age": 36, "zebra": 1, "id": 7, "line": "x", "Aa": 1, "BB": 2},
+         records=objects({"name": "Ada", "age": 36, "zebra": 1, "id": 7, "line": "x", "Aa": 1, "BB": 2},
                           {f"field{number}": number for number in range(30)})),
-    Case("sink-json-large-map", "sink", {**converter("key", "string")}, records=_structs(
+    Case("sink-json-large-map", "sink", {**converter("key", "string")}, records=structs(
         struct(*(
             {"type": "map", "keys": {"type": kind, "optional": False}, "field": kind,
              "values": {"type": "int32", "optional": False}, "optional": True}
@@ -255,22 +233,22 @@ SINKS = (
          records=_DEFAULT_RECORDS),
     Case("sink-extract", "sink", {**converter("key", "string"), **transforms(e=_EXTRACT)}, records=_PERSONS),
     Case("sink-extract-schemaless", "sink", {**_STRINGS, **_SCHEMALESS, **transforms(e=_EXTRACT)},
-         records=_objects({"line": "a", "n": 1}, {"n": 1}, {"line": None}, {"line": {"deep": True}})),
+         records=objects({"line": "a", "n": 1}, {"n": 1}, {"line": None}, {"line": {"deep": True}})),
     Case("sink-extract-null", "sink", {**_STRINGS, **_SCHEMALESS, **transforms(e=_EXTRACT)},
-         records=(*_objects({"line": "a"}), *_TOMBSTONES[1:2], *_objects({"line": "b"}))),
+         records=(*objects({"line": "a"}), *_TOMBSTONES[1:2], *objects({"line": "b"}))),
     Case("sink-insert-everything", "sink",
          {**_STRINGS, **_SCHEMALESS, **transforms(
              t={"type": "InsertField$Value", "topic.field": "f"},
              a={"type": "ExtractField$Value", "field": "f"},
              h=_HOIST, o={"type": "InsertField$Value", "offset.field": "offset!"})},
-         records=_objects({"n": 1}, {"n": 2}, {"n": 3})),
+         records=objects({"n": 1}, {"n": 2}, {"n": 3})),
     Case("sink-insert-and-mask-many", "sink",
          {**_STRINGS, **_SCHEMALESS, **transforms(
              i={**_STATIC, "topic.field": "topic", "timestamp.field": "when"},
              o={**_STATIC, "static.field": "alpha"},
              m={"type": "MaskField$Value", "fields": "zebra,missing,when", "replacement": "7"},
              d={"type": "MaskField$Value", "fields": "when,other,deep"})},
-         records=_objects({}, {"n": 1}, {"zebra": 1.5, "id": 7}, {"a": 1, "b": 2, "c": 3},
+         records=objects({}, {"n": 1}, {"zebra": 1.5, "id": 7}, {"a": 1, "b": 2, "c": 3},
                           {"deep": {"x": 1, "y": [{"line": 1, "field": 2, "name": 3}], "z": None}, "other": "o"},
                           {f"field{number}": number for number in range(11)})),
     Case("sink-insert-with-schema", "sink",
@@ -300,7 +278,7 @@ SINKS = (
           **predicates(gone={"type": "RecordIsTombstone"})}, records=_TOMBSTONES),
     Case("sink-route", "sink", {**_STRINGS, **transforms(
         r={**_ROUTE, "regex": ".*", "replacement": "new"}, h=_HOIST,
-        i={"type": "InsertField$Value", "topic.field": "topic"})}, records=_plain("a", "b")),
+        i={"type": "InsertField$Value", "topic.field": "topic"})}, records=texts("a", "b")),
     Case("sink-topics-regex", "sink", {**_STRINGS, "topics.regex": "{name}-[0-9]", "topics": ""},
          reads=("{name}-1",), records=_TEXTS),
     Case("sink-two-topics", "sink", {**_STRINGS, "topics": "{name}-1,{name}-2"},
@@ -308,14 +286,14 @@ SINKS = (
     Case("sink-topics-java-regex", "sink",
          {**_STRINGS, "topics.regex": r"(?i){name}-\d+(?<!3)|\Qnone\E", "topics": ""},
          reads=("{name}-1", "{name}-X", "{name}-22", "{name}-3"), ordered=False, expected=8,
-         records=_plain("one", "two", "three", "four")),
+         records=texts("one", "two", "three", "four")),
     Case("sink-three-partitions", "sink", {**_STRINGS, "tasks.max": "2"}, partitions=3, ordered=False,
          records=tuple(Record(None, b"value %d" % n, partition=n % 3) for n in range(60))),
     Case("sink-bad-json-tolerated", "sink", {**_STRINGS, **_SCHEMALESS, "errors.tolerance": "all"},
-         records=_plain('{"a":1}', "{broken", '"ok"', "", "nul", "1 2"), expected=4),
-    Case("sink-bad-json-fails", "sink", {**_STRINGS, **_SCHEMALESS}, records=_plain("{broken"), expected=0,
+         records=texts('{"a":1}', "{broken", '"ok"', "", "nul", "1 2"), expected=4),
+    Case("sink-bad-json-fails", "sink", {**_STRINGS, **_SCHEMALESS}, records=texts("{broken"), expected=0,
          fails=True),
-    Case("sink-no-envelope-fails", "sink", converter("key", "string"), records=_plain('{"a":1}'), expected=0,
+    Case("sink-no-envelope-fails", "sink", converter("key", "string"), records=texts('{"a":1}'), expected=0,
          fails=True),
     Case("sink-unknown-field-fails", "sink", {**converter("key", "string"), **transforms(
         e={"type": "ExtractField$Value", "field": "nope"})}, records=_PERSONS, expected=0, fails=True),
@@ -332,4 +310,4 @@ PIPELINES = (
     ),
 )
 
-CASES = (*SOURCES, *SINKS, *PIPELINES, *ERRORS)
+CASES = (*SOURCES, *SINKS, *PIPELINES, *ERRORS, *CHAINED_CASES)

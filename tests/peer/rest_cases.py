@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from tests.peer.refused_cases import REFUSED_CASES
 from tests.peer.rest_case import RestCase, Step
 
 _SOURCE = {"connector.class": "FileStreamSource", "file": "/nonexistent/in.txt", "topic": "rest-topic"}
@@ -118,6 +119,7 @@ def _typed(name: str, *types: str | None) -> RestCase:
 
 
 REST_CASES = (
+    *REFUSED_CASES,
     RestCase("root", (Step("GET", "/"),)),
     RestCase("no-connectors", (Step("GET", "/connectors"), Step("GET", "/connectors?expand=status"))),
     RestCase(
