@@ -37,7 +37,9 @@ class _Masking(Alteration):
     """Masks fields of some names."""
 
     def __init__(self, names: Mapping[str, Any], replacement: str | None, with_default: bool) -> None:
-        self._names, self._replacement, self._with_default = names, replacement, with_default
+        # Kafka Connect goes through a `new HashSet<>(fields)`: it decides which of two that cannot be masked is named.
+        self._names = hash_ordered(names, capacity=max(16, int(len(names) / 0.75) + 1))
+        self._replacement, self._with_default = replacement, with_default
 
     def schema(self, schema: Schema) -> Schema:
         return schema

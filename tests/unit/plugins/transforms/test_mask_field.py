@@ -126,6 +126,14 @@ def test_a_replacement_takes_the_type_of_the_field(schema: Schema, replacement: 
     assert masked(schema, "x" if schema is STRING_SCHEMA else type(expected)(5), replacement) == expected
 
 
+def test_of_two_fields_that_cannot_be_masked_the_first_of_a_hash_set_is_named() -> None:
+    """Kafka Connect keeps the fields in one, so the order they are configured in does not count."""
+    record = source_record(None, {"\xe9": {}, "b": True})
+    message = "Cannot mask value of type class java.lang.Boolean with custom replacement."
+    for fields in ("\xe9,b", "b,\xe9"):
+        assert refusal(masking(fields=fields, replacement="7").apply, record) == message
+
+
 @pytest.mark.parametrize("replacement", ["abc", "NaN", "0x1", "1_0", "5d", "Infinity", "true"])
 def test_a_replacement_that_is_no_number_is_refused(replacement: str) -> None:
     """By number fields only, and only when there is a value to replace; decimals say it a little differently."""
