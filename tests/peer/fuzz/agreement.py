@@ -15,9 +15,14 @@ Answer = dict[str, Any]
 _MESSAGE = "__connect.errors.exception.message"
 _KAFKAS = "org.apache.kafka."
 """Errors of these packages are raised on purpose, and their words are the interface."""
+_STUMBLED = [None, None]
+"""What stands for class and words of any other error."""
 _JSON = "json.JsonConverter"
 _ADDRESS = re.compile(r"(\[B|HeapByteBuffer)@[0-9a-f]+")
-_SIZE = re.compile(r"Failed to serialize to \w+ \(was class java\.lang\.(Long|Double)\)")
+_REFUSED = re.compile(
+    r"Failed to serialize to \w+ \(was class java\.lang\.(Long|Double)\)"  # whose size Python does not know
+    r"|Decimal value has mismatching scale"  # one that is masked
+)
 SIZE = 6
 """Bytes of a digest."""
 _WIDE = {"i8": "i64", "i16": "i64", "i32": "i64", "f32": "f64"}
@@ -25,12 +30,13 @@ _WIDE = {"i8": "i64", "i16": "i64", "i32": "i64", "f32": "f64"}
 
 def java_form(told: Mapping[str, Any], config: Mapping[str, str]) -> Answer | None:
     """Return Java's answer as it is compared; None where Hearth has no such values, and so nothing to compare."""
-    if "unheld" in told or _has_address(told) or _is_about_size(told):
+    if "unheld" in told or _has_address(told) or _is_otherwise(told):
         return None
     if "failed" in told:
         failed = told["failed"]
-        message = wording(failed["message"] or "") if failed["exception"].startswith(_KAFKAS) else None
-        return {"failed": [failed["stage"], failed["class"], message]}
+        is_meant = failed["exception"].startswith(_KAFKAS)
+        words = [failed["exception"], wording(failed["message"] or "")] if is_meant else _STUMBLED
+        return {"failed": [failed["stage"], failed["class"], *words]}
     if "end" in told:
         return {"end": told["end"]}
     return _form({key: part for key, part in told.items() if key != "why"}, config)
@@ -39,9 +45,9 @@ def java_form(told: Mapping[str, Any], config: Mapping[str, str]) -> Answer | No
 def our_forms(told: Answer, config: Mapping[str, str]) -> Iterator[Answer]:
     """Yield the forms of Hearth's answer that may be Java's: where that stumbles, Hearth says what is wrong."""
     if "failed" in told:
-        phase, class_name, message = told["failed"]
-        yield {"failed": [phase, class_name, wording(message)]}
-        yield {"failed": [phase, class_name, None]}
+        phase, class_name, error, message = told["failed"]
+        yield {"failed": [phase, class_name, error, wording(message)]}
+        yield {"failed": [phase, class_name, *_STUMBLED]}
     else:
         yield _form(told, config)
 
@@ -54,7 +60,7 @@ def is_beyond_python(told: Answer) -> bool:
     """
     if "failed" not in told:
         return False
-    phase, class_name, message = told["failed"]
+    phase, class_name, _, message = told["failed"]
     may_misfit = phase == "HEADER_CONVERTER" or "transforms.Cast$" in class_name
     is_misfit = may_misfit and message.startswith("Invalid Python object for schema")
     return is_misfit or "outside of the years 1 to 9999" in message
@@ -105,10 +111,10 @@ def _widened(schema: Any, form: Any) -> Any:
     return [_WIDE.get(kind, kind) if schema is None else kind, plain]
 
 
-def _is_about_size(told: Mapping[str, Any]) -> bool:
-    """Return whether Java refused a number for its size, which Python does not know where no schema tells it."""
+def _is_otherwise(told: Mapping[str, Any]) -> bool:
+    """Return whether Java refused a number or decimal that Hearth takes, as the READMEs of its plugins say it does."""
     message = told.get("failed", {}).get("message") or ""
-    return _SIZE.search(message) is not None
+    return _REFUSED.search(message) is not None
 
 
 def _has_address(told: Mapping[str, Any]) -> bool:

@@ -186,7 +186,8 @@ def _put(record: SinkRecord) -> list[Any]:
 def _with_failures(told: list[Answer], failures: Sequence[Failure]) -> list[Answer]:
     for failure in failures:
         assert told[failure.row] == {"dropped": True}, "a record has gone on and failed, or failed twice"
-        told[failure.row] = {"failed": [failure.phase, failure.class_name, failure.error.message]}
+        error = failure.error
+        told[failure.row] = {"failed": [failure.phase, failure.class_name, error.class_name, error.message]}
     return told
 
 

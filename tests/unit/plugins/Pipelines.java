@@ -328,9 +328,9 @@ public final class Pipelines {
         if (schema == null || value == null) {
             return true;
         } else if (value instanceof List<?> items) {
-            return items.stream().allMatch(item -> fits(schema.valueSchema(), item));
+            return schema.type() == Schema.Type.ARRAY && items.stream().allMatch(item -> fits(schema.valueSchema(), item));
         } else if (value instanceof Map<?, ?> map) {
-            return map.entrySet().stream().allMatch(
+            return schema.type() == Schema.Type.MAP && map.entrySet().stream().allMatch(
                 each -> fits(schema.keySchema(), each.getKey()) && fits(schema.valueSchema(), each.getValue()));
         }
         try {
