@@ -20,14 +20,13 @@ from hearth.herder.cluster_lookup import ClusterLookup
 from hearth.herder.herder import Herder
 from hearth.herder.planner import Planner
 from hearth.herder.plugin.directory import PluginDirectory
-from hearth.herder.plugin.provider_stage import open_variables
 from hearth.herder.plugin.stage import StagePool
 from hearth.herder.status import StatusBoard
 from hearth.herder.supervisor import Equipment
 from hearth.herder.task_link import TaskLinkServer
 from hearth.herder.validation.connector_validator import ConnectorValidator
 from hearth.herder.validation.override import new_policy
-from hearth.herder.worker_choice import find_converters
+from hearth.herder.worker_choice import GovernedVariables, find_converters
 from hearth.isolation.environment_store import EnvironmentStore
 from hearth.rest.app import Health, ServerInfo, new_admin_app, new_app
 from hearth.rest.listener import open_listeners, worker_id
@@ -84,7 +83,7 @@ class StandaloneHost:
         self._stops += [each.close for each in listeners]
         directory = PluginDirectory(catalogue.result, EnvironmentStore(cache_directory("environments")))
         find_converters(worker, directory)
-        variables = open_variables(worker.originals, directory)
+        variables = GovernedVariables(worker, directory)
         self._stops.append(variables.close)
         policy = new_policy(worker, directory)
         self._stops.append(policy.close)
@@ -102,7 +101,7 @@ class StandaloneHost:
         pool = StagePool()
         equipment = Equipment(
             directory=directory,
-            planner=Planner(directory, worker, policy),
+            planner=Planner(directory, worker, policy, variables),
             pool=pool,
             configs=MemoryConfigStore(),
             offsets=offsets,

@@ -65,6 +65,10 @@ class Variables:
     def __init__(self, providers: Mapping[str, ConfigProvider] | None = None) -> None:
         self._providers = providers or {}
 
+    def of(self, config: Mapping[str, Any]) -> Variables:
+        """Return the variables that go for the connector with this configuration."""
+        return self
+
     def resolve(self, config: Mapping[str, Any]) -> Resolved:
         """Return a configuration with the values of its variables, each of which is asked for once.
 

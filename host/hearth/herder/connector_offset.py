@@ -167,7 +167,7 @@ class ConnectorOffsets:
         entry = self._with.configs.snapshot().find(name)
         if entry is None:
             raise NotFoundError(f"Connector {name} not found", code="connector.unknown")
-        return replace(entry, config=self._with.variables.resolve(entry.config).config)
+        return replace(entry, config=self._with.resolve(entry).config)
 
 
 def parse_sink_offsets(offsets: Offsets) -> dict[TopicPartition, int | None]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from hearth.config import (
@@ -17,6 +17,7 @@ from hearth.config import (
 )
 from hearth.config.connector_key import CONVERTER_KEYS, NAME, VERSION_SUFFIX
 from hearth.config.sink_key import TOPICS_REGEX, parse_topics
+from hearth.config.variable import Variables
 from hearth.discovery import Plugin, PluginType
 from hearth.herder.cluster_lookup import client_config
 from hearth.herder.plugin.directory import PluginDirectory
@@ -52,12 +53,13 @@ class Planner:
     directory: PluginDirectory
     worker: WorkerConfig
     policy: ConnectorClientConfigOverridePolicy = ALL
+    variables: Variables = field(default_factory=Variables)
     told: frozenset[str] | None = None
     """What the log was told of the worker's own clients at its start, where that is another worker than this."""
 
     def worker_for(self, config: Mapping[str, str]) -> WorkerConfig:
         """Return the worker's settings as they go for a connector; raises ConfigError for a choice that is none."""
-        return worker_for(self.worker, config)
+        return worker_for(self.worker, config, self.variables)
 
     def plan(
         self, connector: Plugin, version: str | None, config: Mapping[str, str], tasks: Sequence[Mapping[str, str]]

@@ -53,13 +53,17 @@ class Equipment:
     """How something is done after so many seconds."""
     variables: Variables = field(default_factory=Variables)
 
+    def resolve(self, entry: ConfiguredConnector) -> Resolved:
+        """Return the configuration of a connector with the values of its variables."""
+        return self.variables.of(entry.config).resolve(entry.config)
+
     def plan_or_refuse(self, entry: ConfiguredConnector) -> None:
         """Raise what a connector lacks before anything of it is ended that could not begin again.
 
         Whatever else is wrong with its configuration its tasks say, as in Kafka Connect.
         """
         try:
-            config = self.variables.resolve(entry.config).config
+            config = self.resolve(entry).config
             self.planner.plan(self.directory.connector(config), None, config, entry.tasks)
         except (PluginAdded, PluginGone, PluginNotFound, UnusableConfiguration, VersionNotFound):
             raise
@@ -173,7 +177,7 @@ class Supervisor:
     def _start_instance(self, entry: ConfiguredConnector) -> None:
         self._revision, self._run = entry.revision, None
         try:
-            settings = self._with.variables.resolve(entry.config)
+            settings = self._with.resolve(entry)
             plugin = self._with.directory.connector(settings.config)
         except ConnectError as error:
             self._with.board.connector(self.name, State.FAILED, summary_of(error))
@@ -276,10 +280,11 @@ class Supervisor:
         """
         run = self._run
         try:
-            settings = self._with.variables.resolve(entry.config)
+            settings = self._with.resolve(entry)
             plugin = self._with.directory.connector(settings.config)
             version = run.version if run and run.plugin == plugin else plugin.version
-            tasks = [self._with.variables.resolve(each).config for each in entry.tasks]
+            variables = self._with.variables.of(entry.config)
+            tasks = [variables.resolve(each).config for each in entry.tasks]
             plans = self._with.planner.plan(plugin, version, settings.config, tasks)
             restarts = self._with.planner.worker_for(settings.config).task_restarts(settings.config)
         except (ConnectError, OSError) as error:

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+import threading
+from collections.abc import Hashable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from hearth.config import WorkerConfig
 from hearth.config.connector_key import CONVERTER_KEYS, VERSION_SUFFIX
-from hearth.config.worker_configuration import CHOICE, WorkerConfiguration
+from hearth.config.variable import Variables
+from hearth.config.worker_configuration import CHOICE, DEFAULT, WorkerConfiguration
 from hearth.discovery import PluginType
 from hearth.herder.plugin.directory import PluginDirectory
+from hearth.herder.plugin.provider_stage import PROVIDERS, open_providers, provider_plugins
 from hearth.kafka.client import consumer_config, producer_config
 from hearth.storage import ConfigStore, ConfigurationFolder
 from hearth_api import ConfigError, ConflictError, ConnectError, NotFoundError
+from hearth_api.worker import ConfigProvider
 
 log = logging.getLogger(__name__)
 
@@ -22,7 +27,7 @@ class UnusableConfiguration(ConfigError):
     """A connector names a worker configuration that is not there, or with which no task could run."""
 
 
-def worker_for(worker: WorkerConfig, config: Mapping[str, Any]) -> WorkerConfig:
+def worker_for(worker: WorkerConfig, config: Mapping[str, Any], variables: Variables) -> WorkerConfig:
     """Return the worker's settings as they go for the connector with this configuration.
 
     Raises UnusableConfiguration, which names the connector's own key, where it has none to go by.
@@ -31,9 +36,60 @@ def worker_for(worker: WorkerConfig, config: Mapping[str, Any]) -> WorkerConfig:
     if name is None:
         return worker
     try:
-        return worker.governed_by(ConfigurationFolder(worker.worker_configuration_path).find(name.strip()))
+        chosen = ConfigurationFolder(worker.worker_configuration_path).find(name.strip())
+        settings = variables.of(config).resolve(chosen.properties)
+    except UnusableConfiguration:
+        raise
     except (ConfigError, NotFoundError) as error:
         raise UnusableConfiguration(CHOICE, name, str(error), code=error.code, hint=error.hint) from error
+    try:
+        return worker.governed_by(replace(chosen, properties=settings.config))
+    except ConfigError as error:
+        told = settings.hidden(str(error))
+        raise UnusableConfiguration(CHOICE, name, told, code=error.code, hint=error.hint) from None
+
+
+class GovernedVariables(Variables):
+    """The variables of a worker: its own providers know them, and for a connector those of what it names as well.
+
+    A provider of a worker configuration goes before one of the worker that is called the same. It is opened when it is
+    wanted first and stays so, for others that name it, until the host stops.
+    """
+
+    def __init__(self, worker: WorkerConfig, directory: PluginDirectory) -> None:
+        super().__init__(open_providers(worker.originals, directory))
+        self._directory = directory
+        self._folder = ConfigurationFolder(worker.worker_configuration_path)
+        self._lock = threading.Lock()
+        self._opened: dict[Hashable, dict[str, ConfigProvider]] = {}
+
+    def of(self, config: Mapping[str, Any]) -> Variables:
+        """Return them; a choice that is none adds none. Raises UnusableConfiguration for a provider that fails."""
+        name = config.get(CHOICE) or DEFAULT.name
+        try:
+            properties = self._folder.find(name.strip()).properties
+        except (ConfigError, NotFoundError):
+            return self  # whoever goes by it says so
+        given = {key: value for key, value in properties.items() if key.startswith(PROVIDERS)}
+        try:
+            return Variables({**self._providers, **self._open(given)}) if given else self
+        except ConfigError as error:
+            raise UnusableConfiguration(CHOICE, name, str(error), code=error.code, hint=error.hint) from error
+
+    def close(self) -> None:
+        """Close all providers."""
+        super().close()
+        with self._lock:
+            opened, self._opened = self._opened, {}
+        for providers in opened.values():
+            Variables(providers).close()
+
+    def _open(self, given: Mapping[str, str]) -> Mapping[str, ConfigProvider]:
+        key = frozenset(given.items())
+        with self._lock:
+            if key not in self._opened:
+                self._opened[key] = open_providers(given, self._directory)
+            return self._opened[key]
 
 
 def find_converters(worker: WorkerConfig, directory: PluginDirectory) -> None:
@@ -106,6 +162,7 @@ class WorkerConfigurations:
             producer_config(worker.originals, {})
             consumer_config(worker.originals, {}, "any")
             find_converters(worker, self._directory)
+            provider_plugins(configuration.properties, self._directory)
         except ConfigError as error:
             told, named = str(error), f"worker configuration {configuration.name!r}"
             text = told if told.startswith(named) else f"{named}: {told}"

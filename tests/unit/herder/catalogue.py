@@ -33,6 +33,7 @@ SUFFIXES = {
     PluginType.SINK: "Connector",
     PluginType.OVERRIDE_POLICY: "Policy",
     PluginType.REST_EXTENSION: "ConnectRestExtension",
+    PluginType.CONFIG_PROVIDER: "ConfigProvider",
 }
 
 

@@ -173,7 +173,7 @@ class Bench:
         known, pool = directory(root / "environments", *plugins), StagePool()
         equipment = Equipment(
             directory=known,
-            planner=Planner(known, settings),
+            planner=Planner(known, settings, variables=variables or Variables()),
             pool=pool,
             configs=self.configs,
             offsets=self.offsets,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Collection, Mapping
+from typing import Any, ClassVar
 
 from hearth_api import (
     CaseInsensitiveValidString,
@@ -25,7 +25,12 @@ from hearth_api import (
     ValidString,
     Width,
 )
-from hearth_api.worker import ConnectorClientConfigOverridePolicy, ConnectorClientConfigRequest
+from hearth_api.worker import (
+    ConfigData,
+    ConfigProvider,
+    ConnectorClientConfigOverridePolicy,
+    ConnectorClientConfigRequest,
+)
 
 STRING, INT, BOOLEAN = ConfigType.STRING, ConfigType.INT, ConfigType.BOOLEAN
 HIGH, MEDIUM, LOW = Importance.HIGH, Importance.MEDIUM, Importance.LOW
@@ -272,3 +277,25 @@ class Policy(ConnectorClientConfigOverridePolicy):
                 told = f"{owner} may not have its {request.client_type}'s {value.name}"
                 value.add_error_message(f"{request.connector_name}: {told}")
         return None if "silent" in self._configs else values
+
+
+class Provider(ConfigProvider):
+    """Knows every key: its value is the setting `prefix`, path and key."""
+
+    opened: ClassVar[set[Provider]] = set()
+    """Those that are not closed."""
+
+    def configure(self, configs: Mapping[str, Any]) -> None:
+        """Keep the setting."""
+        if "prefix" not in configs:
+            raise ConfigError("there is no prefix")
+        self._prefix = configs["prefix"]
+        Provider.opened.add(self)
+
+    def get(self, path: str, keys: Collection[str] | None = None) -> ConfigData:
+        """Make values up."""
+        return ConfigData({key: f"{self._prefix}-{path}-{key}" for key in keys or ()})
+
+    def close(self) -> None:
+        """Be gone."""
+        Provider.opened.discard(self)

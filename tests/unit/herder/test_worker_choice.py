@@ -9,14 +9,17 @@ from typing import Any
 
 import pytest
 
+from hearth.config import WorkerConfig
 from hearth.config.worker_configuration import WorkerConfiguration
+from hearth.discovery import PluginType
 from hearth.herder.planner import Planner
-from hearth.herder.worker_choice import UnusableConfiguration
+from hearth.herder.worker_choice import GovernedVariables, UnusableConfiguration
 from hearth.runtime.plan import TaskPlan
 from hearth.storage import State
 from hearth_api import ConfigError, ConflictError
-from tests.unit.herder.catalogue import SINK, SOURCE
+from tests.unit.herder.catalogue import SINK, SOURCE, WORKER, directory, plugin
 from tests.unit.herder.fake import Bench
+from tests.unit.herder.stand_in import Provider
 
 STRINGS = "org.apache.kafka.connect.storage.StringConverter"
 JSON = "org.apache.kafka.connect.json.JsonConverter"
@@ -34,9 +37,20 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
         "producer.linger.ms": "7",
         "offset.flush.interval.ms": "9000",
     }
-    bench = Bench(tmp_path, worker)
+    vault = plugin("com.example.VaultConfigProvider", PluginType.CONFIG_PROVIDER, "Provider", "1")
+    own = {"config.providers": "w,p", **provider("w", "worker"), **provider("p", "worker")}
+    known = directory(tmp_path / "providers", vault)
+    variables = GovernedVariables(WorkerConfig({**WORKER, **worker, **own}), known)
+    bench = Bench(tmp_path, worker, vault, variables=variables)
     yield bench
     bench.herder.shut_down()
+    variables.close()
+    assert not Provider.opened
+
+
+def provider(name: str, prefix: str) -> dict[str, str]:
+    """Return the settings of a provider whose values begin with a text."""
+    return {f"config.providers.{name}.class": "Vault", f"config.providers.{name}.param.prefix": prefix}
 
 
 def create(bench: Bench, **properties: str) -> None:
@@ -187,3 +201,45 @@ def test_what_is_wrong_with_files_is_told_at_the_start(
     assert "b.properties, line 1: malformed escape" in told[1]
     assert told[2:] == ["worker configuration 'c': spark.master has no effect there on this host"]
     assert [each.name for each in bench.herder.worker_configurations.list()] == ["default", "a", "b", "c"]
+
+
+class TestProviders:
+    """A worker configuration may have config providers of its own."""
+
+    def test_variables_are_known_to_those_who_name_it(self, bench: Bench) -> None:
+        """Its providers go before the worker's of the same name; the others of the worker are there as well."""
+        create(bench, config_providers="p,m", **provider("p", "mine"), **provider("m", "mine"))
+        given = {"a": "${w::k}", "b": "${p:x:k}", "c": "${m:x:k}"}
+        variables = bench.herder._with.variables
+        assert variables.of({}).resolve(given).config == {"a": "worker--k", "b": "worker-x-k", "c": "${m:x:k}"}
+        for _ in range(2):  # a second connector has the same ones
+            mine = variables.of({CHOICE: "mine"}).resolve(given).config
+            assert mine == {"a": "worker--k", "b": "mine-x-k", "c": "mine-x-k"}
+        assert len(Provider.opened) == 4
+
+    def test_a_connector_and_its_own_settings_have_their_values(self, bench: Bench) -> None:
+        """What is stored and shown is the variable, in a connector as in a worker configuration."""
+        secret = {"value.converter.secret": "${p:converter:k}"}
+        create(bench, config_providers="p", **provider("p", "mine"), **secret)
+        bench.put("c", worker_configuration="mine", file="${p:connector:k}")
+        bench.await_task("c", State.RUNNING)
+        launched = bench.spark.newest("c", 0).plan
+        assert launched.task_config["file"] == "mine-connector-k"
+        assert launched.plugin("value.converter").config == {"secret": "mine-converter-k"}
+        assert bench.herder.view.info("c")["config"]["file"] == "${p:connector:k}"
+        found = bench.herder.worker_configurations.find("mine")
+        assert found.properties["value.converter.secret"] == "${p:converter:k}"
+
+    def test_a_class_that_is_not_there_is_told_when_it_is_made(self, bench: Bench) -> None:
+        """With the key."""
+        with pytest.raises(
+            ConfigError, match=r"configuration 'mine': .* config\.providers\.p\.class: Class Vualt could"
+        ):
+            create(bench, config_providers="p", **{"config.providers.p.class": "Vualt"})
+
+    def test_one_that_does_not_open_is_told_at_the_connectors_key(self, bench: Bench) -> None:
+        """The connector is refused, and others are none the worse."""
+        create(bench, config_providers="p", **{"config.providers.p.class": "Vault"})
+        with pytest.raises(ConfigError, match=f"configuration {CHOICE}: config.providers.p: there is no prefix"):
+            bench.put("c", worker_configuration="mine")
+        bench.put("d")

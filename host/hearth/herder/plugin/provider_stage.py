@@ -22,37 +22,51 @@ PROVIDERS = "config.providers"
 
 
 def open_variables(worker: Mapping[str, str], directory: PluginDirectory) -> Variables:
-    """Return what resolves the variables that the providers of a worker's configuration know.
+    """Return what resolves the variables that the providers of a worker's configuration know."""
+    return Variables(open_providers(worker, directory))
 
-    A name without a class stands for nothing, as in Kafka Connect. Raises ConfigError for a class that is not there,
-    and what a provider raises that does not take its settings.
+
+def open_providers(worker: Mapping[str, str], directory: PluginDirectory) -> dict[str, ConfigProvider]:
+    """Return the providers that settings of a worker name, ready to be asked.
+
+    Raises ConfigError for a class that is not there, and what a provider raises that does not take its settings.
     """
-    names = parse_type(PROVIDERS, worker.get(PROVIDERS, ""), ConfigType.LIST)
-    opened = {}
+    opened: dict[str, ConfigProvider] = {}
     try:
-        for name in dict.fromkeys(names):
-            key = f"{PROVIDERS}.{name}.class"
-            if key in worker:
-                opened[name] = _open(key, worker, directory)
+        for name, plugin in provider_plugins(worker, directory).items():
+            opened[name] = _open(f"{PROVIDERS}.{name}", plugin, worker, directory)
     except BaseException:
         Variables(opened).close()
         raise
-    return Variables(opened)
+    return opened
 
 
-def _open(key: str, worker: Mapping[str, str], directory: PluginDirectory) -> ConfigProvider:
+def provider_plugins(worker: Mapping[str, str], directory: PluginDirectory) -> dict[str, Plugin]:
+    """Return the plugins behind the names of providers; raises ConfigError for a class that is not there.
+
+    A name without a class stands for nothing, as in Kafka Connect.
+    """
+    names = parse_type(PROVIDERS, worker.get(PROVIDERS, ""), ConfigType.LIST)
+    keys = {name: f"{PROVIDERS}.{name}.class" for name in dict.fromkeys(names)}
+    return {name: _plugin(key, worker[key], directory) for name, key in keys.items() if key in worker}
+
+
+def _plugin(key: str, class_name: str, directory: PluginDirectory) -> Plugin:
     try:
-        plugin = directory.plugin(worker[key].strip(), None, PluginType.CONFIG_PROVIDER)
+        return directory.plugin(class_name.strip(), None, PluginType.CONFIG_PROVIDER)
     except NotFoundError as error:
-        raise ConfigError(key, worker[key], f"Class {worker[key]} could not be found.", hint=error.hint) from error
+        raise ConfigError(key, class_name, f"Class {class_name} could not be found.", hint=error.hint) from error
+
+
+def _open(key: str, plugin: Plugin, worker: Mapping[str, str], directory: PluginDirectory) -> ConfigProvider:
     inside = plugin.bundle is None
     provider: ConfigProvider = load_class(plugin.reference)() if inside else StagedProvider(plugin, directory)
-    prefix = f"{key.removesuffix('class')}param."
+    prefix = f"{key}.param."
     try:
         provider.configure({name[len(prefix) :]: worker[name] for name in worker if name.startswith(prefix)})
     except ConnectError as error:
         provider.close()
-        raise ConfigError(f"{key.removesuffix('.class')}: {error}", hint=error.hint) from error
+        raise ConfigError(f"{key}: {error}", hint=error.hint) from error
     return provider
 
 

@@ -83,7 +83,7 @@ class ConnectorValidator:
         """
         settings = self._resolved(config)
         result = self._shown(settings)
-        doubts = [Doubt(name, text) for name, text in self._variables.left(settings)]
+        doubts = [Doubt(name, text) for name, text in self._variables_of(config).left(settings)]
         with contextlib.suppress(VersionNotFound):
             plugin = self._directory.connector(settings.config)
             worker = self._governing(settings.config)[0]
@@ -93,9 +93,16 @@ class ConnectorValidator:
 
     def _resolved(self, config: Config) -> Resolved:
         try:
-            return self._variables.resolve(config)
+            return self._variables_of(config).resolve(config)
         except ConfigError as error:
             raise ValidationFailed(str(error), hint=error.hint) from error
+
+    def _variables_of(self, config: Config) -> Variables:
+        """Return the variables that go for a connector; what is wrong with its choice is told with its key."""
+        try:
+            return self._variables.of(config)
+        except UnusableConfiguration:
+            return self._variables
 
     def _shown(self, settings: Resolved) -> dict[str, Any]:
         try:
@@ -159,7 +166,7 @@ class ConnectorValidator:
     def _governing(self, config: Config) -> tuple[WorkerConfig, dict[str, ConfigValue]]:
         """Return the worker's settings as they go for a connector, and what is wrong with its choice of them."""
         try:
-            return worker_for(self._worker, config), {}
+            return worker_for(self._worker, config, self._variables), {}
         except UnusableConfiguration as error:
             return self._worker, {CHOICE: ConfigValue(CHOICE, config[CHOICE], error_messages=[str(error)])}
 
