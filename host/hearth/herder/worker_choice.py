@@ -111,6 +111,7 @@ class WorkerConfigurations:
         self._directory = directory
         self._configs = configs
         self._folder = ConfigurationFolder(worker.worker_configuration_path)
+        self._lock = threading.Lock()
 
     def list(self) -> list[WorkerConfiguration]:
         """Return all, the default first; those that cannot be read have no description."""
@@ -123,7 +124,8 @@ class WorkerConfigurations:
     def create(self, configuration: WorkerConfiguration) -> None:
         """Keep a new one that has nothing wrong; raises ConfigError for what has, ConflictError for a known name."""
         self._check(configuration)
-        self._folder.create(configuration)
+        with self._lock:  # of two that are made at once under one name, one is refused
+            self._folder.create(configuration)
         self._warn(configuration)
 
     def delete(self, name: str) -> None:
