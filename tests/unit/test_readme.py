@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 import shlex
 import types
@@ -15,6 +16,7 @@ from hearth.cli.main import COMMANDS, hearth
 from hearth.config import ConnectorConfig, SinkConnectorConfig, SourceConnectorConfig, StandaloneConfig
 from hearth.config.tls_key import ServerTlsConfig
 from hearth.config.worker_configuration import CHOICE
+from hearth.discovery import PluginType
 from hearth.herder.validation.override import AllowlistConfig
 from hearth.kafka.client.key import RULES
 from hearth.rest.listener import ADMIN_KEY, KEY
@@ -132,3 +134,12 @@ def test_connector_has_twenty_lines_and_counts() -> None:
     task.start(config)
     (record,) = task.poll()
     assert (record.topic, record.value, record.source_offset) == ("numbers", 42, {"number": 42})
+
+
+def test_every_entry_point_group_is_told_with_its_class() -> None:
+    """The author of any kind of plugin finds the group, and the class to derive from, without reading the host."""
+    text = (ROOT / "host" / "hearth_api" / "README.md").read_text(encoding="utf-8")
+    told = dict(re.findall(r"^\| `(hearth\.\w+)` \| `([\w.]+)` \|", text, re.MULTILINE))
+    assert set(told) == {type_.group for type_ in PluginType}
+    for module, _, name in (each.rpartition(".") for each in told.values()):
+        assert isinstance(getattr(importlib.import_module(module), name), type)
