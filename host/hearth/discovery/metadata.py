@@ -12,6 +12,7 @@ from hearth.discovery.allowance import MAX_NAME, MAX_PLUGINS
 from hearth.discovery.declaration import TYPE_OF_GROUP, Declaration
 from hearth.discovery.refusal import REPACK, BundleError, quoted
 from hearth.discovery.tree import Tree
+from hearth.foundation.nearest import did_you_mean
 
 VERSION_GROUP = "hearth.plugin_versions"
 """Entry points ``version = package`` where plugins have another version than their distribution.
@@ -19,7 +20,8 @@ VERSION_GROUP = "hearth.plugin_versions"
 The value may also be a module or ``module:Class``; the longest that fits a plugin's reference counts.
 """
 
-_GROUPS = {*TYPE_OF_GROUP, VERSION_GROUP}
+_OURS = "hearth."
+"""What the names of all groups begin with; one that is none of them was meant to be."""
 _FILES = ("METADATA", "entry_points.txt")
 _NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?")
 _VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9.!+_-]*")
@@ -72,7 +74,7 @@ def check_identity(name: str, version: str, requires_python: str) -> None:
 
 def declared(entry_points: str, version: str) -> tuple[list[Declaration], list[str]]:
     """Return the plugins that the text of ``entry_points.txt`` declares, and a sentence for each malformed one."""
-    ours = (point for point in parse_entry_points(entry_points) if point.group in _GROUPS)
+    ours = (point for point in parse_entry_points(entry_points) if point.group.startswith(_OURS))
     points = list(islice(ours, MAX_PLUGINS + 1))
     if len(points) > MAX_PLUGINS:
         raise too_many_plugins()
@@ -80,6 +82,10 @@ def declared(entry_points: str, version: str) -> tuple[list[Declaration], list[s
     declarations, faults = [], []
     for point in points:
         if point.group == VERSION_GROUP:
+            continue
+        if point.group not in TYPE_OF_GROUP:
+            near = did_you_mean(point.group, TYPE_OF_GROUP)
+            faults.append(f"entry point {quoted(point.name)} is of {quoted(point.group)}, no group of Hearth{near}")
             continue
         reference = point.value.split("[")[0].replace(" ", "")[: MAX_NAME + 1]  # a longer one is at fault anyway
         own = _version_of(reference, versions, version)

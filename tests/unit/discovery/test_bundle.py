@@ -240,6 +240,17 @@ def test_good_entry_points_survive_a_bad_one(tmp_path: Path) -> None:
     )
 
 
+def test_a_group_that_is_none_is_told_with_the_one_that_was_meant(tmp_path: Path) -> None:
+    """A bundle of nothing else is turned away for it; groups of others are no concern of this host."""
+    build.plain_wheel(tmp_path, "demo", "1.0", {"hearth.source_conectors": {"a.B": "a:B"}, "console_scripts": {}})
+    rejected = read(tmp_path)
+    assert isinstance(rejected, Rejected)
+    assert rejected.reason == (
+        "entry point 'a.B' is of 'hearth.source_conectors', no group of Hearth, "
+        "did you mean 'hearth.source_connectors'? (of demo 1.0)"
+    )
+
+
 def test_malformed_lines_of_entry_points_cost_only_themselves(tmp_path: Path) -> None:
     """A file that no packaging tool would write is read as far as it makes sense."""
     points = "stray\n[x]\n= \n[hearth.sink_connectors]\n# comment\nno value\n = a:B\nGood = demo : Demo [extra]\n"
