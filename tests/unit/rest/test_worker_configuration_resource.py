@@ -46,26 +46,26 @@ def test_one_is_made_listed_shown_and_deleted(keeping: Client) -> None:
     assert (answer.status, answer.text) == missing
 
 
-@pytest.mark.parametrize(
-    ("body", "status", "says"),
-    [
-        ({"name": "default", "config": TEXTS}, 409, "worker configuration 'default' exists already"),
-        ({"name": "../x", "config": TEXTS}, 400, "Invalid value ../x for configuration name: a worker"),
-        ({"config": TEXTS}, 400, "Invalid value  for configuration name: a worker configuration is called"),
-        ({"name": "x", "config": {**TEXTS, "group.id": "g"}}, 400, "group.id may not be there: it is for the worker"),
-        ({"name": "x", "config": {**TEXTS, "group.id": None}}, 400, "group.id may not be there: it has no value"),
-        ({"name": "x"}, 400, 'Missing required configuration "key.converter" which has no default value.'),
-        ({"name": "x", "config": []}, 400, "Cannot deserialize value of type `java.util.LinkedHashMap` from Array"),
-        ({"name": "x", "zz": 1}, 400, 'Unrecognized field "zz"'),
-        ({"name": {}, "config": TEXTS}, 400, "Cannot deserialize value of type `java.lang.String` from Object"),
-        ("{", 400, "REDACTED"),
-    ],
+REFUSED: tuple[tuple[Any, int, str], ...] = (
+    ({"name": "default", "config": TEXTS}, 409, "worker configuration 'default' exists already"),
+    ({"name": "../x", "config": TEXTS}, 400, "Invalid value ../x for configuration name: a worker"),
+    ({"config": TEXTS}, 400, "Invalid value  for configuration name: a worker configuration is called"),
+    ({"name": "x", "config": {**TEXTS, "group.id": "g"}}, 400, "group.id may not be there: it is for the worker"),
+    ({"name": "x", "config": {**TEXTS, "group.id": None}}, 400, "group.id may not be there: it has no value"),
+    ({"name": "x"}, 400, 'Missing required configuration "key.converter" which has no default value.'),
+    ({"name": "x", "config": []}, 400, "Cannot deserialize value of type `java.util.LinkedHashMap` from Array"),
+    ({"name": "x", "zz": 1}, 400, 'Unrecognized field "zz"'),
+    ({"name": {}, "config": TEXTS}, 400, "Cannot deserialize value of type `java.lang.String` from Object"),
+    ("{", 400, "REDACTED"),
 )
-def test_what_is_no_configuration_is_refused(keeping: Client, body: Any, status: int, says: str) -> None:
+
+
+def test_what_is_no_configuration_is_refused(keeping: Client) -> None:
     """It is the client's error in any case; nothing is kept."""
-    answer = keeping.call("POST", PATH, body)
-    assert (answer.status, answer.json["error_code"]) == (status, status)
-    assert says in answer.json["message"]
+    for body, status, says in REFUSED:
+        answer = keeping.call("POST", PATH, body)
+        assert (answer.status, answer.json["error_code"]) == (status, status), body
+        assert says in answer.json["message"]
     assert [each["name"] for each in keeping.call("GET", PATH).json] == ["default"]
 
 
