@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import threading
 from collections.abc import Hashable, Mapping
 from dataclasses import replace
@@ -10,9 +11,10 @@ from typing import Any
 
 from hearth.config import WorkerConfig
 from hearth.config.connector_key import CONVERTER_KEYS, VERSION_SUFFIX
-from hearth.config.variable import Variables
-from hearth.config.worker_configuration import CHOICE, DEFAULT, WorkerConfiguration
+from hearth.config.variable import Variables, has_variable
+from hearth.config.worker_configuration import CHOICE, CLIENT_KEYS, DEFAULT, WorkerConfiguration, is_governed
 from hearth.discovery import PluginType
+from hearth.herder.password_mask import HIDDEN
 from hearth.herder.plugin.directory import PluginDirectory
 from hearth.herder.plugin.provider_stage import PROVIDERS, open_providers, provider_plugins
 from hearth.kafka.client import consumer_config, producer_config
@@ -21,6 +23,8 @@ from hearth_api import ConfigError, ConflictError, ConnectError, NotFoundError
 from hearth_api.worker import ConfigProvider
 
 log = logging.getLogger(__name__)
+
+_PROVIDER_CLASS = re.compile(r"config\.providers\.[^.]+\.class")
 
 
 class UnusableConfiguration(ConfigError):
@@ -118,15 +122,19 @@ class WorkerConfigurations:
         return [self._shown(name) for name in self._folder.names()]
 
     def find(self, name: str) -> WorkerConfiguration:
-        """Return one; raises NotFoundError where there is none."""
-        return self._folder.find(name)
+        """Return one as users are shown it; raises NotFoundError where there is none."""
+        return self._disguised(self._folder.find(name))
 
-    def create(self, configuration: WorkerConfiguration) -> None:
-        """Keep a new one that has nothing wrong; raises ConfigError for what has, ConflictError for a known name."""
+    def create(self, configuration: WorkerConfiguration) -> WorkerConfiguration:
+        """Keep a new one that has nothing wrong, and return it as users are shown it.
+
+        Raises ConfigError for what has something wrong, ConflictError for a name that is there.
+        """
         self._check(configuration)
         with self._lock:  # of two that are made at once under one name, one is refused
             self._folder.create(configuration)
         self._warn(configuration)
+        return self._disguised(configuration)
 
     def delete(self, name: str) -> None:
         """Forget one; raises ConflictError while a connector names it."""
@@ -150,6 +158,20 @@ class WorkerConfigurations:
                 self._warn(configuration)
             except ConnectError as error:
                 log.warning("%s", error)
+
+    def _disguised(self, configuration: WorkerConfiguration) -> WorkerConfiguration:
+        """Hide, where the worker wants passwords hidden, every value that may be one: nobody here declares its key."""
+        if not self._worker.rest_mask_passwords:
+            return configuration
+        shown = {
+            key: value if self._is_open(key) or has_variable(value) else HIDDEN
+            for key, value in configuration.properties.items()
+        }
+        return replace(configuration, properties=shown)
+
+    def _is_open(self, key: str) -> bool:
+        is_of_client = key.startswith(tuple(CLIENT_KEYS)) and is_governed(key)
+        return is_of_client or key in self._worker.definition().keys or _PROVIDER_CLASS.fullmatch(key) is not None
 
     def _shown(self, name: str) -> WorkerConfiguration:
         try:

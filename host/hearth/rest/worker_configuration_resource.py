@@ -29,9 +29,9 @@ class WorkerConfigurationsResource:
     async def create(self, request: Request) -> Response:
         """Create a worker configuration; it is not changed any more."""
         given = await _read(request)
-        await asyncio.to_thread(self._herder.worker_configurations.create, given)
+        made = await asyncio.to_thread(self._herder.worker_configurations.create, given)
         location = f"{str(request.base_url).rstrip('/')}/worker-configurations/{given.name}"
-        return JsonAnswer(_shown(given), 201, {"location": location})
+        return JsonAnswer(_shown(made), 201, {"location": location})
 
     async def info(self, request: Request) -> Response:
         """Show a worker configuration."""

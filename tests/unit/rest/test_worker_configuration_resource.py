@@ -69,6 +69,25 @@ def test_what_is_no_configuration_is_refused(keeping: Client) -> None:
     assert [each["name"] for each in keeping.call("GET", PATH).json] == ["default"]
 
 
+def test_what_may_be_a_password_is_hidden_where_the_worker_wants_that(tmp_path: Path) -> None:
+    """In every answer, and not in the file; a variable is no password, and what a key declares is known."""
+    (tmp_path / "kept").mkdir()
+    config = {
+        **TEXTS,
+        "producer.acks": "1",
+        "offset.flush.interval.ms": "500",
+        "value.converter.basic.auth.user.info": "me:s3cret",
+        "value.converter.token": "${env:TOKEN}",
+        "header.converter.plugin.version": "4.3.1",
+    }
+    shown = {**config, "value.converter.basic.auth.user.info": "[hidden]"}
+    worker = {"worker.configuration.path": str(tmp_path / "kept"), "rest.mask.passwords": "true"}
+    for client in serve(tmp_path, worker):
+        assert client.call("POST", PATH, {"name": "x", "config": config}).json["config"] == shown
+        assert client.call("GET", PATH + "/x").json["config"] == shown
+    assert "s3cret" in (tmp_path / "kept" / "x.properties").read_text()
+
+
 def test_a_worker_without_a_folder_keeps_none(client: Client) -> None:
     """It says which key is missing; the default is there."""
     answer = client.call("POST", PATH, {"name": "x", "config": TEXTS})
