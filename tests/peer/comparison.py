@@ -8,6 +8,7 @@ from typing import Any, Generic, TypeVar
 
 from tests.peer.case import Case
 from tests.peer.cases import CASES
+from tests.peer.client_story import STORIES, ClientStory, tell
 from tests.peer.kept import KeptAnswers, Named
 from tests.peer.rest_case import RestCase, play
 from tests.peer.rest_cases import EVERY_PLUGIN, REST_CASES
@@ -57,9 +58,18 @@ class Lives(Comparison[SinkLife]):
         return {case.name: live(case, side) for case in cases}
 
 
+class Stories(Comparison[ClientStory]):
+    """What clients of others are told."""
+
+    def play(self, side: Side, cases: Sequence[ClientStory]) -> dict[str, Any]:
+        worker = side.worker("json")
+        return {case.name: side.neutral(tell(case, worker)) for case in cases}
+
+
 OUTCOMES = Outcomes("outcome", CASES)
 ANSWERS = Answers("rest", (*REST_CASES, EVERY_PLUGIN))
 VALIDATIONS = Answers("validation", VALIDATION_CASES)
 LIVES = Lives("sink_life", SINK_LIVES)
-COMPARISONS: tuple[Comparison[Any], ...] = (ANSWERS, VALIDATIONS, LIVES, OUTCOMES)
+TOLD = Stories("client_story", STORIES)
+COMPARISONS: tuple[Comparison[Any], ...] = (ANSWERS, VALIDATIONS, TOLD, LIVES, OUTCOMES)
 """In this order: a worker is stopped with what runs on it when the last of them are through."""

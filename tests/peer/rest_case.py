@@ -52,14 +52,24 @@ def play(case: RestCase, worker: Worker) -> list[dict[str, Any]]:
     try:
         return _shortened([_play(step, worker) for step in case.steps])
     finally:
-        for name in worker.rest.call("GET", "/connectors").json:
-            worker.delete(name)
+        delete_all(worker)
+
+
+def delete_all(worker: Worker) -> None:
+    """Delete every connector of a worker."""
+    for name in worker.rest.call("GET", "/connectors").json:
+        worker.delete(name)
+
+
+def await_state(worker: Worker, state: str, connector: str) -> None:
+    """Wait until a connector and its tasks are where a step wants them."""
+    reached = eventually(lambda: _is_reached(state, worker.rest.states(connector)), _DEADLINE)
+    assert reached, f"{worker.side}: not {state}: {worker.rest.status(connector)}\n{worker.last_words()}"
 
 
 def _play(step: Step, worker: Worker) -> dict[str, Any]:
     if step.state:
-        reached = eventually(lambda: _is_reached(step.state, worker.rest.states(step.of)), _DEADLINE)
-        assert reached, f"{worker.side}: not {step.state}: {worker.rest.status(step.of)}\n{worker.last_words()}"
+        await_state(worker, step.state, step.of)
     answer = _answer(step, worker)
     request = {"request": f"{step.method} {step.path}", "status": answer.status}
     if step.same == "types":
@@ -114,7 +124,7 @@ def _answer(step: Step, worker: Worker) -> Answer:
     return answers[-1]
 
 
-def _is_reached(state: str | None, states: list[str]) -> bool:
+def _is_reached(state: str, states: list[str]) -> bool:
     """Return whether a connector, whose state comes first, and its tasks are where a step waits for them."""
     connector, tasks = states[:1], set(states[1:])
     if state == "NONE":
@@ -131,14 +141,14 @@ def _comparable(answer: Answer) -> dict[str, Any]:
     if "location" in answer.headers:
         fields["location"] = urlsplit(answer.headers["location"]).path
     # The order of fields is part of what clients see, so the text is compared, not the data.
-    body = json.dumps(_neutral(answer.json)) if answer.json is not None else answer.text
+    body = json.dumps(neutral(answer.json)) if answer.json is not None else answer.text
     return {**fields, "body": body}
 
 
-def _neutral(value: Any) -> Any:
+def neutral(value: Any) -> Any:
     """Return JSON with worker ids and stack traces replaced by a word, and configurations, maps, sorted."""
     if isinstance(value, list):
-        return [_neutral(item) for item in value]
+        return [neutral(item) for item in value]
     if isinstance(value, Mapping):
         return {key: _neutral_field(key, item) for key, item in value.items()}
     return value
@@ -149,4 +159,4 @@ def _neutral_field(key: str, value: Any) -> Any:
         return _WORDS[key]
     if key == "config" and isinstance(value, Mapping):
         return dict(sorted(value.items()))
-    return _neutral(value)
+    return neutral(value)

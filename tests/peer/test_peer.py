@@ -12,7 +12,8 @@ import pytest
 from hearth.broker import KafkaBroker
 from tests.peer.case import Case
 from tests.peer.cases import CASES, WORKERS
-from tests.peer.comparison import ANSWERS, COMPARISONS, LIVES, OUTCOMES, VALIDATIONS, Comparison
+from tests.peer.client_story import STORIES, ClientStory
+from tests.peer.comparison import ANSWERS, COMPARISONS, LIVES, OUTCOMES, TOLD, VALIDATIONS, Comparison
 from tests.peer.hearth_connect import HearthConnect
 from tests.peer.record import java_side
 from tests.peer.rest_case import RestCase
@@ -57,6 +58,15 @@ def test_validations_are_javas(case: RestCase, side: Side) -> None:
     """Definitions, values, suggestions, visibility, messages, order and groups, one configuration after the other."""
     expected = VALIDATIONS.kept.answer(case)
     assert VALIDATIONS.play(side, [case])[case.name] == expected
+
+
+@pytest.mark.parametrize("case", STORIES, ids=lambda case: case.name)
+def test_clients_of_others_are_told_what_java_told_them(case: ClientStory, side: Side) -> None:
+    """Nobody has to change his client."""
+    expected = TOLD.kept.answer(case)
+    if not case.is_possible:
+        pytest.skip("it needs Node.js and npm, which this machine has not")
+    assert TOLD.play(side, [case])[case.name] == expected
 
 
 def test_plugins_hearth_has_are_listed_as_java_lists_them(side: Side) -> None:
