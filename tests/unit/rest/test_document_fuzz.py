@@ -1,0 +1,71 @@
+"""Requests that the API's own document makes possible, or impossible, drawn at random."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.unit.rest.client import CONFIG, Client, serve
+
+UNREADABLE = re.compile(
+    r"the request has no |Unrecognized field |Cannot deserialize value |Cannot construct instance |"
+    r"(?s:.*)\n at \[Source: REDACTED|Invalid UTF-8|Non-standard token |Document nesting depth |"
+    r"(?s:.*)BadRequestException: Connector config \{|Kafka Connect in standalone mode does not support "
+)
+"""What Java answers with 500 as well: bodies that its reader makes nothing of, and what it has for clusters alone."""
+NAMES = {"connector": ("c", "nobody"), "pluginName": ("FileStreamSource", "JsonConverter", "nothing"), "task": (0, 7)}
+"""What is put into paths half of the time, since by chance nobody would ever meet a connector."""
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
+    """Serve for all requests of this file."""
+    yield from serve(tmp_path_factory.mktemp("fuzz"))
+
+
+def requests_of(document: Any) -> st.SearchStrategy[Any]:
+    """Return requests of every operation, such as the document allows and such as it does not."""
+    import schemathesis
+    from schemathesis.core.result import Ok
+    from schemathesis.generation import GenerationMode
+
+    results = schemathesis.openapi.from_dict(document).get_all_operations()
+    operations = [found.ok() for found in results if isinstance(found, Ok)]
+    modes = list(GenerationMode)
+    return st.one_of([each.as_strategy(generation_mode=mode) for each in operations for mode in modes])
+
+
+def test_no_request_is_more_than_the_server_can_answer(shared: Client) -> None:
+    """It hangs on none, falls over none that Java's does not, and its answers are those that the document tells of."""
+    from schemathesis.checks import load_all_checks
+
+    load_all_checks()
+    from schemathesis.specs.openapi.checks import (
+        content_type_conformance,
+        response_schema_conformance,
+        status_code_conformance,
+    )
+
+    document = shared.call("GET", "/openapi.json").json
+    told = [content_type_conformance, response_schema_conformance, status_code_conformance]
+
+    @settings(suppress_health_check=list(HealthCheck))
+    @given(requests_of(document), st.fixed_dictionaries({k: st.none() | st.sampled_from(v) for k, v in NAMES.items()}))
+    def ask(case: Any, named: dict[str, Any]) -> None:
+        for name in set(case.path_parameters or ()) & set(named):
+            if named[name] is not None:
+                case.path_parameters[name] = named[name]
+        answer = case.call(base_url=f"http://127.0.0.1:{shared.ports[0]}", timeout=30)
+        if answer.status_code >= 500:
+            assert answer.status_code == 500
+            assert UNREADABLE.match(answer.json()["message"]), answer.text
+        case.validate_response(answer, checks=told)
+
+    shared.call("PUT", "/connectors/c/config", CONFIG)
+    ask()
+    assert shared.call("GET", "/health").status == 200
