@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from hearth.broker import KafkaBroker
+from hearth.foundation.certificate import make_identity
 from tests.bundles.build import plugin_path
 from tests.crash.process import await_end, tree
 from tests.peer.hearth_connect import HearthConnect, file_bundle
@@ -36,6 +37,10 @@ class Host(HearthConnect):
         (folder / "configurations").mkdir()
         self.secrets = folder / "secrets"
         self.secrets.mkdir()
+        identity = make_identity()
+        self.certificate = folder / "identity.pem"
+        self.certificate.write_text(identity.key + identity.certificate)
+        self.https_port = reserve_port()
         self.spark_page = f"http://127.0.0.1:{(spark_port := reserve_port())}"
         settings = {
             "plugin.path": f"{file_bundle()},{plugin_path(*SAMPLES)}",
@@ -43,6 +48,9 @@ class Host(HearthConnect):
             "value.converter": STRING,
             "offset.flush.interval.ms": "200",
             "connector.client.config.override.policy": "NoZz",
+            "rest.extension.classes": "Doorman",
+            "listeners.https.ssl.keystore.type": "PEM",
+            "listeners.https.ssl.keystore.location": str(self.certificate),
             "worker.configuration.path": str(folder / "configurations"),
             "spark.ui.port": str(spark_port),
             "spark.executor.memroy": "1g",
@@ -51,6 +59,7 @@ class Host(HearthConnect):
             "config.providers.dir.param.allowed.paths": str(folder / "secrets"),
         }
         super().__init__(folder, bootstrap_servers, settings)
+        self._settings["listeners"] += f",https://127.0.0.1:{self.https_port}"
 
 
 @pytest.fixture(scope="session")

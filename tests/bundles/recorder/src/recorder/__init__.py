@@ -1,5 +1,6 @@
 """A sink that writes every call it gets as one line of JSON to ``journal``, a predicate on values, a transformation,
-and a policy that lets connectors override every setting of their clients but `zz`.
+a policy that lets connectors override every setting of their clients but `zz`, and a REST extension that turns away who
+asks for it and tells how many tasks of a connector run.
 
 ``retry.at`` and ``retry.times``: put raises RetriableError so often when the records hold that offset. ``rewind.at``:
 when the records hold that offset for the first time, the task asks to read from the first offset again.
@@ -31,7 +32,7 @@ from hearth_api import (
     TopicPartition,
     Transformation,
 )
-from hearth_api.worker import ConnectorClientConfigOverridePolicy
+from hearth_api.worker import ConnectorClientConfigOverridePolicy, RestExtension, RestResponse
 
 LOW = Importance.LOW
 
@@ -224,3 +225,23 @@ class NoZz(ConnectorClientConfigOverridePolicy):
             ConfigValue(name, value, error_messages=["zz is not for you"] if name == "zz" else [])
             for name, value in request.client_props.items()
         ]
+
+
+class Doorman(RestExtension):
+    """Turns away requests with the header `Doorman: no`."""
+
+    def configure(self, configs) -> None:
+        return
+
+    def register(self, context) -> None:
+        self._state = context.cluster_state()
+        context.add_filter(self.look)
+        context.add_resource("GET", "/doorman/{connector}", self.tell)
+
+    def look(self, request):
+        return RestResponse(403, b"not today") if request.headers.get("doorman") == "no" else None
+
+    def tell(self, request):
+        tasks = self._state.connector_health(request.path_params["connector"]).tasks_state.values()
+        shown = {"running": sum(task.state == "RUNNING" for task in tasks), "pid": os.getpid()}
+        return RestResponse(body=json.dumps(shown).encode())

@@ -1,0 +1,36 @@
+"""The REST server of a real host: over TLS, and looked after by an extension of a bundle."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import ssl
+from collections.abc import Mapping
+from pathlib import Path
+
+from tests.integration.conftest import Host
+
+
+def asked(host: Host, path: str, headers: Mapping[str, str] | None = None) -> tuple[int, str]:
+    """Return status and text of an answer over TLS, to a client that trusts this host's certificate alone."""
+    context = ssl.create_default_context(cafile=str(host.certificate))
+    context.check_hostname = False
+    connection = http.client.HTTPSConnection("127.0.0.1", host.https_port, timeout=30, context=context)
+    connection.request("GET", path, headers=dict(headers or {}))
+    answer = connection.getresponse()
+    status, text = answer.status, answer.read().decode()
+    connection.close()
+    return status, text
+
+
+def test_an_extension_of_a_bundle_looks_at_requests_over_tls(host: Host, name: str, tmp_path: Path) -> None:
+    """In a process that is not the host's; it turns away, and tells what it knows of connectors that run."""
+    (tmp_path / "in.txt").write_text("a line\n")
+    host.run({"name": name, "connector.class": "FileStreamSource", "file": str(tmp_path / "in.txt"), "topic": name})
+    status, text = asked(host, f"/doorman/{name}")
+    told = json.loads(text)
+    assert (status, told["running"]) == (200, 1)
+    assert told["pid"] != host.pid
+    assert asked(host, "/connectors", {"Doorman": "no"}) == (403, "not today")
+    assert name in json.loads(asked(host, "/connectors")[1])
+    assert asked(host, "/doorman/nobody")[0] == 404
