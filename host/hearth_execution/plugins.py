@@ -7,7 +7,7 @@ are Kafka Connect's and therefore per record, however many rows a plugin is give
 
 from __future__ import annotations
 
-import traceback
+import logging
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
@@ -17,6 +17,8 @@ from hearth_api.batch import arrow as pa
 from hearth_execution.failure import Failure
 from hearth_execution.load import load_class, version_of
 from hearth_execution.retry import NO_RETRY, Retry
+
+log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 X = TypeVar("X")
@@ -78,7 +80,7 @@ class Plugins:
             try:
                 plugin.close()
             except Exception:
-                traceback.print_exc()
+                log.exception("%s did not close as it should", type(plugin).__name__)
 
 
 class Attempts:

@@ -76,8 +76,10 @@ def main(arguments: list[str]) -> None:
     sys.meta_path.append(HostFinder(LAYER, base))
     die_with_parent()
     leave_signals_to_runtime()
+    from hearth_stage.log_output import begin_log
     from hearth_stage.program import Program
 
+    begin_log()
     Program(_connection()).run()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import queue
 import socket
@@ -22,6 +23,8 @@ from hearth_stage.connector import StageConnector
 from hearth_stage.connector_call import AlterOffsets, AskTaskConfigs, LoadConnector, StartConnector, StopConnector
 from hearth_stage.extension_call import JudgeRequest, LoadExtension, ServeRequest
 from hearth_stage.frame import PROTOCOL_VERSION
+from hearth_stage.level import set_levels
+from hearth_stage.log_call import SetLevels
 from hearth_stage.operation import TO_STAGE, Hello
 from hearth_stage.override_policy import StagePolicy
 from hearth_stage.plugin_call import AskStacks, Configure, Describe, Ping, Stacks, Stopping, Validate
@@ -46,6 +49,8 @@ from hearth_stage.task_call import (
     StopSink,
     StopSource,
 )
+
+log = logging.getLogger(__name__)
 
 END_SECONDS = 5
 """How long plugins may take to stop once the connection is gone."""
@@ -99,7 +104,7 @@ class Program:
             try:
                 end()
             except Exception:
-                traceback.print_exc()
+                log.exception("a plugin did not end as it should")
 
     def _configure(self, type_: str, retry: Retry) -> None:
         self._plugins = Plugins(type_, retry)
@@ -152,6 +157,9 @@ class Program:
             request.reply(Stacks(_stacks()))  # here, on the reader's thread: the others may hang
         elif request.kind is Stopping:
             self._stopping.set()  # here as well: the main thread may be waiting for its next attempt
+        elif request.kind is SetLevels:
+            # Here as well: one wants to see what a plugin does that hangs.
+            request.answer(lambda told: set_levels(told.levels))
         else:
             (self._commits if request.kind in _COMMITS else self._requests).put(request)
 

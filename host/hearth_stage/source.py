@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import json
-import traceback
+import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -42,6 +42,8 @@ from hearth_stage.task_call import (
     StartSource,
     StopSource,
 )
+
+log = logging.getLogger(__name__)
 
 
 class ChannelOffsetReader(OffsetStorageReader):
@@ -129,7 +131,7 @@ class StageSource:
                 self._credit -= 1
                 self._channel.notify(HandOver.of(polled))
         except RetriableError:
-            traceback.print_exc()  # and polled again, as Kafka Connect does
+            log.warning("the task is polled again, it asked for that", exc_info=True)  # as Kafka Connect does
         except Exception as error:
             self._polling = False
             self._channel.notify(PollFailed(ErrorInfo.of(error)))
@@ -139,7 +141,7 @@ class StageSource:
         try:
             self._started().commit()
         except Exception:
-            traceback.print_exc()
+            log.exception("the task's commit raised")
 
     def commit_records(self, notice: CommitRecords) -> None:
         """Tell the task which records are written (or, without a topic, dropped); what it raises is only noted."""
@@ -149,7 +151,7 @@ class StageSource:
             try:
                 task.commit_record(self._pending.pop(number), metadata)
             except Exception:
-                traceback.print_exc()
+                log.exception("the task's commit_record raised")
 
     def stop(self, call: StopSource) -> None:
         """Stop the task; it is not polled afterwards."""

@@ -58,6 +58,7 @@ def test_tasks_of_a_cluster_find_their_host_and_wait_for_slots_aloud(
     settings = {**cluster.settings(), "spark.cores.max": "1", "spark.executor.cores": "1"}
     with HearthConnect(tmp_path, broker.bootstrap_servers, settings) as host:
         host.run(source(tmp_path, "first"))
+        assert is_said(host, "INFO [first|task-0] the task runs in process"), host.last_words()
         assert is_said(host, f"tasks travel to {cluster.url} in clear", "spark.authenticate=true")
         assert host.rest.create(source(tmp_path, "second")).status == 201
         assert is_said(host, "no slot for second-0", cluster.url, "spark.cores.max"), host.last_words()

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 
 import pytest
 
+from hearth.foundation.log_level import Levels, levels
 from hearth.link import heartbeat
+from hearth_stage.level import loggers
 from tests.unit.link.link_world import Guest, Host, Wire
 
 
@@ -33,6 +36,26 @@ def wire(host: Host) -> Iterator[Wire]:
     opened = Wire(host.server.address)
     yield opened
     opened.close()
+
+
+@pytest.fixture
+def restored_levels() -> Iterator[None]:
+    """Put back the levels of all loggers, and what is known of those that were set."""
+    before = {name: each.level for name, each in loggers().items()}
+    yield
+    for name, each in loggers().items():
+        each.setLevel(before.get(name, logging.NOTSET))
+    vars(levels).update(vars(Levels()))
+
+
+@pytest.fixture
+def own_log() -> Iterator[None]:
+    """Put back who listens to the loggers, which a test may change."""
+    handlers, level = logging.root.handlers[:], logging.root.level
+    yield
+    logging.root.handlers[:] = handlers
+    logging.root.setLevel(level)
+    logging.captureWarnings(False)
 
 
 @pytest.fixture

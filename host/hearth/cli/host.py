@@ -133,6 +133,8 @@ class StandaloneHost:
 
     def stop(self) -> None:
         """Stop everything that was started, the last first: no request comes in while tasks drain."""
+        if self._stops:
+            log.info("the host stops")
         while self._stops:
             stop = self._stops.pop()
             try:

@@ -6,16 +6,17 @@ import contextlib
 import logging
 import os
 import signal
-import sys
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 import click
 
 from hearth.cli.connector_file import ConnectorFile, read_connector_file
 from hearth.cli.host import StandaloneHost, plugin_path
+from hearth.cli.log_option import begin, log_options
 from hearth.config import StandaloneConfig
 from hearth.config.variable import Resolved, has_variable
 from hearth.discovery import Catalogue, discover
@@ -53,19 +54,14 @@ INTERRUPTED = 130
     "connectors", metavar="[CONNECTOR.properties|CONNECTOR.json ...]", nargs=-1, type=click.Path(path_type=Path)
 )
 @click.option("--free-port", is_flag=True, help="Where a port of the listeners is taken, use the next free one.")
-def standalone(worker: Path, connectors: Sequence[Path], free_port: bool) -> None:
+@log_options
+def standalone(worker: Path, connectors: Sequence[Path], free_port: bool, **log_as: Any) -> None:
     """Run a host that works alone until it is told to stop.
 
     WORKER.properties holds the settings of the host: those of Kafka Connect's standalone worker, and any spark.*
     key. Each further file is a connector to create: Java properties, or JSON as the REST API takes it.
     """
-    logging.basicConfig(
-        stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s"
-    )
-    for chatty in ("uvicorn", "py4j"):
-        logging.getLogger(chatty).setLevel(logging.WARNING)
-    # py4j tells everybody, with a traceback, that a JVM ended in the midst of a call, and then raises it.
-    logging.getLogger().addFilter(lambda record: record.module != "java_gateway")
+    begin(**log_as)
     config = read_worker(worker)
     files = [read_connector_file(path) for path in connectors]
     run(config, files, free_port)

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from hearth.foundation.log_repeat import CLIENT
 from hearth.kafka.client import Translation, admin_config
 from hearth_api import ConnectError
 
@@ -75,7 +76,7 @@ class ClusterLookup:
         from confluent_kafka.admin import AdminClient
 
         deadline = time.monotonic() + self._seconds
-        client = AdminClient({**self._config, "error_cb": self._note, "logger": log})
+        client = AdminClient({**self._config, "error_cb": self._note, "logger": logging.getLogger(CLIENT)})
         while self._id is None and time.monotonic() < deadline:
             try:
                 self._id = client.list_topics(_TOPIC, timeout=min(_ATTEMPT_SECONDS, self._seconds)).cluster_id

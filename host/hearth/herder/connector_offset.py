@@ -147,7 +147,7 @@ class ConnectorOffsets:
         except RemoteError as error:
             if error.info.class_name.startswith(_OWN_ERRORS):
                 raise ConnectError(error.info.message, code="offsets.refused") from error
-            log.error("connector %r did not take other offsets:\n%s", name, error.trace)
+            log.error("the connector did not take other offsets:\n%s", error.trace)
             raise ConnectError(f"Failed to modify offsets for {kind} connector {name}", code="plugin") from error
         if is_seen_to is None:
             raise ConnectError(

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from hearth.foundation.log_context import about, label_of
 from hearth.herder.instance import TransitionFailed
 from hearth.herder.password_mask import PasswordMask
 from hearth.herder.queue import Queues, done, then
@@ -159,14 +160,15 @@ class Herder:
 
     def _validated(self, name: str, config: Mapping[str, str]) -> Mapping[str, str]:
         _refuse_unwritable(name, config)
-        result, doubts = self._validator.examine(config)
-        if message := complaint(result):
-            near = [f"{each.name}: {each.message}" for each in doubts if each.is_help]
-            raise ConfigError(message, code="connector.invalid", hint="; ".join(near) or None)
-        self._mask.learn(name, result)
-        for each in doubts:
-            if not each.is_of_client:  # the start of its tasks says it
-                log.warning("connector %r: %s: %s", name, each.name, each.message)
+        with about(label_of(name, scope="validate")):
+            result, doubts = self._validator.examine(config)
+            if message := complaint(result):
+                near = [f"{each.name}: {each.message}" for each in doubts if each.is_help]
+                raise ConfigError(message, code="connector.invalid", hint="; ".join(near) or None)
+            self._mask.learn(name, result)
+            for each in doubts:
+                if not each.is_of_client:  # the start of its tasks says it
+                    log.warning("%s: %s", each.name, each.message)
         return config
 
     def _examined(self, config: Mapping[str, str | None]) -> dict[str, Any]:
@@ -179,6 +181,7 @@ class Herder:
             raise ConflictError(f"Connector {name} already exists", code="connector.exists")
         self._refuse_unless_leading()
         self._configs.put_connector(name, config, target)
+        log.info("the connector is %s", "created" if is_new else "configured anew")
         self.reconciler.reconcile(name)
         return Created(is_new, self.view.info(name))
 
@@ -195,6 +198,7 @@ class Herder:
         self._entry(name)
         self._refuse_unless_leading()
         self._configs.remove_connector(name)
+        log.info("the connector is deleted")
         self._mask.forget(name)
         self.reconciler.reconcile(name)
 
@@ -202,6 +206,7 @@ class Herder:
         self._entry(name)
         self._refuse_unless_leading()
         self._configs.put_restart(RestartRequest(name))
+        log.info("the connector is restarted")
         self.reconciler.reconcile(name)
 
     def _restart_task(self, name: str, task: int) -> None:
@@ -210,6 +215,7 @@ class Herder:
         if not 0 <= task < len(entry.tasks):
             raise NotFoundError(f"Task {name}-{task} not found", code="task.unknown")
         self._refuse_unless_leading()
+        log.info("task %d is restarted", task)
         self.reconciler.reconcile(name, [task])
 
     def _restart(self, request: RestartRequest) -> dict[str, Any]:
@@ -222,10 +228,12 @@ class Herder:
         self._refuse_unless_leading()
         plan = self.view.connector(name, request)
         self._configs.put_restart(request)
+        which = "what failed of the connector" if request.only_failed else "the connector"
+        log.info("%s is restarted%s", which, ", with its tasks" if request.include_tasks else "")
         try:
             self.reconciler.reconcile(name)
-        except TransitionFailed as error:
-            log.warning("connector %r did not restart: %s", name, error)
+        except TransitionFailed:
+            return plan  # which its instance has told
         return plan
 
     def _reset_topics(self, name: str) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 from hearth.config import ConnectorConfig
 from hearth.config.variable import Resolved
 from hearth.discovery import Plugin
+from hearth.foundation.log_context import about, label_of
 from hearth.herder.plugin.stage import ConnectorStage
 from hearth.herder.status import StatusBoard
 from hearth.storage import OffsetStore, State, TargetState
@@ -90,8 +91,10 @@ class ConnectorRun:
         except (ConnectError, OSError) as error:
             if target is not TargetState.STOPPED:
                 self.fail(summary_of(error))
-                raise TransitionFailed(f"Failed to transition connector {self.name} to state {target}") from error
-            log.warning("connector %r is stopped, although not cleanly: %s", self.name, error)
+                raise TransitionFailed(
+                    f"Failed to transition connector {self.name} to state {target}: {error}"
+                ) from error
+            log.warning("the connector is stopped, although not cleanly: %s", error)
         self._become(wanted)
         self.is_due = self.is_running
 
@@ -139,7 +142,7 @@ class ConnectorRun:
         try:
             self._end()
         except ConnectError as error:
-            log.warning("connector %r did not stop cleanly: %s", self.name, error)
+            log.warning("the connector did not stop cleanly: %s", error)
 
     def on_task_reconfiguration(self) -> None:
         """Let the connector be asked for its task configurations again."""
@@ -204,5 +207,12 @@ class ConnectorRun:
 
     def _become(self, state: State, trace: str | None = None) -> None:
         self.state = state
-        if not self._is_over:
-            self._board.connector(self.name, state, trace and self.settings.hidden(trace), self.version)
+        if self._is_over:
+            return
+        shown = trace and self.settings.hidden(trace)
+        self._board.connector(self.name, state, shown, self.version)
+        with about(label_of(self.name)):
+            if shown is None:
+                log.info("the connector is %s (%s %s)", state, self.plugin.class_name, self.version)
+            else:
+                log.error("the connector is %s, and its tasks go on without it:\n%s", state, shown)

@@ -163,7 +163,7 @@ class Planner:
         """Return a client's settings, and log what of them cannot be honoured; the worker's own was at its start."""
         for warning in client.warnings:
             if warning not in self._warned:
-                log.warning("connector %r: %s", config.originals[NAME], warning)
+                log.warning("%s", warning)
         return client.config
 
     @cached_property

@@ -10,6 +10,7 @@ from collections.abc import Callable, Hashable, Iterator
 from concurrent.futures import Future
 from typing import Any, Generic, TypeVar
 
+from hearth.foundation.log_context import about, label_of
 from hearth_api import PluginError
 
 log = logging.getLogger(__name__)
@@ -109,7 +110,8 @@ class Queues:
                     return
                 job = self._running[queue] = waiting.popleft()
                 self._hurry(queue)
-            job.run()
+            with about(label_of(queue)) if isinstance(queue, str) else contextlib.nullcontext():
+                job.run()
 
     def _hurry(self, queue: Hashable) -> None:
         """Interrupt what a queue does in a while, where somebody impatient waits behind it."""

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
+from hearth.herder.instance import TransitionFailed
 from hearth.herder.queue import Queues
 from hearth.herder.supervisor import Equipment, Restart, Supervisor
 from hearth.herder.task_link import TaskEvent
@@ -116,8 +117,10 @@ class Reconciler(ConfigListener):
         act()
         try:
             self.reconcile(name)
+        except TransitionFailed:
+            return  # which its instance has told
         except ConnectError as error:
-            log.warning("connector %r: %s", name, error)
+            log.warning("%s", error)
 
     def _supervisor(self, name: str) -> Supervisor | None:
         """Return who has to do with a connector, None when this host does not lead.

@@ -6,13 +6,15 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
 
 from hearth.config.connector_key import RELOAD_ACTION, RESTART
 from hearth.config.variable import Resolved, Variables
 from hearth.discovery import PluginType
-from hearth.herder.instance import ConnectorRun
+from hearth.foundation.log_context import about, label_of
+from hearth.herder.instance import ConnectorRun, TransitionFailed
 from hearth.herder.planner import Planner
 from hearth.herder.plugin.directory import (
     PluginAdded,
@@ -128,21 +130,17 @@ class Supervisor:
             self._with.plan_or_refuse(entry)
         if self._revision is None and entry.applied == entry.config and entry.target is not TargetState.STOPPED:
             self._bring_tasks(entry, ())
-        try:
+        with ExitStack() as rest:
+            rest.callback(self._bring_present_tasks, restart.tasks)
+            rest.callback(self._renew_tasks, entry)
             self._bring_instance(entry, restart.instance)
-        finally:
-            self._renew_tasks(entry)
-            present = self._with.configs.snapshot().find(self.name)
-            if present is not None:
-                due = self._restarts.due() if present.target is TargetState.STARTED else set()
-                self._bring_tasks(present, restart.tasks, due - set(restart.tasks))
 
     def end(self) -> None:
         """Stop the tasks, then the instance, and wait until they have ended; nothing begins afterwards."""
         with self._lock:
             self._is_over = True
             run = self._run
-        with self._ending:  # whoever comes second waits for the first
+        with self._ending, about(label_of(self.name)):  # whoever comes second waits for the first
             self._reload_after(None)
             self._stop_tasks()
             if run is not None:
@@ -223,8 +221,8 @@ class Supervisor:
     def _new_task_configs(self, entry: ConfiguredConnector) -> list[dict[str, str]] | None:
         """Ask the connector for task configurations; None where its tasks are to stay as they are.
 
-        A connector that fails to say is FAILED, and what runs goes on as it was; so it does where new tasks would
-        lack a plugin.
+        A connector that fails to say is FAILED, which is raised, and what runs goes on as it was; so it does where
+        new tasks would lack a plugin.
         """
         run = self._run
         if run is None or not run.is_running or not run.is_due or entry.target is not TargetState.STARTED:
@@ -233,7 +231,9 @@ class Supervisor:
             configs = run.task_configs()
         except ConnectError as error:
             run.fail(summary_of(error))
-            return None
+            raise TransitionFailed(
+                f"Connector {self.name} does not say what its tasks are: {error}", code=error.code, hint=error.hint
+            ) from error
         is_applied = entry.applied == entry.config and all(
             task.settings.config == run.settings.config for task in list(self._tasks.values())
         )
@@ -245,9 +245,15 @@ class Supervisor:
         try:
             self._with.plan_or_refuse(entry)
         except ConnectError as error:
-            log.warning("connector %r wants other tasks, and those that run go on as they were: %s", self.name, error)
+            log.warning("the connector wants other tasks, and those that run go on as they were: %s", error)
             return False
         return True
+
+    def _bring_present_tasks(self, again: Collection[int]) -> None:
+        present = self._with.configs.snapshot().find(self.name)
+        if present is not None:
+            due = self._restarts.due() if present.target is TargetState.STARTED else set()
+            self._bring_tasks(present, again, due - set(again))
 
     def _bring_tasks(
         self, entry: ConfiguredConnector, again: Collection[int], by_themselves: Collection[int] = ()
@@ -288,10 +294,13 @@ class Supervisor:
             plans = self._with.planner.plan(plugin, version, settings.config, tasks)
             restarts = self._with.planner.worker_for(settings.config).task_restarts(settings.config)
         except (ConnectError, OSError) as error:
+            trace = summary_of(error)
+            log.error("no task is started, and all are FAILED:\n%s", trace)
             for number in numbers:
-                self._report(number, State.FAILED, summary_of(error))
+                self._report(number, State.FAILED, trace)
             return
         self._reload_after(settings)
+        log.info("tasks are started: %s", ", ".join(map(str, numbers)))
         for number in numbers:
             task = SupervisedTask(
                 plans[number], settings, version,
@@ -319,9 +328,8 @@ class Supervisor:
         for task in tasks:
             if not task.await_stop(deadline):
                 log.warning(
-                    "task %s-%d did not end within task.shutdown.graceful.timeout.ms and was cut off",
-                    self.name, task.number,
-                )  # fmt: skip
+                    "task %d did not end within task.shutdown.graceful.timeout.ms and was cut off", task.number
+                )
         with self._lock:
             for task in tasks:
                 if self._tasks.get(task.number) is task:

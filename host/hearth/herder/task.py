@@ -6,9 +6,11 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager
 from typing import Protocol
 
 from hearth.config.variable import Resolved
+from hearth.foundation.log_context import about, label_of
 from hearth.herder.status import StatusBoard
 from hearth.link.admission import LinkAddress
 from hearth.link.heartbeat import FENCED_SECONDS
@@ -24,6 +26,9 @@ SETTLED_SECONDS = 10.0
 """A run that lasted this long was not lost by its own doing: counting starts anew."""
 CANCEL_SECONDS = 5.0
 """How long Spark may take to say that a job is over whose process has ended."""
+
+
+NO_WORD = "its executor ended it without a word"
 
 
 class CommandLine(Protocol):
@@ -166,6 +171,8 @@ class SupervisedTask:
         with self._lock:
             if generation == self._generation and not self._is_over and not self._has_failed:
                 self._report(State.UNASSIGNED)
+                with self._about():
+                    log.warning("the task is out of reach: its run links again, or ends")
 
     def on_end(self, end: TaskEnd) -> None:
         """Take note of the end of the present run, and launch another when it was lost."""
@@ -179,8 +186,8 @@ class SupervisedTask:
             if self._losses > LOSSES:
                 self._give_up(end.error)
                 return
-            if end.error is not None:
-                log.warning("task %s-%d is launched again: %s", self.plan.connector, self.number, end.error)
+            with self._about():
+                log.warning("the task is launched again, its run ended before its time: %s", end.error or NO_WORD)
             self._launch(end.error)
 
     @property
@@ -204,8 +211,13 @@ class SupervisedTask:
     def _give_up(self, error: str | None) -> None:
         self._has_failed = True
         self._ended.set()
-        reason = error or "its executor ended it without a word"
-        self._report(State.FAILED, f"the task was lost {self._losses} times in a row right after its start: {reason}")
+        text = f"the task was lost {self._losses} times in a row right after its start: {error or NO_WORD}"
+        with self._about():
+            log.error("the task is FAILED: %s", text)
+        self._report(State.FAILED, text)
+
+    def _about(self) -> AbstractContextManager[None]:
+        return about(label_of(self.plan.connector, self.number))
 
     def _report(self, state: State, trace: str | None = None) -> None:
         shown = trace and self.settings.hidden(trace)

@@ -12,11 +12,13 @@ import secrets
 import socket
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 from hearth.foundation.certificate import Identity
+from hearth.foundation.log_context import hand_on, label_of
+from hearth.foundation.log_level import Rules, levels
 from hearth.link import admission, heartbeat
 from hearth.link.admission import LinkAddress, task_id
 from hearth.link.encryption import EncryptedSocket, server_context
@@ -36,9 +38,10 @@ from hearth.link.link_call import (
 from hearth.runtime.plan import TaskPlan
 from hearth.storage.interface import OffsetStore
 from hearth_api import ConnectError
-from hearth_stage.call import Message
+from hearth_stage.call import Message, Notice
 from hearth_stage.channel import Channel, ChannelClosed, Request
 from hearth_stage.frame import MAX_FRAME
+from hearth_stage.log_call import LogLine, SetLevels
 from hearth_stage.task_call import ReadOffsets, StoredOffsets
 
 log = logging.getLogger(__name__)
@@ -105,7 +108,7 @@ class _Registration:
 
     def welcome(self) -> Admitted:
         """Return what a run is told when it is let in, with what it is to do at this moment."""
-        return Admitted(self.plan.to_json(), self.is_paused, self.end)
+        return Admitted(self.plan.to_json(), self.is_paused, self.end, levels.rules)
 
     def clear(self) -> bool:
         """End the link of the run that holds the registration; returns whether there was one.
@@ -166,6 +169,7 @@ class TaskLinkServer:
                 hint="task.link.port names the port, spark.driver.bindAddress the address of this machine",
             ) from error
         threading.Thread(target=self._accept, name="task-link", daemon=True).start()
+        levels.tell(self)
         return self.address
 
     @property
@@ -204,10 +208,19 @@ class TaskLinkServer:
         """Have the tasks of a connector tell their topics again; one that is not linked has told none."""
         with self._lock:
             channels = [each.channel for each in self._registrations.values() if each.connector == connector]
+        self._notify(channels, ForgetTopics())
+
+    def _notify(self, channels: Iterable[Channel | None], notice: Notice) -> None:
         for channel in channels:
             if channel is not None:
                 with contextlib.suppress(ChannelClosed):
-                    channel.notify(ForgetTopics())
+                    channel.notify(notice)
+
+    def on_levels(self, rules: Rules) -> None:
+        """Tell all tasks that run what they are to log from now on; others are told when they link."""
+        with self._lock:
+            channels = [each.channel for each in self._registrations.values()]
+        self._notify(channels, SetLevels(dict(rules)))
 
     def is_linked(self, connector: str, task: int) -> bool:
         """Return whether a run of a task is linked now."""
@@ -318,6 +331,8 @@ class TaskLinkServer:
         facts = registration.connector, registration.task, registration.generation
         if isinstance(message, TellStatus):
             self._on_event(TaskEvent(*facts, "status", message.state, message.trace))
+        elif isinstance(message, LogLine):
+            hand_on(message, label_of(registration.connector, registration.task))
         elif isinstance(message, AddTopics):
             self._on_event(TaskEvent(*facts, "topics", topics=tuple(message.topics)))
         elif isinstance(message, ReadOffsets):

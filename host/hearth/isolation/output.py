@@ -1,14 +1,25 @@
-"""The error output of a stage process: copied to the host's log and remembered, both within limits."""
+"""The output of a process: each line goes to the log, and the last are remembered, both within limits."""
 
 from __future__ import annotations
 
+import io
+import logging
 import time
 from collections import deque
 from collections.abc import Callable
 from io import BufferedIOBase
 
+from hearth_execution.failure import cut
+from hearth_stage.log_call import MARK, LogLine
+
 LINE_BYTES = 8 << 10
 """What is kept of one line."""
+LOG_LINE_BYTES = 512 << 10
+"""... of one that says what a logger said, with its trace: those are cut by who writes them."""
+STDOUT, STDERR = "stdout", "stderr"
+"""The loggers of what is printed, and of what is written to the error output."""
+_MARK = MARK.encode()
+_raw = logging.getLogger(STDERR)
 PIECE_BYTES = 64 << 10
 KEPT_LINES = 200
 KEPT_BYTES = 64 << 10
@@ -18,14 +29,14 @@ BYTES_A_SECOND = 64 << 10
 """How much may go to the log at once, and how much in the long run: a plugin may write without end."""
 
 
-class ErrorOutput:
+class ProcessOutput:
     """Reads what a process writes, for as long as it writes: a plugin that talks too much is cut short, not held up.
 
-    One thread calls ``copy``; ``end`` may be asked for by any.
+    A line is what a logger of the process said (``LogLine``), or else a warning of the logger ``stderr``. One thread
+    calls ``copy``; ``end`` may be asked for by any.
     """
 
-    def __init__(self, name: str, write: Callable[[str], object], clock: Callable[[], float] = time.monotonic) -> None:
-        self._name = name
+    def __init__(self, write: Callable[[LogLine], object], clock: Callable[[], float] = time.monotonic) -> None:
         self._write = write
         self._clock = clock
         self._kept: deque[str] = deque()
@@ -42,11 +53,15 @@ class ErrorOutput:
     def copy(self, source: BufferedIOBase) -> None:
         """Copy until the process has closed its end."""
         while piece := source.readline(LINE_BYTES):
+            if piece.startswith(_MARK) and not piece.endswith(b"\n"):
+                piece += source.readline(LOG_LINE_BYTES)
             line = piece.decode(errors="replace")
             if not line.endswith("\n"):
                 line += _rest(_skip_line(source))
-            self._keep(line)
-            self._log(line)
+            said = LogLine.read(line)
+            self._keep(line if said is None else _remembered(said))
+            if said is not None or _raw.isEnabledFor(logging.WARNING):
+                self._log(said or LogLine("WARN", STDERR, line.rstrip("\n"), time.time()))
             if self._left_out:
                 self._skip(source)
         self._tell_left_out()
@@ -62,8 +77,8 @@ class ErrorOutput:
         while not self._may_log(0):
             piece = source.read1(PIECE_BYTES)
             self._left_out += piece.count(b"\n")
-            for line in piece[-LINE_BYTES:].decode(errors="replace").splitlines(keepends=True):
-                self._keep(line)
+            for line in io.StringIO(piece[-LINE_BYTES:].decode(errors="replace")):
+                self._keep(line if (said := LogLine.read(line)) is None else _remembered(said))
             if len(piece) <= LINE_BYTES:
                 return  # no flood any more
 
@@ -73,18 +88,26 @@ class ErrorOutput:
         self._counted_at = now
         return self._budget >= (max(size, BURST_BYTES // 4) if self._left_out else size)
 
-    def _log(self, line: str) -> None:
-        if not self._may_log(len(line)):
+    def _log(self, line: LogLine) -> None:
+        size = len(line.text)
+        if not self._may_log(size):
             self._left_out += 1
             return
         self._tell_left_out()
-        self._budget -= len(line)
-        self._write(f"[{self._name}] {line}")
+        self._budget -= size
+        self._write(line)
 
     def _tell_left_out(self) -> None:
         if self._left_out:
-            self._write(f"[{self._name}] ... {self._left_out} lines left out, the log takes no more of a stage ...\n")
+            text = f"... {self._left_out} lines left out, the log takes no more of a process ..."
+            self._write(LogLine("WARN", STDERR, text, time.time()))
             self._left_out = 0
+
+
+def _remembered(line: LogLine) -> str:
+    """Return what a trace shows of a line: what was printed needs no more."""
+    text = cut(line.text, LINE_BYTES)
+    return f"{text}\n" if line.logger == STDOUT else f"{line.level} {line.logger}: {text}\n"
 
 
 def _skip_line(source: BufferedIOBase) -> int:

@@ -9,7 +9,6 @@ import platform
 import signal
 import socket
 import subprocess
-import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -18,13 +17,16 @@ from io import BufferedIOBase
 from typing import Any, TypeVar, cast
 
 from hearth.foundation.descriptor import FILES_HINT, OUT_OF_FILES
+from hearth.foundation.log_context import hand_on
+from hearth.foundation.log_level import Rules, levels
 from hearth.isolation.environment import Environment
-from hearth.isolation.output import ErrorOutput
+from hearth.isolation.output import ProcessOutput
 from hearth_api import ConnectError, PluginError
 from hearth_execution.failure import TRACE_CHARACTERS, RemoteError, cut
 from hearth_stage.call import Call, Notice
 from hearth_stage.channel import Channel, ChannelClosed, Request
 from hearth_stage.frame import PROTOCOL_VERSION, widen
+from hearth_stage.log_call import LogLine, SetLevels
 from hearth_stage.operation import FROM_STAGE, Hello
 from hearth_stage.plugin_call import AskStacks
 
@@ -102,6 +104,9 @@ class Stage:
     ends: that may be before whoever starts the stage has it. ``limit`` bounds, in seconds, every call that names no
     timeout of its own: a plugin that hangs is told from one that works by nothing else.
 
+    What its plugins log and print goes to the log of this process, under ``label``, which may change with whom the
+    stage works for; their levels are those of this process.
+
     The process leads a session and a group of its own: a signal that a plugin sends to its group, or a terminal to
     its, reaches no neighbour, and what a plugin started ends with it. What it sends is not trusted: no frame may be
     longer than ``frame_limit``, columns are checked, texts are cut.
@@ -115,23 +120,26 @@ class Stage:
         on_death: Callable[[Stage], None] | None = None,
         limit: float | None = None,
         frame_limit: int = FRAME_BYTES,
+        label: str | None = None,
     ) -> None:
         self.name = name
         self.limit = limit
+        self.label = label
         self._on_request = on_request
         self._on_death = on_death
-        self._words = ErrorOutput(name, _write_log)
+        self._words = ProcessOutput(self._say)
         self._group = threading.Lock()
         self._is_group_ended = False
         self._hello: Future[Hello] = Future()
         self._unwanted: Future[None] = Future()
         ours, self._process = _started(environment, name)
-        self._listener = threading.Thread(target=self._listen, name=f"{name}-stderr", daemon=True)
+        self._listener = threading.Thread(target=self._listen, name=f"{name}-output", daemon=True)
         self._listener.start()
         self._channel = Channel(
             ours, FROM_STAGE, self._receive, self._end, name=name, limit=frame_limit, is_trusted=False
         )
         self._channel.start()
+        levels.tell(self)
 
     @classmethod
     def start(
@@ -251,6 +259,11 @@ class Stage:
         self._end_group()
         self._process.wait()
 
+    def on_levels(self, rules: Rules) -> None:
+        """Tell the process what is to be logged from now on."""
+        with contextlib.suppress(ChannelClosed):
+            self._channel.notify(SetLevels(dict(rules)))
+
     def _receive(self, request: Request) -> None:
         if isinstance(hello := request.message, Hello):
             self._hello.set_result(hello)
@@ -291,9 +304,12 @@ class Stage:
                 os.killpg(self._process.pid, signal.SIGKILL)
 
     def _listen(self) -> None:
-        assert self._process.stderr is not None
-        with self._process.stderr as errors:
-            self._words.copy(cast(BufferedIOBase, errors))
+        assert self._process.stdout is not None
+        with self._process.stdout as output:
+            self._words.copy(cast(BufferedIOBase, output))
+
+    def _say(self, line: LogLine) -> None:
+        hand_on(line, self.label)
 
 
 def _started(environment: Environment, name: str) -> tuple[socket.socket, subprocess.Popen[bytes]]:
@@ -311,17 +327,13 @@ def _started(environment: Environment, name: str) -> tuple[socket.socket, subpro
         raise StageNotStarted(name, error) from error
 
 
-def _write_log(text: str) -> None:
-    with contextlib.suppress(OSError, ValueError):  # nobody reads the log any more; the stage is not to wait for that
-        sys.stderr.write(text)
-
-
 def _spawn(command: list[str], connection: int) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
         command,
         env={**_environment(), **_MEMORY},
         stdin=connection,
-        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
         start_new_session=True,
     )
 

@@ -6,16 +6,18 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hearth_stage.call import Call, Notice, operations
+from hearth_stage.log_call import LogLine, SetLevels
 from hearth_stage.task_call import ReadOffsets
 
 
 @dataclass(frozen=True)
 class Admitted:
-    """A task's plan, whether the task is to rest, and how it is to end where it is to."""
+    """A task's plan, whether the task is to rest, how it is to end where it is to, and what it is to log."""
 
     plan: dict[str, Any] = field(repr=False)
     paused: bool = False
     command: str | None = None
+    levels: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -84,5 +86,5 @@ COMMANDS: dict[str, type[Command]] = {kind.op: kind for kind in (Pause, Resume, 
 """Those that tell in which state a task is wanted."""
 ENDS = (Stop, Replace)
 """Commands that end a task."""
-TO_TASK = {**COMMANDS, **operations(ForgetTopics, Alive)}
-TO_HOST = operations(Introduce, TellStatus, AddTopics, ReadOffsets, WriteOffsets, Alive)
+TO_TASK = {**COMMANDS, **operations(ForgetTopics, SetLevels, Alive)}
+TO_HOST = operations(Introduce, TellStatus, LogLine, AddTopics, ReadOffsets, WriteOffsets, Alive)

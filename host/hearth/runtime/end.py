@@ -70,7 +70,7 @@ class RunEnd:
 
     def _last_resort(self) -> None:
         if not self._over.wait(LAST_RESORT_SECONDS):
-            log.error("%s: ended by force, it did not end within %g s after its host was lost",
+            log.error("%s is ended by force, it did not end within %g s after its host was lost",
                       self._task, LAST_RESORT_SECONDS)  # fmt: skip
             os._exit(1)
 
@@ -91,7 +91,7 @@ class RunEnd:
                 stage.notify(Stopping())
         if not self._over.wait(drain_seconds + HANGING_SECONDS):
             for stage in self._watched():
-                log.warning("%s: its stage process is ended by force: the task did not stop in time", self._task)
+                log.warning("the stage process of %s is ended by force: the task did not stop in time", self._task)
                 stage.kill()
 
     def _watched(self) -> list[Stage]:

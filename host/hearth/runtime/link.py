@@ -2,8 +2,9 @@
 
 A task makes one encrypted connection, to nobody but the holder of the certificate it was given, then shows the token
 of its generation and is told its plan. The protocol is the stage protocol (``hearth_stage/PROTOCOL.md``) with other
-operations: ``hello``, ``status``, ``topics.add``, ``offsets.read`` and ``offsets.write`` from the task, commands to
-it, and ``alive`` both ways. Who hears nothing for a while takes the other for lost.
+operations: ``hello``, ``status``, ``log``, ``topics.add``, ``offsets.read`` and ``offsets.write`` from the task,
+commands to it and the levels of its log, and ``alive`` both ways. Who hears nothing for a while takes the other for
+lost.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from hearth.foundation.log_level import levels
 from hearth.link import heartbeat
 from hearth.link.admission import LinkAddress, task_id
 from hearth.link.encryption import EncryptedSocket, client_context
@@ -31,6 +33,7 @@ from hearth.runtime.plan import TaskPlan
 from hearth_api import ConnectError
 from hearth_stage.call import Call
 from hearth_stage.channel import Channel, ChannelClosed, Request
+from hearth_stage.log_call import LogLine, SetLevels
 from hearth_stage.task_call import ReadOffsets
 
 R = TypeVar("R")
@@ -90,6 +93,7 @@ class TaskLink:
         self._channel = Channel(connection, TO_TASK, self._on_request, on_lost, name="host-link").start()
         try:
             told = self._call(Introduce(task_id(connector, task), address.token))
+            levels.take(told.levels)
             self.welcome = Welcome(TaskPlan.from_json(told.plan), told.paused)
         except BaseException:
             self.close()
@@ -101,6 +105,10 @@ class TaskLink:
     def status(self, state: str, trace: str | None = None) -> None:
         """Report a state; returns when the host has it."""
         self._call(TellStatus(state, trace))
+
+    def say(self, line: LogLine) -> None:
+        """Have the host log a line; raises ``ChannelClosed`` when it is gone."""
+        self._channel.notify(line)
 
     def add_topics(self, topics: list[str]) -> None:
         """Tell the host which topics the task touches; a host that is gone is told of otherwise."""
@@ -133,6 +141,8 @@ class TaskLink:
         message = request.message
         if isinstance(message, Command):
             self._on_command(message)
+        elif isinstance(message, SetLevels):
+            levels.take(message.levels)
 
 
 def _reach(address: LinkAddress) -> EncryptedSocket:

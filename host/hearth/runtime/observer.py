@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import os
+import platform
 import threading
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from hearth.runtime.link import HostLost, TaskLink
 from hearth.runtime.plan import TaskSettings
-from hearth_api import ConnectError
+from hearth_api import ConnectError, TopicPartition
 from hearth_execution.failure import ErrorInfo, Failure
 
 log = logging.getLogger(__name__)
@@ -54,18 +56,33 @@ class TaskObserver:
 
     def runs(self, *, is_paused: bool) -> None:
         """The task runs, or rests, from now on."""
+        log.info("the task %s in process %d of %s", "rests" if is_paused else "runs", os.getpid(), platform.node())
         self._link.status("PAUSED" if is_paused else "RUNNING")
 
     def ended(self, error: Exception | None) -> None:
         """The run is over; with an error it failed, unless that is the loss of its host."""
         state, trace = "UNASSIGNED", None
-        if isinstance(error, HostLost):
-            log.warning("%s: %s", self._task, error)
-        elif error is not None:
+        if error is None:
+            log.info("the task has stopped")
+        elif isinstance(error, HostLost):
+            log.warning("the task stops: %s", error)
+        else:
             state, trace = "FAILED", ErrorInfo.of(error).trace
-            log.error("%s failed and stays so until it is restarted:\n%s", self._task, trace)
+            log.error("the task is FAILED and stays so until it is restarted:\n%s", trace)
         with contextlib.suppress(ConnectError):
             self._link.status(state, trace)
+
+    def assigned(self, partitions: Collection[TopicPartition]) -> None:
+        """Partitions are the task's from now on."""
+        log.info("partitions are assigned: %s", _named(partitions))
+
+    def revoked(self, partitions: Collection[TopicPartition], *, are_lost: bool) -> None:
+        """Partitions are the task's no longer; of those that are lost nothing was committed."""
+        if partitions:
+            log.log(
+                logging.WARNING if are_lost else logging.INFO,
+                "partitions are %s: %s", "lost" if are_lost else "given back", _named(partitions),
+            )  # fmt: skip
 
     # Good records ---------------------------------------------------------------------------------------------
 
@@ -115,21 +132,21 @@ class TaskObserver:
     def skipped(self, count: int, error: Exception) -> None:
         """The broker did not take records for their own sake, and that is tolerated."""
         self.counts.skipped += count
-        log.error("%s: %d records skipped, the broker did not take them: %s", self._task, count, error)
+        log.error("%d records skipped, the broker did not take them: %s", count, error)
 
     def sent_again(self, count: int) -> None:
         """Records go to the producer once more, because others of their requests were refused."""
         self.counts.retried += count
-        log.info("%s: %d records are sent again, because of others that were refused", self._task, count)
+        log.info("%d records are sent again, because of others that were refused", count)
 
     def put_again(self, count: int, error: Exception) -> None:
         """The task asked for records again."""
         self.counts.retried += count
-        log.warning("%s: put is tried again: %s", self._task, error)
+        log.warning("put is tried again: %s", error)
 
     def commit_failed(self, reason: object) -> None:
         """Offsets are not committed; those of the next commit include them, or their records come again."""
-        log.error("%s: offsets are not committed: %s", self._task, reason)
+        log.error("offsets are not committed: %s", reason)
 
     def forget_topics(self) -> None:
         """Users had the topics forgotten: those that are touched from now on are told again."""
@@ -141,3 +158,11 @@ class TaskObserver:
         if new and self._settings.tracks_topics:
             self._topics.update(new)
             self._link.add_topics(new)
+
+
+def _named(partitions: Collection[TopicPartition]) -> str:
+    """Name partitions by their topics: `orders 0, 1, 7; returns 1`."""
+    numbers: dict[str, list[int]] = {}
+    for each in sorted(partitions):
+        numbers.setdefault(each.topic, []).append(each.partition)
+    return "; ".join(f"{topic} {', '.join(map(str, own))}" for topic, own in numbers.items()) or "none"

@@ -305,6 +305,7 @@ class SinkLoop:
         """Open partitions, and say where to read on: where the group was, or where the task wants."""
         committed = self._look_up(partitions)
         self._positions.assign(partitions, committed)
+        self._observer.assigned(partitions)
         self._call(OpenPartitions(partitions))
         self._serve_inbox()
         return committed | self._positions.rewind(self._requests.take_rewind())
@@ -320,6 +321,7 @@ class SinkLoop:
         been that of others, too: those that stay are read again from their last commit.
         """
         is_flushed = True
+        self._observer.revoked(partitions, are_lost=lost)
         try:
             self._settle_put()
             if partitions and self._stage.is_alive:
@@ -360,7 +362,7 @@ class SinkLoop:
             except KafkaError as error:
                 if not error.is_passing or self._clock() >= give_up_at:
                     raise
-                log.warning("%s: committed offsets are looked for again: %s", self._plan.name, error)
+                log.warning("committed offsets are looked for again: %s", error)
             self._serve_inbox()
             if self._is_stopping:
                 return {}
@@ -382,7 +384,7 @@ class SinkLoop:
         try:
             self._close()
         except Exception as later:
-            log.warning("%s: while it was closed after a failure: %s", self._plan.name, later)
+            log.warning("while it was closed after a failure: %s", later)
 
     def _begin_end(self) -> None:
         if self._end_by is None:

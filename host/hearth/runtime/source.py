@@ -311,13 +311,13 @@ class SourceLoop:
         except HostLost:
             raise
         except Exception as error:
-            log.warning("%s: its last records are not waited for: %s", self._plan.name, error)
+            log.warning("its last records are not waited for: %s", error)
         finally:
             self._producer.close()
         try:
             self._commit()
         except Exception as error:
-            log.warning("%s: its last commit: %s", self._plan.name, error)
+            log.warning("its last commit: %s", error)
 
     def _await_acknowledgements(self) -> None:
         deadline = self._clock() + self._settings.flush_timeout
@@ -331,10 +331,10 @@ class SourceLoop:
         """Stop the task, unless it did not come back from its poll: what that would return was never taken."""
         assert self._hold is not None
         if not self._hold.done():
-            log.warning("%s: cut off, it did not come back from its poll in time", self._plan.name)
+            log.warning("cut off, it did not come back from its poll in time")
             return
         seconds = max(LEAST_STOP_SECONDS, self._deadline - self._clock())
         try:
             self._stage.call(StopSource(), seconds)
         except ConnectError as error:
-            log.warning("%s: stopped with an error: %s", self._plan.name, error)
+            log.warning("stopped with an error: %s", error)

@@ -11,6 +11,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from hearth.foundation.log_context import about, label_of
 from hearth.isolation.environment import Environment
 from hearth.isolation.stage import Stage
 from hearth.kafka.consumer import Consumer
@@ -33,15 +34,18 @@ from hearth_stage.channel import Request
 from hearth_stage.plugin_call import Configure
 
 if TYPE_CHECKING:
+    from hearth.runtime.task_log import TaskLog
     from hearth.runtime.topic import TopicCreation
 
 log = logging.getLogger(__name__)
 
 
-def run_task(launch: TaskLaunch, found: Callable[[Environment], Environment]) -> str | None:
+def run_task(
+    launch: TaskLaunch, found: Callable[[Environment], Environment], task_log: TaskLog | None = None
+) -> str | None:
     """Join the host, and run the task it tells of until it is told to stop, fails, or loses its host.
 
-    ``found`` returns an environment of the host as this machine has it.
+    ``found`` returns an environment of the host as this machine has it; ``task_log`` is what this process logs.
 
     A failure of the task is reported to the host and ends the run quietly, so that Spark does not try it again:
     whether a task restarts is the herder's to say. What cannot be reported, that the host was not found, is returned:
@@ -51,14 +55,17 @@ def run_task(launch: TaskLaunch, found: Callable[[Environment], Environment]) ->
     inbox = Inbox()
     end = RunEnd(name, inbox)
     with ExitStack() as opened:
+        opened.enter_context(about(label_of(launch.connector, launch.task)))
         opened.callback(end.complete)
         try:
             link = TaskLink(launch.link, launch.connector, launch.task, end.on_command, end.on_lost)
         except ConnectError as error:
-            log.warning("%s: not started: %s", name, error)
+            log.warning("the task is not started: %s", error)
             return str(error) if isinstance(error, HostUnreachable) else None
         opened.callback(link.close)  # behind everything, for by this the host sees that the run has ended
         opened.callback(end.complete)  # before: a link that was closed on purpose is no lost host
+        if task_log is not None:
+            opened.enter_context(task_log.through(link))
         environments = {key: found(each) for key, each in link.welcome.plan.environments.items()}
         plan = replace(link.welcome.plan, environments=environments)
         TaskRun(replace(link.welcome, plan=plan), inbox, end, link).execute()
@@ -164,7 +171,9 @@ class TaskRun:
         def on_death(stage: Stage) -> None:
             self._inbox.put(StageEnded(stage))
 
-        stage = Stage(plan.environments[environment], plan.name, answer, on_death, self._settings.call_timeout)
+        own = plan.environments[environment]
+        label = label_of(plan.connector, plan.task)
+        stage = Stage(own, plan.name, answer, on_death, self._settings.call_timeout, label=label)
         opened.callback(stage.close)
         self._end.watch(stage)
         stage.await_hello()

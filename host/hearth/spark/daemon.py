@@ -37,6 +37,7 @@ if __name__ == "__main__":
     from pyspark.daemon import manager
 
     import hearth.runtime.task
+    import hearth.runtime.task_log
     import hearth.spark.executor  # noqa: F401
     from hearth.kafka.library import library
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import logging
-import sys
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -19,12 +17,11 @@ def nothing(rows: Iterable[Any]) -> Iterator[Any]:
 def run(launches: Iterable[str]) -> Iterator[str]:
     """Run the tasks of a partition: there is one. Yields why it could not begin, if so, and never a record."""
     from hearth.runtime.task import leave_signals_to_spark, run_task  # the host names this function, and stays light
+    from hearth.runtime.task_log import begin_task_log
 
-    logging.basicConfig(
-        stream=sys.stderr, level=logging.WARNING, format="[%(asctime)s] %(levelname)s %(message)s (%(name)s)"
-    )
+    task_log = begin_task_log()
     leave_signals_to_spark()
     for launch in launches:
-        reason = run_task(TaskLaunch.from_json(launch), unpacked)
+        reason = run_task(TaskLaunch.from_json(launch), unpacked, task_log)
         if reason is not None:
             yield reason

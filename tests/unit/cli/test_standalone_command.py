@@ -140,7 +140,7 @@ def test_unknown_keys_are_warned_of(command: Command) -> None:
         admin_retries="3",
         plugin_call_timeout_ms="60000",
     )
-    assert "worker.properties: unknown key 'zz' has no effect\n" in outcome.stderr
+    assert "worker.properties: unknown key 'zz' has no effect (hearth.standalone)\n" in outcome.stderr
     assert (
         "unknown key 'offset.flush.intervall.ms' has no effect, did you mean 'offset.flush.interval.ms'?"
         in outcome.stderr

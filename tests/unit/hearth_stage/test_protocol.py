@@ -23,6 +23,7 @@ from hearth_stage import (
     conversion_call,
     extension_call,
     frame,
+    log_call,
     operation,
     plugin_call,
     policy_call,
@@ -32,6 +33,7 @@ from hearth_stage import (
 )
 from hearth_stage.call import Call, Message, Notice, Operations, PluginCall
 from hearth_stage.form import codec_of
+from hearth_stage.log_call import SetLevels
 from hearth_stage.operation import FROM_STAGE, TO_STAGE
 from hearth_stage.plugin_call import AskStacks, Stopping, WantedPlugin
 from hearth_stage.program import Program
@@ -118,7 +120,7 @@ def test_operations_of_the_task_link_are_documented_and_no_others() -> None:
 def test_every_message_that_is_declared_may_be_sent() -> None:
     """One that stands in no list would be unknown to whoever is told it."""
     modules = (
-        connector_call, conversion_call, extension_call, link_call, operation, plugin_call, policy_call,
+        connector_call, conversion_call, extension_call, link_call, log_call, operation, plugin_call, policy_call,
         provider_call, task_call,
     )  # fmt: skip
     declared = {
@@ -148,7 +150,7 @@ def test_every_operation_a_stage_may_be_asked_is_served() -> None:
     """By plugins alone, on the reading thread, or by one of the parts of the program."""
     ours, theirs = socket.socketpair()
     with ours, theirs:
-        served = {*Program(theirs)._table(), AskStacks, Stopping}
+        served = {*Program(theirs)._table(), AskStacks, SetLevels, Stopping}
     assert served == {kind for kind in TO_STAGE.values() if not issubclass(kind, PluginCall)}
 
 
@@ -181,6 +183,7 @@ def test_numbers_on_the_page_are_those_of_the_programs() -> None:
     assert "less than 2^31" in prose("2. Frames")
     assert f"{frame.BUFFER_BYTES >> 20} MiB" in prose("1. Connection")
     assert f"Of a line {output.LINE_BYTES >> 10} KiB" in prose("1. Connection")
+    assert f"of one of a logger {output.LOG_LINE_BYTES >> 10} KiB" in prose("1. Connection")
     assert f"{output.BURST_BYTES >> 20} MiB at once and {output.BYTES_A_SECOND >> 10} KiB" in prose("1. Connection")
     assert f"last {output.KEPT_LINES} lines" in prose("1. Connection")
     assert f"less than {stage.FRAME_BYTES >> 30} GiB from" in prose("2. Frames")

@@ -16,10 +16,14 @@ from tests.unit.herder.fake import Bench
 
 
 @pytest.mark.parametrize(("deed", "says"), [("raise", "start does not work today"), ("exit", "exited with 7")])
-def test_a_connector_that_fails_to_start_is_failed_with_a_trace(bench: Bench, deed: str, says: str) -> None:
-    """It is stored, so that it can be mended and restarted."""
-    with pytest.raises(ConnectError, match="Failed to transition connector c to state STARTED"):
+def test_a_connector_that_fails_to_start_is_failed_with_a_trace(
+    bench: Bench, deed: str, says: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It is stored, so that it can be mended and restarted; the answer and the log say why."""
+    with pytest.raises(ConnectError, match=f"Failed to transition connector c to state STARTED: .*{says}"):
         bench.put("c", do_start=deed)
+    (told,) = [each for each in caplog.records if "the connector is FAILED" in each.getMessage()]
+    assert says in told.getMessage()
     state = bench.connector("c")["connector"]
     assert state["state"] == "FAILED"
     assert says in state["trace"]
@@ -75,9 +79,11 @@ def test_a_limit_that_is_no_number_fails_the_connector(bench: Bench) -> None:
     assert "Invalid value soon for configuration plugin.call.timeout.ms: Not a number of type LONG" in trace
 
 
-def test_a_connector_that_wants_too_many_tasks_is_failed(bench: Bench) -> None:
-    """The sentence names both numbers (KIP-1004)."""
-    bench.put("c", tasks="3", tasks_max="2")
+def test_a_connector_that_wants_too_many_tasks_is_failed(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
+    """The sentence names both numbers (KIP-1004), in the answer and the log as well."""
+    with pytest.raises(ConnectError, match="has generated 3 tasks, which is greater than 2"):
+        bench.put("c", tasks="3", tasks_max="2")
+    assert caplog.text.count("has generated 3 tasks") == 1
     state = bench.connector("c")
     assert state["connector"]["state"] == "FAILED"
     assert (
@@ -94,7 +100,8 @@ def test_tasks_that_are_too_many_by_now_do_not_start_again(bench: Bench) -> None
     bench.put("c", tasks="3", tasks_max="3")
     for task in range(3):
         bench.await_task("c", State.RUNNING, task)
-    bench.put("c", tasks="3", tasks_max="2")
+    with pytest.raises(ConnectError, match="does not say what its tasks are"):
+        bench.put("c", tasks="3", tasks_max="2")
     assert [each["state"] for each in bench.connector("c")["tasks"]] == ["RUNNING"] * 3
     bench.herder.restart_task("c", 1).result(30)
     bench.await_task("c", State.FAILED, 1)
@@ -110,10 +117,15 @@ def test_too_many_tasks_may_be_allowed(bench: Bench, caplog: pytest.LogCaptureFi
     assert "The connector c has generated 3 tasks, which is greater than 2" in caplog.text
 
 
-def test_task_configurations_that_cannot_be_had_fail_the_connector(bench: Bench) -> None:
-    """There is nothing to run."""
-    bench.put("c", do_task_configs="raise")
+def test_task_configurations_that_cannot_be_had_fail_the_connector(
+    bench: Bench, caplog: pytest.LogCaptureFixture
+) -> None:
+    """There is nothing to run, and whoever asked for it hears why."""
+    with pytest.raises(ConnectError, match=r"does not say what its tasks are: .*task_configs does not work today"):
+        bench.put("c", do_task_configs="raise")
     bench.await_connector("c", State.FAILED)
+    (told,) = [each for each in caplog.messages if "the connector is FAILED" in each]
+    assert "task_configs does not work today" in told
 
 
 def test_a_connector_may_say_that_it_cannot_go_on(bench: Bench) -> None:
@@ -146,7 +158,7 @@ def test_a_failed_connector_is_not_resumed_but_may_be_stopped(bench: Bench) -> N
     assert bench.connector("c")["connector"]["state"] == "STOPPED"
 
 
-def test_an_undefined_predicate_fails_the_tasks(bench: Bench) -> None:
+def test_an_undefined_predicate_fails_the_tasks(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
     """Validation lets it pass, as Kafka's does."""
     bench.put(
         "c", transforms="a", transforms_a_type="RegexRouter", transforms_a_regex="x",
@@ -155,6 +167,7 @@ def test_an_undefined_predicate_fails_the_tasks(bench: Bench) -> None:
     task = bench.connector("c")["tasks"][0]
     assert task["state"] == "FAILED"
     assert "transforms.a.predicate" in task["trace"]
+    assert caplog.text.count("transforms.a.predicate") == 1
 
 
 def test_what_a_replaced_instance_says_is_no_news(bench: Bench) -> None:

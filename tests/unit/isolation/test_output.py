@@ -1,13 +1,16 @@
-"""The error output of a stage: what reaches the log and what is remembered, however much is written."""
+"""The output of a process: what reaches the log and what is remembered, however much is written."""
 
 from __future__ import annotations
 
 import io
+import logging
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hearth.isolation.output import BURST_BYTES, BYTES_A_SECOND, KEPT_BYTES, KEPT_LINES, LINE_BYTES, ErrorOutput
+from hearth.isolation.output import BURST_BYTES, BYTES_A_SECOND, KEPT_BYTES, KEPT_LINES, LINE_BYTES, ProcessOutput
+from hearth_stage.log_call import LogLine
 
 
 class Clock:
@@ -42,36 +45,67 @@ class Endless(io.RawIOBase):
         return count
 
 
-def copied(text: bytes, clock: Clock | None = None) -> tuple[list[str], ErrorOutput]:
-    """Return what goes to the log, and what is remembered."""
-    log: list[str] = []
-    output = ErrorOutput("t-0", log.append, clock or Clock())
+def copied(text: bytes, clock: Clock | None = None) -> tuple[list[str], ProcessOutput]:
+    """Return the texts that go to the log, and what is remembered."""
+    log: list[LogLine] = []
+    output = ProcessOutput(log.append, clock or Clock())
     output.copy(io.BytesIO(text))
-    return log, output
+    return [line.text for line in log], output
 
 
-def test_lines_are_copied_under_the_name_of_their_stage() -> None:
+def test_lines_are_copied_as_warnings_of_the_error_output() -> None:
     """A last line without end is one as well; bytes that are no text are shown as such."""
-    log, output = copied(b"one\ntw\xffo\nthree")
-    assert log == ["[t-0] one\n", "[t-0] tw\ufffdo\n", "[t-0] three\n"]
+    log: list[LogLine] = []
+    output = ProcessOutput(log.append, Clock())
+    output.copy(io.BytesIO(b"one\ntw\xffo\nthree"))
+    assert [line.text for line in log] == ["one", "tw\ufffdo", "three"]
+    assert {(line.level, line.logger) for line in log} == {("WARN", "stderr")}
     assert output.end == "one\ntw\ufffdo\nthree\n"
+
+
+def test_what_a_logger_said_keeps_its_level_its_name_and_its_time() -> None:
+    """However long its trace is; what was printed is remembered as it was printed."""
+    said = LogLine("ERROR", "my.logger", "x" * 60_000 + "\nthe end", 12.5)
+    printed = LogLine("INFO", "stdout", "printed", 13.0)
+    log: list[LogLine] = []
+    output = ProcessOutput(log.append, Clock())
+    output.copy(io.BytesIO(f"{said.written()}{printed.written()}".encode()))
+    assert log == [said, printed]
+    assert output.end.startswith("ERROR my.logger: xxx")
+    assert output.end.endswith("the end\nprinted\n")
+
+
+def test_what_only_looks_like_a_line_of_a_logger_is_a_line_like_others() -> None:
+    """A plugin may write whatever it likes."""
+    texts = ["\x1e{}", "\x1enonsense", '\x1e{"level": 1, "logger": "l", "text": "t", "time": 0}', "\x1e" + "[" * 9999]
+    log, _ = copied("\n".join(texts).encode())
+    assert log[:3] == texts[:3]
+    assert len(log) == 4
+
+
+def test_raw_lines_are_logged_where_somebody_wants_them(caplog: pytest.LogCaptureFixture) -> None:
+    """Their logger has a level like others, and what is not logged is remembered all the same."""
+    caplog.set_level(logging.ERROR, "stderr")
+    log, output = copied(b"one\n" + LogLine("INFO", "a", "two", 0).written().encode())
+    assert log == ["two"]
+    assert output.end == "one\nINFO a: two\n"
 
 
 def test_a_line_is_cut_and_says_how_much_was_left_out() -> None:
     """What comes after it is read as if nothing had happened."""
     log, _ = copied(b"x" * (LINE_BYTES + 1000) + b"\nnext\n" + b"y" * LINE_BYTES + b"\n")
-    assert log[0] == "[t-0] " + "x" * LINE_BYTES + " ... 1001 bytes left out ...\n"
-    assert log[1:] == ["[t-0] next\n", "[t-0] " + "y" * LINE_BYTES + "\n"]
+    assert log[0] == "x" * LINE_BYTES + " ... 1001 bytes left out ..."
+    assert log[1:] == ["next", "y" * LINE_BYTES]
 
 
 def test_a_line_without_end_takes_no_memory() -> None:
     """300 MB in one line, with an end and without."""
     for end in (b"\n", b""):
-        log: list[str] = []
-        output = ErrorOutput("t-0", log.append, Clock())
+        log: list[LogLine] = []
+        output = ProcessOutput(log.append, Clock())
         output.copy(io.BufferedReader(Endless(300_000_000, end)))
         assert len(log) == 1
-        assert len(log[0]) < LINE_BYTES + 100
+        assert len(log[0].text) < LINE_BYTES + 100
         assert f" ... {300_000_000 - LINE_BYTES + len(end)} bytes left out ...\n" in output.end
 
 
@@ -86,11 +120,11 @@ def test_only_the_end_is_remembered() -> None:
 def test_a_flood_does_not_fill_the_disk_and_is_told() -> None:
     """So much at once, a note, and more as time passes."""
     clock, log = Clock(), list[str]()
-    output = ErrorOutput("t-0", log.append, clock)
+    output = ProcessOutput(lambda line: log.append(line.text), clock)
     line = b"q" * 999 + b"\n"
     output.copy(io.BytesIO(line * 5000))
     assert sum(map(len, log)) < BURST_BYTES * 1.1
-    assert log[-1].startswith(f"[t-0] ... {5000 - (len(log) - 1)} lines left out")
+    assert log[-1].startswith(f"... {5000 - (len(log) - 1)} lines left out")
     assert KEPT_BYTES // 2 < len(output.end) <= KEPT_BYTES
     assert output.end.endswith(line.decode())
     log.clear()
@@ -105,12 +139,12 @@ def test_every_line_is_logged_or_counted(lengths: list[int], seconds: float) -> 
     """However long the lines are and however fast they come."""
     clock, log = Clock(), list[str]()
 
-    def write(text: str) -> None:
+    def write(line: LogLine) -> None:
         clock.now += seconds / 100
-        log.append(text)
+        log.append(line.text)
 
     text = b"".join(b"r" * length + b"\n" for length in lengths) * 20
-    ErrorOutput("t-0", write, clock).copy(io.BytesIO(text))
+    ProcessOutput(write, clock).copy(io.BytesIO(text))
     notes = [each for each in log if "lines left out" in each]
-    left_out = sum(int(each.split()[2]) for each in notes)
+    left_out = sum(int(each.split()[1]) for each in notes)
     assert len(log) - len(notes) + left_out == len(lengths) * 20

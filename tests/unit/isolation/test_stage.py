@@ -24,6 +24,8 @@ import hearth.isolation.stage as module
 import hearth_api
 import hearth_execution
 import hearth_stage
+from hearth.foundation.log_context import label_of_record
+from hearth.foundation.log_level import levels
 from hearth.isolation.environment import Environment
 from hearth.isolation.environment_store import python_environment
 from hearth.isolation.interpreter import host
@@ -230,18 +232,48 @@ def test_plugin_that_hangs_in_native_code_is_ended_all_the_same(
     assert wait_for_end(stage.pid)
 
 
-def test_last_words_are_in_the_trace(started: Started, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """What a process wrote to its error output before it died is part of the error, and of the host's log."""
+def test_last_words_are_in_the_trace(started: Started, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """What a process said before it died is part of the error, and of the host's log: logged, printed or written."""
     (tmp_path / "talker.py").write_text(
-        "import os, sys\nclass Plugin:\n    def __init__(self):\n"
-        "        print('out of luck', file=sys.stderr, flush=True)\n        os._exit(5)\n"
+        "import logging, os, sys\nclass Plugin:\n    def __init__(self):\n"
+        "        logging.getLogger('my.plugin').info('it is %d', 5)\n"
+        "        print('out of', 'luck')\n        os.system('echo a program')\n"
+        "        print('no line', end='', file=sys.stderr, flush=True)\n        os._exit(5)\n"
     )
     stage = started(str(tmp_path))
+    stage.label = "test|task-0"
     stage.await_hello()
     with pytest.raises(StageDied) as caught:
         stage.call(Describe("talker:Plugin"))
-    assert "its last words:\nout of luck" in str(caught.value.trace)
-    assert "[test-0] out of luck" in capfd.readouterr().err
+    words = "its last words:\nINFO my.plugin: it is 5\nout of luck\na program\nno line"
+    assert words in str(caught.value.trace)
+    said = [(each.levelname, each.name, each.getMessage(), label_of_record(each)) for each in caplog.records]
+    assert said == [
+        ("INFO", "my.plugin", "it is 5", "test|task-0"),
+        ("INFO", "stdout", "out of luck", "test|task-0"),
+        ("WARNING", "stderr", "a program", "test|task-0"),
+        ("WARNING", "stderr", "no line", "test|task-0"),
+    ]
+
+
+def test_levels_reach_a_stage_that_starts_and_one_that_runs(
+    started: Started, tmp_path: Path, caplog: pytest.LogCaptureFixture, restored_levels: None
+) -> None:
+    """Those that were set before are there before its plugins are, later ones at once."""
+    (tmp_path / "talker.py").write_text(
+        "import logging\nlog = logging.getLogger('my.plugin')\nclass Plugin:\n    def version(self):\n"
+        "        log.debug('one')\n        log.getChild('x').info('two')\n"
+    )
+    levels.set("my", "DEBUG")
+    stage = started(str(tmp_path))
+    stage.await_hello()
+    stage.call(Describe("talker:Plugin"))
+    levels.set("my.plugin", "ERROR")
+    stage.call(Describe("talker:Plugin"))
+    levels.set("my.plugin.x", "INFO")
+    stage.call(Describe("talker:Plugin"))
+    stage.close()
+    assert caplog.messages == ["one", "two", "two"]
 
 
 def test_sys_exit_ends_the_stage_like_any_exit(started: Started, tmp_path: Path) -> None:

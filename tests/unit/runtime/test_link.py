@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import queue
 import socket
 import threading
 from dataclasses import replace
@@ -11,11 +12,14 @@ from typing import Any
 import pytest
 
 from hearth.foundation.certificate import make_identity
+from hearth.foundation.log_context import label_of_record
+from hearth.foundation.log_level import levels
 from hearth.link.encryption import EncryptedSocket, server_context
 from hearth.link.link_call import Replace, Stop
 from hearth.runtime.link import HostUnreachable
 from hearth_api import ConnectError
 from hearth_stage.channel import ChannelClosed
+from hearth_stage.log_call import LogLine
 from tests.unit.link.link_world import WAIT, Guest, Host, Wire
 from tests.unit.runtime.sample import task_plan
 
@@ -72,6 +76,32 @@ def test_a_command_from_before_the_task_joined_is_told_first(host: Host, guests:
     assert guest.commands.get_nowait() == Stop()
     host.server.command("c", 0, "replace")
     assert guest.commands.get(timeout=WAIT) == Replace()
+
+
+def test_what_a_task_logs_is_in_the_log_of_its_host(
+    host: Host, guests: list[Guest], caplog: pytest.LogCaptureFixture
+) -> None:
+    """Under the name by which the host knows it, with the time at which it was said."""
+    guest = guests[0].join(host.expect("c", 0, 1))
+    guest.link.say(LogLine("DEBUG", "my.plugin", "what\nwas said", 12.5))
+    guest.link.status("RUNNING")  # whose answer comes behind it
+    (record,) = caplog.records
+    assert (record.name, record.getMessage(), record.created) == ("my.plugin", "what\nwas said", 12.5)
+    assert label_of_record(record) == "c|task-0"
+
+
+@pytest.mark.usefixtures("restored_levels")
+def test_levels_of_the_host_are_those_of_its_tasks(
+    host: Host, guests: list[Guest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """When it is let in, and at once when they change."""
+    taken: queue.Queue[dict[str, str]] = queue.Queue()
+    monkeypatch.setattr(levels, "take", taken.put)
+    levels.set("a", "DEBUG")
+    guests[0].join(host.expect("c", 0, 1))
+    levels.set("b", "OFF")
+    told = [taken.get(timeout=WAIT) for _ in range(2)]
+    assert told == [{"a": "DEBUG"}, {"a": "DEBUG", "b": "OFF"}]
 
 
 class Impostor:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import os
+import platform
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +13,7 @@ import pytest
 from hearth.runtime.link import HostLost
 from hearth.runtime.observer import Counts, TaskObserver
 from hearth.runtime.tolerance import ToleranceExceeded
-from hearth_api import ConnectError
+from hearth_api import ConnectError, TopicPartition
 from tests.unit.runtime.sample import SETTINGS, Record, failure
 
 
@@ -51,6 +53,28 @@ def test_status_is_the_hosts_when_the_call_returns(link: Link) -> None:
     assert link.told == [("PAUSED", None), ("RUNNING", None)]
 
 
+def test_events_of_a_run_are_told_once(link: Link, caplog: pytest.LogCaptureFixture) -> None:
+    """Where it runs, whether it rests, which partitions it has, and that it has stopped."""
+    caplog.set_level(logging.INFO)
+    told = observer(link)
+    told.runs(is_paused=False)
+    told.assigned([TopicPartition("b", 0), TopicPartition("a", 2), TopicPartition("a", 1)])
+    told.runs(is_paused=True)
+    told.revoked([TopicPartition("a", 1)], are_lost=False)
+    told.revoked([], are_lost=False)
+    told.revoked([TopicPartition("a", 2), TopicPartition("b", 0)], are_lost=True)
+    told.ended(None)
+    place = f"in process {os.getpid()} of {platform.node()}"
+    assert [(each.levelname, each.getMessage()) for each in caplog.records] == [
+        ("INFO", f"the task runs {place}"),
+        ("INFO", "partitions are assigned: a 1, 2; b 0"),
+        ("INFO", f"the task rests {place}"),
+        ("INFO", "partitions are given back: a 1"),
+        ("WARNING", "partitions are lost: a 2; b 0"),
+        ("INFO", "the task has stopped"),
+    ]
+
+
 def test_run_that_ends_leaves_its_task_to_others(link: Link) -> None:
     """It is nobody's until another run begins."""
     observer(link).ended(None)
@@ -68,7 +92,7 @@ def test_run_that_fails_says_why(link: Link, caplog: pytest.LogCaptureFixture) -
         "stage: VALUE_CONVERTER with class the.Converter",
         "Caused by: trace of 3",
     ]
-    assert "c-0 failed and stays so until it is restarted" in caplog.text
+    assert "the task is FAILED and stays so until it is restarted" in caplog.text
 
 
 def test_run_whose_host_is_lost_ends_quietly(link: Link, caplog: pytest.LogCaptureFixture) -> None:
@@ -76,7 +100,7 @@ def test_run_whose_host_is_lost_ends_quietly(link: Link, caplog: pytest.LogCaptu
     link.is_lost = True
     observer(link).ended(HostLost("gone"))
     assert link.told == []
-    assert "c-0: gone" in caplog.text
+    assert "the task stops: gone" in caplog.text
 
 
 def test_topic_is_told_once_in_a_run(link: Link) -> None:
@@ -108,7 +132,7 @@ def test_topics_are_nobodys_business_where_they_are_not_tracked(link: Link) -> N
 
 
 def test_what_goes_wrong_is_counted_and_logged(link: Link, caplog: pytest.LogCaptureFixture) -> None:
-    """One line for a batch, with the task's name."""
+    """One line for a batch."""
     caplog.set_level(logging.INFO)
     told = observer(link)
     told.sent_again(2)
@@ -118,10 +142,10 @@ def test_what_goes_wrong_is_counted_and_logged(link: Link, caplog: pytest.LogCap
     told.dead_lettered()
     assert told.counts == Counts(retried=5, skipped=4, dead_lettered=1)
     assert caplog.messages == [
-        "c-0: 2 records are sent again, because of others that were refused",
-        "c-0: put is tried again: not now",
-        "c-0: 4 records skipped, the broker did not take them: too large",
-        "c-0: offsets are not committed: away",
+        "2 records are sent again, because of others that were refused",
+        "put is tried again: not now",
+        "4 records skipped, the broker did not take them: too large",
+        "offsets are not committed: away",
     ]
 
 

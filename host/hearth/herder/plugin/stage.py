@@ -12,6 +12,7 @@ from typing import Any, Protocol, TypeVar
 
 from hearth.config import WorkerConfig
 from hearth.discovery import Plugin
+from hearth.foundation.log_context import current_label
 from hearth.herder.queue import interruptible
 from hearth.isolation.environment import Environment
 from hearth.isolation.stage import Stage
@@ -105,6 +106,7 @@ class PluginStage:
 
     def _call(self, call: Call[R], timeout: float) -> R:
         began = time.monotonic()
+        self._stage.label = current_label()  # whoever asks is whom the plugin works for
         with interruptible(lambda: self._give_up(call.op, began)):
             return self._stage.call(call, timeout)
 

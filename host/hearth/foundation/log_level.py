@@ -1,0 +1,88 @@
+"""What this process logs, and with it every process that it started or that runs for it."""
+
+from __future__ import annotations
+
+import threading
+import time
+import weakref
+from collections.abc import Callable, Mapping
+from typing import Protocol
+
+from hearth_stage.level import ROOT, loggers, set_level, set_levels, threshold_of
+
+Rules = Mapping[str, str]
+"""The level of each namespace, by log4j's names, in the order in which they were set."""
+
+
+class LevelListener(Protocol):
+    """A process, or many, whose log is this one's as well."""
+
+    def on_levels(self, rules: Rules) -> None:
+        """Set these levels there; must not wait."""
+
+
+class Levels:
+    """The levels of the log, by the rules of Kafka's ``Loggers``; those that were never set are Python's.
+
+    A level is that of a namespace: of the logger of this name and of all whose names begin like it, also of those
+    that other processes have or make later.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.time) -> None:
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._rules: dict[str, str] = {}
+        self._changed: dict[str, int] = {}
+        self._listeners: weakref.WeakSet[LevelListener] = weakref.WeakSet()
+
+    @property
+    def rules(self) -> dict[str, str]:
+        """Return what was set, for a process that begins."""
+        return dict(self._rules)
+
+    def set(self, namespace: str, level: str) -> list[str]:
+        """Set a level, here and everywhere at once; returns the loggers of this process that had another, sorted."""
+        if namespace.lower() == ROOT:
+            namespace = ROOT
+        with self._lock:
+            changed = set_level(namespace, level)
+            self._changed |= dict.fromkeys(changed, int(self._clock() * 1000))
+            kept = {} if namespace == ROOT else self._rules
+            self._rules = {name: each for name, each in kept.items() if not name.startswith(namespace)}
+            self._rules[namespace] = level
+        self._tell_all()
+        return changed
+
+    def take(self, rules: Rules) -> None:
+        """Take over the levels of the process that this one runs for."""
+        with self._lock:
+            if dict(rules) == self._rules:
+                return
+            self._rules = dict(rules)
+            set_levels(rules)
+        self._tell_all()
+
+    def tell(self, listener: LevelListener) -> None:
+        """Let somebody hear of the levels, those of now and later ones, for as long as it lives."""
+        self._listeners.add(listener)
+        if self._rules:
+            listener.on_levels(self.rules)
+
+    def find(self, name: str) -> dict[str, str | int | None] | None:
+        """Return the level of a logger and when it was set (ms since 1970), as in Kafka Connect's ``LoggerLevel``."""
+        return self.all().get(ROOT if name.lower() == ROOT else name)
+
+    def all(self) -> dict[str, dict[str, str | int | None]]:
+        """Return the levels of all loggers, sorted by name; those that a logger inherits as well."""
+        return {
+            name: {"level": threshold_of(each.getEffectiveLevel()), "last_modified": self._changed.get(name)}
+            for name, each in sorted(loggers().items())
+        }
+
+    def _tell_all(self) -> None:
+        for listener in list(self._listeners):
+            listener.on_levels(self.rules)
+
+
+levels = Levels()
+"""Those of this process, of which there is one set, as of its loggers."""

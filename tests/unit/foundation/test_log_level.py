@@ -1,0 +1,75 @@
+"""The levels of a process's log, and of those that depend on it."""
+
+from __future__ import annotations
+
+import gc
+import logging
+from collections.abc import Mapping
+
+import pytest
+
+from hearth.foundation.log_level import Levels
+
+pytestmark = pytest.mark.usefixtures("restored_levels")
+
+
+class Child:
+    """A process that notes what it is told."""
+
+    def __init__(self) -> None:
+        self.told: list[dict[str, str]] = []
+
+    def on_levels(self, rules: Mapping[str, str]) -> None:
+        """Note it."""
+        self.told.append(dict(rules))
+
+
+@pytest.fixture
+def own() -> Levels:
+    """Provide levels whose clock says 5 s."""
+    return Levels(lambda: 5.0)
+
+
+def test_level_is_set_here_and_told_everywhere(own: Levels) -> None:
+    """A process that comes later is told what was set before; one that is gone is told nothing."""
+    child, gone = Child(), Child()
+    own.tell(child)
+    own.tell(gone)
+    del gone
+    gc.collect()
+    logging.getLogger("lvl.a.b")
+    assert own.set("lvl.a", "DEBUG") == ["lvl.a", "lvl.a.b"]
+    assert logging.getLogger("lvl.a.b").level == logging.DEBUG
+    late = Child()
+    own.tell(late)
+    assert child.told == late.told == [{"lvl.a": "DEBUG"}]
+
+
+def test_level_of_a_namespace_takes_the_place_of_those_below(own: Levels) -> None:
+    """Others stay, in the order in which they were set; root takes the place of all."""
+    for namespace, level in (("lvl.a.b", "DEBUG"), ("lvl.c", "WARN"), ("lvl.a", "ERROR"), ("lvl.a.x", "TRACE")):
+        own.set(namespace, level)
+    assert list(own.rules.items()) == [("lvl.c", "WARN"), ("lvl.a", "ERROR"), ("lvl.a.x", "TRACE")]
+    own.set("ROOT", "INFO")
+    assert own.rules == {"root": "INFO"}
+
+
+def test_what_changed_is_known_and_what_did_not_change_is_not(own: Levels) -> None:
+    """``last_modified`` of Kafka's ``LoggerLevel``, in milliseconds."""
+    logging.getLogger("lvl.same").setLevel(logging.INFO)
+    own.set("lvl.same", "INFO")
+    own.set("lvl.other", "OFF")
+    assert own.find("lvl.same") == {"level": "INFO", "last_modified": None}
+    assert own.find("lvl.other") == {"level": "OFF", "last_modified": 5000}
+    assert own.find("lvl.nobody") is None
+    assert own.find("Root") == own.all()["root"]
+
+
+def test_levels_of_the_host_are_taken_over_and_handed_on(own: Levels) -> None:
+    """Once: what is known already is told to nobody, or two that tell each other would never end."""
+    child = Child()
+    own.tell(child)
+    own.take({"lvl": "DEBUG"})
+    own.take({"lvl": "DEBUG"})
+    assert logging.getLogger("lvl").level == logging.DEBUG
+    assert child.told == [{"lvl": "DEBUG"}]

@@ -1,0 +1,84 @@
+"""What is said again and again."""
+
+from __future__ import annotations
+
+import logging
+import sys
+
+import pytest
+
+from hearth.foundation.log_context import about
+from hearth.foundation.log_repeat import _KEPT, MOST, MOST_OF_CLIENT, SECONDS, Repeats
+
+
+class Log:
+    """What passes, with a clock that a test moves."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.repeats = Repeats(lambda: self.now)
+
+    def say(self, text: str, *arguments: object, logger: str = "l", level: int = logging.INFO) -> str | None:
+        """Say something; returns what is told of it."""
+        raised = sys.exc_info() if sys.exc_info()[0] else None
+        record = logging.LogRecord(logger, level, "", 0, text, arguments, raised)
+        return logging.Formatter().format(record) if self.repeats.filter(record) else None
+
+
+@pytest.fixture
+def log() -> Log:
+    """Provide a log."""
+    return Log()
+
+
+def test_the_same_is_told_some_times_a_minute_and_counted_then(log: Log) -> None:
+    """A worker with a wrong broker said the same 2,282 times a minute."""
+    told = [log.say("no %s", "broker") for _ in range(2_282)]
+    assert told[: MOST - 1] == ["no broker"] * (MOST - 1)
+    assert told[MOST - 1] == f"no broker ({MOST} times within 60 s, now it is counted only)"
+    assert set(told[MOST:]) == {None}
+    log.now += SECONDS
+    assert log.say("no broker") == f"no broker ({2_282 - MOST} times more since it was told last)"
+    assert log.say("no broker") == "no broker"
+
+
+def test_what_differs_is_told(log: Log) -> None:
+    """In its text, its logger, its level, or in whom it is about."""
+    for _ in range(MOST):
+        log.say("one 1")
+    assert log.say("one 1") is None
+    assert log.say("one 2") == log.say("one 2", logger="m") == log.say("one 2", level=30) == "one 2"
+    with about("c|task-0"):
+        assert log.say("one 1") == "one 1"
+
+
+def test_client_of_kafka_says_the_same_with_other_numbers(log: Log) -> None:
+    """How many milliseconds ago, and how often it has not said it."""
+    told = [log.say(f"connect refused (after {each}ms)", logger="librdkafka.producer") for each in range(100)]
+    assert [each for each in told if each is not None] == [
+        "connect refused (after 0ms)",
+        "connect refused (after 1ms)",
+        "connect refused (after 2ms) (3 times within 60 s, now it is counted only)",
+    ]
+    assert MOST_OF_CLIENT == 3
+
+
+def test_note_stands_before_the_trace(log: Log) -> None:
+    """Which is told once, as it was."""
+    told: list[str | None] = []
+    for _ in range(MOST):
+        try:
+            raise ValueError("why")
+        except ValueError:
+            told.append(log.say("failed"))
+    assert told[0] is not None
+    assert told[-1] is not None
+    first, _, trace = told[0].partition("\n")
+    assert told[-1] == f"{first} ({MOST} times within 60 s, now it is counted only)\n{trace}"
+
+
+def test_memory_of_what_was_said_is_bounded(log: Log) -> None:
+    """A plugin may say something else every time."""
+    for number in range(3 * _KEPT):
+        assert log.say(f"{number}") == f"{number}"
+    assert len(log.repeats._seen) == _KEPT

@@ -1,0 +1,52 @@
+"""The log of a task's process."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+
+from hearth.foundation.log_context import about
+from hearth.runtime.task_log import begin_task_log
+from hearth_stage.channel import ChannelClosed
+from hearth_stage.log_call import LogLine
+
+
+class Link:
+    """A host that notes what it is told, until it is gone."""
+
+    def __init__(self) -> None:
+        self.is_gone = False
+        self.said: list[LogLine] = []
+
+    def say(self, line: LogLine) -> None:
+        """Note a line."""
+        if self.is_gone:
+            raise ChannelClosed("gone")
+        self.said.append(line)
+
+
+pytestmark = pytest.mark.usefixtures("own_log")
+
+
+def test_log_of_a_process_begins_once() -> None:
+    """Spark's workers run one task after the other."""
+    task_log = begin_task_log()
+    assert begin_task_log() is task_log
+    assert logging.root.handlers == [task_log]
+
+
+def test_lines_go_to_the_host_while_there_is_one(capfd: pytest.CaptureFixture[str]) -> None:
+    """And to the error output before, afterwards, and when it is gone."""
+    task_log, link, log = begin_task_log(), Link(), logging.getLogger("task.log")
+    log.info("before")
+    with about("c|task-0"), task_log.through(link):  # type: ignore[arg-type]
+        log.info("told")
+        link.is_gone = True
+        log.warning("gone")
+    log.info("afterwards")
+    assert [(line.level, line.logger, line.text) for line in link.said] == [("INFO", "task.log", "told")]
+    lines = capfd.readouterr().err.splitlines()
+    assert [line.split("] ", 1)[1] for line in lines] == [
+        "INFO before (task.log)", "WARN [c|task-0] gone (task.log)", "INFO afterwards (task.log)"
+    ]  # fmt: skip
