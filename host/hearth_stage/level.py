@@ -35,14 +35,15 @@ def set_level(namespace: str, level: str) -> list[str]:
     """Set the level of a logger, made where there is none, and of all whose names begin like its.
 
     Every one of them gets it, so what was set below it is forgotten. Returns the names of those that had another,
-    sorted, as Kafka's ``Loggers`` does.
+    sorted, as Kafka's ``Loggers`` does; one that is off has none.
     """
     if namespace.lower() == ROOT:
         wanted = loggers()
     else:
         below = {name: each for name, each in loggers().items() if name.startswith(namespace) and name != ROOT}
         wanted = {namespace: logging.getLogger(namespace)} | below
-    changed = [name for name, each in wanted.items() if each.getEffectiveLevel() != LEVELS[level]]
+    levels = {name: each.getEffectiveLevel() for name, each in wanted.items()}
+    changed = [name for name, before in levels.items() if before != LEVELS[level] or before >= LEVELS["OFF"]]
     for each in wanted.values():
         each.setLevel(LEVELS[level])
     return sorted(changed)

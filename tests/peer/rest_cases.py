@@ -43,6 +43,14 @@ def _alter(connector: str, partition: Any, offset: Any, **more: Any) -> Step:
     return Step("PATCH", f"/connectors/{connector}/offsets", body, **more)
 
 
+_LEVELS = ("debug", "DEBUG", " Trace ", "OFF", "ALL", "FATAL", "WARN", "WARN")
+_NO_LEVELS: tuple[Any, ...] = ("loud", "WARNING", "", "  ", 5, True, 1.5, None)
+
+
+def _level(logger: str, level: Any, query: str = "") -> Step:
+    return Step("PUT", f"/admin/loggers/{logger}{query}", {"level": level})
+
+
 def _refused(name: str, change: dict[str, Any], base: dict[str, Any] = _SOURCE) -> RestCase:
     """Return a case in which a configuration is refused; None in the change removes a key."""
     config = {key: value for key, value in {**base, **change}.items() if value is not None}
@@ -577,6 +585,30 @@ REST_CASES = (
             _patched("{}", content_type="application/merge-patch+json"),
             _patched("null", same="status"),
             Step("GET", "/connectors/c", state="RUNNING"),
+        ),
+    ),
+    RestCase(
+        "loggers",
+        (
+            Step("GET", "/admin/loggers", same="status"),
+            Step("GET", "/admin/loggers/root", same="status"),
+            Step("GET", "/admin/loggers/peer.nobody"),
+            *(_level("peer.own", level) for level in _LEVELS),
+            Step("GET", "/admin/loggers/peer.own/", same="status"),
+            *(_level("peer.own.below", "OFF", f"?scope={scope}") for scope in ("worker", "WORKER", "galaxy", "")),
+            *(_level("peer.all", "ERROR", f"?scope={scope}") for scope in ("cluster", "Cluster")),
+            _level("peer", "FATAL"),
+            _level("pee", "OFF"),
+            *(_level("peer.own", level) for level in _NO_LEVELS),
+            Step("PUT", "/admin/loggers/peer.own", {}),
+            Step("PUT", "/admin/loggers/peer.own", {"Level": "INFO"}),
+            Step("PUT", "/admin/loggers/peer.own", {"level": "INFO", "more": "1"}),
+            *(Step("PUT", "/admin/loggers/peer.own", body, same="status") for body in ("", "null", *_NO_BODIES)),
+            Step("PUT", "/admin/loggers/peer.own", {"level": "INFO"}, content_type="text/plain"),
+            Step("PUT", "/admin/loggers/a%2Fb", {"level": "INFO"}, same="status"),
+            *(Step(method, "/admin/loggers", same="status") for method in ("POST", "PUT", "DELETE")),
+            *(Step(method, "/admin/loggers/peer.own", same="status") for method in ("POST", "DELETE", "PATCH")),
+            Step("GET", "/admin", same="status"),
         ),
     ),
     RestCase(

@@ -36,7 +36,10 @@ from hearth.rest.entity import (
     CONNECTORS,
     CREATE_REQUEST,
     GIVEN_CONFIG,
+    LOGGER_LEVEL,
+    LOGGER_LEVELS,
     MESSAGE,
+    NAMES,
     OFFSETS,
     PLUGINS,
     SERVER_INFO,
@@ -47,6 +50,7 @@ from hearth.rest.entity import (
     WORKER_CONFIGURATIONS,
     WORKER_STATUS,
 )
+from hearth.rest.logger_resource import SCOPE, LoggersResource
 from hearth.rest.middleware import limits, middleware
 from hearth.rest.offset_resource import OffsetsResource
 from hearth.rest.plugin_resource import CONNECTORS_ONLY, VERSION, WARNINGS, ConnectorPluginsResource
@@ -125,7 +129,13 @@ def _app(endpoints: Sequence[Endpoint], around: Sequence[Middleware], judge: Jud
 
 def _admin() -> list[Endpoint]:
     """Return what is below `/admin`."""
-    return []
+    resource, all_, one = LoggersResource(), "/admin/loggers", "/admin/loggers/{logger}"
+    done = {200: NAMES, 204: None}
+    return [
+        Endpoint("GET", all_, resource.list, "listLoggers", {200: LOGGER_LEVELS}),
+        Endpoint("GET", one, resource.level, "getLogger", {200: LOGGER_LEVEL}),
+        Endpoint("PUT", one, resource.set_level, "setLevel", done, (SCOPE,), body=GIVEN_CONFIG),
+    ]
 
 
 def _description(endpoints: Sequence[Endpoint], info: ServerInfo) -> list[Endpoint]:

@@ -144,6 +144,11 @@ CONFIG_INFOS = _object(
     },
     ("warnings",),
 )
+LOGGER_LEVEL = _object(
+    "LoggerLevel", {"level": STRING, "last_modified": {"type": "integer", "format": "int64", "nullable": True}}
+)
+LOGGER_LEVELS = Entity({"type": "object", "additionalProperties": LOGGER_LEVEL.reference}, parts=(LOGGER_LEVEL,))
+NAMES = Entity(STRINGS)
 _DESCRIBED = {"name": STRING, "description": STRING}
 WORKER_CONFIGURATIONS = _list(_object("WorkerConfigurationSummary", _DESCRIBED))
 WORKER_CONFIGURATION = _object("WorkerConfiguration", {**_DESCRIBED, "config": CONFIG})

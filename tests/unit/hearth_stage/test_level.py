@@ -37,6 +37,7 @@ def test_level_of_a_namespace_is_that_of_all_below_it() -> None:
 def test_logger_that_is_not_there_is_made_and_root_is_all() -> None:
     """What is made below it later has its level as well."""
     assert set_level("lev.new", "OFF") == ["lev.new"]
+    assert set_level("lev.new", "OFF") == ["lev.new"]  # what is off has no level that could be the same
     assert logging.getLogger("lev.new.later").getEffectiveLevel() == LEVELS["OFF"]
     assert {"root", "lev.new"} <= set(set_level("Root", "FATAL"))
     assert {each.level for each in loggers().values()} == {logging.CRITICAL}

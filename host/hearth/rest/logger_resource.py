@@ -1,0 +1,59 @@
+"""The answers about levels of the log (KIP-495, KIP-976)."""
+
+from __future__ import annotations
+
+import logging
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from hearth.foundation.log_level import levels
+from hearth.rest.answer import JsonAnswer, Unreadable
+from hearth.rest.body import read_map
+from hearth.rest.endpoint import Query
+from hearth_api import ConfigError, NotFoundError
+from hearth_stage.level import LEVELS
+
+log = logging.getLogger(__name__)
+
+WORKER, CLUSTER = "worker", "cluster"
+SCOPE = Query("scope", "Whether the level is set on this worker, or on the whole cluster.", WORKER)
+
+
+class LoggersResource:
+    """One method for each route below `/admin/loggers`."""
+
+    async def list(self, request: Request) -> Response:
+        """List the loggers with their levels, but for those that say nothing at all."""
+        return JsonAnswer({name: each for name, each in levels.all().items() if each["level"] != "OFF"})
+
+    async def level(self, request: Request) -> Response:
+        """Show the level of a logger."""
+        name = str(request.path_params["logger"])
+        found = levels.find(name)
+        if found is None:
+            raise NotFoundError(f"Logger {name} not found.", code="logger.unknown")
+        return JsonAnswer(found)
+
+    async def set_level(self, request: Request) -> Response:
+        """Set the level of a logger and of those below it, also in tasks and plugins.
+
+        The answer has the names of this host's that had another; for the whole cluster there is none.
+        """
+        given = (await read_map(request)).get("level")
+        if given is None:
+            raise ConfigError("Desired 'level' parameter was not specified in request.", code="logger.level")
+        if not given:
+            raise Unreadable("Illegal null or empty Level name.")
+        level = given.strip().upper()
+        if level not in LEVELS:
+            raise NotFoundError(f"invalid log level '{given}'.", code="logger.level")
+        names = levels.set(str(request.path_params["logger"]), level)
+        return Response(status_code=204) if _scope(request) == CLUSTER else JsonAnswer(names)
+
+
+def _scope(request: Request) -> str:
+    given = request.query_params.get(SCOPE.name, WORKER)
+    if given.lower() not in (WORKER, CLUSTER):
+        log.warning("a level is set with the scope %r, which is taken for %r", given, WORKER)
+    return given.lower()

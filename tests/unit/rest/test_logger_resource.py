@@ -1,0 +1,78 @@
+"""Levels of the log over HTTP; answers are those of Kafka Connect 4.3.1."""
+
+from __future__ import annotations
+
+import logging
+import time
+from typing import Any
+
+import pytest
+
+from hearth.foundation.log_level import levels
+from tests.unit.rest.client import Client, error
+
+pytestmark = pytest.mark.usefixtures("restored_levels")
+
+NO_LEVEL = error(400, "Desired 'level' parameter was not specified in request.")
+
+
+def test_level_is_shown_set_and_shown_again(client: Client) -> None:
+    """With the loggers below; the answer names those that had another, and each knows when it was changed."""
+    logging.getLogger("rest.one.two").setLevel(logging.INFO)
+    path = "/admin/loggers/rest.one"
+    assert client.call("GET", f"{path}.two").text == '{"level":"INFO","last_modified":null}'
+    before = int(time.time() * 1000)
+    for level, changed in (("debug", '["rest.one","rest.one.two"]'), (" DEBUG", "[]")):
+        answer = client.call("PUT", path, {"level": level})
+        assert (answer.status, answer.text) == (200, changed)
+    shown = client.call("GET", f"{path}.two/").json
+    assert shown["level"] == "DEBUG"
+    assert before <= shown["last_modified"] <= int(time.time() * 1000)
+    assert client.call("GET", "/admin/loggers").json["rest.one"] == client.call("GET", path).json
+    assert levels.rules == {"rest.one": "DEBUG"}
+
+
+def test_loggers_are_listed_by_name_without_those_that_are_off(client: Client) -> None:
+    """Those that have a level from above as well, and the root."""
+    client.call("PUT", "/admin/loggers/rest.off", {"level": "OFF"})
+    listed = list(client.call("GET", "/admin/loggers").json)
+    assert listed == sorted(listed)
+    assert {"root", "hearth.rest.answer"} <= set(listed)
+    assert "rest.off" not in listed
+    assert client.call("GET", "/admin/loggers/rest.off").json["level"] == "OFF"
+
+
+@pytest.mark.parametrize("scope", ["worker", "WORKER", "galaxy", ""])
+def test_scope_is_the_worker_unless_it_is_the_cluster(client: Client, scope: str) -> None:
+    """What nobody knows is taken for it, as in Kafka Connect."""
+    answer = client.call("PUT", f"/admin/loggers/rest.scope?scope={scope}", {"level": "FATAL"})
+    assert (answer.status, answer.text) == (200, '["rest.scope"]')
+
+
+def test_level_of_the_cluster_is_answered_with_nothing(client: Client) -> None:
+    """KIP-976."""
+    answer = client.call("PUT", "/admin/loggers/rest.scope?scope=Cluster", {"level": "TRACE"})
+    assert (answer.status, answer.text) == (204, "")
+    assert client.call("GET", "/admin/loggers/rest.scope").json["level"] == "TRACE"
+
+
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        ({}, NO_LEVEL),
+        ({"level": None}, NO_LEVEL),
+        ({"Level": "INFO"}, NO_LEVEL),
+        ({"level": "loud"}, error(404, "invalid log level 'loud'.")),
+        ({"level": ""}, error(500, "Illegal null or empty Level name.")),
+        ({"level": " "}, error(404, "invalid log level ' '.")),
+        ({"level": "WARNING"}, error(404, "invalid log level 'WARNING'.")),
+        ({"level": True}, error(404, "invalid log level 'true'.")),
+        ({"level": 5}, error(404, "invalid log level '5'.")),
+    ],
+)
+def test_wrong_levels_are_refused(client: Client, body: Any, says: tuple[int, str]) -> None:
+    """One that is unknown is not found."""
+    answer = client.call("PUT", "/admin/loggers/rest.wrong", body)
+    assert (answer.status, answer.text) == says
+    unknown = client.call("GET", "/admin/loggers/rest.wrong")
+    assert (unknown.status, unknown.text) == error(404, "Logger rest.wrong not found.")
