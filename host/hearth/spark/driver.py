@@ -13,8 +13,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from hearth.foundation.log_level import levels
 from hearth.spark.class_archive import archive_options
 from hearth.spark.gateway import start_jvm
+from hearth.spark.spark_log import JvmLevels
 from hearth.spark.standalone_master import seek_admission
 from hearth_api import ConnectError
 
@@ -58,6 +60,8 @@ class Driver:
         gateway = start_jvm(own, self._keep)
         try:
             seek_admission(gateway.jvm, own["spark.master"])
+            self._levels = JvmLevels(gateway.jvm)
+            levels.tell(self._levels)
             self.context: Any = SparkContext(conf=configuration, gateway=gateway)
             if self._is_stopped():
                 raise DriverFailed(f"spark.master={own['spark.master']} did not take it within a minute")

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from hearth.foundation.properties import render
+from hearth.spark.spark_log import read_log
 from hearth_api import ConnectError
 
 LOOK_SECONDS = 0.02
@@ -66,13 +67,17 @@ def _started(settings: Mapping[str, str], introduction: Path) -> subprocess.Pope
         properties.flush()
         file = properties.fileno()
         options = ["--properties-file", f"/dev/fd/{file}", "--load-spark-defaults", *rest]
-        return subprocess.Popen(
+        jvm = subprocess.Popen(
             ["bash", "-c", _START, "spark-submit", *options],
             stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
             env={**os.environ, **_environment(), "_PYSPARK_DRIVER_CONN_INFO_PATH": str(introduction)},
             start_new_session=True,
             pass_fds=[file],
         )
+    read_log(jvm)
+    return jvm
 
 
 def _environment() -> dict[str, str]:

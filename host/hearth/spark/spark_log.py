@@ -1,0 +1,57 @@
+"""Spark's log: what its JVM says becomes lines of this process's log, at the levels of this process."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import subprocess
+import threading
+from io import BufferedIOBase
+from typing import Any, cast
+
+from hearth.foundation.log_context import hand_on
+from hearth.foundation.log_level import Rules
+from hearth.isolation.output import ProcessOutput
+from hearth_stage.level import LEVELS
+from hearth_stage.log_call import LogLine
+
+JAVA = ("org.", "com.", "io.", "net.", "java")
+"""What the names of the JVM's loggers begin with; what is set of all loggers does not reach it: nobody means that."""
+QUIET = "org"
+"""The logger above them, which lets nothing through but errors: Spark tells the rest of a task by its states."""
+LAST_WORDS_SECONDS = 1.0
+
+
+def read_log(jvm: subprocess.Popen[bytes]) -> threading.Thread:
+    """Log what a JVM writes, line by line, on a thread that ends when nobody can write there any more."""
+    logger = logging.getLogger(QUIET)
+    if logger.level == logging.NOTSET:
+        logger.setLevel(logging.ERROR)
+    output = cast(BufferedIOBase, jvm.stdout)
+    reader = threading.Thread(target=ProcessOutput(_say).copy, args=(output,), name="spark-log", daemon=True)
+    reader.start()
+    return reader
+
+
+def _say(line: LogLine) -> None:
+    if logging.getLogger(line.logger).isEnabledFor(LEVELS.get(line.level, logging.WARNING)):
+        hand_on(line, None)
+
+
+class JvmLevels:
+    """Sets the levels of a JVM's loggers as those of this process are set."""
+
+    def __init__(self, jvm: Any) -> None:
+        self._jvm = jvm
+
+    def on_levels(self, rules: Rules) -> None:
+        """Set them, on a thread of its own: the JVM may be busy, or gone."""
+        own = {name: level for name, level in rules.items() if name.startswith(JAVA) or name == QUIET}
+        if own:
+            threading.Thread(target=self._set, args=(own,), name="spark-levels", daemon=True).start()
+
+    def _set(self, rules: Rules) -> None:
+        with contextlib.suppress(Exception):  # a JVM that ends needs no level
+            log4j = self._jvm.org.apache.logging.log4j
+            for name, level in rules.items():
+                log4j.core.config.Configurator.setAllLevels(name, log4j.Level.toLevel(level))
