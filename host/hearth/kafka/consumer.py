@@ -16,6 +16,7 @@ from hearth.kafka.c_object import (
     partition_list,
     read_list,
 )
+from hearth.kafka.client_log import LOG_QUEUE, ClientLog
 from hearth.kafka.commit_queue import CommitAnswer, CommitQueue
 from hearth.kafka.fetched import Incoming, MessageQueue
 from hearth.kafka.kafka_error import KafkaError, check, check_object, is_refusal
@@ -51,7 +52,7 @@ class Consumer:
         self._open(wants_timestamps=True)
 
     def _open(self, wants_timestamps: bool) -> None:
-        configuration = new_configuration(self._membership.new_config())
+        configuration = new_configuration(self._membership.new_config() | LOG_QUEUE)
         self._library.conf_set_rebalance_cb(configuration, self._assignment.callback)
         self._library.conf_set_error_cb(configuration, self._error_callback)
         client = new_client(CONSUMER, configuration)
@@ -59,6 +60,7 @@ class Consumer:
         check(self._library.poll_set_consumer(client))
         self._messages = MessageQueue(client, MOST_MESSAGES, self._assignment.revoked, wants_timestamps)
         self._commits = CommitQueue(client)
+        self._log = ClientLog(client, "consumer")
         self._admission: Iterator[bool] | None = None
         self._is_admitted = self._is_subscribed = False
 
@@ -94,6 +96,7 @@ class Consumer:
 
         Raises ``KafkaError`` when the consumer cannot go on, and what the listener raised.
         """
+        self._log.tell()
         self._join()
         if not self._is_admitted:
             wait_ms = min(wait_ms, STEP_MS)
@@ -207,6 +210,7 @@ class Consumer:
         self._library.queue_destroy(left)
         self._messages.close()
         self._commits.close()
+        self._log.close()
         self._library.destroy_flags(client, 0 if is_closed else DESTROY_IMMEDIATE)
         self._assignment.is_closing = False
 

@@ -17,7 +17,7 @@ from hearth_api import ConnectError
 
 PRODUCER, CONSUMER = 0, 1
 
-EVENT_DELIVERY, EVENT_ERROR, EVENT_COMMIT = 0x1, 0x8, 0x20
+EVENT_DELIVERY, EVENT_LOG, EVENT_ERROR, EVENT_COMMIT = 0x1, 0x4, 0x8, 0x20
 
 PARTITION_ANY = -1
 OFFSET_BEGINNING, OFFSET_END, OFFSET_INVALID = -2, -1, -1001
@@ -167,6 +167,8 @@ _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "purge": (c_int, [c_void_p, c_int]),
     "outq_len": (c_int, [c_void_p]),
     "queue_new": (c_void_p, [c_void_p]),
+    "set_log_queue": (c_void_p, [c_void_p, c_void_p]),
+    "event_log": (c_int, [c_void_p, c_void_p, c_void_p, c_void_p]),
     "queue_get_main": (c_void_p, [c_void_p]),
     "queue_get_consumer": (c_void_p, [c_void_p]),
     "queue_destroy": (None, [c_void_p]),

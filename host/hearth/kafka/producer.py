@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from hearth.kafka.c_memory import MESSAGE, content_size, locate, messages
 from hearth.kafka.c_object import new_client, new_configuration
+from hearth.kafka.client_log import LOG_QUEUE, ClientLog
 from hearth.kafka.interceptor import ZERO, can_write_zero, write_zero
 from hearth.kafka.kafka_error import KafkaError, fatal_error, is_refusal
 from hearth.kafka.library import (
@@ -167,6 +168,7 @@ class Producer:
         Raises ``KafkaError``, from then on always, when the producer cannot go on: fenced, out of step with its
         broker, or refused by it. What librdkafka reports after that says nothing of what is written.
         """
+        self._log.tell()
         reports: list[DeliveryReport] = []
         while self._failure is None and (event := self._library.queue_poll(self._queue, wait_ms)):
             try:
@@ -194,15 +196,17 @@ class Producer:
         for topic in self._topics.values():
             self._library.topic_destroy(topic)
         self._library.queue_destroy(self._queue)
+        self._log.close()
         self._library.destroy_flags(client, 0)
 
     def _open(self) -> None:
-        configuration = new_configuration({**self._config, "batch.size": str(self._batch_bytes)})
+        configuration = new_configuration({**self._config, "batch.size": str(self._batch_bytes)} | LOG_QUEUE)
         self._library.conf_set_events(configuration, EVENT_DELIVERY | EVENT_ERROR)
         if self._writes_zero:
             write_zero(configuration)
         self._client = new_client(PRODUCER, configuration)
         self._queue = self._library.queue_get_main(self._client)
+        self._log = ClientLog(self._client, "producer")
         self._topics = {}
 
     def _adapt(self, outgoing: Outgoing) -> None:

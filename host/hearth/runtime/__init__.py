@@ -3,8 +3,8 @@
 ``task`` runs a task from top to bottom: it joins the host, opens what the task needs as its ``plan`` says, builds the
 loop whole, and closes everything; ``end`` is what ends a run from outside. ``source`` and ``sink`` are the two loops.
 What host, stage and context tell a task arrives in the ``inbox``; what the loops do, the ``observer`` hears.
-``dead_letter`` keeps records that failed, ``subscription`` says what a sink reads, ``topic`` how the topics of a
-source come to be, and ``launcher`` is what puts a task here.
+``task_log`` takes what is logged here to the host, ``dead_letter`` keeps records that failed, ``subscription`` says
+what a sink reads, ``topic`` how the topics of a source come to be, and ``launcher`` is what puts a task here.
 
 A record of a source goes from its poll to its commit through ``hearth_stage.source``, ``hearth_stage.program``,
 ``inbox``, ``source``, ``pipeline``, ``hearth_execution.converter``, ``hearth_execution.plugins``, ``outbox``,
@@ -18,7 +18,7 @@ Below these lies what carries whatever it is given. Between processes: ``hearth.
 ``hearth_stage.channel``, ``hearth_stage.frame``, ``hearth_stage.form`` and ``hearth.link.encryption``, with what is
 said in ``hearth_stage.call``, ``hearth_stage.conversion_call`` and ``hearth_stage.task_call``. Between the two clients
 and librdkafka: ``hearth.kafka.fetched``, ``hearth.kafka.commit_queue``, ``hearth.kafka.c_memory``,
-``hearth.kafka.c_object`` and ``hearth.kafka.kafka_error``. Beside the way, ``subscription`` is asked in every round
-whether topics came or went. The author API is everybody's, and not counted. A test holds these paragraphs and what
-runs together.
+``hearth.kafka.c_object``, ``hearth.kafka.client_log`` and ``hearth.kafka.kafka_error``. Beside the way,
+``subscription`` is asked in every round whether topics came or went. The author API is everybody's, and not counted. A
+test holds these paragraphs and what runs together.
 """
