@@ -6,7 +6,7 @@ import dataclasses
 import re
 import shutil
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import hearth_api
@@ -32,6 +32,8 @@ class Environment:
     key: str
     command: tuple[str, ...]
     paths: tuple[str, ...] = ()
+    bundle: str = field(default="", compare=False)
+    """Whose it is, for messages; others may have the same one."""
 
     def command_line(self) -> list[str]:
         """Return the command as this machine runs it."""

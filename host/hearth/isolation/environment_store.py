@@ -65,7 +65,7 @@ class Installable(Protocol):
         """Copy its wheels, or its packages, into a directory."""
 
 
-def python_environment(key: str, python: Interpreter, paths: Sequence[str]) -> Environment:
+def python_environment(key: str, python: Interpreter, paths: Sequence[str], bundle: str = "") -> Environment:
     """Return the environment of an interpreter with directories that stand first on its ``sys.path``.
 
     What is made for the host's own interpreter runs on that of whichever runtime starts it, which an executor may
@@ -73,7 +73,7 @@ def python_environment(key: str, python: Interpreter, paths: Sequence[str]) -> E
     """
     program = PYTHON if python == interpreter.host() else python.path
     sites = (f"{{{index}}}" for index in range(len(paths)))
-    return Environment(key, (program, "-I", "-S", STAGE, python.tag, *sites, "--", BASE), tuple(paths))
+    return Environment(key, (program, "-I", "-S", STAGE, python.tag, *sites, "--", BASE), tuple(paths), bundle)
 
 
 def host_environment() -> Environment:
@@ -98,13 +98,13 @@ class EnvironmentStore:
         if bundle.site is not None:
             # Used where it lies: what pip or its author changes there is seen by the next stage.
             key = key_of("directory", str(bundle.site), census(bundle.site), python=python)
-            return python_environment(key, python, (str(bundle.site), *base))
+            return python_environment(key, python, (str(bundle.site), *base), bundle.name)
         if bundle.is_site:
             key = key_of("packages", bundle.digest(), python=python)
             site = self._whole(key, bundle.name, lambda folder: _unpack_packages(bundle, folder / SITE, python))
         else:
             key, site = self._installed(bundle, python)
-        return python_environment(key, python, (str(site), *base))
+        return python_environment(key, python, (str(site), *base), bundle.name)
 
     def _installed(self, bundle: Installable, python: Interpreter) -> tuple[str, Path]:
         """Resolve and install a bundle of wheels; the lock of a known bundle is remembered."""

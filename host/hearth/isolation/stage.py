@@ -10,7 +10,7 @@ import signal
 import socket
 import subprocess
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from io import BufferedIOBase
@@ -41,6 +41,7 @@ _MEMORY = {"ARROW_DEFAULT_MEMORY_POOL": "system", "MALLOC_ARENA_MAX": "2"}
 
 _SPARKS_OWN = ("PYSPARK_", "PYTHON_WORKER_FACTORY_")
 
+E = TypeVar("E", "StageDied", "StageBroken", "StageTimeout")
 R = TypeVar("R")
 T = TypeVar("T")
 
@@ -105,7 +106,7 @@ class Stage:
     timeout of its own: a plugin that hangs is told from one that works by nothing else.
 
     What its plugins log and print goes to the log of this process, under ``label``, which may change with whom the
-    stage works for; their levels are those of this process.
+    stage works for; their levels are those of this process. ``plugins`` are those that run in it, for messages.
 
     The process leads a session and a group of its own: a signal that a plugin sends to its group, or a terminal to
     its, reaches no neighbour, and what a plugin started ends with it. What it sends is not trusted: no frame may be
@@ -121,8 +122,10 @@ class Stage:
         limit: float | None = None,
         frame_limit: int = FRAME_BYTES,
         label: str | None = None,
+        plugins: Sequence[str] = (),
     ) -> None:
         self.name = name
+        self._plugins = f"in it: {', '.join(plugins)} of {environment.bundle or 'the host'}" if plugins else ""
         self.limit = limit
         self.label = label
         self._on_request = on_request
@@ -209,7 +212,7 @@ class Stage:
             raise self.timed_out(op, seconds or 0) from None
         except ValueError as error:
             self.close(grace=0)
-            raise StageBroken(self.name, cut(str(error), 1000), self.last_words) from error
+            raise self._told(StageBroken(self.name, cut(str(error), 1000), self.last_words)) from error
 
     def let_go(self, error: Exception) -> None:
         """End every wait for an answer, now and from now on, with an error; the process is left to ``close``.
@@ -231,7 +234,7 @@ class Stage:
             stacks = self._channel.call(AskStacks(), timeout=STACKS_SECONDS).stacks
         except (ConnectError, ValueError):
             stacks = ""
-        return StageTimeout(self.name, op, seconds, cut(stacks, TRACE_CHARACTERS), self.last_words)
+        return self._told(StageTimeout(self.name, op, seconds, cut(stacks, TRACE_CHARACTERS), self.last_words))
 
     def notify(self, notice: Notice) -> None:
         """Send a notice."""
@@ -282,8 +285,14 @@ class Stage:
         fault = self._channel.fault
         status = self._await_end(END_SECONDS if fault is None else 0)
         if fault is not None:
-            return StageBroken(self.name, fault, self.last_words)
-        return StageDied(self.name, status, self.last_words)
+            return self._told(StageBroken(self.name, fault, self.last_words))
+        return self._told(StageDied(self.name, status, self.last_words))
+
+    def _told(self, error: E) -> E:
+        """Return an error whose trace says in its second line whose process it is about: a task may have several."""
+        first, *rest = (error.trace or str(error)).split("\n", 1)
+        error.trace = "\n".join(filter(None, [first, self._plugins, *rest]))
+        return error
 
     def _await_end(self, grace: float) -> int:
         """Wait for the process to end, by force after ``grace`` seconds, end what it started; returns its status."""

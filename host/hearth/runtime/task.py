@@ -173,7 +173,8 @@ class TaskRun:
 
         own = plan.environments[environment]
         label = label_of(plan.connector, plan.task)
-        stage = Stage(own, plan.name, answer, on_death, self._settings.call_timeout, label=label)
+        plugins = [f"{each.class_name} {each.version}" for each in plan.plugins if each.environment == environment]
+        stage = Stage(own, plan.name, answer, on_death, self._settings.call_timeout, label=label, plugins=plugins)
         opened.callback(stage.close)
         self._end.watch(stage)
         stage.await_hello()

@@ -256,6 +256,18 @@ def test_last_words_are_in_the_trace(started: Started, tmp_path: Path, caplog: p
     ]
 
 
+def test_trace_says_whose_process_it_is_about() -> None:
+    """A task may have several, of several bundles."""
+    environment = python_environment("test", host(), (MISBEHAVING,), "misbehaving 1.0")
+    stage = Stage(environment, "test-0", plugins=["a.B 1.0", "a.C 2.0"])
+    stage.await_hello()
+    stage.kill()
+    died = stage.died()
+    stage.close()
+    assert died.args == ("the stage process of test-0 was killed by signal 9",)
+    assert died.trace == f"{died}, without a word\nin it: a.B 1.0, a.C 2.0 of misbehaving 1.0"
+
+
 def test_levels_reach_a_stage_that_starts_and_one_that_runs(
     started: Started, tmp_path: Path, caplog: pytest.LogCaptureFixture, restored_levels: None
 ) -> None:
