@@ -4,14 +4,24 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import os
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
+from hearth.foundation.log_context import label_of_record
 from hearth.foundation.log_format import TextFormat
 from hearth.foundation.log_repeat import Repeats
-from hearth.runtime.link import TaskLink
 from hearth_stage.channel import ChannelClosed
 from hearth_stage.log_call import LogLine
+
+if TYPE_CHECKING:
+    from hearth.runtime.link import TaskLink
+
+
+READ_BY_HOST = "HEARTH_LOG_IS_READ_BY_HOST"
+"""The variable of an executor whose error output the host reads line by line, as it reads a stage's."""
 
 
 class TaskLog(logging.Handler):
@@ -22,7 +32,7 @@ class TaskLog(logging.Handler):
         self.addFilter(Repeats())
         self._link: TaskLink | None = None
         self._here = logging.StreamHandler(sys.stderr)
-        self._here.setFormatter(TextFormat())
+        self._here.setFormatter(_WrittenFormat() if os.environ.get(READ_BY_HOST) else TextFormat())
 
     @contextlib.contextmanager
     def through(self, link: TaskLink) -> Iterator[None]:
@@ -41,6 +51,14 @@ class TaskLog(logging.Handler):
                 link.say(LogLine.of(record))
                 return
         self._here.handle(record)
+
+
+class _WrittenFormat(logging.Formatter):
+    """Lines as a host reads them, which are not told whom they are about in any other way."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        line, label = LogLine.of(record), label_of_record(record)
+        return replace(line, text=f"[{label}] {line.text}" if label else line.text).written().rstrip("\n")
 
 
 def begin_task_log() -> TaskLog:

@@ -13,6 +13,7 @@ from typing import Any
 
 from hearth.runtime.launcher import TaskEnd, TaskLaunch
 from hearth.runtime.plan import TaskPlan
+from hearth.runtime.task_log import READ_BY_HOST
 from hearth.spark.address import LOOPBACK, listening_address, own_address, silence_of
 from hearth.spark.driver import Driver, executors_python, is_local, reason_of
 from hearth.spark.environment_archive import ship
@@ -64,6 +65,8 @@ _LOCAL = {
     # Spark makes a secret for the ports of its driver, which nobody else has any business at.
     AUTHENTICATE: "true",
     ENCRYPT: "true",
+    # Executors write where the driver's JVM does, whose output is the host's to read.
+    f"spark.executorEnv.{READ_BY_HOST}": "true",
 }
 _CLUSTER = {
     # Spark's page asks nobody who he is and listens on every address.

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import logging
 
 import pytest
 
 from hearth.foundation.log_context import about
-from hearth.runtime.task_log import begin_task_log
+from hearth.runtime.task_log import READ_BY_HOST, begin_task_log
 from hearth_stage.channel import ChannelClosed
 from hearth_stage.log_call import LogLine
 
@@ -34,6 +35,22 @@ def test_log_of_a_process_begins_once() -> None:
     task_log = begin_task_log()
     assert begin_task_log() is task_log
     assert logging.root.handlers == [task_log]
+
+
+def test_lines_that_the_host_reads_are_written_for_it(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In local mode an executor's error output is that of the JVM, which is read like a stage's."""
+    monkeypatch.setenv(READ_BY_HOST, "true")
+    begin_task_log()
+    with about("c|task-0"):
+        logging.getLogger("task.log").warning("said\ntwice")
+    logging.getLogger("task.log").warning("of nobody")
+    first, second = map(LogLine.read, io.StringIO(capfd.readouterr().err))
+    assert first is not None
+    assert second is not None
+    assert (first.level, first.logger, first.text) == ("WARN", "task.log", "[c|task-0] said\ntwice")
+    assert second.text == "of nobody"
 
 
 def test_lines_go_to_the_host_while_there_is_one(capfd: pytest.CaptureFixture[str]) -> None:
