@@ -81,6 +81,32 @@ def test_a_paused_source_sends_nothing_until_it_is_resumed(lines: Lines, topics:
     assert holder(lines.source_file) == process
 
 
+def test_levels_of_the_log_reach_tasks_that_run_and_those_that_start_later(lines: Lines) -> None:
+    """Beside the source, the sink tells nothing until its level is set back, whatever becomes of its runs."""
+    path, told = "/admin/loggers/hearth.runtime.observer", f"[{lines.sink}|task-0] "
+
+    def set_level(level: str) -> None:
+        assert lines.host.rest.call("PUT", path, {"level": level}).status == 200
+
+    def rest_and_run() -> None:
+        lines.ask("PUT", lines.sink, "pause")
+        lines.host.wait_for_state(lines.sink, "PAUSED")
+        lines.ask("PUT", lines.sink, "resume")
+        lines.host.wait_for_state(lines.sink, "RUNNING")
+
+    set_level("ERROR")
+    try:
+        rest_and_run()
+        lines.ask("POST", lines.sink, "tasks/0/restart")
+        lines.host.wait_for_state(lines.sink, "RUNNING")
+        rest_and_run()
+        assert f"{told}the task rests" not in lines.host.last_words()
+    finally:
+        set_level("INFO")
+    rest_and_run()
+    assert eventually(lambda: f"INFO {told}the task rests" in lines.host.last_words(), 10)
+
+
 def test_a_paused_sink_keeps_its_partitions_and_takes_nothing(lines: Lines) -> None:
     """What comes while it is paused is delivered once it is resumed."""
     process = holder(lines.sink_file)
