@@ -12,6 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 
+from hearth.herder.instance import TransitionFailed
 from hearth_api import ConfigError, ConflictError, ConnectError, NotFoundError
 
 log = logging.getLogger(__name__)
@@ -99,7 +100,7 @@ def on_http_error(request: Request, error: Exception) -> JsonAnswer:
 def on_connect_error(request: Request, error: Exception) -> JsonAnswer:
     """Answer what the herder and plugins refuse."""
     status = next((status for kind, status in STATUSES if isinstance(error, kind)), INTERNAL)
-    if status == INTERNAL:
+    if status == INTERNAL and not isinstance(error, TransitionFailed):  # which its instance has told
         log.error("%s %s: %s", request.method, request.url.path, error)
     return answer(status, str(error))
 

@@ -198,3 +198,15 @@ def test_passwords_are_shown_to_nobody_where_the_worker_wants_that(tmp_path: Pat
         stored = client.bench.configs.snapshot().find("c")
         assert stored is not None
         assert (stored.config[key], stored.config["topic"], stored.config["file"]) == ("geheim", "u", "f")
+
+
+def test_connector_that_does_not_start_is_told_once_with_its_cause(
+    client: Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    """In the answer and in the log, where its line is about the connector."""
+    answer = client.call("POST", "/connectors", {"name": "c", "config": {**CONFIG, "do.start": "raise"}})
+    assert answer.status == 500
+    assert answer.json["message"].startswith("Failed to transition connector c to state STARTED: ")
+    assert answer.json["message"].endswith("start does not work today")
+    (told,) = [each for each in caplog.records if each.levelname == "ERROR"]
+    assert "start does not work today" in told.getMessage()
