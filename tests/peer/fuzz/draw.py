@@ -32,7 +32,10 @@ _LITERALS = ("", "a", "12", "true", "1.5", "null", "[1,2]", '{"a":1}', "2019-08-
 
 
 def pipeline(seed: int, number: int) -> dict[str, Any]:
-    """Return one pipeline: ``config`` and ``records``, in their order."""
+    """Return one pipeline: ``config`` and ``records``, in their order.
+
+    What a sink consumes may come from a topic whose records have no times.
+    """
     draw = random.Random(f"{seed}:{number}")
     is_source = draw.random() < 0.5
     config = {
@@ -46,8 +49,10 @@ def pipeline(seed: int, number: int) -> dict[str, Any]:
         **_header_converter(draw),
     }
     config |= _chain(draw, is_hoisted=config["value.converter"] != _JSON and draw.random() < 0.5)
-    make = _source if is_source else _sink
-    return {"type": "source" if is_source else "sink", "config": config, "records": [*make(draw, config)]}
+    if is_source:
+        return {"type": "source", "config": config, "records": [*_source(draw, config)]}
+    has_times = draw.random() < 0.85
+    return {"type": "sink", "has_times": has_times, "config": config, "records": [*_sink(draw, config, has_times)]}
 
 
 # Transformations --------------------------------------------------------------------------------------------------
@@ -323,19 +328,19 @@ def _converter(draw: random.Random, role: str, kind: str) -> Config:
 
 
 def _header_converter(draw: random.Random) -> Config:
-    kind = draw.choice((_SIMPLE, _SIMPLE, _SIMPLE, _JSON, _STRING, _sized(draw)))
+    kind = draw.choice((_SIMPLE, _SIMPLE, _SIMPLE, _JSON, _STRING, _BYTES, _sized(draw)))
     return {} if kind == _SIMPLE and draw.random() < 0.5 else _converter(draw, "header.converter", kind)
 
 
 # Records of sinks -------------------------------------------------------------------------------------------------
 
 
-def _sink(draw: random.Random, config: Config) -> Iterator[dict[str, Any]]:
+def _sink(draw: random.Random, config: Config, has_times: bool) -> Iterator[dict[str, Any]]:
     """Yield consumed records: bytes in base64, of which some cannot be read."""
     key, value, header = (_Bytes(draw, config, side) for side in ("key", "value", "header"))
     for _ in range(RECORDS):
         yield {
-            "timestamp": draw.choice(_WHENS[1:]),
+            "timestamp": draw.choice(_WHENS[1:]) if has_times else -1,
             "key": key.next(),
             "value": value.next(),
             "headers": [[draw.choice(_HEADERS), header.next()] for _ in range(_count(draw))],
@@ -352,6 +357,10 @@ class _Bytes:
         self._is_enveloped = config.get(f"{role}.schemas.enable") != "false"
         among = {"key": _KEYS, "value": _VALUES, "header": _HEADER_VALUES}[side]
         self._side = _Side(draw, among, self._kind)
+        if self._kind == _JSON and self._is_enveloped and draw.random() < 0.1:
+            schema = self._side.schema()
+            self._is_enveloped = schema is None
+            config |= {} if schema is None else {f"{role}.schema.content": json.dumps(schema)}
 
     def next(self) -> str | None:
         """Return the next bytes in base64."""

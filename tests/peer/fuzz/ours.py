@@ -87,7 +87,10 @@ def answers(drawn: Mapping[str, Any], *, by_batches: bool) -> list[Answer]:
     except ConnectError:
         return [{"refused": True}]
     pipeline = Pipeline(task, {None: place, **dict.fromkeys(task.environments, place)}, task.transformations)
-    told = (_source if drawn["type"] == "source" else _sink)(pipeline, drawn["records"])
+    if drawn["type"] == "source":
+        told = _source(pipeline, drawn["records"])
+    else:
+        told = _sink(pipeline, drawn["records"], drawn["has_times"])
     return _until_the_end(told, is_tolerant=task.settings.is_tolerant)
 
 
@@ -143,9 +146,9 @@ def _sent(outgoing: Any, row: int) -> list[Any]:
 # Sinks ------------------------------------------------------------------------------------------------------------
 
 
-def _sink(pipeline: Pipeline, records: Sequence[Mapping[str, Any]]) -> list[Answer]:
+def _sink(pipeline: Pipeline, records: Sequence[Mapping[str, Any]], has_times: bool) -> list[Answer]:
     failures: list[Failure] = []
-    delivery = converted([_incoming(records)], pipeline, lambda found, _: failures.extend(found))
+    delivery = converted([_incoming(records, has_times)], pipeline, lambda found, _: failures.extend(found))
     told: list[Answer] = [{"dropped": True}] * len(records)
     for batch in delivery.batches:
         for row, record in zip(batch.column("row").to_pylist(), batch_to_sink_records(batch)):
@@ -153,7 +156,7 @@ def _sink(pipeline: Pipeline, records: Sequence[Mapping[str, Any]]) -> list[Answ
     return _with_failures(told, failures)
 
 
-def _incoming(records: Sequence[Mapping[str, Any]]) -> Incoming:
+def _incoming(records: Sequence[Mapping[str, Any]], has_times: bool) -> Incoming:
     count = len(records)
     headers = {
         row: [(name, _bytes(data)) for name, data in each["headers"]]
@@ -168,7 +171,7 @@ def _incoming(records: Sequence[Mapping[str, Any]]) -> Incoming:
         keys,
         values,
         np.array([each["timestamp"] for each in records], np.int64),
-        1,
+        int(has_times),
         headers,
     )
 

@@ -86,7 +86,8 @@ public final class Pipelines {
         ArrayNode answers = JSON.createArrayNode();
         Run run;
         try {
-            run = drawn.get("type").asText().equals("source") ? new Source(config) : new Sink(config);
+            run = drawn.get("type").asText().equals("source") ? new Source(config)
+                : new Sink(config, drawn.get("has_times").asBoolean());
         } catch (RuntimeException error) {
             answers.addObject().put("refused", true).put("why", String.valueOf(error));
             return answers;
@@ -209,16 +210,18 @@ public final class Pipelines {
     }
 
     private static final class Sink extends Run {
+        private final TimestampType type;
         private final Reported<ConsumerRecord<byte[], byte[]>> reported = new Reported<>();
         private final RetryWithToleranceOperator<ConsumerRecord<byte[], byte[]>> operator;
         private final TransformationChain<ConsumerRecord<byte[], byte[]>, SinkRecord> chain;
 
-        Sink(Map<String, String> settings) throws Exception {
-            this(new SinkConnectorConfig(PLUGINS, settings));
+        Sink(Map<String, String> settings, boolean hasTimes) throws Exception {
+            this(new SinkConnectorConfig(PLUGINS, settings), hasTimes);
         }
 
-        private Sink(SinkConnectorConfig config) throws Exception {
+        private Sink(SinkConnectorConfig config, boolean hasTimes) throws Exception {
             super(config);
+            type = hasTimes ? TimestampType.CREATE_TIME : TimestampType.NO_TIMESTAMP_TYPE;
             Constructor<DeadLetterQueueReporter> letters = DeadLetterQueueReporter.class.getDeclaredConstructor(
                 KafkaProducer.class, SinkConnectorConfig.class, ConnectorTaskId.class, ErrorHandlingMetrics.class);
             letters.setAccessible(true);
@@ -233,7 +236,7 @@ public final class Pipelines {
                 headers.add(each.get(0).asText(), bytes(each.get(1)));
             }
             ConsumerRecord<byte[], byte[]> consumed = new ConsumerRecord<>("topic-in", 3, offset,
-                told.get("timestamp").asLong(), TimestampType.CREATE_TIME, 0, 0, bytes(told.get("key")),
+                told.get("timestamp").asLong(), type, 0, 0, bytes(told.get("key")),
                 bytes(told.get("value")), headers, Optional.empty());
             reported.answer = answer;
             LETTERS.answer = answer;
