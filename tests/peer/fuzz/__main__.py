@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
+import time
 from collections import Counter
 
 from tests.peer.fuzz import kept_pipeline, ours, theirs
@@ -57,4 +59,6 @@ if __name__ == "__main__":
         if command is search:
             own.add_argument("--records", type=int, default=20_000)
     given = parser.parse_args()
+    os.environ["TZ"] = "UTC"  # as Java is told
+    time.tzset()
     given.command(given)
