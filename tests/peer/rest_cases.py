@@ -104,7 +104,7 @@ _VERSIONS = ("", "latest%20", "LATEST", "[5,)", "(", "abc", "1.0", "[1,2")
 _NO_PLUGINS = ("x", "HoistField$Value", "%20", "filestreamsource")
 _BAD_PATHS = (
     "%zz", "%", "c%00", "%2e%2e/connectors", "./c", "../connectors", "a%5Cb", "a\\b", "a|b", "{x}", "c%0a", "a^b",
-    "%2e",
+    "%2e", "c%25",
 )  # fmt: skip
 _NO_BODIES = ("[]", "{", '"x"', "5", "{} x", "{'a':1}", '{"a":1,}', '{"a":{}}', '{"a":[]}')
 _INTERNAL = (

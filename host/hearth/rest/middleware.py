@@ -62,6 +62,7 @@ def _pattern(text: bytes) -> re.Pattern[bytes]:
 
 _BAD_PATHS = (
     (_pattern(rb"%2f"), "Ambiguous URI path separator"),
+    (_pattern(rb"%25"), "Ambiguous URI path encoding"),
     (_pattern(rb"//"), "Ambiguous URI empty segment"),
     (_pattern(rb"/(%2e\.?|\.?%2e|%2e%2e)(;[^/]*)?(/|$)"), "Ambiguous URI path segment"),
     (_pattern(rb"%(?![0-9a-f]{2})|%00"), "Bad Request"),

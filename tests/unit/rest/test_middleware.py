@@ -105,6 +105,7 @@ def test_a_listener_for_admins_serves_nothing_else(shared: Client) -> None:
     ("path", "reason"),
     [
         ("/connectors/a%2fb", "Ambiguous URI path separator"),
+        ("/connectors/a%252fb", "Ambiguous URI path encoding"),
         ("/connectors/%2e%2e/connectors", "Ambiguous URI path segment"),
         ("/connectors/%2E", "Ambiguous URI path segment"),
         ("/connectors/%zz", "Bad Request"),
