@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from hearth_stage import (
-    connector_call,
-    conversion_call,
-    extension_call,
-    log_call,
-    plugin_call,
-    policy_call,
-    provider_call,
-    task_call,
-)
-from hearth_stage.call import Notice, operations
+from hearth_stage import connector_call, conversion_call, log_call, plugin_call, task_call
+from hearth_stage.call import Message, Notice, Operations, operations
 
 
 @dataclass(frozen=True)
@@ -25,7 +17,36 @@ class Hello(Notice, op="hello"):
     pid: int | None = None
 
 
-TO_STAGE = operations(
+class WithWorkers(Mapping[str, type[Message]]):
+    """Operations, and those for plugins of the worker, loaded when one is asked for: few stages serve any."""
+
+    def __init__(self, own: Operations, further: str) -> None:
+        self._own, self._further = own, further
+
+    def __getitem__(self, op: str) -> type[Message]:
+        """Return the message of a name; raises ``KeyError``."""
+        return (self._all() if is_of_worker(op) else self._own)[op]
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield all names."""
+        return iter(self._all())
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        return len(self._all())
+
+    def _all(self) -> Operations:
+        from hearth_stage import worker_operation
+
+        return {**self._own, **getattr(worker_operation, self._further)}
+
+
+def is_of_worker(op: str) -> bool:
+    """Return whether an operation is about plugins of the worker."""
+    return op.partition(".")[0] in ("policy", "provider", "extension", "cluster")
+
+
+_TO_STAGE = operations(
     plugin_call.Ping,
     plugin_call.AskStacks,
     plugin_call.Stopping,
@@ -58,17 +79,11 @@ TO_STAGE = operations(
     connector_call.AskTaskConfigs,
     connector_call.AlterOffsets,
     connector_call.StopConnector,
-    policy_call.ConfigurePolicy,
-    policy_call.JudgeOverrides,
-    extension_call.LoadExtension,
-    extension_call.JudgeRequest,
-    extension_call.ServeRequest,
-    provider_call.LoadProvider,
-    provider_call.LookUp,
 )
+TO_STAGE = WithWorkers(_TO_STAGE, "TO_STAGE")
 """What a runtime may say to a stage."""
 
-FROM_STAGE = operations(
+_FROM_STAGE = operations(
     Hello,
     task_call.ReadOffsets,
     task_call.HandOver,
@@ -77,8 +92,6 @@ FROM_STAGE = operations(
     task_call.ReportRecord,
     connector_call.RequestReconfiguration,
     connector_call.RaiseError,
-    extension_call.AskConnectors,
-    extension_call.AskHealth,
-    extension_call.AskConfig,
 )
+FROM_STAGE = WithWorkers(_FROM_STAGE, "FROM_STAGE")
 """What a stage may say to its runtime."""

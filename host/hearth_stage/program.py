@@ -11,7 +11,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hearth_execution.plugins import Plugins
 from hearth_execution.retry import NO_RETRY, Retry
@@ -21,19 +21,13 @@ from hearth_stage.call import Message, PluginCall
 from hearth_stage.channel import Channel, ChannelClosed, Request
 from hearth_stage.connector import StageConnector
 from hearth_stage.connector_call import AlterOffsets, AskTaskConfigs, LoadConnector, StartConnector, StopConnector
-from hearth_stage.extension_call import JudgeRequest, LoadExtension, ServeRequest
 from hearth_stage.frame import PROTOCOL_VERSION
 from hearth_stage.level import set_levels
 from hearth_stage.log_call import SetLevels
-from hearth_stage.operation import TO_STAGE, Hello
-from hearth_stage.override_policy import StagePolicy
+from hearth_stage.operation import TO_STAGE, Hello, is_of_worker
 from hearth_stage.plugin_call import AskStacks, Configure, Describe, Ping, Stacks, Stopping, Validate
-from hearth_stage.policy_call import ConfigurePolicy, JudgeOverrides
-from hearth_stage.provider import StageProvider
-from hearth_stage.provider_call import LoadProvider, LookUp
 from hearth_stage.sink import StageSink
 from hearth_stage.source import StageSource
-from hearth_stage.staged_extension import StageExtension
 from hearth_stage.task_call import (
     AddCredit,
     ClosePartitions,
@@ -49,6 +43,9 @@ from hearth_stage.task_call import (
     StopSink,
     StopSource,
 )
+
+if TYPE_CHECKING:
+    from hearth_stage.worker_plugin import WorkerPlugins
 
 log = logging.getLogger(__name__)
 
@@ -72,7 +69,7 @@ class Program:
         self._requests: queue.SimpleQueue[Request | None] = queue.SimpleQueue()
         self._commits: queue.SimpleQueue[Request] = queue.SimpleQueue()
         self._stopping = threading.Event()
-        self._provider = StageProvider()
+        self._worker: WorkerPlugins | None = None
         self._configure("source", NO_RETRY)
 
     def run(self) -> None:
@@ -99,8 +96,8 @@ class Program:
         os._exit(0)
 
     def _end(self) -> None:
-        mine = (self._source, self._sink, self._connector, self._policy, self._extension, self._provider)
-        for end in (*(each.end for each in mine), self._plugins.close):
+        workers = [] if self._worker is None else self._worker.ends()
+        for end in (self._source.end, self._sink.end, self._connector.end, *workers, self._plugins.close):
             try:
                 end()
             except Exception:
@@ -112,14 +109,11 @@ class Program:
         self._source = StageSource(self.channel, transformations)
         self._sink = StageSink(self.channel, transformations)
         self._connector = StageConnector(self.channel)
-        self._policy = StagePolicy()
-        self._extension = StageExtension(self.channel)
         self._handlers = self._table()
 
     def _table(self) -> dict[type[Message], Callable[[Any], Any]]:
         """Return who does what cannot be done by plugins alone."""
-        source, sink, connector, policy = self._source, self._sink, self._connector, self._policy
-        extension = self._extension
+        source, sink, connector = self._source, self._sink, self._connector
         return {
             Ping: lambda _: None,
             Configure: self._on_configure,
@@ -143,13 +137,6 @@ class Program:
             AskTaskConfigs: connector.task_configs,
             AlterOffsets: connector.alter_offsets,
             StopConnector: connector.stop,
-            ConfigurePolicy: policy.configure,
-            JudgeOverrides: policy.judge,
-            LoadExtension: extension.load,
-            JudgeRequest: extension.judge,
-            ServeRequest: extension.serve,
-            LoadProvider: self._provider.load,
-            LookUp: self._provider.get,
         }
 
     def _receive(self, request: Request) -> None:
@@ -176,7 +163,16 @@ class Program:
     def _do(self, message: Message) -> Any:
         if isinstance(message, PluginCall):
             return message.run(self._plugins)
+        if is_of_worker(message.op):
+            return self._of_worker().handlers()[type(message)](message)
         return self._handlers[type(message)](message)
+
+    def _of_worker(self) -> WorkerPlugins:
+        if self._worker is None:
+            from hearth_stage.worker_plugin import WorkerPlugins  # which few stages have
+
+            self._worker = WorkerPlugins(self.channel)
+        return self._worker
 
     def _on_configure(self, call: Configure) -> None:
         self._plugins.close()

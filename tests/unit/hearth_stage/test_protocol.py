@@ -150,7 +150,8 @@ def test_every_operation_a_stage_may_be_asked_is_served() -> None:
     """By plugins alone, on the reading thread, or by one of the parts of the program."""
     ours, theirs = socket.socketpair()
     with ours, theirs:
-        served = {*Program(theirs)._table(), AskStacks, SetLevels, Stopping}
+        program = Program(theirs)
+        served = {*program._table(), *program._of_worker().handlers(), AskStacks, SetLevels, Stopping}
     assert served == {kind for kind in TO_STAGE.values() if not issubclass(kind, PluginCall)}
 
 

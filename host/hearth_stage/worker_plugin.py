@@ -1,0 +1,40 @@
+"""Plugins of the worker in a stage: an override policy, a config provider, a REST extension."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from hearth_stage.call import Message
+from hearth_stage.channel import Channel
+from hearth_stage.extension_call import JudgeRequest, LoadExtension, ServeRequest
+from hearth_stage.override_policy import StagePolicy
+from hearth_stage.policy_call import ConfigurePolicy, JudgeOverrides
+from hearth_stage.provider import StageProvider
+from hearth_stage.provider_call import LoadProvider, LookUp
+from hearth_stage.staged_extension import StageExtension
+
+
+class WorkerPlugins:
+    """Those of one stage, of which there is mostly one; they stay when a stage is configured for something else."""
+
+    def __init__(self, channel: Channel) -> None:
+        self._policy = StagePolicy()
+        self._provider = StageProvider()
+        self._extension = StageExtension(channel)
+
+    def handlers(self) -> dict[type[Message], Callable[[Any], Any]]:
+        """Return who does what."""
+        return {
+            ConfigurePolicy: self._policy.configure,
+            JudgeOverrides: self._policy.judge,
+            LoadProvider: self._provider.load,
+            LookUp: self._provider.get,
+            LoadExtension: self._extension.load,
+            JudgeRequest: self._extension.judge,
+            ServeRequest: self._extension.serve,
+        }
+
+    def ends(self) -> list[Callable[[], None]]:
+        """Return what ends each of them."""
+        return [self._policy.end, self._provider.end, self._extension.end]
