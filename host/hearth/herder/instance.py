@@ -92,9 +92,9 @@ class ConnectorRun:
             if target is not TargetState.STOPPED:
                 self.fail(summary_of(error))
                 raise TransitionFailed(
-                    f"Failed to transition connector {self.name} to state {target}: {error}"
+                    f"Failed to transition connector {self.name} to state {target}: {self._shown(error)}"
                 ) from error
-            log.warning("the connector is stopped, although not cleanly: %s", error)
+            log.warning("the connector is stopped, although not cleanly: %s", self._shown(error))
         self._become(wanted)
         self.is_due = self.is_running
 
@@ -104,7 +104,7 @@ class ConnectorRun:
             check()
         except ConnectError as error:
             self.fail(summary_of(error))
-            raise TransitionFailed(str(error), code=error.code, hint=error.hint) from error
+            raise TransitionFailed(self._shown(error), code=error.code, hint=error.hint) from error
 
     def task_configs(self) -> list[dict[str, str]]:
         """Return what the connector's tasks are to be configured with; raises TooManyTasks or PluginError."""
@@ -142,7 +142,7 @@ class ConnectorRun:
         try:
             self._end()
         except ConnectError as error:
-            log.warning("the connector did not stop cleanly: %s", error)
+            log.warning("the connector did not stop cleanly: %s", self._shown(error))
 
     def on_task_reconfiguration(self) -> None:
         """Let the connector be asked for its task configurations again."""
@@ -204,6 +204,9 @@ class ConnectorRun:
 
     def _become_due(self) -> None:
         self.is_due = True
+
+    def _shown(self, error: Exception) -> str:
+        return self.settings.hidden(str(error))
 
     def _become(self, state: State, trace: str | None = None) -> None:
         self.state = state

@@ -231,8 +231,9 @@ class Supervisor:
             configs = run.task_configs()
         except ConnectError as error:
             run.fail(summary_of(error))
+            told = run.settings.hidden(str(error))
             raise TransitionFailed(
-                f"Connector {self.name} does not say what its tasks are: {error}", code=error.code, hint=error.hint
+                f"Connector {self.name} does not say what its tasks are: {told}", code=error.code, hint=error.hint
             ) from error
         is_applied = entry.applied == entry.config and all(
             task.settings.config == run.settings.config for task in list(self._tasks.values())
@@ -285,6 +286,7 @@ class Supervisor:
         They are launched without an instance of their connector as well, as in Kafka Connect: it may have failed.
         """
         run = self._run
+        settings = Resolved(entry.config, entry.config)
         try:
             settings = self._with.resolve(entry)
             plugin = self._with.directory.connector(settings.config)
@@ -294,7 +296,7 @@ class Supervisor:
             plans = self._with.planner.plan(plugin, version, settings.config, tasks)
             restarts = self._with.planner.worker_for(settings.config).task_restarts(settings.config)
         except (ConnectError, OSError) as error:
-            trace = summary_of(error)
+            trace = settings.hidden(summary_of(error))
             log.error("no task is started, and all are FAILED:\n%s", trace)
             for number in numbers:
                 self._report(number, State.FAILED, trace)

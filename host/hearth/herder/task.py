@@ -34,8 +34,13 @@ NO_WORD = "its executor ended it without a word"
 class CommandLine(Protocol):
     """The host's way to its tasks; `TaskLinkServer` is one."""
 
-    def expect(self, plan: TaskPlan, generation: int, is_paused: bool) -> LinkAddress:
-        """Admit this generation of a task and no older one, and tell it its plan."""
+    def expect(
+        self, plan: TaskPlan, generation: int, is_paused: bool, hidden: Callable[[str], str] = str
+    ) -> LinkAddress:
+        """Admit this generation of a task and no older one, and tell it its plan.
+
+        What it logs is shown as ``hidden`` has it, without the values that nobody is to see.
+        """
 
     def command(self, connector: str, task: int, command: str) -> None:
         """Send a command now, or when the task links."""
@@ -204,7 +209,7 @@ class SupervisedTask:
         self._has_failed = False
         self._launched_at = self._clock()
         self._report(State.UNASSIGNED, loss)
-        address = self._link.expect(self.plan, self._generation, self._is_paused)
+        address = self._link.expect(self.plan, self._generation, self._is_paused, self.settings.hidden)
         launch = TaskLaunch(self.plan.connector, self.number, self._generation, address)
         self._launcher.launch(launch, self.plan, self.on_end)
 
@@ -213,7 +218,7 @@ class SupervisedTask:
         self._ended.set()
         text = f"the task was lost {self._losses} times in a row right after its start: {error or NO_WORD}"
         with self._about():
-            log.error("the task is FAILED: %s", text)
+            log.error("the task is FAILED: %s", self.settings.hidden(text))
         self._report(State.FAILED, text)
 
     def _about(self) -> AbstractContextManager[None]:

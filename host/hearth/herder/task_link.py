@@ -13,7 +13,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from hearth.foundation.certificate import Identity
@@ -77,6 +77,8 @@ class _Registration:
     generation: int
     is_paused: bool
     token: str = field(repr=False)
+    hidden: Callable[[str], str] = str
+    """What makes of a text one that may be shown."""
     holder: _Visitor | None = None
     end: str | None = None
     """The command that ends the run, once it was given."""
@@ -178,12 +180,14 @@ class TaskLinkServer:
         assert self._listener is not None, "start comes first"
         return self._host, int(self._listener.getsockname()[1])
 
-    def expect(self, plan: TaskPlan, generation: int, is_paused: bool) -> LinkAddress:
+    def expect(
+        self, plan: TaskPlan, generation: int, is_paused: bool, hidden: Callable[[str], str] = str
+    ) -> LinkAddress:
         """Register this generation of a task, which is told its plan when it links.
 
-        An older one's link is closed and not admitted again.
+        An older one's link is closed and not admitted again. What it logs is shown as ``hidden`` has it.
         """
-        registration = _Registration(plan, generation, is_paused, secrets.token_hex(16))
+        registration = _Registration(plan, generation, is_paused, secrets.token_hex(16), hidden)
         key = task_id(plan.connector, plan.task)
         with self._lock:
             before = self._registrations.get(key)
@@ -332,7 +336,8 @@ class TaskLinkServer:
         if isinstance(message, TellStatus):
             self._on_event(TaskEvent(*facts, "status", message.state, message.trace))
         elif isinstance(message, LogLine):
-            hand_on(message, label_of(registration.connector, registration.task))
+            shown = replace(message, text=registration.hidden(message.text))
+            hand_on(shown, label_of(registration.connector, registration.task))
         elif isinstance(message, AddTopics):
             self._on_event(TaskEvent(*facts, "topics", topics=tuple(message.topics)))
         elif isinstance(message, ReadOffsets):

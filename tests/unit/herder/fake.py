@@ -91,7 +91,7 @@ class FakeSpark:
         self.cancelled.append((connector, task))
         self._later(lambda: self.end(self.newest(connector, task), "cancelled"))
 
-    def expect(self, plan: TaskPlan, generation: int, is_paused: bool) -> LinkAddress:
+    def expect(self, plan: TaskPlan, generation: int, is_paused: bool, hidden: object = None) -> LinkAddress:
         """Return an address."""
         self.expected[plan.connector, plan.task] = is_paused
         return LinkAddress("127.0.0.1", 1, f"token-{generation}", "certificate")

@@ -280,7 +280,7 @@ class Host:
         if (run := self.world.run(connector, task)) is not None:
             self.world.end(run, "cancelled")
 
-    def expect(self, plan: TaskPlan, generation: int, is_paused: bool) -> LinkAddress:
+    def expect(self, plan: TaskPlan, generation: int, is_paused: bool, hidden: object = None) -> LinkAddress:
         """Return an address."""
         self.expected[plan.connector, plan.task] = is_paused
         return LinkAddress("127.0.0.1", 1, "token", "certificate")

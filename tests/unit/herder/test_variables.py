@@ -12,7 +12,7 @@ import pytest
 
 from hearth.config.variable import Variables
 from hearth.storage import State, TargetState
-from hearth_api import ConfigError
+from hearth_api import ConfigError, ConnectError
 from hearth_api.worker import ConfigData, ConfigProvider
 from tests.peer.rest import eventually
 from tests.unit.herder.fake import Bench
@@ -108,6 +108,17 @@ def test_a_failure_is_told_without_the_values_it_quotes(bench: Bench) -> None:
     bench.await_task("c", State.FAILED)
     assert bench.connector("c")["tasks"][0]["trace"] == "no ${vault:p:k} there"
     assert SECRET not in shown(bench)
+
+
+def test_a_start_that_fails_is_told_without_the_values_it_quotes(
+    bench: Bench, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Neither the answer nor the log has them."""
+    with pytest.raises(ConnectError, match=r"Invalid value \$\{vault:p:k\} for") as caught:
+        bench.put("c", plugin_call_timeout_ms="${vault:p:k}")
+    assert SECRET not in str(caught.value)
+    assert "the connector is FAILED" in caplog.text
+    assert SECRET not in caplog.text
 
 
 def test_a_refusal_is_told_without_the_values_it_quotes(bench: Bench) -> None:

@@ -90,6 +90,17 @@ def test_what_a_task_logs_is_in_the_log_of_its_host(
     assert label_of_record(record) == "c|task-0"
 
 
+def test_what_nobody_is_to_see_is_not_in_the_log(
+    host: Host, guests: list[Guest], caplog: pytest.LogCaptureFixture
+) -> None:
+    """The trace of a task that failed may have in it what a config provider knew."""
+    address = host.server.expect(task_plan("source"), 1, False, lambda text: text.replace("hunter2", "${f:p:k}"))
+    guest = guests[0].join(address)
+    guest.link.say(LogLine("ERROR", "my.plugin", "no user with hunter2", 12.5))
+    guest.link.status("RUNNING")
+    assert caplog.messages == ["no user with ${f:p:k}"]
+
+
 @pytest.mark.usefixtures("restored_levels")
 def test_levels_of_the_host_are_those_of_its_tasks(
     host: Host, guests: list[Guest], monkeypatch: pytest.MonkeyPatch
