@@ -12,6 +12,9 @@ from typing import Any
 from hearth_api.number import narrow
 from hearth_api.schema import Schema, Type
 
+_PLAIN = frozenset((str, int))
+"""Types whose text is Python's; a bool is none of them."""
+
 
 def double_text(value: float) -> str:
     """Return a FLOAT64 the way Java prints it, such as `1.0E10`."""
@@ -41,7 +44,7 @@ def java_text(value: Any, schema: Schema | None = None) -> str:
         return "null"
     if isinstance(value, str):
         return value
-    if type(value) is int:  # the commonest of what is left, and no bool
+    if type(value) in _PLAIN:
         return str(value)
     if isinstance(value, bool):
         return "true" if value else "false"
@@ -57,12 +60,16 @@ def java_text(value: Any, schema: Schema | None = None) -> str:
 def _container_text(value: Any, schema: Schema | None) -> str:
     if isinstance(value, (list, tuple)):
         inner = schema.value_schema if schema is not None and schema.type is Type.ARRAY else None
-        return f"[{', '.join(java_text(item, inner) for item in value)}]"
+        return f"[{', '.join([str(item) if type(item) in _PLAIN else java_text(item, inner) for item in value])}]"
     if isinstance(value, Mapping):
         is_map = schema is not None and schema.type is Type.MAP
         keys = schema.key_schema if schema is not None and is_map else None
         items = schema.value_schema if schema is not None and is_map else None
-        pairs = (f"{java_text(key, keys)}={java_text(item, items)}" for key, item in value.items())
+        pairs = [
+            f"{key if type(key) in _PLAIN else java_text(key, keys)}"
+            f"={item if type(item) in _PLAIN else java_text(item, items)}"
+            for key, item in value.items()
+        ]
         return f"{{{', '.join(pairs)}}}"
     return str(value)
 

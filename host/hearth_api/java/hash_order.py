@@ -33,14 +33,18 @@ def hash_ordered(
     """
     if len(entries) < 2:
         return dict(entries)
-    size = _table_size(len(entries), _first_table(copied, capacity))
     type_ = None if key_schema is None else key_schema.type
-    order = _remembered if len(entries) <= _MOST_REMEMBERED else _ordered
-    return {key: entries[key] for key in order(tuple(entries), type_, size)}
+    order = (_remembered if len(entries) <= _MOST_REMEMBERED else _ordered)(tuple(entries), type_, copied, capacity)
+    return dict(entries) if order is None else {key: entries[key] for key in order}
 
 
-def _ordered(keys: tuple[Any, ...], type_: Type | None, size: int) -> tuple[Any, ...]:
-    return tuple(sorted(keys, key=lambda key: _spread(_hash(key, type_)) & (size - 1)))
+def _ordered(
+    keys: tuple[Any, ...], type_: Type | None, copied: int | None, capacity: int | None
+) -> tuple[Any, ...] | None:
+    """Return keys in their order, None where they are in it."""
+    size = _table_size(len(keys), _first_table(copied, capacity))
+    order = tuple(sorted(keys, key=lambda key: _spread(_hash(key, type_)) & (size - 1)))
+    return None if order == keys else order
 
 
 _remembered = lru_cache(maxsize=1000)(_ordered)
