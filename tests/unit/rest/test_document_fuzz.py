@@ -54,7 +54,7 @@ def test_no_request_is_more_than_the_server_can_answer(shared: Client) -> None:
     document = shared.call("GET", "/openapi.json").json
     told = [content_type_conformance, response_schema_conformance, status_code_conformance]
 
-    @settings(suppress_health_check=list(HealthCheck))
+    @settings(max_examples=settings().max_examples // 2, suppress_health_check=list(HealthCheck))
     @given(requests_of(document), st.fixed_dictionaries({k: st.none() | st.sampled_from(v) for k, v in NAMES.items()}))
     def ask(case: Any, named: dict[str, Any]) -> None:
         for name in set(case.path_parameters or ()) & set(named):

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
-from tests.unit.rest.client import Client, error
+from tests.unit.rest.client import Client, error, serve
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
+    """Serve for all of these requests, which change nothing."""
+    yield from serve(tmp_path_factory.mktemp("endpoint"))
 
 
 @pytest.mark.parametrize(

@@ -117,9 +117,9 @@ def test_a_listener_for_admins_serves_nothing_else(shared: Client) -> None:
         ("/connectors/{x}", "Illegal Path Character"),
     ],
 )
-def test_a_path_that_somebody_may_read_otherwise_is_refused(client: Client, path: str, reason: str) -> None:
+def test_a_path_that_somebody_may_read_otherwise_is_refused(shared: Client, path: str, reason: str) -> None:
     """In the words of Java's server."""
-    answer = client.call("GET", path)
+    answer = shared.call("GET", path)
     assert (answer.status, answer.text) == error(400, reason)
 
 
