@@ -11,8 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from hearth.cli.standalone_command import read_worker
 from hearth.foundation.properties import render
 from hearth.storage import OffsetClaim
+from hearth_api import ConfigError
 
 ENV = "org.apache.kafka.common.config.provider.EnvVarConfigProvider"
 JSON = "org.apache.kafka.connect.json.JsonConverter"
@@ -34,12 +36,16 @@ class Command:
         }
 
     def run(self, *more: str, **changes: str | None) -> subprocess.CompletedProcess[str]:
-        """Run to the end; underscores in keys stand for dots, None removes a key."""
+        """Run to the end with changed settings."""
+        return self.run_file(self.written(**changes), *more)
+
+    def written(self, **changes: str | None) -> Path:
+        """Return the worker file with changed settings; underscores in keys stand for dots, None removes a key."""
         given = {key.replace("_", "."): value for key, value in changes.items()}
         settings = {key: value for key, value in {**self.settings, **given}.items() if value is not None}
         worker = self.folder / "worker.properties"
         worker.write_text(render(settings))
-        return self.run_file(worker, *more)
+        return worker
 
     def run_file(self, worker: Path, *more: str) -> subprocess.CompletedProcess[str]:
         """Run with a file as it is."""
@@ -96,10 +102,6 @@ def test_a_missing_connector_file_is_named_before_anything_starts(command: Comma
             {"config_providers": "v", "config_providers_v_class": "EnvVarConfigProvide"},
             "Class EnvVarConfigProvide could not be found.",
         ),
-        (
-            {"config_providers": "e", "config_providers_e_class": ENV, "offset_flush_interval_ms": "${e:p:k}"},
-            "Path is not supported for EnvVarConfigProvider, invalid value 'p'",
-        ),
         ({"connector_client_config_override_policy": "Mine"}, "connector.client.config.override.policy='Mine'"),
         ({"offset_storage_file_filename": "/nowhere/offsets"}, "the directory '/nowhere' does not exist"),
         ({"producer_interceptor_classes": "X"}, "producer.interceptor.classes"),
@@ -148,31 +150,38 @@ def test_unknown_keys_are_warned_of(command: Command) -> None:
     assert outcome.stderr.count("unknown key") == 2
 
 
-def test_a_file_of_a_cluster_is_told_as_such(command: Command) -> None:
+def test_a_file_of_a_cluster_is_told_as_such(command: Command, caplog: pytest.LogCaptureFixture) -> None:
     """Whether it lacks what a host that works alone needs, or not."""
     keys = {"group_id": "g", "config_storage_topic": "c", "offset_storage_replication_factor": "1"}
-    outcome = command.run(**keys)
-    assert (
+    read_worker(command.written(**keys))
+    assert caplog.messages[0].endswith(
         "worker.properties: group.id, config.storage.topic, offset.storage.replication.factor: keys of "
-        "connect-distributed, and this host works alone\n" in outcome.stderr
+        "connect-distributed, and this host works alone"
     )
-    refused(command.run(**keys, offset_storage_file_filename=None), 2, "hint: this is a file of connect-distributed")
+    with pytest.raises(ConfigError) as caught:
+        read_worker(command.written(**keys, offset_storage_file_filename=None))
+    assert str(caught.value.hint).startswith("this is a file of connect-distributed")
 
 
 def test_a_slip_in_a_required_key_is_told(command: Command) -> None:
     """The key is missing because it is there under another name."""
-    outcome = command.run(bootstrap_servers=None, bootstrap_server="h:1")
-    refused(outcome, 2, "hint: unknown key 'bootstrap.server', did you mean 'bootstrap.servers'?")
+    with pytest.raises(ConfigError) as caught:
+        read_worker(command.written(bootstrap_servers=None, bootstrap_server="h:1"))
+    assert caught.value.hint == "unknown key 'bootstrap.server', did you mean 'bootstrap.servers'?"
 
 
-def test_a_wrong_value_of_a_variable_is_not_told(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It may be secret; a variable that nobody can tell is named."""
+def test_a_wrong_value_of_a_variable_is_not_told(
+    command: Command, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It may be secret; a variable that nobody can tell is named, and so is what a provider refuses."""
     monkeypatch.setenv("HEARTH_SECRET", "geheim")
-    provider = {"config_providers": "e", "config_providers_e_class": ENV, "client_id": "${x:y}"}
-    outcome = command.run(**provider, offset_flush_interval_ms="${e:HEARTH_SECRET}")
-    refused(outcome, 2, "Invalid value ${e:HEARTH_SECRET} for configuration offset.flush.interval.ms")
-    assert "geheim" not in outcome.stderr
-    assert "client.id: ${x:y} stays as it is: no config provider is called 'x', there is 'e'" in outcome.stderr
+    changes = {"config_providers": "e", "config_providers_e_class": ENV, "client_id": "${x:y}"}
+    with pytest.raises(ConfigError, match=r"value \$\{e:HEARTH_SECRET\} for configuration offset\.flush") as caught:
+        read_worker(command.written(**changes, offset_flush_interval_ms="${e:HEARTH_SECRET}"))
+    assert "geheim" not in str(caught.value)
+    assert "client.id: ${x:y} stays as it is: no config provider is called 'x', there is 'e'" in caplog.messages
+    with pytest.raises(ConfigError, match="Path is not supported for EnvVarConfigProvider, invalid value 'p'"):
+        read_worker(command.written(**changes, offset_flush_interval_ms="${e:p:k}"))
 
 
 def test_keys_without_effect_say_why(command: Command) -> None:
