@@ -52,8 +52,8 @@ class ConfigDef:
 
         Without `default` the key is required; `default` may be text or a typed value and is parsed and
         checked at once. `dependents` are the keys whose suggestions and visibility depend on this one.
-        `display_name` is the key itself unless given. `ConfigError` when the key exists already or its
-        default is wrong.
+        `display_name` is the key itself unless given. An `unlisted` key is shown to those alone who use it
+        (see `listed`). `ConfigError` when the key exists already or its default is wrong.
         """
         return self.add(
             ConfigKey(

@@ -269,3 +269,14 @@ def test_parse_and_validate_agree(props: dict[str, str]) -> None:
         assert str(caught.value) in messages
     else:
         assert {value.name: value.value for value in outcome} == definition.parse(props)
+
+
+def test_an_unlisted_key_is_listed_for_who_uses_it() -> None:
+    """It is parsed and checked in any case."""
+    definition = ConfigDef().define("a", ConfigType.INT, 1).define("b", ConfigType.INT, 2, unlisted=True)
+    assert definition.listed().names == ["a"]
+    assert definition.listed({"b": "5"}).names == ["a", "b"]
+    assert definition.listed({"p.b": "5"}, "p.").names == ["a", "b"]
+    assert definition.parse({"b": "5"}) == {"a": 1, "b": 5}
+    with pytest.raises(ConfigError):
+        definition.parse({"b": "x"})
