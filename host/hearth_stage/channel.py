@@ -43,8 +43,10 @@ class Request:
         self._channel = channel
         self._frame = frame
         self.op = str(frame.header["op"])
-        self.kind: type[Message] | None = known.get(self.op)
+        self.kind: type[Message] | None = None
         """What it is; ``None`` where this side knows no such operation."""
+        with contextlib.suppress(KeyError):
+            self.kind = known[self.op]
 
     @property
     def is_call(self) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from hearth_stage import connector_call, conversion_call, log_call, plugin_call, task_call
@@ -17,33 +16,25 @@ class Hello(Notice, op="hello"):
     pid: int | None = None
 
 
-class WithWorkers(Mapping[str, type[Message]]):
+class WithWorkers(dict[str, type[Message]]):
     """Operations, and those for plugins of the worker, loaded when one is asked for: few stages serve any."""
 
     def __init__(self, own: Operations, further: str) -> None:
-        self._own, self._further = own, further
+        super().__init__(own)
+        self._further = further
 
-    def __getitem__(self, op: str) -> type[Message]:
-        """Return the message of a name; raises ``KeyError``."""
-        return (self._all() if is_of_worker(op) else self._own)[op]
+    def __missing__(self, op: str) -> type[Message]:
+        """Return what is about plugins of the worker; raises ``KeyError`` for what nobody knows."""
+        if op.partition(".")[0] not in ("policy", "provider", "extension", "cluster"):
+            raise KeyError(op)
+        return self.all()[op]
 
-    def __iter__(self) -> Iterator[str]:
-        """Yield all names."""
-        return iter(self._all())
-
-    def __len__(self) -> int:
-        """Return how many there are."""
-        return len(self._all())
-
-    def _all(self) -> Operations:
+    def all(self) -> Operations:
+        """Return the operations with those for plugins of the worker."""
         from hearth_stage import worker_operation
 
-        return {**self._own, **getattr(worker_operation, self._further)}
-
-
-def is_of_worker(op: str) -> bool:
-    """Return whether an operation is about plugins of the worker."""
-    return op.partition(".")[0] in ("policy", "provider", "extension", "cluster")
+        further: Operations = getattr(worker_operation, self._further)
+        return {**self, **further}
 
 
 _TO_STAGE = operations(

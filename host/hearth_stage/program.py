@@ -24,7 +24,7 @@ from hearth_stage.connector_call import AlterOffsets, AskTaskConfigs, LoadConnec
 from hearth_stage.frame import PROTOCOL_VERSION
 from hearth_stage.level import set_levels
 from hearth_stage.log_call import SetLevels
-from hearth_stage.operation import TO_STAGE, Hello, is_of_worker
+from hearth_stage.operation import TO_STAGE, Hello
 from hearth_stage.plugin_call import AskStacks, Configure, Describe, Ping, Stacks, Stopping, Validate
 from hearth_stage.sink import StageSink
 from hearth_stage.source import StageSource
@@ -163,9 +163,8 @@ class Program:
     def _do(self, message: Message) -> Any:
         if isinstance(message, PluginCall):
             return message.run(self._plugins)
-        if is_of_worker(message.op):
-            return self._of_worker().handlers()[type(message)](message)
-        return self._handlers[type(message)](message)
+        handler = self._handlers.get(type(message)) or self._of_worker().handlers()[type(message)]
+        return handler(message)
 
     def _of_worker(self) -> WorkerPlugins:
         if self._worker is None:

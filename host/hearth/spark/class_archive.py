@@ -1,8 +1,8 @@
 """An archive of the driver's classes, so that Spark starts a second or more sooner (the JVM's AppCDS).
 
 A ``rehearsal`` makes it once; every later driver of the same Java and of the same installed Spark maps it. A driver
-without it only starts slower. The JVM takes an archive for the class path it was made with, and says nothing of it
-otherwise: each installation has its own, which goes when the installation has gone.
+without it only starts slower. The JVM takes an archive for the class path it was made with, file by file, and says
+nothing otherwise: each installation has its own, which goes when the installation has gone.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ def archive_path() -> Path:
     java = java_executable(os.environ).resolve()
     modules = java.parent.parent / "lib" / "modules"
     built = str(modules.stat().st_mtime_ns) if modules.exists() else ""
-    identity = [str(java), built, metadata.version("pyspark"), str(spark_directory())]
+    jars = spark_directory() / "jars"
+    installed = str(jars.stat().st_mtime_ns) if jars.exists() else ""
+    identity = [str(java), built, metadata.version("pyspark"), str(jars), installed]
     name = hashlib.sha256("\n".join(identity).encode()).hexdigest()[:16]
     return cache_directory("spark") / f"driver-{name}.jsa"
 

@@ -54,7 +54,9 @@ from hearth_stage.plugin_call import (
 )
 from hearth_stage.task_call import Group, HandOver, Offsets, Polled, ReadOffsets, StartSink, StartSource, StoredOffsets
 
-MESSAGES = list(dict.fromkeys(kind for known in (TO_STAGE, FROM_STAGE, TO_HOST, TO_TASK) for kind in known.values()))
+MESSAGES = list(
+    dict.fromkeys(kind for known in (TO_STAGE.all(), FROM_STAGE.all(), TO_HOST, TO_TASK) for kind in known.values())
+)
 REPLIES = [kind.reply for kind in MESSAGES if issubclass(kind, Call) and kind.reply is not type(None)]
 KINDS = [*MESSAGES, *REPLIES]
 JSON = st.recursive(
@@ -161,7 +163,9 @@ def test_what_is_written_is_read(kind: type[Any], data: st.DataObject) -> None:
     assert plain(sent(kind, value)) == plain(value)
 
 
-@pytest.mark.parametrize("kind", [*FROM_STAGE.values(), *TO_HOST.values(), *REPLIES], ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize(
+    "kind", [*FROM_STAGE.all().values(), *TO_HOST.values(), *REPLIES], ids=lambda kind: kind.__name__
+)
 @settings(max_examples=50, deadline=None)
 @given(data=st.data())
 def test_what_is_of_another_type_is_refused_and_nothing_else_happens(kind: type[Any], data: st.DataObject) -> None:

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import pytest
 
+from hearth_stage import worker_operation
 from hearth_stage.call import Operations
-from hearth_stage.operation import FROM_STAGE, TO_STAGE, is_of_worker
+from hearth_stage.operation import FROM_STAGE, TO_STAGE, WithWorkers
 
 
-@pytest.mark.parametrize("known", [TO_STAGE, FROM_STAGE], ids=["to", "from"])
-def test_their_operations_are_found_among_the_others(known: Operations) -> None:
+@pytest.mark.parametrize(
+    ("known", "late"),
+    [(TO_STAGE, worker_operation.TO_STAGE), (FROM_STAGE, worker_operation.FROM_STAGE)],
+    ids=["to", "from"],
+)
+def test_those_of_the_worker_are_found_like_the_others(known: WithWorkers, late: Operations) -> None:
     """By name, and when all are listed."""
-    assert {is_of_worker(op) for op in known} == {True, False}
-    assert all(known[op].op == op for op in known)
-    assert known.get("policy.nothing") is None
+    assert not known.keys() & late.keys()
+    assert all(known[op] is kind for op, kind in late.items())
+    assert known.all() == {**known, **late}
+    for op in ("policy.nothing", "nothing"):
+        with pytest.raises(KeyError):
+            known[op]

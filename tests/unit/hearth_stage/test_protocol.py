@@ -98,7 +98,9 @@ def told(cell: str) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    ("title", "known"), [("Runtime to stage", TO_STAGE), ("Stage to runtime", FROM_STAGE)], ids=["to", "from"]
+    ("title", "known"),
+    [("Runtime to stage", TO_STAGE.all()), ("Stage to runtime", FROM_STAGE.all())],
+    ids=["to", "from"],
 )
 def test_operations_of_a_stage_are_documented_and_no_others(title: str, known: Operations) -> None:
     """A table row per operation, an operation per table row: what kind it is, and its members."""
@@ -129,12 +131,14 @@ def test_every_message_that_is_declared_may_be_sent() -> None:
         for kind in vars(module).values()
         if isinstance(kind, type) and issubclass(kind, Message) and kind.__module__ == module.__name__
     }
-    assert declared == {kind for known in (TO_STAGE, FROM_STAGE, TO_HOST, TO_TASK) for kind in known.values()}
+    assert declared == {
+        kind for known in (TO_STAGE.all(), FROM_STAGE.all(), TO_HOST, TO_TASK) for kind in known.values()
+    }
 
 
 def test_members_that_may_be_left_out_of_a_message_are_named() -> None:
     """What is neither null nor false by itself stands in the list of those; of a reply every list is one."""
-    kinds: list[Any] = [*TO_STAGE.values(), *FROM_STAGE.values(), Group, WantedPlugin, Step]
+    kinds: list[Any] = [*TO_STAGE.all().values(), *FROM_STAGE.all().values(), Group, WantedPlugin, Step]
     left_out = {
         field.name
         for kind in kinds
@@ -152,7 +156,7 @@ def test_every_operation_a_stage_may_be_asked_is_served() -> None:
     with ours, theirs:
         program = Program(theirs)
         served = {*program._table(), *program._of_worker().handlers(), AskStacks, SetLevels, Stopping}
-    assert served == {kind for kind in TO_STAGE.values() if not issubclass(kind, PluginCall)}
+    assert served == {kind for kind in TO_STAGE.all().values() if not issubclass(kind, PluginCall)}
 
 
 def test_what_a_task_is_told_is_documented() -> None:

@@ -17,6 +17,7 @@ from hearth_api import (
     STRING_SCHEMA,
     ConfigDef,
     ConfigType,
+    ConfigValue,
     ConnectError,
     DataError,
     Header,
