@@ -288,10 +288,10 @@ class Supervisor:
         run = self._run
         settings = Resolved(entry.config, entry.config)
         try:
-            settings = self._with.resolve(entry)
+            variables = self._with.variables.of(entry.config)
+            settings = variables.resolve(entry.config)
             plugin = self._with.directory.connector(settings.config)
             version = run.version if run and run.plugin == plugin else plugin.version
-            variables = self._with.variables.of(entry.config)
             tasks = [variables.resolve(each).config for each in entry.tasks]
             plans = self._with.planner.plan(plugin, version, settings.config, tasks)
             restarts = self._with.planner.worker_for(settings.config).task_restarts(settings.config)
