@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import Any, ClassVar, Generic, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, get_args
 
 from hearth_api.batch import Batch
-from hearth_execution.plugins import Plugins
 from hearth_stage.form import codec_of
+
+if TYPE_CHECKING:
+    from hearth_execution.plugins import Plugins
 
 R = TypeVar("R")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from hearth_stage.call import Call, Notice
+from hearth_stage.call import Call, Notice, operations
 
 
 @dataclass(frozen=True)
@@ -78,3 +78,7 @@ class RaiseError(Notice, op="raise_error"):
 
     message: str
     trace: str
+
+
+TO_STAGE = operations(LoadConnector, StartConnector, AskTaskConfigs, AlterOffsets, StopConnector)
+FROM_STAGE = operations(RequestReconfiguration, RaiseError)

@@ -15,7 +15,7 @@ from hearth_execution.failure import Failure
 from hearth_execution.order import rows_of
 from hearth_execution.plugins import Plugins
 from hearth_execution.raw_header import RawHeaders
-from hearth_stage.call import PluginCall, check_count
+from hearth_stage.call import PluginCall, check_count, operations
 from hearth_stage.form import Body, Form
 
 
@@ -202,3 +202,6 @@ class DeserializeHeaders(PluginCall[DeserializedHeaders], op="deserialize_header
         """Refuse a column of another length."""
         check_count(len(reply.column), self.count)
         return reply
+
+
+TO_STAGE = operations(Serialize, Deserialize, SerializeHeaders, DeserializeHeaders)

@@ -7,7 +7,7 @@ import binascii
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
-from hearth_stage.call import Call
+from hearth_stage.call import Call, operations
 from hearth_stage.form import Form
 
 
@@ -138,3 +138,7 @@ class AskConfig(Call[ConnectorSettings], op="cluster.config"):
     """Asks for the configuration of a connector."""
 
     connector: str
+
+
+TO_STAGE = operations(LoadExtension, JudgeRequest, ServeRequest)
+FROM_STAGE = operations(AskConnectors, AskHealth, AskConfig)

@@ -7,7 +7,7 @@ import logging
 from dataclasses import dataclass, field, replace
 
 from hearth_execution.failure import TRACE_CHARACTERS, cut
-from hearth_stage.call import Notice, decoded, encoded
+from hearth_stage.call import Notice, decoded, encoded, operations
 from hearth_stage.level import level_of
 
 MARK = "\x1e"
@@ -62,3 +62,6 @@ class SetLevels(Notice, op="levels"):
     """What is written of each namespace from now on, by log4j's names, in the order in which that was said."""
 
     levels: dict[str, str] = field(default_factory=dict)
+
+
+TO_STAGE = operations(SetLevels)

@@ -1,11 +1,28 @@
-"""All operations of the stage protocol, by who says them; ``PROTOCOL.md`` lists the same in section 7."""
+"""All operations of the stage protocol, by who says them; ``PROTOCOL.md`` lists the same in section 7.
+
+They are declared in a module for each family, which lists those of either side as ``TO_STAGE`` and ``FROM_STAGE``.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib import import_module
 
-from hearth_stage import connector_call, conversion_call, log_call, plugin_call, task_call
 from hearth_stage.call import Message, Notice, Operations, operations
+
+_FAMILIES = {
+    **dict.fromkeys(("ping", "stacks", "stopping", "describe", "validate", "configure", "load"), "plugin_call"),
+    "levels": "log_call",
+    **dict.fromkeys(("apply", "test"), "transformation_call"),
+    **dict.fromkeys(("serialize", "deserialize", "serialize_headers", "deserialize_headers"), "conversion_call"),
+    **dict.fromkeys(("source", "sink"), "task_call"),
+    "offsets": "offset_call",
+    **dict.fromkeys(("connector", "task_reconfiguration", "raise_error"), "connector_call"),
+    "policy": "policy_call",
+    "provider": "provider_call",
+    **dict.fromkeys(("extension", "cluster"), "extension_call"),
+}
+"""The module of each operation, by the first part of its name."""
 
 
 @dataclass(frozen=True)
@@ -16,73 +33,37 @@ class Hello(Notice, op="hello"):
     pid: int | None = None
 
 
-class WithWorkers(dict[str, type[Message]]):
-    """Operations, and those for plugins of the worker, loaded when one is asked for: few stages serve any."""
+class StageOperations(dict[str, type[Message]]):
+    """What one side of a stage's connection may say.
 
-    def __init__(self, own: Operations, further: str) -> None:
+    A family is loaded when one of it is asked for: no process says or hears all of them, and each pays for its
+    modules in memory and in the time of its start.
+    """
+
+    def __init__(self, side: str, own: Operations) -> None:
         super().__init__(own)
-        self._further = further
+        self._side = side
 
     def __missing__(self, op: str) -> type[Message]:
-        """Return what is about plugins of the worker; raises ``KeyError`` for what nobody knows."""
-        if op.partition(".")[0] not in ("policy", "provider", "extension", "cluster"):
+        """Return what is declared in a family; raises ``KeyError`` for what nobody knows."""
+        self.update(self._declared(_FAMILIES[op.partition(".")[0]]))
+        if (kind := self.get(op)) is None:
             raise KeyError(op)
-        return self.all()[op]
+        return kind
 
     def all(self) -> Operations:
-        """Return the operations with those for plugins of the worker."""
-        from hearth_stage import worker_operation
+        """Return all of them, of whichever family."""
+        for module in dict.fromkeys(_FAMILIES.values()):
+            self.update(self._declared(module))
+        return self
 
-        further: Operations = getattr(worker_operation, self._further)
-        return {**self, **further}
+    def _declared(self, module: str) -> Operations:
+        found: Operations = getattr(import_module(f"hearth_stage.{module}"), self._side, {})
+        return found
 
 
-_TO_STAGE = operations(
-    plugin_call.Ping,
-    plugin_call.AskStacks,
-    plugin_call.Stopping,
-    log_call.SetLevels,
-    plugin_call.Describe,
-    plugin_call.Validate,
-    plugin_call.Configure,
-    plugin_call.Load,
-    plugin_call.Apply,
-    plugin_call.AskPredicate,
-    conversion_call.Serialize,
-    conversion_call.Deserialize,
-    conversion_call.SerializeHeaders,
-    conversion_call.DeserializeHeaders,
-    task_call.StartSource,
-    task_call.AddCredit,
-    task_call.HoldPolling,
-    task_call.ResumePolling,
-    task_call.CommitSource,
-    task_call.CommitRecords,
-    task_call.StopSource,
-    task_call.StartSink,
-    task_call.OpenPartitions,
-    task_call.Put,
-    task_call.PreCommit,
-    task_call.ClosePartitions,
-    task_call.StopSink,
-    connector_call.LoadConnector,
-    connector_call.StartConnector,
-    connector_call.AskTaskConfigs,
-    connector_call.AlterOffsets,
-    connector_call.StopConnector,
-)
-TO_STAGE = WithWorkers(_TO_STAGE, "TO_STAGE")
+TO_STAGE = StageOperations("TO_STAGE", {})
 """What a runtime may say to a stage."""
 
-_FROM_STAGE = operations(
-    Hello,
-    task_call.ReadOffsets,
-    task_call.HandOver,
-    task_call.PollFailed,
-    task_call.ContextRequest,
-    task_call.ReportRecord,
-    connector_call.RequestReconfiguration,
-    connector_call.RaiseError,
-)
-FROM_STAGE = WithWorkers(_FROM_STAGE, "FROM_STAGE")
+FROM_STAGE = StageOperations("FROM_STAGE", operations(Hello))
 """What a stage may say to its runtime."""

@@ -1,17 +1,14 @@
-"""What any stage is asked, and what is asked of transformations; what is asked of converters has a file of its own."""
+"""What any stage is asked; what is asked of one kind of plugin has a file of its own."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-from hearth_api.batch import Batch
-from hearth_api.batch import arrow as pa
-from hearth_execution.failure import Failure
-from hearth_execution.plugins import Plugins
-from hearth_execution.transformation import Outcome, Step, Transformations
-from hearth_stage.call import Call, Notice, PluginCall, check_count
-from hearth_stage.form import Form
+from hearth_stage.call import Call, Notice, PluginCall, operations
+
+if TYPE_CHECKING:
+    from hearth_execution.plugins import Plugins
 
 KeyInfo = dict[str, Any]
 """A ``ConfigKeyInfo`` as in Kafka Connect's REST API."""
@@ -112,47 +109,4 @@ class Load(PluginCall[Loaded], op="load"):
         return Loaded([plugins.load(each.role, each.class_name, each.reference, each.config) for each in self.plugins])
 
 
-@dataclass(frozen=True)
-class Apply(PluginCall[Outcome], op="apply"):
-    """Runs consecutive transformation steps."""
-
-    steps: list[Step]
-    batch: Batch
-
-    def run(self, plugins: Plugins) -> Outcome:
-        """Run the steps."""
-        return Transformations(plugins).apply(self.steps, self.batch)
-
-
-def _mask(answers: Any) -> Any:
-    if not isinstance(answers, list) or not set(map(type, answers)) <= {bool}:
-        raise ValueError("a mask is a list of true and false")
-    return pa.array(answers, pa.bool_())
-
-
-TravellingMask = Annotated[Any, Form(_mask, lambda mask: mask.to_pylist())]
-
-
-@dataclass(frozen=True)
-class PredicateAnswers:
-    """A predicate's answers, a boolean for each row, and the rows it failed on, where the answer is false."""
-
-    mask: TravellingMask
-    failures: list[Failure] = field(default_factory=list)
-
-
-@dataclass(frozen=True)
-class AskPredicate(PluginCall[PredicateAnswers], op="test"):
-    """Asks a predicate about every row."""
-
-    role: str
-    batch: Batch
-
-    def run(self, plugins: Plugins) -> PredicateAnswers:
-        """Ask it."""
-        return PredicateAnswers(*Transformations(plugins).test(self.role, self.batch))
-
-    def verify(self, reply: PredicateAnswers) -> PredicateAnswers:
-        """Refuse too few answers."""
-        check_count(len(reply.mask), self.batch.num_rows)
-        return reply
+TO_STAGE = operations(Ping, AskStacks, Stopping, Describe, Validate, Configure, Load)

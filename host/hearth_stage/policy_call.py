@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from hearth_stage.call import Call
+from hearth_stage.call import Call, operations
 
 
 @dataclass(frozen=True)
@@ -32,3 +32,6 @@ class JudgeOverrides(Call[Judged], op="policy.validate"):
     class_name: str
     client: str
     properties: dict[str, Any] = field(repr=False)
+
+
+TO_STAGE = operations(ConfigurePolicy, JudgeOverrides)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from hearth_stage.call import Call
+from hearth_stage.call import Call, operations
 
 
 @dataclass(frozen=True)
@@ -29,3 +29,6 @@ class LookUp(Call[LookedUp], op="provider.get"):
 
     path: str
     keys: list[str]
+
+
+TO_STAGE = operations(LoadProvider, LookUp)

@@ -28,6 +28,7 @@ from hearth_execution.load import load_class, version_of
 from hearth_execution.order import number_rows
 from hearth_execution.transformation import Outcome, Step, Transformations
 from hearth_stage.channel import Channel
+from hearth_stage.offset_call import ReadOffsets
 from hearth_stage.task_call import (
     AddCredit,
     CommitRecords,
@@ -36,7 +37,6 @@ from hearth_stage.task_call import (
     HoldPolling,
     Polled,
     PollFailed,
-    ReadOffsets,
     ResumePolling,
     SourceStarted,
     StartSource,

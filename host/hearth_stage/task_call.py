@@ -11,7 +11,7 @@ from hearth_api import TopicPartition
 from hearth_api.batch import Batch
 from hearth_execution.failure import ErrorInfo, Failure
 from hearth_execution.transformation import Outcome, Step
-from hearth_stage.call import Call, Notice
+from hearth_stage.call import Call, Notice, operations
 from hearth_stage.form import Form, form_of
 
 # Sources ------------------------------------------------------------------------------------------------------
@@ -69,26 +69,6 @@ class CommitRecords(Notice, op="source.commit_records"):
 @dataclass(frozen=True)
 class StopSource(Call[None], op="source.stop"):
     """Stops the task, after every commit before it."""
-
-
-@dataclass(frozen=True)
-class StoredOffsets:
-    """Offsets in the order in which they were asked for, ``None`` where there is none."""
-
-    offsets: list[dict[str, Any] | None] = field(default_factory=list)
-
-
-@dataclass(frozen=True)
-class ReadOffsets(Call[StoredOffsets], op="offsets.read"):
-    """Asks for the stored offsets of source partitions."""
-
-    partitions: list[dict[str, Any]]
-
-    def verify(self, reply: StoredOffsets) -> StoredOffsets:
-        """Refuse offsets of other partitions."""
-        if len(reply.offsets) != len(self.partitions):
-            raise ValueError(f"it has {len(reply.offsets)} offsets of {len(self.partitions)} partitions")
-        return reply
 
 
 @dataclass(frozen=True)
@@ -265,3 +245,21 @@ class ReportRecord(Call[None], op="sink.errant"):
     error: ErrorInfo
     record: Batch
     made: bool = False
+
+
+TO_STAGE = operations(
+    StartSource,
+    AddCredit,
+    HoldPolling,
+    ResumePolling,
+    CommitSource,
+    CommitRecords,
+    StopSource,
+    StartSink,
+    OpenPartitions,
+    Put,
+    PreCommit,
+    ClosePartitions,
+    StopSink,
+)
+FROM_STAGE = operations(HandOver, PollFailed, ContextRequest, ReportRecord)

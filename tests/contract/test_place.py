@@ -36,7 +36,8 @@ from hearth_stage.conversion_call import (
     Serialize,
     SerializeHeaders,
 )
-from hearth_stage.plugin_call import Apply, AskPredicate, Configure, Load, WantedPlugin
+from hearth_stage.plugin_call import Configure, Load, WantedPlugin
+from hearth_stage.transformation_call import Apply, AskPredicate
 
 SAMPLES = Path(__file__).parent.parent / "samples"
 RETRY_TIMEOUT, RETRY_DELAY_MAX = 60_000, 1

@@ -11,7 +11,6 @@ import contextlib
 import lzma
 import stat
 import struct
-import tarfile
 import tempfile
 import zipfile
 import zlib
@@ -194,18 +193,23 @@ def _checked(found: list[zipfile.ZipInfo], packed: int) -> dict[str, zipfile.Zip
 
 def _members(file: FilePart) -> dict[str, tuple[int, int]]:
     """Return beginning and size of the regular files of a tar archive by their paths."""
+    import tarfile  # which few bundles are, and no host without them is to hold
+
     members: dict[str, tuple[int, int]] = {}
-    with tarfile.open(fileobj=file, mode="r:") as archive:  # type: ignore[call-overload]
-        for number, each in enumerate(archive):
-            if number >= MAX_FILES:  # in the standard library's older releases a header can lead back to itself
-                raise too_many_files()
-            path = _normal(check_path(each.name))
-            if each.issparse():
-                raise BundleError(f"{path} is a sparse file, which is larger than what is there of it", hint=REPACK)
-            if each.isreg():
-                if not 0 <= each.size <= file.size - each.offset_data:
-                    raise EOFError(f"{path} is not all there")
-                members[path] = each.offset_data, each.size
+    try:
+        with tarfile.open(fileobj=file, mode="r:") as archive:  # type: ignore[call-overload]
+            for number, each in enumerate(archive):
+                if number >= MAX_FILES:  # in the standard library's older releases a header can lead back to itself
+                    raise too_many_files()
+                path = _normal(check_path(each.name))
+                if each.issparse():
+                    raise BundleError(f"{path} is a sparse file, larger than what is there of it", hint=REPACK)
+                if each.isreg():
+                    if not 0 <= each.size <= file.size - each.offset_data:
+                        raise EOFError(f"{path} is not all there")
+                    members[path] = each.offset_data, each.size
+    except tarfile.TarError as error:
+        raise ValueError(str(error) or type(error).__name__) from error
     return members
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -101,6 +100,8 @@ class Catalogue:
         """
         if len(name) > LONGEST_NAME:
             return []
+        import difflib  # which is needed when something is amiss only
+
         names = {
             word: plugin.class_name
             for plugin in self.of_type(*types)

@@ -7,7 +7,6 @@ import os
 import re
 import stat
 import struct
-import tarfile
 import zipfile
 import zlib
 from abc import ABC, abstractmethod
@@ -22,7 +21,6 @@ from hearth.discovery.refusal import COPY_AGAIN, REPACK, BundleError, quoted
 _DRIVE = re.compile(r"^[A-Za-z]:")
 _DAMAGE = (
     zipfile.BadZipFile,
-    tarfile.TarError,
     zlib.error,
     LZMAError,
     struct.error,

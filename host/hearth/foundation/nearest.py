@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 
 LONGEST_NAME = 1000
@@ -11,5 +10,7 @@ LONGEST_NAME = 1000
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return the end of a sentence that asks whether another name was meant; nothing where none resembles it."""
+    import difflib  # which is needed when something is amiss only
+
     near = [] if len(name) > LONGEST_NAME else difflib.get_close_matches(name, list(known), n=1)
     return "".join(f", did you mean {each!r}?" for each in near)

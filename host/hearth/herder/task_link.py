@@ -42,7 +42,7 @@ from hearth_stage.call import Message, Notice
 from hearth_stage.channel import Channel, ChannelClosed, Request
 from hearth_stage.frame import MAX_FRAME
 from hearth_stage.log_call import LogLine, SetLevels
-from hearth_stage.task_call import ReadOffsets, StoredOffsets
+from hearth_stage.offset_call import ReadOffsets, StoredOffsets
 
 log = logging.getLogger(__name__)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from hearth_stage.call import Call, Notice, operations
 from hearth_stage.log_call import LogLine, SetLevels
-from hearth_stage.task_call import ReadOffsets
+from hearth_stage.offset_call import ReadOffsets
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,7 @@ from hearth_api import ConnectError
 from hearth_stage.call import Call
 from hearth_stage.channel import Channel, ChannelClosed, Request
 from hearth_stage.log_call import LogLine, SetLevels
-from hearth_stage.task_call import ReadOffsets
+from hearth_stage.offset_call import ReadOffsets
 
 R = TypeVar("R")
 

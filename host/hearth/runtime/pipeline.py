@@ -29,7 +29,8 @@ from hearth_execution.retry import Retry
 from hearth_execution.transformation import Guard, Outcome, Step, chain, without
 from hearth_stage.call import PluginCall
 from hearth_stage.conversion_call import Cells, Deserialize, DeserializeHeaders, Serialize, SerializeHeaders
-from hearth_stage.plugin_call import Apply, AskPredicate, Load, WantedPlugin
+from hearth_stage.plugin_call import Load, WantedPlugin
+from hearth_stage.transformation_call import Apply, AskPredicate
 
 R = TypeVar("R")
 

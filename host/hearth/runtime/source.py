@@ -24,6 +24,7 @@ from hearth.runtime.tolerance import Tolerance, ToleranceExceeded
 from hearth_api import ConnectError
 from hearth_api.batch import Batch
 from hearth_stage.channel import Request
+from hearth_stage.offset_call import ReadOffsets, StoredOffsets
 from hearth_stage.plugin_call import Ping
 from hearth_stage.task_call import (
     AddCredit,
@@ -33,11 +34,9 @@ from hearth_stage.task_call import (
     HoldPolling,
     Polled,
     PollFailed,
-    ReadOffsets,
     ResumePolling,
     StartSource,
     StopSource,
-    StoredOffsets,
 )
 
 if TYPE_CHECKING:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,6 +14,8 @@ def misspelled(context: Any, names: Sequence[str]) -> list[str]:
 
     Spark itself takes any name: most of those that it does not know belong to parts of it that are not loaded.
     """
+    import difflib  # which is needed where Spark is told settings only
+
     entries = getattr(getattr(context._jvm.org.apache.spark.internal.config, "ConfigEntry$"), "MODULE$")
     unknown = [name for name in names if entries.findEntry(name) is None]
     known = [str(name) for name in entries.knownConfigs().keySet()] if unknown else []

@@ -42,17 +42,11 @@ from hearth_stage.conversion_call import (
 )
 from hearth_stage.extension_call import TravellingBody
 from hearth_stage.form import Codec, codec_of, form_of
+from hearth_stage.offset_call import ReadOffsets, StoredOffsets
 from hearth_stage.operation import FROM_STAGE, TO_STAGE
-from hearth_stage.plugin_call import (
-    AskPredicate,
-    Load,
-    PredicateAnswers,
-    TravellingMask,
-    Validate,
-    Validated,
-    WantedPlugin,
-)
-from hearth_stage.task_call import Group, HandOver, Offsets, Polled, ReadOffsets, StartSink, StartSource, StoredOffsets
+from hearth_stage.plugin_call import Load, Validate, Validated, WantedPlugin
+from hearth_stage.task_call import Group, HandOver, Offsets, Polled, StartSink, StartSource
+from hearth_stage.transformation_call import AskPredicate, TravellingMask
 
 MESSAGES = list(
     dict.fromkeys(kind for known in (TO_STAGE.all(), FROM_STAGE.all(), TO_HOST, TO_TASK) for kind in known.values())
@@ -328,7 +322,6 @@ TEXT = pa.array(["a"])
 @pytest.mark.parametrize(
     ("call", "reply", "says"),
     [
-        (AskPredicate("p", batch(["a", "b"])), PredicateAnswers(pa.array([True])), "answers for 1 rows of 2"),
         (Serialize("v", "t", TWO), Serialized(pa.array([b"a"])), "v: the stage returned 1 of binary for 2 cells"),
         (Serialize("v", "t", TWO), Serialized(pa.array(["a", "b"])), "2 of string for 2 cells"),
         (Deserialize("v", "t", TWO), Deserialized([ColumnRun(None, TEXT)] * 3), "answers for 3 rows of 2"),

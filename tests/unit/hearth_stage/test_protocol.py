@@ -24,12 +24,14 @@ from hearth_stage import (
     extension_call,
     frame,
     log_call,
+    offset_call,
     operation,
     plugin_call,
     policy_call,
     program,
     provider_call,
     task_call,
+    transformation_call,
 )
 from hearth_stage.call import Call, Message, Notice, Operations, PluginCall
 from hearth_stage.form import codec_of
@@ -122,8 +124,8 @@ def test_operations_of_the_task_link_are_documented_and_no_others() -> None:
 def test_every_message_that_is_declared_may_be_sent() -> None:
     """One that stands in no list would be unknown to whoever is told it."""
     modules = (
-        connector_call, conversion_call, extension_call, link_call, log_call, operation, plugin_call, policy_call,
-        provider_call, task_call,
+        connector_call, conversion_call, extension_call, link_call, log_call, offset_call, operation, plugin_call,
+        policy_call, provider_call, task_call, transformation_call,
     )  # fmt: skip
     declared = {
         kind

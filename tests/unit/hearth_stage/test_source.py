@@ -23,6 +23,7 @@ from hearth_api import (
 from hearth_api.batch import Batch, BatchSourceTask
 from hearth_execution.plugins import Plugins
 from hearth_execution.transformation import Step, Transformations
+from hearth_stage.offset_call import ReadOffsets, StoredOffsets
 from hearth_stage.source import ChannelOffsetReader, StageSource
 from hearth_stage.task_call import (
     AddCredit,
@@ -32,11 +33,9 @@ from hearth_stage.task_call import (
     HandOver,
     HoldPolling,
     PollFailed,
-    ReadOffsets,
     ResumePolling,
     StartSource,
     StopSource,
-    StoredOffsets,
 )
 
 SAMPLES = Path(__file__).parents[2] / "samples"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import hearth_stage
 
-LATE = ("hearth_api.worker", "hearth_stage.worker_operation", "hearth_stage.worker_plugin")
+LATE = ("hearth_api.worker", "hearth_stage.policy_call", "hearth_stage.worker_plugin")
 
 
 def test_a_stage_that_serves_none_loads_nothing_of_them() -> None:

@@ -37,26 +37,10 @@ from hearth_stage.call import Call
 from hearth_stage.channel import Request
 from hearth_stage.connector_call import AskTaskConfigs, ConnectorLoaded, LoadConnector, StartConnector
 from hearth_stage.frame import PROTOCOL_VERSION
-from hearth_stage.plugin_call import (
-    Apply,
-    Configure,
-    Describe,
-    Load,
-    Ping,
-    Stopping,
-    Validate,
-    WantedPlugin,
-)
-from hearth_stage.task_call import (
-    AddCredit,
-    Group,
-    HandOver,
-    HoldPolling,
-    ReadOffsets,
-    StartSource,
-    StopSource,
-    StoredOffsets,
-)
+from hearth_stage.offset_call import ReadOffsets, StoredOffsets
+from hearth_stage.plugin_call import Configure, Describe, Load, Ping, Stopping, Validate, WantedPlugin
+from hearth_stage.task_call import AddCredit, Group, HandOver, HoldPolling, StartSource, StopSource
+from hearth_stage.transformation_call import Apply
 from tests.unit.hearth_stage.test_foreign import JARS, OPTIONS, SECONDS, SOURCE, Nonsense, java_compiler
 
 MISBEHAVING = str(Path(__file__).parents[2] / "bundles" / "misbehaving" / "src")

@@ -30,8 +30,8 @@ from hearth_stage.connector_call import (
     StopConnector,
     TaskConfigs,
 )
+from hearth_stage.offset_call import ReadOffsets, StoredOffsets
 from hearth_stage.plugin_call import Describe, KeyInfo, Validate, Validated
-from hearth_stage.task_call import ReadOffsets, StoredOffsets
 
 ANSWER_SECONDS = 60.0
 """Longest time that whoever asks a plugin waits for its answer; REST gives a request 90 seconds."""
