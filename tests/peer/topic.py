@@ -116,11 +116,23 @@ class Topics:
 
     @contextmanager
     def watched(self, topic: str) -> Iterator[Callable[[], int]]:
-        """Provide a function that returns the number of records of a topic of one partition, cheaply."""
+        """Provide a function that returns the number of records of a topic of one partition, cheaply.
+
+        It is 0 when there is no such topic: a broker may take a moment to tell of one that was just created.
+        """
         consumer = self._consumer()
+        where = TopicPartition(topic, 0)
+
+        def counted() -> int:
+            try:
+                return int(consumer.get_watermark_offsets(where, timeout=_TIMEOUT)[1])
+            except KafkaException as error:
+                if error.args[0].code() != KafkaError._UNKNOWN_PARTITION:
+                    raise
+                return 0
+
         try:
-            where = TopicPartition(topic, 0)
-            yield lambda: int(consumer.get_watermark_offsets(where, timeout=_TIMEOUT)[1])
+            yield counted
         finally:
             consumer.close()
 
