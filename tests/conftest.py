@@ -10,8 +10,6 @@ from pathlib import Path
 import pytest
 
 from hearth.broker import KafkaBroker
-from hearth.broker.jar import fetch_jars
-from tests.java_archive import start_options
 from tests.profile import load_profile
 from tests.reservation import reserve_port
 from tests.side_by_side import are_chosen, available_memory, rank, worker_count
@@ -56,9 +54,8 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
 
 
 def quick_broker(folder: Path) -> KafkaBroker:
-    """Return a broker that starts as fast as one can."""
-    options = start_options(fetch_jars())
-    return KafkaBroker(folder, reserve_port(), retention_bytes=256 << 20, jvm_options=options)
+    """Return a broker that needs little of the disk."""
+    return KafkaBroker(folder, reserve_port(), retention_bytes=256 << 20)
 
 
 @pytest.fixture(scope="session")

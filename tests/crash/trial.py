@@ -17,14 +17,12 @@ from typing import Any
 from confluent_kafka import KafkaException
 
 from hearth.broker import KafkaBroker
-from hearth.broker.jar import fetch_jars
 from hearth.storage.file import FileOffsetStore
 from tests.crash.act import Act, faults, kills, operator_acts
 from tests.crash.actor import Fate, Journal, Killer, Operator, Watchman, carry_out, repeat
 from tests.crash.arrival import Books
 from tests.crash.flow import Flow
 from tests.crash.verdict import SinkJudge, SourceJudge, Verdict
-from tests.java_archive import start_options
 from tests.peer.rest import eventually
 from tests.peer.topic import Topics
 from tests.peer.worker import Worker
@@ -300,10 +298,7 @@ class Trial:
 def run_trial(plan: Plan, folder: Path, make: MakeWorker) -> Outcome:
     """Run a trial with a broker of its own."""
     settings = {"broker.session.timeout.ms": str(plan.broker_session_ms)}
-    options = start_options(fetch_jars())
-    described = KafkaBroker(
-        folder / "broker", reserve_port(), retention_bytes=256 << 20, jvm_options=options, settings=settings
-    )
+    described = KafkaBroker(folder / "broker", reserve_port(), retention_bytes=256 << 20, settings=settings)
     with described as broker:
         return Trial(plan, folder / "side", broker, make).run()
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from hearth.spark.rehearsal import make_archive
+from hearth.spark.driver import driver_archive
 from tests.crash.process import defunct, find, holder, tree
 from tests.integration.conftest import Host
 from tests.peer.rest import eventually
@@ -211,7 +211,7 @@ def test_sparks_own_page_lists_a_job_named_after_connector_and_task(lines: Lines
 
 def test_the_driver_maps_the_archive_of_its_classes(lines: Lines) -> None:
     """A JVM that is given the archive of another class path goes on without any, and says nothing."""
-    archive = make_archive()  # which the tests' set-up did
+    archive = driver_archive().path  # made by the set-up
     (driver,) = (each for each in tree(lines.host.pid) if "org.apache.spark.deploy.SparkSubmit" in each.command)
     assert str(archive) in Path(f"/proc/{driver.pid}/maps").read_text()
 

@@ -9,9 +9,8 @@ from pathlib import Path
 
 from hearth.broker.ivy import Progress
 from hearth.broker.jar import fetch_jars
-from hearth.broker.process import JavaProcess, JavaProgram
+from hearth.broker.process import QUICK_START, JavaProcess, JavaProgram
 from hearth.foundation.java import find_java
-from tests.java_archive import start_options
 from tests.peer.worker import Worker
 
 LOCK = Path(__file__).with_name("jars.txt")
@@ -57,10 +56,10 @@ class JavaConnect(Worker):
         bootstrap_servers: str,
         settings: Mapping[str, str] | None = None,
         connectors: Sequence[Mapping[str, str]] = (),
-        jvm_options: Sequence[str] | None = None,
+        jvm_options: Sequence[str] = ("-Xmx512m", *QUICK_START),
     ) -> None:
         super().__init__(folder, bootstrap_servers, settings, connectors)
-        self._options = ("-Xmx512m", *start_options(connect_jars())) if jvm_options is None else jvm_options
+        self._options = jvm_options
         self._process: JavaProcess | None = None
 
     @property

@@ -13,8 +13,6 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 from hearth.broker import KafkaBroker
-from hearth.broker.jar import fetch_jars
-from tests.java_archive import start_options
 from tests.peer.cases import WORKERS
 from tests.peer.comparison import COMPARISONS
 from tests.peer.java_connect import JavaConnect
@@ -34,7 +32,7 @@ def java_side() -> Iterator[Side]:
     """Provide Java's side, with a broker of its own."""
     with (
         tempfile.TemporaryDirectory() as folder,
-        KafkaBroker(Path(folder, "broker"), reserve_port(), jvm_options=start_options(fetch_jars())) as broker,
+        KafkaBroker(Path(folder, "broker"), reserve_port()) as broker,
         Side(java, Path(folder, "java"), Topics(broker.bootstrap_servers), WORKERS) as side,
     ):
         yield side

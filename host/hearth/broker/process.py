@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from hearth.foundation.child import start_child, stop_child
+from hearth.foundation.class_archive import ClassArchive
 from hearth_api import ConnectError
 
 QUICK_START = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:-UsePerfData")
@@ -103,6 +104,7 @@ def _start(program: JavaProgram) -> subprocess.Popen[bytes]:
     command = [
         str(program.java),
         *program.options,
+        *ClassArchive(program.java, program.class_path).options(),
         f"-Djava.util.logging.config.file={_logging(program)}",
         f"-XX:ErrorFile={program.folder}/{program.name}.crash",
         program.main_class,

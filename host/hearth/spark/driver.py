@@ -5,16 +5,19 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import shlex
 import subprocess
 import sys
 import threading
 import warnings
 from collections.abc import Mapping
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from hearth.foundation.class_archive import ClassArchive
+from hearth.foundation.java import java_executable
 from hearth.foundation.log_level import levels
-from hearth.spark.class_archive import archive_options
 from hearth.spark.gateway import start_jvm
 from hearth.spark.spark_log import JvmLevels
 from hearth.spark.standalone_master import seek_admission
@@ -53,7 +56,7 @@ class Driver:
         from pyspark import SparkConf, SparkContext
 
         _spare_numpy()
-        options = f"{settings[_OPTIONS]} {archive_options()}".strip()
+        options = f"{settings[_OPTIONS]} {shlex.join(driver_archive().options())}".strip()
         # Executors on this machine import what this process does, installed or not; on others the path leads nowhere.
         own = {_IMPORT_PATH: os.environ["PYTHONPATH"], **settings, _OPTIONS: options}
         configuration = SparkConf().setAll(list(own.items()))
@@ -131,6 +134,14 @@ class Driver:
         except subprocess.TimeoutExpired:
             jvm.kill()
             jvm.wait()
+
+
+def driver_archive() -> ClassArchive:
+    """Return the archive of the classes of a driver: of the Spark that is installed here, which is not imported."""
+    spec = find_spec("pyspark")
+    assert spec is not None
+    assert spec.origin is not None
+    return ClassArchive(java_executable(os.environ), [Path(spec.origin).with_name("jars")])
 
 
 def _spare_numpy() -> None:

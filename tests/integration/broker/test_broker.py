@@ -13,7 +13,10 @@ from pathlib import Path
 import pytest
 
 from hearth.broker import KafkaBroker
+from hearth.broker.jar import fetch_jars
 from hearth.broker.process import BrokerUnavailable
+from hearth.foundation.class_archive import ClassArchive
+from hearth.foundation.java import find_java
 from hearth.foundation.port import LOOPBACK, PortTaken, next_free
 from hearth_api import ConflictError
 from tests.peer.rest import eventually
@@ -66,6 +69,12 @@ def test_start_of_a_running_broker_does_nothing(broker: KafkaBroker) -> None:
     """Starting twice is one broker."""
     pid = broker.pid
     assert broker.start().pid == pid
+
+
+def test_a_broker_maps_the_archive_of_its_classes(broker: KafkaBroker) -> None:
+    """A JVM that is given the archive of another class path goes on without any, and says nothing."""
+    archive = ClassArchive(find_java().executable, fetch_jars()).path  # made by the set-up
+    assert str(archive) in Path(f"/proc/{broker.pid}/maps").read_text()
 
 
 def test_explicit_port_that_is_taken_is_an_error(broker: KafkaBroker, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).parents[3]
-STEPS = ["venv", "--requirement", "--editable", "compileall", "hearth.spark.rehearsal"]
+STEPS = ["venv", "--requirement", "--editable", "compileall", "hearth.cli.rehearsal"]
 """What tells the commands of a whole set-up apart, in their order."""
 
 

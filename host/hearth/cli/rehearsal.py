@@ -1,0 +1,50 @@
+"""The rehearsal: Spark and Kafka start once, so that what later starts need is in archives of classes.
+
+``python -m hearth.cli.rehearsal`` makes the archives that are missing, as ``tools/setup`` does.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from hearth.broker import KafkaBroker
+from hearth.broker.jar import fetch_jars
+from hearth.foundation.class_archive import TIMEOUT_SECONDS, ClassArchive
+from hearth.foundation.java import find_java
+from hearth.spark.driver import driver_archive
+from hearth.spark.spark_launcher import SparkLauncher
+
+
+def make_archives() -> list[Path]:
+    """Make the archives of Spark's driver and of the broker unless they are there, side by side."""
+    archives = {start_spark: driver_archive(), start_kafka: ClassArchive(find_java().executable, fetch_jars())}
+    with ThreadPoolExecutor() as threads:
+        return list(threads.map(lambda start: archives[start].make(_command(start)), archives))
+
+
+def _command(start: Callable[[], None]) -> list[str]:
+    """Return what runs a function of this module in a process of its own."""
+    return [sys.executable, "-c", f"from hearth.cli.rehearsal import {start.__name__} as start; start()"]
+
+
+def start_spark() -> None:
+    """Start Spark as a host does, run one task in a Python worker, and stop."""
+    launcher = SparkLauncher({})
+    launcher.start()
+    launcher.wait_until_ready()
+    launcher.rehearse()
+    launcher.stop(grace=TIMEOUT_SECONDS)  # the archive is written while the JVM ends
+
+
+def start_kafka() -> None:
+    """Start a broker and stop it."""
+    with TemporaryDirectory() as folder, KafkaBroker(folder):
+        pass
+
+
+if __name__ == "__main__":
+    make_archives()

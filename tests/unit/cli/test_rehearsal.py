@@ -1,0 +1,38 @@
+"""A rehearsal is a start that leaves an archive of classes behind: of each program there is one."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hearth.broker.jar import fetch_jars
+from hearth.cli import rehearsal
+from hearth.foundation.class_archive import MAKING, ClassArchive
+from hearth.foundation.java import find_java
+from hearth.spark.driver import driver_archive
+
+
+def test_what_is_missing_is_made_each_by_a_process_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By this Python, which calls what the module has; the archives are those that drivers and brokers look for."""
+    jars = fetch_jars()
+    monkeypatch.setenv("HEARTH_HOME", str(tmp_path))
+    monkeypatch.setattr(rehearsal, "fetch_jars", lambda: jars)
+    calls: list[str] = []
+
+    def run(command: list[str], env: dict[str, str], **_: Any) -> None:
+        python, _option, program = command
+        assert python == sys.executable
+        calls.append(program.partition("; ")[0])
+        Path(env[MAKING]).write_text("classes")
+
+    monkeypatch.setattr(subprocess, "run", run)
+    made = rehearsal.make_archives()
+    assert made == [driver_archive().path, ClassArchive(find_java().executable, jars).path]
+    assert rehearsal.make_archives() == made
+    assert len(calls) == 2
+    for each in calls:
+        exec(each, {})
