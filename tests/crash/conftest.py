@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import random
 import zlib
-from collections.abc import Iterator
-from contextlib import closing
-from pathlib import Path
 
 import pytest
 
 from hearth.broker import KafkaBroker
-from tests.crash.pipeline import Pipeline
 from tests.peer.topic import Topics
 
 
@@ -19,13 +15,6 @@ from tests.peer.topic import Topics
 def topics(broker: KafkaBroker) -> Topics:
     """Provide the topics of the shared broker."""
     return Topics(broker.bootstrap_servers)
-
-
-@pytest.fixture
-def pipeline(tmp_path: Path, topics: Topics) -> Iterator[Pipeline]:
-    """Provide a pipeline that is not started; whatever becomes of it, nothing is left behind."""
-    with closing(Pipeline(tmp_path, topics)) as described:
-        yield described
 
 
 @pytest.fixture

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import threading
 import time
 import uuid
@@ -48,6 +50,10 @@ class Pipeline:
         self.await_new_line()
         return time.monotonic() - started
 
+    def create(self, kind: str) -> None:
+        """Create the source or the sink again, after it was deleted."""
+        self.host.run(next(each for each in self.connectors() if each["name"].endswith(kind)))
+
     def await_new_line(self) -> float:
         """Append a line, and return how many seconds it took to arrive; show what the host says when it does not."""
         try:
@@ -75,6 +81,14 @@ class Pipeline:
         processes = self.seen()
         self.host.kill()
         await_end(processes)
+
+    def kill_and_flow(self, pid: int) -> float:
+        """SIGKILL a process, and return after how many seconds a new line has arrived; no part of it may stay."""
+        below = tree(pid)
+        os.kill(pid, signal.SIGKILL)
+        seconds = self.await_new_line()
+        await_end(below)
+        return seconds
 
     def stop(self) -> None:
         """Stop the host in order, and check that nothing of it is left."""

@@ -1,4 +1,7 @@
-"""Members of a sink's group across kills, and across hosts; no session ends by itself within a test."""
+"""Members of a sink's group across kills, and across hosts; no session ends by itself within a test.
+
+Every host carries a sink of either protocol. The tests share hosts: each goes on with what the one before left.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from hearth.broker import KafkaBroker
 from tests.crash.marking import LONG_SESSION, SOON, Marking
 from tests.crash.process import await_end, find, holder, tree
 from tests.peer.hearth_connect import HearthConnect
@@ -19,87 +23,121 @@ from tests.peer.rest import eventually
 from tests.peer.topic import Topics
 
 STRING = "org.apache.kafka.connect.storage.StringConverter"
-NEW_PROTOCOL = {"consumer.override.group.protocol": "consumer"}
+PROTOCOLS = {"classic": LONG_SESSION, "consumer": {"consumer.override.group.protocol": "consumer"}}
 SETTINGS = {"key.converter": STRING, "value.converter": STRING, "offset.flush.interval.ms": "200"}
 START = 60.0
-both_protocols = pytest.mark.parametrize("protocol", [LONG_SESSION, NEW_PROTOCOL], ids=["classic", "consumer"])
+
+
+class Sink:
+    """One of the sinks that all hosts have, each with a file of its own, and the marks it is given."""
+
+    def __init__(self, folder: Path, topics: Topics, name: str, settings: Mapping[str, str]) -> None:
+        self.name = name
+        self._settings = settings
+        self.files = {which: folder / f"{which}-{name}.txt" for which in ("first", "second")}
+        self.marking = Marking(topics, name, *self.files.values())
+        self.a, self.b = self.marking.topic("a"), self.marking.topic("b")
+
+    def config(self, which: str, *topics: str, **settings: str) -> dict[str, str]:
+        """Return what a host's connector file says."""
+        return {
+            "name": self.name,
+            "connector.class": "FileStreamSink",
+            "file": str(self.files[which]),
+            "topics": ",".join(topics),
+            **{key.replace("_", "."): value for key, value in settings.items()},
+            **self._settings,
+        }
 
 
 class Hosts:
-    """Standalone hosts that all have one sink, each with a file of its own, given in connector files."""
+    """Standalone hosts; one that is started again has the same folder."""
 
-    def __init__(self, folder: Path, topics: Topics, name: str, running: ExitStack) -> None:
+    def __init__(self, folder: Path, topics: Topics, running: ExitStack) -> None:
         self._folder, self._topics, self._running = folder, topics, running
-        self.name = name
-        self.marking = Marking(topics, name, folder / "first.txt", folder / "second.txt")
+        name = f"member-{uuid.uuid4().hex[:8]}"
+        self.sinks = [Sink(folder, topics, f"{name}-{word}", settings) for word, settings in PROTOCOLS.items()]
+        self.up: dict[str, HearthConnect] = {}
 
-    def describe(self, which: str, topics: str, **settings: str) -> HearthConnect:
-        """Return a host that is not started; one that is described again has the same folder."""
-        sink = {
-            "name": self.name,
-            "connector.class": "FileStreamSink",
-            "file": str(self._folder / f"{which}.txt"),
-            "topics": topics,
-            **settings,
-        }
-        return HearthConnect(self._folder / which, self._topics.bootstrap_servers, SETTINGS, [sink])
-
-    def start(self, host: HearthConnect) -> HearthConnect:
-        """Start a host and wait until its sink's tasks run; it is stopped at the end of the test."""
+    def start(self, which: str, *suffixes: str, **settings: str) -> HearthConnect:
+        """Start a host with topics for its sinks, and wait until their tasks run."""
+        configs = [
+            sink.config(which, *(f"{sink.name}-{each}" for each in suffixes), **settings) for sink in self.sinks
+        ]
+        host = HearthConnect(self._folder / which, self._topics.bootstrap_servers, SETTINGS, configs)
         self._running.callback(host.stop)
         host.start()
-        host.wait_for_state(self.name, "RUNNING", START)
+        for sink in self.sinks:
+            host.wait_for_state(sink.name, "RUNNING", START)
+        self.up[which] = host
         return host
 
+    def stop(self, which: str) -> None:
+        """Stop a host in order."""
+        self.up.pop(which).stop()
 
-@pytest.fixture
-def hosts(tmp_path: Path, topics: Topics) -> Iterator[Hosts]:
+    def any(self) -> tuple[str, HearthConnect]:
+        """Return a host that runs, started unless there is one."""
+        if not self.up:
+            self.start("first", "a")
+        return next(iter(self.up.items()))
+
+    def are_running(self, tasks: int = 1) -> bool:
+        """Return whether all sinks run on all hosts, each with so many tasks."""
+        wanted = ["RUNNING"] * (1 + tasks)
+        return all(host.rest.states(sink.name) == wanted for host in self.up.values() for sink in self.sinks)
+
+
+@pytest.fixture(scope="module")
+def hosts(tmp_path_factory: pytest.TempPathFactory, broker: KafkaBroker) -> Iterator[Hosts]:
     """Provide hosts, which are stopped afterwards."""
     with ExitStack() as running:
-        yield Hosts(tmp_path, topics, f"member-{uuid.uuid4().hex[:8]}", running)
+        yield Hosts(tmp_path_factory.mktemp("members"), Topics(broker.bootstrap_servers), running)
 
 
-@both_protocols
-def test_a_killed_hosts_sink_flows_again_with_what_its_file_says_now(
-    hosts: Hosts, protocol: Mapping[str, str]
-) -> None:
-    """Its members never left; whoever took their places would be given their topics, or be turned away."""
-    a, b = hosts.marking.topic("a"), hosts.marking.topic("b")
-    host = hosts.start(hosts.describe("first", a, **{"tasks.max": "2"}, **protocol))
-    hosts.marking.arrive(a)
-    kill_at_once(host)
-    again = hosts.start(hosts.describe("first", f"{a},{b}", **{"tasks.max": "2"}, **protocol))
-    hosts.marking.arrive(a, b)
-    assert again.rest.states(hosts.name) == ["RUNNING"] * 3
+def test_two_hosts_share_the_partitions_of_a_sink(hosts: Hosts) -> None:
+    """As two of Java's do: neither fences the other, and what one gives up the other takes."""
+    hosts.start("first", "a")
+    for sink in hosts.sinks:
+        sink.marking.arrive(sink.a)
+    hosts.start("second", "a")
+    for sink in hosts.sinks:
+        assert eventually(partial(_second_has_some, sink), SOON), sink.name
+    assert hosts.are_running()
+    hosts.stop("first")
+    for sink in hosts.sinks:
+        sink.marking.arrive(sink.a)
+    assert hosts.are_running()
+    for sink in hosts.sinks:
+        sink.marking.arrived_once()
 
 
-@both_protocols
-def test_a_killed_tasks_next_run_reads_on(hosts: Hosts, protocol: Mapping[str, str]) -> None:
+def test_a_killed_tasks_next_run_reads_on(hosts: Hosts) -> None:
     """The Python worker of a task is killed with the consumer in it, and Spark starts the task anew."""
-    a = hosts.marking.topic("a")
-    host = hosts.start(hosts.describe("first", a, **protocol))
-    hosts.marking.arrive(a)
-    for _ in range(2):
-        stage = holder(hosts.marking.files[0])
+    which, _ = hosts.any()
+    for sink in hosts.sinks * 2:
+        sink.marking.arrive(sink.a)
+        stage = holder(sink.files[which])
         os.kill(find(stage.parent).pid, signal.SIGKILL)
         await_end([stage])
-        hosts.marking.arrive(a, timeout=START)
-    assert host.rest.states(hosts.name) == ["RUNNING", "RUNNING"]
+        sink.marking.arrive(sink.a, timeout=START)
+    assert hosts.are_running()
 
 
-@both_protocols
-def test_two_hosts_share_the_partitions_of_a_sink(hosts: Hosts, protocol: Mapping[str, str]) -> None:
-    """As two of Java's do: neither fences the other, and what one gives up the other takes."""
-    a = hosts.marking.topic("a")
-    first = hosts.start(hosts.describe("first", a, **protocol))
-    hosts.marking.arrive(a)
-    second = hosts.start(hosts.describe("second", a, **protocol))
-    assert eventually(partial(_second_has_some, hosts.marking, a), SOON)
-    assert [host.rest.states(hosts.name) for host in (first, second)] == [["RUNNING", "RUNNING"]] * 2
-    first.stop()
-    hosts.marking.arrive(a)
-    assert second.rest.states(hosts.name) == ["RUNNING", "RUNNING"]
-    hosts.marking.arrived_once()
+def test_a_killed_hosts_sink_flows_again_with_what_its_file_says_now(hosts: Hosts) -> None:
+    """Its members never left; whoever took their places would be given their topics, or be turned away."""
+    which, host = hosts.any()
+    for sink in hosts.sinks:
+        config = sink.config(which, sink.a, tasks_max="2")
+        assert host.rest.call("PUT", f"/connectors/{sink.name}/config", config).status == 200
+    assert eventually(partial(hosts.are_running, 2), START)
+    for sink in hosts.sinks:
+        sink.marking.arrive(sink.a)
+    kill_at_once(hosts.up.pop(which))
+    hosts.start(which, "a", "b", tasks_max="2")
+    for sink in hosts.sinks:
+        sink.marking.arrive(sink.a, sink.b)
+    assert hosts.are_running(2)
 
 
 def kill_at_once(host: HearthConnect) -> None:
@@ -112,6 +150,7 @@ def kill_at_once(host: HearthConnect) -> None:
     await_end(processes)
 
 
-def _second_has_some(marking: Marking, topic: str) -> bool:
-    marking.arrive(topic)
-    return marking.files[1].exists() and bool(marking.files[1].read_text())
+def _second_has_some(sink: Sink) -> bool:
+    sink.marking.arrive(sink.a)
+    file = sink.files["second"]
+    return file.exists() and bool(file.read_text())

@@ -14,7 +14,6 @@ from tests.crash.pipeline import Pipeline, pass_time
 @pytest.mark.slow
 def test_a_killed_stage_fails_its_task_and_a_restart_loses_nothing(pipeline: Pipeline, chance: random.Random) -> None:
     """The trace says how it ended; the other task keeps its process; restarted over REST, the lines flow on."""
-    pipeline.start()
     with pipeline.ledger.flowing():
         for kind, other in (("source", "sink"), ("sink", "source")):
             pass_time(chance.uniform(0.3, 2.0))

@@ -16,7 +16,6 @@ MOST_SECONDS_TO_FLOW = 30.0
 @pytest.mark.slow
 def test_a_killed_host_loses_nothing_and_flows_again_at_once(pipeline: Pipeline, chance: random.Random) -> None:
     """Invariant 8: kill loses nothing. Killed at random moments, the host's successor takes up where it was."""
-    pipeline.start()
     for number in range(crashes()):
         with pipeline.ledger.flowing():
             pass_time(chance.uniform(0.3, 3.0))

@@ -1,0 +1,64 @@
+"""One pipeline for all tests of this folder: each leaves it running for the next, whatever it did to it."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from tests.crash.pipeline import Pipeline
+from tests.peer.topic import Topics
+
+
+@pytest.fixture(scope="session")
+def small_disk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path | None]:
+    """Provide a file system of 64 KiB, which only root may make; None for others."""
+    folder = tmp_path_factory.mktemp("small")
+    made = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "hearth-test", str(folder)], capture_output=True)
+    if made.returncode:
+        yield None
+        return
+    yield folder
+    subprocess.run(["umount", "--lazy", str(folder)], check=True)
+
+
+@pytest.fixture(scope="session")
+def left_running(topics: Topics, small_disk: Path | None) -> Iterator[list[Pipeline]]:
+    """Provide the place of a pipeline between two tests; stopped in order at last, it has committed everything.
+
+    The broker and the disk are there until then.
+    """
+    left: list[Pipeline] = []
+    yield left
+    for pipeline in left:
+        with closing(pipeline):
+            pipeline.ledger.prove()
+            pipeline.stop()
+            pipeline.ledger.prove_all_committed()
+
+
+@pytest.fixture
+def pipeline(
+    request: pytest.FixtureRequest,
+    left_running: list[Pipeline],
+    tmp_path: Path,
+    topics: Topics,
+    small_disk: Path | None,
+) -> Iterator[Pipeline]:
+    """Provide the pipeline that the test before left running, or a new one where that test failed.
+
+    Its offsets are on a small disk where there is one. What arrived twice before is nothing of this test's.
+    """
+    failed = request.session.testsfailed
+    if not left_running:
+        offsets = (small_disk or tmp_path) / "connect.offsets"
+        started = Pipeline(tmp_path, topics, {"offset.storage.file.filename": str(offsets)})
+        left_running.append(started)
+        started.start()
+    left_running[0].ledger.begin()
+    yield left_running[0]
+    if request.session.testsfailed > failed:
+        left_running.pop().close()
