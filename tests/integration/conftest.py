@@ -33,6 +33,9 @@ def topics(broker: KafkaBroker) -> Topics:
 class Host(HearthConnect):
     """A host with the sample bundles and text converters, whose tasks commit often."""
 
+    key_of_the_store = "the-key-of-the-store"
+    """What a key of Spark's is set to."""
+
     def __init__(self, folder: Path, bootstrap_servers: str) -> None:
         (folder / "configurations").mkdir()
         self.secrets = folder / "secrets"
@@ -54,6 +57,7 @@ class Host(HearthConnect):
             "worker.configuration.path": str(folder / "configurations"),
             "spark.ui.port": str(spark_port),
             "spark.executor.memroy": "1g",
+            "spark.hadoop.fs.s3a.secret.key": self.key_of_the_store,
             "config.providers": "dir",
             "config.providers.dir.class": "org.apache.kafka.common.config.provider.DirectoryConfigProvider",
             "config.providers.dir.param.allowed.paths": str(folder / "secrets"),

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import re
 import socket
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from hearth.broker import KafkaBroker
-from tests.bench.cluster import SparkCluster
+from hearth.spark.spark_launcher import spark_settings
+from hearth.spark.standalone_master import NotAdmitted, seek_admission
+from tests.bench.cluster import SparkCluster, spark_home
 from tests.crash.process import tree
+from tests.java import java
 from tests.peer.hearth_connect import HearthConnect
 from tests.peer.rest import eventually
 from tests.peer.worker import Worker
@@ -115,6 +120,13 @@ def test_records_go_through_an_encrypted_cluster_and_nobody_reads_its_secret(
         assert "in clear" not in host.last_words()
 
 
+@pytest.fixture(scope="module")
+def jvm() -> Iterator[Any]:
+    """Provide a JVM with Spark's classes, as a host has one before Spark begins in it."""
+    with java([spark_home() / "jars" / "*"]) as jvm:
+        yield jvm
+
+
 @pytest.mark.parametrize(
     ("keys", "said"),
     [
@@ -125,32 +137,42 @@ def test_records_go_through_an_encrypted_cluster_and_nobody_reads_its_secret(
     ],
     ids=["nothing", "no-secret", "another-secret", "another-secret-in-clear"],
 )
-def test_host_that_an_encrypted_cluster_does_not_take_is_told_why(
-    tmp_path: Path, broker: KafkaBroker, encrypted_cluster: SparkCluster, keys: dict[str, str], said: str
+def test_what_an_encrypted_cluster_does_not_take_is_told(
+    jvm: Any, encrypted_cluster: SparkCluster, keys: dict[str, str], said: str
 ) -> None:
     """Spark itself tries for a minute, and its log says nothing of a secret."""
-    assert_turned_away(tmp_path, broker, encrypted_cluster, keys, said)
+    assert said in refusal_of(jvm, encrypted_cluster, keys)
 
 
-def test_host_with_a_secret_is_told_that_the_cluster_has_none(
-    tmp_path: Path, broker: KafkaBroker, cluster: SparkCluster
-) -> None:
+def test_who_has_a_secret_is_told_that_the_cluster_has_none(jvm: Any, cluster: SparkCluster) -> None:
     """It would show its passwords to whoever answers there."""
-    assert_turned_away(tmp_path, broker, cluster, ENCRYPTED, "the cluster asks nobody for a secret")
+    assert "the cluster asks nobody for a secret" in refusal_of(jvm, cluster, ENCRYPTED)
 
 
-def test_host_that_encrypts_is_told_that_the_cluster_does_not(tmp_path: Path, broker: KafkaBroker) -> None:
+def refusal_of(jvm: Any, cluster: SparkCluster, keys: Mapping[str, str]) -> str:
+    """Return why a host with these keys is not let in; its JVM has its settings as properties."""
+    settings = spark_settings({**cluster.settings(), **keys})
+    system = jvm.java.lang.System
+    for key, value in settings.items():
+        system.setProperty(key, value)
+    try:
+        with pytest.raises(
+            NotAdmitted, match=re.escape(f"spark.master={cluster.url} does not take this host")
+        ) as told:
+            seek_admission(jvm, cluster.url)
+        return str(told.value)
+    finally:
+        for key in settings:
+            system.clearProperty(key)
+
+
+def test_host_that_encrypts_ends_where_the_cluster_does_not_and_says_so(tmp_path: Path, broker: KafkaBroker) -> None:
     """Spark would go back to speaking in clear, and say so to nobody."""
-    with SparkCluster(tmp_path / "cluster", workers=0, properties=AUTHENTICATED) as master:
-        said = "the cluster does not encrypt; set spark.network.crypto.enabled=true there"
-        assert_turned_away(tmp_path / "host", broker, master, ENCRYPTED, said)
-
-
-def assert_turned_away(
-    folder: Path, broker: KafkaBroker, cluster: SparkCluster, keys: Mapping[str, str], said: str
-) -> None:
-    """See that a host says why it cannot begin, and ends."""
-    with HearthConnect(folder, broker.bootstrap_servers, {**cluster.settings(), **keys}) as host:
-        assert is_said(host, f"error: Spark did not start: spark.master={cluster.url}", said), host.last_words()
+    said = "the cluster does not encrypt; set spark.network.crypto.enabled=true there"
+    with (
+        SparkCluster(tmp_path / "cluster", workers=0, properties=AUTHENTICATED) as master,
+        HearthConnect(tmp_path / "host", broker.bootstrap_servers, {**master.settings(), **ENCRYPTED}) as host,
+    ):
+        assert is_said(host, f"error: Spark did not start: spark.master={master.url}", said), host.last_words()
         assert eventually(lambda: not host.is_running, 30)
         assert SECRET not in host.last_words()

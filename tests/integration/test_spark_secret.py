@@ -7,32 +7,26 @@ import socket
 import struct
 from pathlib import Path
 
-import pytest
-
-from hearth.broker import KafkaBroker
 from tests.crash.process import Process, tree
-from tests.peer.hearth_connect import HearthConnect
+from tests.integration.conftest import Host
 
-SECRETS = ("the-key-of-the-store", "the-password-of-the-connector")
+PASSWORD = "the-password-of-the-connector"
 RPC_REQUEST, RPC_FAILURE = 3, 5
 
 
-@pytest.mark.slow
-def test_secrets_are_on_no_command_line_and_ports_ask_for_one(tmp_path: Path, broker: KafkaBroker) -> None:
+def test_secrets_are_on_no_command_line_and_ports_ask_for_one(host: Host, name: str, tmp_path: Path) -> None:
     """Spark's keys and the connectors' reach their processes unseen; who does not know the secret is turned away."""
-    settings = {"spark.hadoop.fs.s3a.secret.key": SECRETS[0]}
-    source = {"connector.class": "FileStreamSource", "file": str(tmp_path / "in.txt"), "topic": "secret"}
-    with HearthConnect(tmp_path, broker.bootstrap_servers, settings) as host:
-        host.run({"name": "source", **source, "database.password": SECRETS[1]})
-        processes = tree(host.pid)
-        assert len(processes) >= 5
-        for process in processes:
-            assert not [each for each in SECRETS if each in process.command]
-        jvm = next(each for each in processes if "org.apache.spark.deploy.SparkSubmit" in each.command)
-        ports = [port for address, port in listeners(jvm) if address == "127.0.0.1"]
-        assert len(ports) == len(listeners(jvm))
-        refusals = [refusal_of(port) for port in ports]
-        assert len([each for each in refusals if "SaslMessage" in each or "challenge" in each]) == 2, refusals
+    source = {"connector.class": "FileStreamSource", "file": str(tmp_path / "in.txt"), "topic": name}
+    host.run({"name": name, **source, "database.password": PASSWORD})
+    processes = tree(host.pid)
+    assert len(processes) >= 5
+    for process in processes:
+        assert not [each for each in (PASSWORD, host.key_of_the_store) if each in process.command]
+    jvm = next(each for each in processes if "org.apache.spark.deploy.SparkSubmit" in each.command)
+    ports = [port for address, port in listeners(jvm) if address == "127.0.0.1"]
+    assert len(ports) == len(listeners(jvm))
+    refusals = [refusal_of(port) for port in ports]
+    assert len([each for each in refusals if "SaslMessage" in each or "challenge" in each]) == 2, refusals
 
 
 def refusal_of(port: int) -> str:

@@ -7,14 +7,19 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from hearth.broker import KafkaBroker
+from hearth.cli.connector_file import read_connector_file
+from hearth.cli.standalone_command import _create
 from hearth.foundation.properties import render
+from hearth_api import ConfigError
 from tests.crash.process import await_end, tree
+from tests.integration.thread_host import ThreadHost
 from tests.peer.hearth_connect import file_bundle, hearth_environment
 from tests.peer.rest import eventually
 
@@ -100,22 +105,38 @@ def test_connectors_of_files_run_until_a_signal_ends_everything(command: Command
     assert committed[f"{topic}-source"] == [[{"filename": str(source)}, {"position": 8}]]
 
 
+def test_a_wrong_connector_file_ends_the_host(command: Command) -> None:
+    """The file is named; exit code 2."""
+    path = command.file("wrong", {"connector.class": "FileStreamSurce", "topic": "t"})
+    code, errors = command.refused(path)
+    assert code == 2, errors
+    for part in (f"error: {path}", "Failed to find any class", "FileStreamSource"):
+        assert part in errors
+
+
+@pytest.fixture(scope="module")
+def host(broker: KafkaBroker) -> Iterator[ThreadHost]:
+    """Provide a host that is given connectors."""
+    with ThreadHost(broker.bootstrap_servers) as host:
+        yield host
+
+
 @pytest.mark.parametrize(
     ("config", "says"),
     [
-        ({"connector.class": "FileStreamSurce", "topic": "t"}, ["Failed to find any class", "FileStreamSource"]),
-        ({"connector.class": "FileStreamSource"}, ['Missing required configuration "topic"']),
-        ({"connector.class": "FileStreamSource", "topic": "t", "tasks.max": "x"}, ["Not a number of type INT"]),
-        ({"topic": "t"}, ["contains no connector type"]),
+        ({"connector.class": "FileStreamSource"}, 'Missing required configuration "topic"'),
+        ({"connector.class": "FileStreamSource", "topic": "t", "tasks.max": "x"}, "Not a number of type INT"),
+        ({"topic": "t"}, "contains no connector type"),
     ],
 )
-def test_a_wrong_connector_file_ends_the_host(command: Command, config: dict[str, str], says: list[str]) -> None:
-    """The file is named; exit code 2."""
+def test_what_is_wrong_in_a_connector_file_is_told_with_the_file(
+    host: Any, command: Command, config: dict[str, str], says: str
+) -> None:
+    """As bad input, which has an exit code."""
     path = command.file("wrong", config)
-    code, errors = command.refused(path)
-    assert code == 2, errors
-    for part in [f"error: {path}", *says]:
-        assert part in errors
+    with pytest.raises(ConfigError, match=says) as told:
+        _create(host, read_connector_file(path))
+    assert str(told.value).startswith(f"{path}: ")
 
 
 def test_one_name_in_two_files_is_a_conflict(command: Command) -> None:

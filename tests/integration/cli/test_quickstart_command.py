@@ -106,29 +106,25 @@ def lines(path: Path) -> list[str]:
     return path.read_text(encoding="utf-8").splitlines()
 
 
-def test_once_verifies_a_round_trip_and_the_next_run_goes_on(tmp_path: Path) -> None:
-    """Every line arrives exactly once and in order, over a stop and a start; no process stays."""
-    for round_trip in (1, 2):
-        with running(tmp_path, "--once", "--lines", "500") as run:
-            assert run.end() == 0, run.shown
-            assert "500 lines arrived, in order, exactly once" in run.shown
-            assert run.processes() == []
-        sent = lines(tmp_path / "test.txt")
-        assert len(sent) == 500 * round_trip
-        assert lines(tmp_path / "test.sink.txt") == sent
+def test_once_verifies_a_round_trip_and_the_next_run_goes_on_until_it_is_interrupted(tmp_path: Path) -> None:
+    """Every line arrives exactly once and in order, over a stop and a start; no process stays.
 
-
-def test_stays_until_interrupted_and_leaves_nothing(tmp_path: Path) -> None:
-    """What it says works: the URLs answer, a line that is appended arrives, Ctrl-C ends everything in order."""
-    with socket.socket() as taken, running(tmp_path) as run:
-        taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            taken.bind(("127.0.0.1", 8083))
-            taken.listen()
-        except OSError:
-            pass  # somebody else has it, which is as good
+    What a run says that stays works: the URLs answer, a line that is appended arrives, a second run in its directory,
+    which would write into its files, is refused, and Ctrl-C ends everything in order.
+    """
+    with running(tmp_path, "--once", "--lines", "500") as run:
+        assert run.end() == 0, run.shown
+        assert "500 lines arrived, in order, exactly once" in run.shown
+        assert run.processes() == []
+    assert len(lines(tmp_path / "test.txt")) == 500
+    assert lines(tmp_path / "test.sink.txt") == lines(tmp_path / "test.txt")
+    with taken(8083), running(tmp_path, "--lines", "500") as run:
         shown = run.read_until("Ctrl-C stops everything")
         assert "8083 is taken" in shown
+        with running(tmp_path, "--once") as second:
+            assert second.end() == 1
+            assert f"error: another quickstart uses {tmp_path}" in second.shown
+            assert "hint: stop it with Ctrl-C" in second.shown
         (url,) = re.findall(r"curl (http://\S+)/connector-plugins", shown)
         with urllib.request.urlopen(f"{url}/connectors") as answer:
             assert sorted(json.load(answer)) == ["local-file-sink", "local-file-source"]
@@ -138,40 +134,42 @@ def test_stays_until_interrupted_and_leaves_nothing(tmp_path: Path) -> None:
         run.signal(signal.SIGINT)
         assert run.end() == 0
         assert run.processes() == []
+    sent = lines(tmp_path / "test.txt")
+    assert len(sent) == 1001
+    assert lines(tmp_path / "test.sink.txt") == sent
 
 
-def test_killed_command_takes_its_processes_along(tmp_path: Path) -> None:
-    """SIGKILL leaves no time to clean up: broker, host, Spark and stages notice by themselves."""
-    with running(tmp_path) as run:
-        run.read_until("Ctrl-C stops everything")
-        assert len(run.processes()) > 3
-        run.signal(signal.SIGKILL)
-        for process in run.processes():
-            assert ends(process, within=60), _command(process)
-        assert run.processes() == []
+@contextmanager
+def taken(port: int) -> Iterator[None]:
+    """Have somebody listen on a port."""
+    with socket.socket() as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind(("127.0.0.1", port))
+            listener.listen()
+        except OSError:
+            pass  # somebody else has it, which is as good
+        yield
 
 
-def test_second_command_in_one_directory_is_refused(tmp_path: Path) -> None:
-    """Two would write into each other's files."""
-    with running(tmp_path) as first:
-        first.read_until("the Kafka broker")
-        with running(tmp_path, "--once") as second:
-            assert second.end() == 1
-            assert f"error: another quickstart uses {tmp_path}" in second.shown
-            assert "hint: stop it with Ctrl-C" in second.shown
+def test_commands_that_start_at_the_same_moment_all_come_up_and_end_as_they_are_told(tmp_path: Path) -> None:
+    """Each finds the same ports free, and loses some of them to the other; what it tells is its own.
 
-
-def test_commands_that_start_at_the_same_moment_all_come_up(tmp_path: Path) -> None:
-    """Each finds the same ports free, and loses some of them to the other; what it tells is its own."""
+    SIGTERM ends one in order. SIGKILL leaves the other no time to clean up: broker, host, Spark and stages notice by
+    themselves.
+    """
     with running(tmp_path / "one") as one, running(tmp_path / "other") as other:
         urls = set()
         for run in (one, other):
             shown = run.read_until("Ctrl-C stops everything")
             urls |= set(re.findall(r"(?:listens on|answers on|open|curl) (?:http://)?(127.0.0.1:[0-9]+)", shown))
         assert len(urls) == 6, "a broker, a host and a page of Spark, for each"
-        for run in (one, other):  # only now: the ports of one that ends are free for one that still starts
-            run.signal(signal.SIGTERM)
-        assert [one.end(), other.end()] == [0, 0]
+        assert len(other.processes()) > 3
+        for run, number in ((one, signal.SIGTERM), (other, signal.SIGKILL)):
+            run.signal(number)  # only now: the ports of one that ends are free for one that still starts
+        assert one.end() == 0
+        for process in other.processes():
+            assert ends(process, within=60), _command(process)
         assert [*one.processes(), *other.processes()] == []
 
 
