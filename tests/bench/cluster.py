@@ -14,6 +14,7 @@ from hearth.foundation.child import start_child, stop_child
 from hearth.foundation.port import LOOPBACK
 from hearth.foundation.properties import render
 from hearth.spark.address import silence_of
+from hearth.spark.driver import driver_archive
 from tests.bench.meter import descendants
 from tests.peer.rest import eventually
 from tests.reservation import reserve_port
@@ -31,20 +32,22 @@ class SparkCluster:
         workers: int,
         host: str = LOOPBACK,
         through: Sequence[str] = (),
-        jvm_options: Sequence[str] = QUICK_START,
+        jvm_options: Sequence[str] | None = None,
         properties: Mapping[str, str] | None = None,
     ) -> None:
         """Describe a cluster at an address, whose processes are started through a command of another machine.
 
-        By default its JVMs start quickly and compile little; what is measured runs as Spark starts it. Its
-        properties, with a secret perhaps, are those of master and workers; a host has its own.
+        By default its JVMs start quickly, from the archive of a driver's classes, and compile little; what is measured
+        runs as Spark starts it. Its properties, with a secret perhaps, are those of master and workers; a host has its
+        own.
         """
         self._folder = folder
         self._workers = workers
         self._properties = dict(properties or {})
         self._host = host
         self._through = list(through)
-        self._options = " ".join(jvm_options)
+        quick = (*QUICK_START, *driver_archive().options())
+        self._options = " ".join(quick if jvm_options is None else jvm_options)
         self._port = reserve_port()
         self._processes: list[subprocess.Popen[bytes]] = []
 
@@ -67,15 +70,14 @@ class SparkCluster:
 
     def __enter__(self) -> SparkCluster:
         self._folder.mkdir(parents=True)
-        self._write_properties()
         deploy = "org.apache.spark.deploy."
         self._start(f"{deploy}master.Master", "--host", self._host, "--port", str(self._port),
-                    "--webui-port", str(reserve_port()))  # fmt: skip
+                    "--webui-port", str(reserve_port()), *self._with_properties())  # fmt: skip
         assert eventually(lambda: silence_of(self.url) is None, 60), "the Spark master did not start"
         for number in range(self._workers):
             self._start(f"{deploy}worker.Worker", "--host", self._host, "--webui-port", str(reserve_port()),
                         "--cores", str(_SLOTS), "--memory", "1g", "--work-dir", str(self._folder / f"work-{number}"),
-                        self.url)  # fmt: skip
+                        *self._with_properties(), self.url)  # fmt: skip
         return self
 
     def __exit__(self, *_error: object) -> None:
@@ -102,11 +104,12 @@ class SparkCluster:
         assert len(executors) == self._workers, executors
         return max(executors, key=lambda pid: executors[pid])
 
-    def _write_properties(self) -> None:
-        """Write what every process of the cluster reads, for nobody else to read."""
+    def _with_properties(self) -> list[str]:
+        """Write what the cluster's processes read, for nobody else to read, and return the option that says where."""
         defaults = self._folder / "spark-defaults.conf"
         defaults.touch(mode=0o600)
         defaults.write_text(render(self._properties), encoding="latin-1")
+        return ["--properties-file", str(defaults)]
 
     def _start(self, *command: str) -> None:
         """Start one of Spark's own processes with a small heap."""
@@ -125,7 +128,6 @@ class SparkCluster:
         return {
             **os.environ,
             "SPARK_HOME": str(spark_home()),
-            "SPARK_CONF_DIR": str(self._folder),
             "SPARK_DAEMON_MEMORY": "256m",
             "SPARK_DAEMON_JAVA_OPTS": self._options,
             "SPARK_LOCAL_IP": self._host,
