@@ -65,21 +65,18 @@ class DeadLetterReporter:
 
     def report(self, failure: Failure, record: Consumed) -> Future[None]:
         """Send the record; the future completes when the broker has it, or with ``DeadLetterRefused``."""
-        part, row = record.incoming, record.row
-        headers = list(part.headers.get(row, ()))
-        if self._with_context:
-            headers += self._context(failure, record)
-        stamp = int(part.timestamp[row]) if part.timestamp is not None else -1
-        times = {"timestamp": stamp} if stamp >= 0 else {}
-        value, key = part.value[row].as_py(), part.key[row].as_py()
-        letter = _Letter(record, len(value or b"") + len(key or b"") + sum(len(each or b"") for _, each in headers))
-        self._count(letter.size)
+        letter = DeadLetter.of(failure, record, self._plan if self._with_context else None)
+        sent = _Sent(record, letter.size)
+        self._count(sent.size)
+        times = {} if letter.timestamp is None else {"timestamp": letter.timestamp}
         try:
-            settle = partial(self._settle, letter)
-            self._producer.produce(self._topic, value, key, headers=headers, on_delivery=settle, **times)
+            settle = partial(self._settle, sent)
+            self._producer.produce(
+                self._topic, letter.value, letter.key, headers=letter.headers, on_delivery=settle, **times
+            )
         except (KafkaException, BufferError) as error:  # too large, for example
-            self._settle(letter, error)
-        return letter.done
+            self._settle(sent, error)
+        return sent.done
 
     def close(self) -> None:
         """Write what is left, for a moment; offsets have not passed what cannot be written any more."""
@@ -101,34 +98,18 @@ class DeadLetterReporter:
                 hint=f"create the topic, or set {REPLICATION_KEY} to at most the number of brokers",
             ) from error
 
-    def _context(self, failure: Failure, record: Consumed) -> list[tuple[str, bytes | None]]:
-        part, row, error = record.incoming, record.row, failure.error
-        members = {
-            "topic": part.topic,
-            "partition": str(part.partition[row]),
-            "offset": str(part.offset[row]),
-            "connector.name": self._plan.connector,
-            "task.id": str(self._plan.task),
-            "stage": failure.phase,
-            "class.name": failure.class_name,
-            "exception.class.name": error.class_name,
-            "exception.message": error.message or None,
-            "exception.stacktrace": error.trace or None,
-        }
-        return [(PREFIX + name, None if text is None else text.encode()) for name, text in members.items()]
-
-    def _settle(self, letter: _Letter, error: Any, _: Any = None) -> None:
-        self._count(-letter.size)
+    def _settle(self, sent: _Sent, error: Any, _: Any = None) -> None:
+        self._count(-sent.size)
         if error is None:
-            letter.done.set_result(None)
+            sent.done.set_result(None)
             return
-        where = f"{letter.record.partition}@{letter.record.offset}"
+        where = f"{sent.record.partition}@{sent.record.offset}"
         refused = DeadLetterRefused(
             f"the dead letter of {where} was not taken by topic {self._topic!r}: {error}",
             hint="its record is not committed; mend the topic (its access, max.message.bytes), then restart the task",
         )
         log.error("%s: %s", self._plan.name, refused)
-        letter.done.set_exception(refused)
+        sent.done.set_exception(refused)
 
     def _count(self, size: int) -> None:
         with self._lock:
@@ -140,7 +121,56 @@ class DeadLetterReporter:
 
 
 @dataclass(frozen=True)
-class _Letter:
+class DeadLetter:
+    """What the topic is to keep of a record: bytes, time and headers as consumed, then what went wrong.
+
+    Where ``timestamp`` is None the letter has the time at which it is sent.
+    """
+
+    key: bytes | None
+    value: bytes | None
+    timestamp: int | None
+    headers: list[tuple[str, bytes | None]]
+
+    @classmethod
+    def of(cls, failure: Failure, record: Consumed, told_by: TaskPlan | None) -> DeadLetter:
+        """Return the letter of a record; what went wrong is in it where it says which task tells so."""
+        part, row = record.incoming, record.row
+        stamp = int(part.timestamp[row]) if part.timestamp is not None else -1
+        context = [] if told_by is None else _context(failure, record, told_by)
+        headers = [*part.headers.get(row, ()), *context]
+        return cls(part.key[row].as_py(), part.value[row].as_py(), stamp if stamp >= 0 else None, headers)
+
+    @property
+    def size(self) -> int:
+        """Return how many bytes it has, names of headers apart."""
+        return sum(len(each or b"") for each in (self.key, self.value, *(own for _, own in self.headers)))
+
+
+def _context(failure: Failure, record: Consumed, plan: TaskPlan) -> list[tuple[str, bytes | None]]:
+    part, row, error = record.incoming, record.row, failure.error
+    members = {
+        "topic": part.topic,
+        "partition": str(part.partition[row]),
+        "offset": str(part.offset[row]),
+        "connector.name": plan.connector,
+        "task.id": str(plan.task),
+        "stage": failure.phase,
+        "class.name": failure.class_name,
+        "exception.class.name": error.class_name,
+        "exception.message": error.message or None,
+        "exception.stacktrace": error.trace or None,
+    }
+    return [(PREFIX + name, None if text is None else _bytes(text)) for name, text in members.items()]
+
+
+def _bytes(text: str) -> bytes:
+    """Return a header's text; what UTF-8 cannot hold is a question mark, as in Java, and loses no letter."""
+    return text.encode("utf-8", "replace")
+
+
+@dataclass(frozen=True)
+class _Sent:
     """A letter on its way."""
 
     record: Consumed

@@ -12,7 +12,11 @@ from typing import Any
 from tests.unit.plugins.golden import wording
 
 Answer = dict[str, Any]
-_MESSAGE = "__connect.errors.exception.message"
+_CONTEXT = "errors.deadletterqueue.context.headers.enable"
+_ERROR = tuple(f"__connect.errors.exception.{each}" for each in ("class.name", "message", "stacktrace"))
+"""The headers at a dead letter's end; of the last the first lines are compared, which name the error."""
+_TRACE = re.compile(r"\n(hint: |Caused by: |Traceback ).*", re.DOTALL)
+"""What Hearth's traces have behind the error itself; that of Java's comes without it."""
 _KAFKAS = "org.apache.kafka."
 """Errors of these packages are raised on purpose, and their words are the interface."""
 _STUMBLED = [None, None]
@@ -21,8 +25,12 @@ _JSON = "json.JsonConverter"
 _ADDRESS = re.compile(r"(\[B|HeapByteBuffer)@[0-9a-f]+")
 _REFUSED = re.compile(
     r"Failed to serialize to \w+ \(was class java\.lang\.(Long|Double)\)"  # whose size Python does not know
+    r"|TimestampConverter does not support class java\.lang\.Integer"  # nor this one's: a partition without a schema
     r"|Decimal value has mismatching scale"  # one that is masked
 )
+_MORE_DIGITS = "decimal has more digits than the scale of its schema"
+_MASKED = re.compile(r"(?<![\w.])0\.0+(?![\w.])")
+"""A decimal that is masked has the scale of its schema, as the README says; in Java it is 0, which some texts show."""
 SIZE = 6
 """Bytes of a digest."""
 _WIDE = {"i8": "i64", "i16": "i64", "i32": "i64", "f32": "f64"}
@@ -35,8 +43,9 @@ def java_form(told: Mapping[str, Any], config: Mapping[str, str]) -> Answer | No
     if "failed" in told:
         failed = told["failed"]
         is_meant = failed["exception"].startswith(_KAFKAS)
-        words = [failed["exception"], wording(failed["message"] or "")] if is_meant else _STUMBLED
-        return {"failed": [failed["stage"], failed["class"], *words]}
+        words = [failed["exception"], _worded(failed["message"] or "")] if is_meant else _STUMBLED
+        answer = {"failed": [failed["stage"], failed["class"], *words]}
+        return answer | _letter(told, config, is_meant=is_meant)
     if "end" in told:
         return {"end": told["end"]}
     return _form({key: part for key, part in told.items() if key != "why"}, config)
@@ -46,8 +55,8 @@ def our_forms(told: Answer, config: Mapping[str, str]) -> Iterator[Answer]:
     """Yield the forms of Hearth's answer that may be Java's: where that stumbles, Hearth says what is wrong."""
     if "failed" in told:
         phase, class_name, error, message = told["failed"]
-        yield {"failed": [phase, class_name, error, wording(message)]}
-        yield {"failed": [phase, class_name, *_STUMBLED]}
+        yield {"failed": [phase, class_name, error, _worded(message)], **_letter(told, config, is_meant=True)}
+        yield {"failed": [phase, class_name, *_STUMBLED], **_letter(told, config, is_meant=False)}
     else:
         yield _form(told, config)
 
@@ -55,15 +64,15 @@ def our_forms(told: Answer, config: Mapping[str, str]) -> Iterator[Answer]:
 def is_beyond_python(told: Answer) -> bool:
     """Return whether Hearth refused what it has no value for, as it says it does, so that there is nothing to compare.
 
-    That is a day outside of Python's years, a header whose value is not what its own schema says, and a day, moment or
-    decimal that is cast and keeps its schema's name.
+    That is a day outside of Python's years, a header whose value is not what its own schema says, a day, moment or
+    decimal that is cast and keeps its schema's name, and a decimal with more digits than its schema has.
     """
     if "failed" not in told:
         return False
     phase, class_name, _, message = told["failed"]
     may_misfit = phase == "HEADER_CONVERTER" or "transforms.Cast$" in class_name
     is_misfit = may_misfit and message.startswith("Invalid Python object for schema")
-    return is_misfit or "outside of the years 1 to 9999" in message
+    return is_misfit or "outside of the years 1 to 9999" in message or message.startswith(_MORE_DIGITS)
 
 
 def digest(answer: Answer | None) -> bytes:
@@ -86,6 +95,26 @@ def _form(told: Mapping[str, Any], config: Mapping[str, str]) -> Answer:
         header = config.get("header.converter", "")
         return {"sent": [topic, partition, timestamp, *texts, [[name, _text(own, header)] for name, own in headers]]}
     return dict(told)
+
+
+def _letter(told: Mapping[str, Any], config: Mapping[str, str], *, is_meant: bool) -> Answer:
+    """Return the dead letter that an answer has, its last headers as texts, or without them where it stumbled."""
+    if "letter" not in told:
+        return {}
+    *whole, headers = told["letter"]
+    if config[_CONTEXT] == "true":
+        error = [(name, _begin(own)) for name, own in headers[-len(_ERROR) :]]
+        assert tuple(name for name, _ in error) == _ERROR
+        headers = [*headers[: -len(_ERROR)], *(error if is_meant else ())]
+    return {"letter": [*whole, headers]}
+
+
+def _begin(data: str | None) -> str | None:
+    return None if data is None else _TRACE.sub("", _worded(base64.b64decode(data).decode()))
+
+
+def _worded(text: str) -> str:
+    return _MASKED.sub("0", wording(text))
 
 
 def _typed(schema: Any, form: Any) -> list[Any]:
@@ -129,6 +158,6 @@ def _has_address(told: Mapping[str, Any]) -> bool:
 def _text(data: str | None, converter: str) -> Any:
     """Return written bytes; members of JSON in an order of their own, since that of Java's maps is a hash table's."""
     if data is None or not converter.endswith(_JSON):
-        return data
+        return data if data is None else _MASKED.sub("0", base64.b64decode(data).decode("latin-1"))
     text = base64.b64decode(data).decode()
     return json.dumps(json.loads(text, parse_int=str, parse_float=str, parse_constant=str), sort_keys=True)

@@ -27,6 +27,8 @@ _SIZED = ("Short", "Integer", "Long", "Float", "Double", "Boolean")
 _ENCODINGS = ("UTF-8", "UTF-8", "ISO-8859-1", "UTF-16", "US-ASCII")
 _FIELDS = ("a", "a", "b", "b", "\xe9", "zz")
 _HEADERS = ("h1", "h2", "h3")
+_CONSUMED = (*_HEADERS, *_HEADERS, "__connect.errors.stage", "\xe9")
+"""Headers of what a sink consumes, which may be dead letters of another one."""
 _WHENS = (None, 0, 1, 86_399_999, 1_483_425_001_864, 1_700_000_000_123, 4_102_444_800_000)
 _LITERALS = ("", "a", "12", "true", "1.5", "null", "[1,2]", '{"a":1}', "2019-08-23", "\xe9")
 
@@ -42,8 +44,7 @@ def pipeline(seed: int, number: int) -> dict[str, Any]:
         "name": "c",
         "connector.class": "C",
         "errors.tolerance": "all" if draw.random() < 0.95 else "none",
-        **({} if is_source else {"topics": "topic-in", "errors.deadletterqueue.topic.name": "dead"}),
-        **({} if is_source else {"errors.deadletterqueue.context.headers.enable": "true"}),
+        **({} if is_source else _sink_keys(draw)),
         **_writer(draw, "key"),
         **_writer(draw, "value"),
         **_header_converter(draw),
@@ -53,6 +54,12 @@ def pipeline(seed: int, number: int) -> dict[str, Any]:
         return {"type": "source", "config": config, "records": [*_source(draw, config)]}
     has_times = draw.random() < 0.85
     return {"type": "sink", "has_times": has_times, "config": config, "records": [*_sink(draw, config, has_times)]}
+
+
+def _sink_keys(draw: random.Random) -> Config:
+    letters = "errors.deadletterqueue"
+    has_context = draw.choice(("true", "true", "false"))
+    return {"topics": "topic-in", f"{letters}.topic.name": "dead", f"{letters}.context.headers.enable": has_context}
 
 
 # Transformations --------------------------------------------------------------------------------------------------
@@ -343,7 +350,7 @@ def _sink(draw: random.Random, config: Config, has_times: bool) -> Iterator[dict
             "timestamp": draw.choice(_WHENS[1:]) if has_times else -1,
             "key": key.next(),
             "value": value.next(),
-            "headers": [[draw.choice(_HEADERS), header.next()] for _ in range(_count(draw))],
+            "headers": [[draw.choice(_CONSUMED), header.next()] for _ in range(_count(draw))],
         }
 
 

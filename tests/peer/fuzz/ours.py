@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,8 @@ from hearth.herder.planner import Planner
 from hearth.herder.plugin.directory import PluginDirectory
 from hearth.isolation.environment_store import EnvironmentStore
 from hearth.kafka.fetched import Incoming
-from hearth.runtime.delivery import converted
+from hearth.runtime.dead_letter import DeadLetter
+from hearth.runtime.delivery import Consumed, converted
 from hearth.runtime.pipeline import LocalPlace, Pipeline, loading
 from hearth.runtime.plan import TaskPlan
 from hearth_api import ConnectError, Header, Schema, SinkRecord, SourceRecord
@@ -90,7 +91,7 @@ def answers(drawn: Mapping[str, Any], *, by_batches: bool) -> list[Answer]:
     if drawn["type"] == "source":
         told = _source(pipeline, drawn["records"])
     else:
-        told = _sink(pipeline, drawn["records"], drawn["has_times"])
+        told = _sink(task, pipeline, drawn["records"], drawn["has_times"])
     return _until_the_end(told, is_tolerant=task.settings.is_tolerant)
 
 
@@ -146,14 +147,25 @@ def _sent(outgoing: Any, row: int) -> list[Any]:
 # Sinks ------------------------------------------------------------------------------------------------------------
 
 
-def _sink(pipeline: Pipeline, records: Sequence[Mapping[str, Any]], has_times: bool) -> list[Answer]:
+def _sink(task: TaskPlan, pipeline: Pipeline, records: Sequence[Mapping[str, Any]], has_times: bool) -> list[Answer]:
     failures: list[Failure] = []
     delivery = converted([_incoming(records, has_times)], pipeline, lambda found, _: failures.extend(found))
     told: list[Answer] = [{"dropped": True}] * len(records)
     for batch in delivery.batches:
         for row, record in zip(batch.column("row").to_pylist(), batch_to_sink_records(batch)):
             told[row] = {"put": _put(record)}
-    return _with_failures(told, failures)
+    return _with_failures(told, failures, lambda each: {"letter": _letter(task, each, delivery.record(each.row))})
+
+
+def _letter(task: TaskPlan, failure: Failure, record: Consumed | None) -> list[Any]:
+    """Return what is sent to the topic of dead letters, in the form of what a source sends."""
+    assert record is not None
+    assert task.sink is not None
+    plan = task.sink.dead_letters
+    assert plan is not None
+    letter = DeadLetter.of(failure, record, task if plan.has_context else None)
+    headers = [[name, _base64(own)] for name, own in letter.headers]
+    return [plan.topic, None, letter.timestamp, _base64(letter.key), _base64(letter.value), headers]
 
 
 def _incoming(records: Sequence[Mapping[str, Any]], has_times: bool) -> Incoming:
@@ -186,11 +198,14 @@ def _put(record: SinkRecord) -> list[Any]:
 # Both -------------------------------------------------------------------------------------------------------------
 
 
-def _with_failures(told: list[Answer], failures: Sequence[Failure]) -> list[Answer]:
+def _with_failures(
+    told: list[Answer], failures: Sequence[Failure], more: Callable[[Failure], Answer] = lambda _: {}
+) -> list[Answer]:
     for failure in failures:
         assert told[failure.row] == {"dropped": True}, "a record has gone on and failed, or failed twice"
         error = failure.error
-        told[failure.row] = {"failed": [failure.phase, failure.class_name, error.class_name, error.message]}
+        words = [failure.phase, failure.class_name, error.class_name, error.message]
+        told[failure.row] = {"failed": words, **more(failure)}
     return told
 
 

@@ -1,4 +1,4 @@
-"""Where Hearth and Java differ: every record of a pipeline, on both of Hearth's record paths."""
+"""Where Hearth and Java differ: every record of a pipeline, on one of Hearth's record paths."""
 
 from __future__ import annotations
 
@@ -81,11 +81,13 @@ def is_answer(drawn: Drawn) -> Callable[[Any, Any], bool]:
 
 
 def differences(seed: int, records: int) -> Iterator[Difference]:
-    """Ask Java about so many records and yield what Hearth makes of them that is different."""
+    """Ask Java about so many records and yield what Hearth makes of them that is different.
+
+    Every second pipeline runs by batches, the others record by record.
+    """
     numbers = range(-(-records // RECORDS))
     for start in numbers[::AT_ONCE]:
         part = numbers[start : start + AT_ONCE]
         drawn = [pipeline(seed, number) for number in part]
         for number, each, expected in zip(part, drawn, theirs.answers(drawn)):
-            for by_batches in (True, False):
-                yield from compared(number, each, expected, is_answer(each), by_batches=by_batches)
+            yield from compared(number, each, expected, is_answer(each), by_batches=number % 2 == 0)

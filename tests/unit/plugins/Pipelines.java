@@ -307,10 +307,14 @@ public final class Pipelines {
         answer.add(base64(record.key())).add(base64(record.value()));
         ArrayNode headers = answer.addArray();
         for (Header each : record.headers()) {
-            if (!each.key().equals("__connect.errors.exception.stacktrace")) {
-                headers.addArray().add(each.key()).add(base64(each.value()));
-            }
+            boolean isTrace = each.key().equals("__connect.errors.exception.stacktrace");
+            headers.addArray().add(each.key()).add(base64(isTrace ? begin(each.value()) : each.value()));
         }
+    }
+
+    /** Returns what a trace says before it tells the way there, which no other language has. */
+    private static byte[] begin(byte[] trace) {
+        return new String(trace, StandardCharsets.UTF_8).split("\n\tat ", 2)[0].getBytes(StandardCharsets.UTF_8);
     }
 
     private static SchemaAndValue typed(JsonNode told) throws Exception {
