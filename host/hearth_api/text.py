@@ -9,9 +9,12 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
+from hearth_api.calendar import day_of
 from hearth_api.number import narrow
 from hearth_api.schema import Schema, Type
 
+_FIRST_DAY = dt.date(1970, 1, 1).toordinal()
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _PLAIN = frozenset((str, int))
 """Types whose text is Python's; a bool is none of them."""
 
@@ -82,7 +85,9 @@ def _date_text(value: dt.date | dt.time) -> str:
         value = dt.datetime.combine(value, dt.time())
     if value.tzinfo is None:
         value = value.replace(tzinfo=dt.timezone.utc)
-    return value.astimezone().strftime("%a %b %d %H:%M:%S %Z %Y")
+    shown = value.astimezone()
+    day = day_of(shown.toordinal() - _FIRST_DAY)
+    return f"{shown:%a} {_MONTHS[day.month - 1]} {day.day:02} {shown:%H:%M:%S %Z} {day.year}"
 
 
 def _shortest(value: float) -> str:

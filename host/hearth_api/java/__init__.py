@@ -7,6 +7,7 @@ Text of values, numbers and expressions stand below the authors' own classes, wh
 else stands on these classes.
 """
 
+from hearth_api.calendar import Day, day_number, day_of
 from hearth_api.config.parser import parse_type, trimmed
 from hearth_api.errors import SchemaProjectorError
 from hearth_api.java.config_json import config_def_to_json, config_key_to_json, config_value_to_json
@@ -46,6 +47,7 @@ from hearth_api.pattern.replacement import compile_replacement
 from hearth_api.text import double_text, float_text, java_text
 
 __all__ = [
+    "Day",
     "PatternError",
     "SchemaProjectorError",
     "compile_pattern",
@@ -69,6 +71,8 @@ __all__ = [
     "convert_to_struct",
     "convert_to_time",
     "convert_to_timestamp",
+    "day_number",
+    "day_of",
     "decimal_to_float32",
     "double_text",
     "float_text",

@@ -11,6 +11,7 @@ import datetime as dt
 import re
 from typing import Any
 
+from hearth_api.calendar import day_number
 from hearth_api.logical import Date, Time, Timestamp
 from hearth_api.record import SchemaAndValue
 from hearth_api.schema import STRING_SCHEMA
@@ -21,8 +22,7 @@ _NUMBER = r"[ \t]*(-?\d+(?:E-?\d+)?)"
 _DATE = re.compile("-".join([_NUMBER] * 3))
 _TIME = re.compile(rf"{_NUMBER}:{_NUMBER}:{_NUMBER}\.{_NUMBER}Z")
 _TIMESTAMP = re.compile(f"{_DATE.pattern}T{_TIME.pattern}")
-_CUTOVER_YEAR = 1582
-_CUTOVER = dt.date(1582, 10, 15).toordinal()
+_FIRST_DAY = dt.date(1970, 1, 1).toordinal()
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc)
 
 
@@ -40,7 +40,7 @@ def parse_temporal(text: str) -> SchemaAndValue | None:
         if length == 24 and (match := _TIMESTAMP.match(text)):
             return SchemaAndValue(Timestamp.SCHEMA, _timestamp(match))
         if length == 10 and (match := _DATE.match(text)):
-            return SchemaAndValue(Date.SCHEMA, dt.date.fromordinal(_ordinal(*map(_number, match.groups()))))
+            return SchemaAndValue(Date.SCHEMA, dt.date.fromordinal(_ordinal(*match.groups())))
     except (ValueError, OverflowError):
         return SchemaAndValue(STRING_SCHEMA, original)
     return None
@@ -87,20 +87,9 @@ def _int32(number: int) -> int:
     return (number + (1 << 31)) % (1 << 32) - (1 << 31)
 
 
-def _ordinal(year: int, month: int, day: int) -> int:
-    """Return the day's number; like Java's calendar this one is Julian before 15 October 1582."""
-    year, month = year + (month - 1) // 12, (month - 1) % 12 + 1
-    julian = _julian_ordinal(year, month) + day - 1
-    if year < _CUTOVER_YEAR:
-        return julian
-    gregorian = dt.date(year, month, 1).toordinal() + day - 1
-    return gregorian if gregorian >= _CUTOVER else julian
-
-
-def _julian_ordinal(year: int, month: int) -> int:
-    # Years that begin in March have the leap day last.
-    shifted = year - (month < 3)
-    return shifted * 365 + shifted // 4 + (153 * ((month - 3) % 12) + 2) // 5 - 307
+def _ordinal(year: str, month: str, day: str) -> int:
+    """Return a day's number as Python counts days."""
+    return day_number(_number(year), _number(month), _number(day)) + _FIRST_DAY
 
 
 def _clock(hours: str, minutes: str, seconds: str, millis: str) -> dt.timedelta:
@@ -118,5 +107,5 @@ def _time(match: re.Match[str]) -> dt.time:
 
 def _timestamp(match: re.Match[str]) -> dt.datetime:
     year, month, day, *clock = match.groups()
-    midnight = dt.datetime.fromordinal(_ordinal(_number(year), _number(month), _number(day)))
+    midnight = dt.datetime.fromordinal(_ordinal(year, month, day))
     return (midnight + _clock(*clock)).astimezone(dt.timezone.utc)

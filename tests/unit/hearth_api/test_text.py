@@ -75,6 +75,9 @@ def test_schema_tells_small_floats() -> None:
     [
         (dt.datetime(2020, 2, 29, 12, 30, tzinfo=dt.timezone.utc), "Sat Feb 29 12:30:00 UTC 2020"),
         (dt.date(1970, 1, 2), "Fri Jan 02 00:00:00 UTC 1970"),
+        (dt.date(1215, 3, 11), "Wed Mar 04 00:00:00 UTC 1215"),
+        (dt.date(1582, 10, 14), "Thu Oct 04 00:00:00 UTC 1582"),
+        (dt.date(1582, 10, 15), "Fri Oct 15 00:00:00 UTC 1582"),
         (dt.time(1, 2, 3), "Thu Jan 01 01:02:03 UTC 1970"),
     ],
 )

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from hearth_api import ConfigError
-from hearth_transforms.calendar import Day, day_number, day_of
+from hearth_api.java import Day, day_number, day_of
 
 _SECOND = 1000
 _MINUTE = 60 * _SECOND
