@@ -75,7 +75,7 @@ def run(config: StandaloneConfig, files: Sequence[ConnectorFile], free_port: boo
         host.start()
         for file in files:
             _create(host, file)
-        host.health.is_ready = True
+        host.health.ready.set_result(None)
         with contextlib.suppress(KeyboardInterrupt):
             host.wait()
     finally:

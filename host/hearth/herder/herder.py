@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from hearth.foundation.log_context import about, label_of
+from hearth.herder.health_check import HealthCheck
 from hearth.herder.instance import TransitionFailed
 from hearth.herder.password_mask import PasswordMask
 from hearth.herder.queue import Queues, done, then
@@ -66,6 +67,14 @@ class Herder:
         self._validator = validator
         self._queues = queues or Queues()
         self.reconciler = Reconciler(equipment, self._queues)
+        self.health = HealthCheck(
+            self._queues,
+            {
+                "reading configurations": self._configs.snapshot,
+                "reading statuses": lambda: equipment.board.store.tasks(""),
+                "looking at what runs": self.reconciler.running,
+            },
+        )
 
     @cached_property
     def offsets(self) -> ConnectorOffsets:

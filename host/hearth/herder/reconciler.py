@@ -44,6 +44,11 @@ class Reconciler(ConfigListener):
         """Return whether this host decides what runs."""
         return self._generations is not None
 
+    def running(self) -> list[str]:
+        """Return the names of the connectors that it has to do with."""
+        with self._lock:
+            return list(self._supervisors)
+
     def lead(self, term: int) -> None:
         """Run what the store says from now on.
 

@@ -61,6 +61,12 @@ class JsonAnswer(JSONResponse):
         return text.encode("utf-8", "backslashreplace")
 
 
+class TimedOut(ConnectError):
+    """The herder did not answer in time."""
+
+    code = "request.timeout"
+
+
 class Patience:
     """How long answers wait for what they ask of the herder."""
 
@@ -68,11 +74,11 @@ class Patience:
         self._seconds = seconds
 
     async def wait(self, future: Future[T]) -> T:
-        """Return the outcome; raises ConnectError when it takes too long, and what was asked for goes on."""
+        """Return the outcome; raises TimedOut when it takes too long, and what was asked for goes on."""
         try:
             return await asyncio.wait_for(asyncio.shield(asyncio.wrap_future(future)), self._seconds)
         except asyncio.TimeoutError as error:
-            raise ConnectError("Request timed out", code="request.timeout") from error
+            raise TimedOut("Request timed out") from error
 
 
 class Unreadable(Exception):

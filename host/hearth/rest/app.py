@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from concurrent.futures import Future
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
@@ -13,11 +14,14 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from hearth.config import WorkerConfig
+from hearth.herder.health_check import HealthCheck
 from hearth.herder.herder import Herder
 from hearth.herder.plugin.directory import PluginDirectory
+from hearth.herder.queue import then
 from hearth.rest.answer import (
     JsonAnswer,
     Patience,
+    TimedOut,
     Unreadable,
     on_connect_error,
     on_http_error,
@@ -64,6 +68,9 @@ if TYPE_CHECKING:
 HEALTHY = "Worker has completed startup and is ready to handle requests."
 HTML = "text/html"
 STARTING = "Worker is still starting up."
+UNHEALTHY = "Worker was unable to handle this request and may be unable to handle other requests."
+HEALTH_SECONDS = 10.0
+"""How long whoever asks for the worker's health waits for it, as in Kafka Connect."""
 
 
 @dataclass(frozen=True)
@@ -77,9 +84,10 @@ class ServerInfo:
 
 @dataclass
 class Health:
-    """Whether the host has done what it does at its start."""
+    """When the host has done what it does at its start, and how long an answer about its health may take."""
 
-    is_ready: bool = False
+    ready: Future[None] = field(default_factory=Future)
+    patience: Patience = field(default_factory=lambda: Patience(HEALTH_SECONDS))
 
 
 def new_app(
@@ -94,7 +102,7 @@ def new_app(
     """Return the application over a herder."""
     patience = patience or Patience()
     endpoints = [
-        *_general(info, health),
+        *_general(info, health, herder.health),
         *_connectors(ConnectorsResource(herder, patience)),
         *_offsets(OffsetsResource(herder, patience)),
         *_topics(TopicsResource(herder, worker, patience)),
@@ -161,21 +169,27 @@ def _description(endpoints: Sequence[Endpoint], info: ServerInfo) -> list[Endpoi
     ]
 
 
-def _general(info: ServerInfo, health: Health) -> list[Endpoint]:
+def _general(info: ServerInfo, health: Health, check: HealthCheck) -> list[Endpoint]:
     async def root(request: Request) -> Response:
         """Show the version of this worker and the Kafka cluster it uses."""
         shown = {"version": info.version, "commit": info.commit, "kafka_cluster_id": info.kafka_cluster_id}
         return JsonAnswer(shown)
 
     async def state(request: Request) -> Response:
-        """Tell whether this worker is ready to handle requests (KIP-1017)."""
-        if health.is_ready:
-            return JsonAnswer({"status": "healthy", "message": HEALTHY})
-        return JsonAnswer({"status": "starting", "message": STARTING}, 503)
+        """Tell whether this worker is ready to handle requests, and handles them (KIP-1017)."""
+        try:
+            await health.patience.wait(then(health.ready, lambda _: check.take()))
+        except TimedOut:
+            unwell = (500, "unhealthy", UNHEALTHY) if health.ready.done() else (503, "starting", STARTING)
+            status, kind, message = unwell
+            details = check.summarize()
+            return JsonAnswer({"status": kind, "message": f"{message} {details}" if details else message}, status)
+        return JsonAnswer({"status": "healthy", "message": HEALTHY})
 
+    statuses = dict.fromkeys((200, 500, 503), WORKER_STATUS)
     return [
         Endpoint("GET", "/", root, "serverInfo", {200: SERVER_INFO}, takes_json=False),
-        Endpoint("GET", "/health", state, "healthCheck", {200: WORKER_STATUS, 503: WORKER_STATUS}, takes_json=False),
+        Endpoint("GET", "/health", state, "healthCheck", statuses, takes_json=False),
     ]
 
 

@@ -22,6 +22,7 @@ _PHRASES = {
     201: "It was created.",
     202: "It is accepted and takes place from now on.",
     204: "It is done.",
+    500: "The worker does not do what it is asked.",
     503: "The worker is not ready yet.",
 }
 

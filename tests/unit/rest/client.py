@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from hearth.config import WorkerConfig
+from hearth.herder.queue import done
 from hearth.rest.answer import Patience
 from hearth.rest.app import Health, ServerInfo, new_admin_app, new_app
 from hearth.rest.extension import Extensions
@@ -99,7 +100,7 @@ def serve(
     """Serve a herder over stand-ins until the test is over."""
     bench = Bench(root, worker)
     config = WorkerConfig({**WORKER, "listeners": "http://127.0.0.1:0", **(worker or {})})
-    health, info = Health(True), ServerInfo("4.3.1", "26b251a451ce941d", "cluster")
+    health, info = Health(done(None)), ServerInfo("4.3.1", "26b251a451ce941d", "cluster")
     loaded = None if extensions is None else extensions(bench)
     app = new_app(config, bench.herder, directory(root), info, health, Patience(seconds), loaded)
     listeners = open_listeners(config)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import threading
+from concurrent.futures import Future
 from datetime import timedelta
 from email.utils import parsedate_to_datetime
 from pathlib import Path
@@ -9,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from hearth.rest.answer import Patience
 from hearth.storage import State
 from tests.unit.rest.client import Client, error, serve
 
@@ -27,9 +31,31 @@ class TestGeneral:
         assert client.call("GET", "/health").text == (
             '{"status":"healthy","message":"Worker has completed startup and is ready to handle requests."}'
         )
-        client.health.is_ready = False
+        client.health.ready, client.health.patience = Future(), Patience(0.05)
         answer = client.call("GET", "/health")
         assert (answer.status, answer.text) == (503, '{"status":"starting","message":"Worker is still starting up."}')
+
+    def test_who_asks_for_health_during_the_start_waits_for_its_end(self, client: Client) -> None:
+        """As long as Java's worker lets him wait, so that a start that takes a moment shows as health."""
+        client.health.ready = Future()
+        threading.Timer(0.05, client.health.ready.set_result, [None]).start()
+        assert client.call("GET", "/health").status == 200
+
+    def test_a_herder_that_does_not_answer_is_unhealthy(self, client: Client) -> None:
+        """500, with what it waits for; it is healthy again when it answers, and had one thread waiting meanwhile."""
+        client.health.patience = Patience(0.05)
+        with client.bench.herder.reconciler._lock:
+            answers = [client.call("GET", "/health") for _ in range(3)]
+            waiting = [each.name for each in threading.enumerate() if "health" in each.name]
+        assert len(waiting) == 1
+        assert {(each.status, each.json["status"]) for each in answers} == {(500, "unhealthy")}
+        assert re.fullmatch(
+            r"Worker was unable to handle this request and may be unable to handle other requests\. "
+            r"The worker is currently looking at what runs, which began at \d{4}-\d\d-\d\dT[\d:]{8}\.\d{3}Z\.",
+            answers[0].json["message"],
+        )
+        client.health.patience = Patience(30)
+        assert client.call("GET", "/health").status == 200
 
     @pytest.mark.parametrize(
         ("method", "path", "status", "message"),
