@@ -7,7 +7,9 @@ uses it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,6 +23,36 @@ _TELLING = 4
 def has_variable(text: str) -> bool:
     """Return whether there is a variable in a text."""
     return _VARIABLE.search(text) is not None
+
+
+@dataclass
+class _Known:
+    """What one provider told of one path."""
+
+    keys: set[str] = field(default_factory=set)
+    told: ConfigData = field(default_factory=lambda: ConfigData({}))
+
+    def learn(self, keys: set[str], told: ConfigData) -> None:
+        """Add an answer to what is known; all of it holds as long as the part that holds shortest."""
+        self.keys |= keys
+        ttls = [each.ttl for each in (self.told, told) if each.ttl is not None and each.ttl >= 0]
+        self.told = ConfigData({**self.told.data, **told.data}, min(ttls, default=None))
+
+
+_known: ContextVar[dict[tuple[int, str], _Known] | None] = ContextVar("known", default=None)
+
+
+@contextmanager
+def asked_once() -> Iterator[None]:
+    """Let no provider be asked for a key again that it was asked for before in this block, on this thread.
+
+    A connector and its tasks that begin together so begin with the same values.
+    """
+    token = _known.set({})
+    try:
+        yield
+    finally:
+        _known.reset(token)
 
 
 @dataclass(frozen=True)
@@ -77,7 +109,7 @@ class Variables:
         """
         found: dict[tuple[str, str], ConfigData] = {}
         for (provider, path), keys in self._wanted(config).items():
-            found[provider, path] = self._providers[provider].get(path, keys)
+            found[provider, path] = _told(self._providers[provider], path, keys)
         if not found:
             return Resolved(config, config)
         values = {
@@ -115,6 +147,17 @@ class Variables:
                     if each["provider"] in self._providers:
                         wanted.setdefault((each["provider"], each["path"] or ""), set()).add(each["key"])
         return wanted
+
+
+def _told(provider: ConfigProvider, path: str, keys: set[str]) -> ConfigData:
+    """Return what a provider tells of these keys, and perhaps of others that it was asked for before."""
+    known = _known.get()
+    if known is None:
+        return provider.get(path, keys)
+    of_path = known.setdefault((id(provider), path), _Known())
+    if missing := keys - of_path.keys:
+        of_path.learn(missing, provider.get(path, missing))
+    return of_path.told
 
 
 def _value(variable: re.Match[str], found: Mapping[tuple[str, str], ConfigData]) -> str:

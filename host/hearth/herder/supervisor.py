@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from hearth.config.connector_key import RELOAD_ACTION, RESTART
-from hearth.config.variable import Resolved, Variables
+from hearth.config.variable import Resolved, Variables, asked_once
 from hearth.discovery import PluginType
 from hearth.foundation.log_context import about, label_of
 from hearth.herder.instance import ConnectorRun, TransitionFailed
@@ -124,13 +124,13 @@ class Supervisor:
 
         A restart that lacks its plugins is refused before anything is ended. What is wrong with the instance is raised
         when everything else has taken place, for its tasks go on without it. Those that somebody else has left run
-        before it starts, which may take long.
+        before it starts, which may take long. The values of variables are looked up once for all of this.
         """
-        if restart.instance or restart.tasks:
-            self._with.plan_or_refuse(entry)
-        if self._revision is None and entry.applied == entry.config and entry.target is not TargetState.STOPPED:
-            self._bring_tasks(entry, ())
-        with ExitStack() as rest:
+        with asked_once(), ExitStack() as rest:
+            if restart.instance or restart.tasks:
+                self._with.plan_or_refuse(entry)
+            if self._revision is None and entry.applied == entry.config and entry.target is not TargetState.STOPPED:
+                self._bring_tasks(entry, ())
             rest.callback(self._bring_present_tasks, restart.tasks)
             rest.callback(self._renew_tasks, entry)
             self._bring_instance(entry, restart.instance)

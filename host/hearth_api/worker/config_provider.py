@@ -42,10 +42,10 @@ class ConfigProvider(ConnectPlugin, ABC):
     def get(self, path: str, keys: Collection[str] | None = None) -> ConfigData:
         """Return the values of `keys` at `path`, or all values there when `keys` is `None`.
 
-        Called whenever a configuration is validated and whenever a connector or task starts, possibly by
-        several threads at once. `path` is the empty text for `${provider:key}`. Keys that are not found
-        are left out: their variables stay as they are. Raise `ConfigError` when the path may not or
-        cannot be read. Answers are not cached by the host.
+        Called whenever a configuration is validated and whenever a connector or task starts, once for what
+        starts together, possibly by several threads at once. `path` is the empty text for
+        `${provider:key}`. Keys that are not found are left out: their variables stay as they are. Raise
+        `ConfigError` when the path may not or cannot be read. The host keeps no answer for another start.
         """
 
     def close(self) -> None:

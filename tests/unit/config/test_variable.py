@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from hearth.config.variable import Resolved, Variables
+from hearth.config.variable import Resolved, Variables, asked_once
 from hearth_api import ConfigError
 from hearth_api.worker import ConfigData, ConfigProvider
 
@@ -71,6 +71,21 @@ def test_a_path_is_asked_for_once() -> None:
     assert (sorted(file.asked), env.asked) == ([("/s", ["x", "y"]), ("/t", ["x"])], [])
     variables.close()
     assert file.is_closed
+
+
+def test_a_key_is_asked_for_once_where_that_is_wanted() -> None:
+    """What more is wanted of a path is asked for alone, and all of it holds as long as the shortest answer."""
+    file = Told({("/s", "x"): "1", ("/s", "y"): "2"}, ttl=5000)
+    variables = Variables({"file": file})
+    with asked_once():
+        assert variables.resolve({"a": "${file:/s:x}"}).config == {"a": "1"}
+        file.ttl = None
+        found = variables.resolve({"a": "${file:/s:x}", "b": "${file:/s:y}", "c": "${file:/s:z}"})
+        assert (found.config, found.ttl) == ({"a": "1", "b": "2", "c": "${file:/s:z}"}, 5)
+        assert variables.resolve({"c": "${file:/s:z}"}).ttl == 5
+    assert file.asked == [("/s", ["x"]), ("/s", ["y", "z"])]
+    variables.resolve({"a": "${file:/s:x}"})
+    assert file.asked[2:] == [("/s", ["x"])]
 
 
 def test_what_a_provider_refuses_is_raised() -> None:

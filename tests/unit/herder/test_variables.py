@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from hearth.config.variable import Variables
-from hearth.storage import State, TargetState
+from hearth.storage import RestartRequest, State, TargetState
 from hearth_api import ConfigError, ConnectError
 from hearth_api.worker import ConfigData, ConfigProvider
 from tests.peer.rest import eventually
@@ -97,6 +97,16 @@ def test_values_reach_the_task_and_nobody_else(bench: Bench) -> None:
     assert SECRET not in repr(plan)
     assert SECRET not in shown(bench)
     assert bench.herder.view.tasks("c")[0]["config"]["file"] == "${vault:p:k}"
+
+
+def test_a_start_asks_once(bench: Bench, vault: Vault) -> None:
+    """The check before a restart, the instance and every task go by the same answer."""
+    bench.put("c", file="${vault:p:k}", tasks="2", tasks_max="2")
+    bench.await_task("c", State.RUNNING, 1)
+    vault.asked = 0
+    bench.herder.restart(RestartRequest("c", include_tasks=True)).result(30)
+    assert vault.asked == 1
+    assert [run.plan.task_config["file"] for run in bench.spark.runs] == [SECRET] * 4
 
 
 def test_a_failure_is_told_without_the_values_it_quotes(bench: Bench) -> None:
