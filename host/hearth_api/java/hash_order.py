@@ -16,6 +16,8 @@ from hearth_api.schema import Schema, Type
 _USUAL_TABLE = 16
 # Records have the same few fields again and again; a large map has keys of its own.
 _MOST_REMEMBERED = 64
+_TEXTS = {str}
+"""What keys are whose order is remembered: two of other types may be equal, as 1 and True are, and are not in Java."""
 _MASK = 0xFFFF_FFFF
 
 
@@ -34,7 +36,9 @@ def hash_ordered(
     if len(entries) < 2:
         return dict(entries)
     type_ = None if key_schema is None else key_schema.type
-    order = (_remembered if len(entries) <= _MOST_REMEMBERED else _ordered)(tuple(entries), type_, copied, capacity)
+    keys = tuple(entries)
+    is_usual = len(keys) <= _MOST_REMEMBERED and {*map(type, keys)} == _TEXTS
+    order = (_remembered if is_usual else _ordered)(keys, type_, copied, capacity)
     return dict(entries) if order is None else {key: entries[key] for key in order}
 
 

@@ -40,5 +40,12 @@ def test_keys_without_schema_are_hashed_as_what_they_are() -> None:
     assert list(hash_ordered({"b": 1, "a": 2, None: 3})) == [None, "a", "b"]
 
 
+def test_keys_that_python_holds_for_equal_are_not_mistaken_for_each_other() -> None:
+    """Java hashes a number and a truth each in its own way, whatever was asked before."""
+    for keys, expected in (((1, 2), "[1, 2]"), ((True, 2), "[2, True]"), ((1.0, 2), "[1.0, 2]")):
+        for order in (keys, keys[::-1]):
+            assert str(list(hash_ordered(dict.fromkeys(order)))) == expected
+
+
 def _schema(row: dict[str, Any]) -> Schema:
     return _SCHEMAS[row["kind"]]
