@@ -35,6 +35,8 @@ METADATA_AGE = "topic.metadata.refresh.interval.ms"
 HIDDEN_TOPICS = "topic.blacklist"
 """What a consumer's settings say of topics, in librdkafka's words."""
 VERSION = "plugin.version"
+MESSAGES = "errors.log.include.messages"
+"""Who says that messages are not to be included means their keys, too, wherever it is."""
 _OWN_OF_TRANSFORM = ("type", "predicate", "negate", VERSION)
 _OWN_OF_PREDICATE = ("type", VERSION)
 _PARSERS: Mapping[PluginType, type[ConnectorConfig]] = {
@@ -118,6 +120,7 @@ class Planner:
             logs_failures=config.errors_log_enable,
             logs_records=config.errors_log_include_messages,
             tracks_topics=worker.topic_tracking_enable,
+            names_keys=config.errors_log_include_messages or MESSAGES not in config.originals,
         )
 
     def _source(self, config: ConnectorConfig) -> SourcePlan:

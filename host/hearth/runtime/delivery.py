@@ -154,13 +154,14 @@ class Consumed:
         """Return the record's offset."""
         return int(self.incoming.offset[self.row])
 
-    def place(self) -> str:
+    def place(self, *, with_key: bool = True) -> str:
         """Name the record's topic, partition and offset, its key and its size."""
         part, row = self.incoming, self.row
         keys, values = part.key[row : row + 1], part.value[row : row + 1]
         size = content_size(keys) + content_size(values)
         partition, offset = part.partition[row], part.offset[row]
-        return f"topic {part.topic!r}, partition {partition}, offset {offset}{key_text(keys)}, {size} bytes"
+        key = key_text(keys) if with_key else ""
+        return f"topic {part.topic!r}, partition {partition}, offset {offset}{key}, {size} bytes"
 
     def text(self) -> str:
         """Describe the record as Kafka Connect's error log does."""

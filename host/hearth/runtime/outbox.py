@@ -27,7 +27,7 @@ from hearth.runtime.observer import TaskObserver
 from hearth.runtime.pipeline import WORKER_CLASS, Prepared
 from hearth.runtime.polled_record import PolledRecord, RefusedRecord
 from hearth.runtime.position import SubmittedPositions
-from hearth.runtime.tolerance import Tolerance, ToleranceExceeded
+from hearth.runtime.tolerance import Tolerance
 from hearth_api import ConnectError
 from hearth_api.batch import Batch
 from hearth_execution.failure import ErrorInfo, Failure
@@ -229,7 +229,8 @@ class Outbox:
             if number in _OVER:
                 raise ConnectError(_UNRECOVERABLE) from error
             if number in _ABSENT or not self._tolerance.is_all:
-                raise ToleranceExceeded(_failure(error), self._record(int(rows[0])), _UNRECOVERABLE) from error
+                first = self._record(int(rows[0]))
+                raise self._tolerance.exceeded(_failure(error), first, _UNRECOVERABLE) from error
             self._skip(rows, error)
 
     def _skip(self, rows: Any, error: KafkaError) -> None:

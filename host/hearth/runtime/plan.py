@@ -40,7 +40,8 @@ class TaskSettings:
     """What the runtime itself is told of worker and connector; times are in seconds where they do not say otherwise.
 
     ``flush_interval`` is between commits, ``flush_timeout`` for one of them, ``graceful_timeout`` for a stop that
-    drains, ``call_timeout`` for one call of a plugin. The two of ``Retry`` are counted as it does.
+    drains, ``call_timeout`` for one call of a plugin. The two of ``Retry`` are counted as it does. ``names_keys`` is
+    whether the trace of a task may tell by its key which record it failed with.
     """
 
     flush_interval: float
@@ -53,6 +54,7 @@ class TaskSettings:
     logs_failures: bool
     logs_records: bool
     tracks_topics: bool
+    names_keys: bool = True
 
 
 @dataclass(frozen=True)

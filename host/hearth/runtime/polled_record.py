@@ -26,10 +26,12 @@ class PolledRecord:
         """Describe the record as Kafka Connect's error log does."""
         return f"source record is = {record_text(self._record())}"
 
-    def place(self) -> str:
+    def place(self, *, with_key: bool = True) -> str:
         """Name the record's topic, its key and where it was read."""
         record = self._record()
-        key = "" if record.key is None else f", key {cut(java_text(record.key, record.key_schema), KEY_CHARACTERS)!r}"
+        key = ""
+        if with_key and record.key is not None:
+            key = f", key {cut(java_text(record.key, record.key_schema), KEY_CHARACTERS)!r}"
         return f"topic {record.topic!r}{key}{_position(record.source_partition, record.source_offset)}"
 
     def _record(self) -> Any:
@@ -52,10 +54,11 @@ class RefusedRecord:
         """Describe the record as Kafka Connect's error log does."""
         return self.place() if self.polled is None else self.polled.text()
 
-    def place(self) -> str:
+    def place(self, *, with_key: bool = True) -> str:
         """Name the record's topic, its key, its size and where it was read."""
         position = _position(self.source_partition, self.source_offset)
-        return f"topic {self.outgoing.topic!r}{key_text(self.outgoing.key)}, {self.outgoing.size} bytes{position}"
+        key = key_text(self.outgoing.key) if with_key else ""
+        return f"topic {self.outgoing.topic!r}{key}, {self.outgoing.size} bytes{position}"
 
 
 def key_text(keys: Any) -> str:

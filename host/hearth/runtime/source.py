@@ -247,7 +247,7 @@ class SourceLoop:
         record = partial(PolledRecord, origin)
         end = None
         if (last := prepared.end) is not None:
-            end = ToleranceExceeded(last, record(last.row), last.error.message)
+            end = self._tolerance.exceeded(last, record(last.row), last.error.message)
             prepared = prepared.before(last.row)
         if not prepared.failures:
             return prepared, end

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, wait
 from contextlib import suppress
+from functools import partial
 from typing import Any, Protocol
 
 from hearth.runtime.delivery import Consumed
@@ -27,8 +28,8 @@ class FailedRecord(Protocol):
     def text(self) -> str:
         """Describe the whole record as Kafka Connect's error log does."""
 
-    def place(self) -> str:
-        """Say in one line which record it is."""
+    def place(self, *, with_key: bool = True) -> str:
+        """Say in one line which record it is, by its key as well where that may be shown."""
 
 
 class ToleranceExceeded(ConnectError):
@@ -38,11 +39,16 @@ class ToleranceExceeded(ConnectError):
     java_name = ConnectError.java_name
 
     def __init__(
-        self, failure: Failure, record: FailedRecord | None, text: str = "Tolerance exceeded in error handler"
+        self,
+        failure: Failure,
+        record: FailedRecord | None,
+        text: str = "Tolerance exceeded in error handler",
+        *,
+        names_key: bool = True,
     ) -> None:
         super().__init__(text)
         self.failure = failure
-        place = "" if record is None else f"\nrecord: {record.place()}"
+        place = "" if record is None else f"\nrecord: {record.place(with_key=names_key)}"
         self.trace = (
             f"{self.java_name}: {self}{place}\nstage: {failure.phase} with class {failure.class_name}\n"
             f"Caused by: {failure.error.trace}"
@@ -74,6 +80,8 @@ class Tolerance:
         """Whether the log shows bad records themselves."""
         self.is_reporting = settings.logs_failures or dead_letters is not None
         """Whether somebody wants to see bad records as they were consumed."""
+        self.exceeded = partial(ToleranceExceeded, names_key=settings.names_keys)
+        """Makes the error with which a record fails the task."""
         self._observer, self._dead_letters = observer, dead_letters
         self._outstanding: list[Future[None]] = []
         self._lock = threading.Lock()
@@ -95,7 +103,7 @@ class Tolerance:
             with self._lock:
                 self._outstanding.append(letter)
         if not self.is_all:
-            raise ToleranceExceeded(failure, record)
+            raise self.exceeded(failure, record)
         return letter
 
     @property

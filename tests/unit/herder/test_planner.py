@@ -84,6 +84,13 @@ def test_every_default_is_that_of_the_declared_key(plan: Plan, class_name: str) 
     assert settings.tracks_topics is DEFAULTS["topic.tracking.enable"]
 
 
+def test_keys_are_named_unless_the_connector_wants_no_records_in_the_log(plan: Plan) -> None:
+    """The log of failures has no records by default; a trace tells by its key which one it was, unless told not to."""
+    assert plan(SINK)[0].settings.names_keys
+    assert plan(SINK, errors_log_include_messages="true")[0].settings.names_keys
+    assert not plan(SINK, errors_log_include_messages=" False ")[0].settings.names_keys
+
+
 def test_topics_are_tracked_unless_the_worker_says_otherwise(plan: Plan) -> None:
     """It is for the worker to say, for all connectors."""
     assert DEFAULTS["topic.tracking.enable"] is True

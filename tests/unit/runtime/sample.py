@@ -83,7 +83,7 @@ class Record:
         """Describe it."""
         return f"consumed record is {{row={self.row}}}"
 
-    def place(self) -> str:
+    def place(self, *, with_key: bool = True) -> str:
         """Say which one it is."""
         return f"topic 't', partition 0, offset {self.row}"
 

@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from hearth.runtime.delivery import Consumed
 from hearth.runtime.inbox import Errant, Inbox
 from hearth.runtime.observer import TaskObserver
 from hearth.runtime.tolerance import Tolerance, ToleranceExceeded, answer_when_kept
@@ -67,6 +68,15 @@ def test_failure_is_reported_before_it_ends_the_task() -> None:
     with pytest.raises(ToleranceExceeded):
         Tolerance(SETTINGS, ledger, letters).judge([failure(0)], Record)
     assert ledger.reported == letters.reported == [(0, Record(0))]
+
+
+@pytest.mark.parametrize("names_keys", [True, False])
+def test_a_key_is_named_where_it_may_be(names_keys: bool) -> None:
+    """Who wants no record in the log wants its key neither in the log nor in the trace of the task."""
+    tolerance = Tolerance(replace(SETTINGS, names_keys=names_keys), Ledger())
+    with pytest.raises(ToleranceExceeded) as caught:
+        tolerance.judge([failure(0)], lambda _: Consumed.of(bad_record()))
+    assert f"offset 7{', key ' if names_keys else ', 2 bytes'}" in caught.value.trace
 
 
 def test_with_tolerance_every_failure_is_reported_in_order() -> None:
@@ -191,6 +201,7 @@ def test_report_of_a_task_is_one_of_its_interface() -> None:
     ((reported, record),) = letters.failures
     assert (reported.phase, reported.class_name) == ("TASK_PUT", "org.apache.kafka.connect.sink.SinkTask")
     assert record.place() == "topic 't', partition 1, offset 7, key 'k', 2 bytes"
+    assert record.place(with_key=False) == "topic 't', partition 1, offset 7, 2 bytes"
     assert asked.answers == ["done"]
 
 
