@@ -127,10 +127,10 @@ def of(kind: str, column: str, **more: Any) -> dict[str, Any]:
     return {"type": kind, "optional": True, "field": column, **more}
 
 
-def texts(*values: str | None) -> tuple[Record, ...]:
+def texts(*values: bytes | str | None) -> tuple[Record, ...]:
     """Return records with these values, numbered keys and growing timestamps."""
-    rows = enumerate(values)
-    return tuple(Record(b"k%d" % i, None if text is None else text.encode(), timestamp=WHEN + i) for i, text in rows)
+    rows = ((i, each.encode() if isinstance(each, str) else each) for i, each in enumerate(values))
+    return tuple(Record(b"k%d" % i, value, timestamp=WHEN + i) for i, value in rows)
 
 
 def objects(*values: object) -> tuple[Record, ...]:
@@ -140,4 +140,4 @@ def objects(*values: object) -> tuple[Record, ...]:
 
 def structs(schema: Mapping[str, Any], *payloads: object) -> tuple[Record, ...]:
     """Return records with these values in the envelope of a schema."""
-    return texts(*(enveloped(schema, payload).decode() for payload in payloads))
+    return texts(*(enveloped(schema, payload) for payload in payloads))

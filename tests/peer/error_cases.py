@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tests.peer.case import Case, converter, enveloped, of, predicates, struct, transforms
+from tests.peer.case import WHEN, Case, converter, of, predicates, struct, structs, texts, transforms
 from tests.peer.topic import Record
 
 DEAD_LETTERS = {
@@ -17,19 +17,9 @@ DEAD_LETTERS = {
 _STRINGS = {**converter("key", "string"), **converter("value", "string")}
 _PLAIN = {**converter("key", "string"), **converter("value", "json", schemas_enable=False)}
 _WITH_SCHEMAS = {**converter("key", "string"), **converter("value", "json")}
-_WHEN = 1700000000123
 _PERSON = struct(of("string", "name"), of("int32", "age", optional=False), of("int64", "born"))
 _NAMED = struct(of("string", "name"), of("string", "nobody"))
 _NESTED = struct(of("string", "a.b"), struct(of("string", "b"), field="a"))
-
-
-def _records(*values: bytes | str | None) -> tuple[Record, ...]:
-    rows = ((n, each.encode() if isinstance(each, str) else each) for n, each in enumerate(values))
-    return tuple(Record(b"k%d" % n, value, timestamp=_WHEN + n) for n, value in rows)
-
-
-def _of(schema: Mapping[str, object], *payloads: object) -> tuple[Record, ...]:
-    return _records(*(enveloped(schema, payload) for payload in payloads))
 
 
 def _dead(name: str, records: tuple[Record, ...], config: Mapping[str, str], good: int = 1, **rest: Any) -> Case:
@@ -48,76 +38,76 @@ _MIXED = (Record(b"k", b"{", (("h", b"1"), ("h", None))), Record(None, b"]"), Re
 _NUMBERS = {"Integer": 4, "Boolean": 1}
 
 ERRORS = (
-    _dead("json", _records("{broken", "nul", "", "[1", '{"a":1}'), _PLAIN, good=2),
+    _dead("json", texts("{broken", "nul", "", "[1", '{"a":1}'), _PLAIN, good=2),
     _dead(
         "json-schema",
         (
-            *_records('{"a":1}', "1", '{"schema":{"type":"int32"},"payload":1,"more":2}'),
-            *_records('{"schema":{},"payload":1}', '{"schema":{"type":"int3"},"payload":1}'),
-            *_records('{"schema":{"type":"array"},"payload":[]}', '{"schema":{"type":"int32"},"payload":null}'),
-            *_records('{"schema":{"type":"map","keys":{"type":"string"}},"payload":{}}'),
-            *_records('{"schema":{"type":"struct","fields":[{"type":"int32"}]},"payload":{}}'),
-            *_records('{"schema":{"type":"struct","fields":1},"payload":{}}'),
-            *_of(_PERSON, [1], {"name": "x"}, {"name": "x", "age": None}),
-            *_of({"type": "bytes", "name": "org.apache.kafka.connect.data.Decimal"}, "AQ=="),
-            *_of({"type": "int32", "name": "org.apache.kafka.connect.data.Date"}, "x"),
-            *_of(_PERSON, _BOB),
+            *texts('{"a":1}', "1", '{"schema":{"type":"int32"},"payload":1,"more":2}'),
+            *texts('{"schema":{},"payload":1}', '{"schema":{"type":"int3"},"payload":1}'),
+            *texts('{"schema":{"type":"array"},"payload":[]}', '{"schema":{"type":"int32"},"payload":null}'),
+            *texts('{"schema":{"type":"map","keys":{"type":"string"}},"payload":{}}'),
+            *texts('{"schema":{"type":"struct","fields":[{"type":"int32"}]},"payload":{}}'),
+            *texts('{"schema":{"type":"struct","fields":1},"payload":{}}'),
+            *structs(_PERSON, [1], {"name": "x"}, {"name": "x", "age": None}),
+            *structs({"type": "bytes", "name": "org.apache.kafka.connect.data.Decimal"}, "AQ=="),
+            *structs({"type": "int32", "name": "org.apache.kafka.connect.data.Date"}, "x"),
+            *structs(_PERSON, _BOB),
         ),
         _WITH_SCHEMAS,
     ),
     _dead(
         "key",
-        (Record(b"{", b"v", timestamp=_WHEN), Record(b"1", b"w", timestamp=_WHEN)),
+        (Record(b"{", b"v", timestamp=WHEN), Record(b"1", b"w", timestamp=WHEN)),
         converter("key", "json", schemas_enable=False),
     ),
     _dead(
         "key-and-value",
-        (Record(b"{", b"{", timestamp=_WHEN), Record(b"1", b"2", timestamp=_WHEN)),
+        (Record(b"{", b"{", timestamp=WHEN), Record(b"1", b"2", timestamp=WHEN)),
         {**converter("key", "json", schemas_enable=False), **converter("value", "json", schemas_enable=False)},
     ),
     _dead(
         "header",
-        (Record(b"k", b"v", _HEADERS, timestamp=_WHEN), Record(b"k", b"w", timestamp=_WHEN)),
+        (Record(b"k", b"v", _HEADERS, timestamp=WHEN), Record(b"k", b"w", timestamp=WHEN)),
         converter("header", "json", schemas_enable=False),
     ),
     *(
         _dead(
             kind.lower(),
-            _records(b"123", b"\x07" if size == 1 else b"", bytes(size)),
+            texts(b"123", b"\x07" if size == 1 else b"", bytes(size)),
             {"value.converter": f"org.apache.kafka.connect.converters.{kind}Converter"},
         )
         for kind, size in _NUMBERS.items()
     ),
-    _dead("not-tolerated", _records("{broken"), {**_PLAIN, "errors.tolerance": "none"}, good=0, fails=True),
+    _dead("not-tolerated", texts("{broken"), {**_PLAIN, "errors.tolerance": "none"}, good=0, fails=True),
     _dead("without-context", _MIXED, {**_PLAIN,
           "errors.deadletterqueue.context.headers.enable": "false"}),
-    _dead("null-key-and-value", (Record(None, b"{", timestamp=_WHEN), Record(None, None), Record(None, b"1")), _PLAIN,
+    _dead("null-key-and-value", (Record(None, b"{", timestamp=WHEN), Record(None, None), Record(None, b"1")), _PLAIN,
           good=2),
-    _transformed("unknown-field", _of(_PERSON, _BOB) + _records(None),
+    _transformed("unknown-field", structs(_PERSON, _BOB) + texts(None),
                  e={"type": "ExtractField$Value", "field": "no"}),
-    _transformed("not-a-struct", _of(of("string", "s"), "text") + _of(_PERSON, _BOB),
+    _transformed("not-a-struct", structs(of("string", "s"), "text") + structs(_PERSON, _BOB),
                  i={"type": "InsertField$Value", "static.field": "f", "static.value": "v"}),
-    _transformed("field-there-twice", _of(_PERSON, _BOB) + _records(None),
+    _transformed("field-there-twice", structs(_PERSON, _BOB) + texts(None),
                  i={"type": "InsertField$Value", "static.field": "name", "static.value": "v"}),
-    _transformed("second-of-a-chain", _of(_PERSON, _BOB, {**_BOB, "name": "9"}),
+    _transformed("second-of-a-chain", structs(_PERSON, _BOB, {**_BOB, "name": "9"}),
                  h={"type": "HoistField$Key", "field": "key"}, c={"type": "Cast$Value", "spec": "name:int32"}),
-    _transformed("cast-out-of-range", _of(_PERSON, {**_BOB, "age": 300}, _BOB), good=2,
+    _transformed("cast-out-of-range", structs(_PERSON, {**_BOB, "age": 300}, _BOB), good=2,
                  c={"type": "Cast$Value", "spec": "age:int8"}, d={"type": "Cast$Value", "spec": "name:boolean"}),
-    _transformed("no-time", _of(_PERSON, _BOB) + _records(None),
+    _transformed("no-time", structs(_PERSON, _BOB) + texts(None),
                  t={"type": "TimestampConverter$Value", "target.type": "unix", "field": "name", "format": "yyyy"}),
-    _transformed("flattened", _of(_NESTED, {"a.b": "1", "a": {"b": "2"}}) + _records(None),
+    _transformed("flattened", structs(_NESTED, {"a.b": "1", "a": {"b": "2"}}) + texts(None),
                  f={"type": "Flatten$Value"}),
-    _transformed("value-to-key", _of(_PERSON, _BOB) + _of(_NAMED, {"name": "x", "nobody": "y"}),
+    _transformed("value-to-key", structs(_PERSON, _BOB) + structs(_NAMED, {"name": "x", "nobody": "y"}),
                  v={"type": "ValueToKey", "fields": "name,nobody"}),
-    _transformed("masked", _of(_NESTED, {"a.b": "1", "a": {"b": "2"}}) + _records(None)
-                 + _of(struct(of("string", "a")), {"a": "x"}), m={"type": "MaskField$Value", "fields": "a"}),
+    _transformed("masked", structs(_NESTED, {"a.b": "1", "a": {"b": "2"}}) + texts(None)
+                 + structs(struct(of("string", "a")), {"a": "x"}), m={"type": "MaskField$Value", "fields": "a"}),
     _dead(
         "chosen",
-        (*_records("1"), Record(b"k", b'{"b":2}', (("marked", b"1"),), timestamp=_WHEN), *_records('{"a":1}')),
+        (*texts("1"), Record(b"k", b'{"b":2}', (("marked", b"1"),), timestamp=WHEN), *texts('{"a":1}')),
         {**_PLAIN, **transforms(m={"type": "MaskField$Value", "fields": "a", "predicate": "p", "negate": "true"}),
          **predicates(p={"type": "HasHeaderKey", "name": "marked"})},
         good=2,
     ),
-    _dead("partition", tuple(Record(b"k", value, partition=1, timestamp=_WHEN) for value in (b"{", b"1")), _PLAIN,
+    _dead("partition", tuple(Record(b"k", value, partition=1, timestamp=WHEN) for value in (b"{", b"1")), _PLAIN,
           partitions=2),
 )  # fmt: skip
