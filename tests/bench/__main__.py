@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 
 from hearth.broker import KafkaBroker
-from tests.bench import latency, plugin_list, recovery, startup, throughput, transformation
+from tests.bench import latency, plugin_list, record_form, recovery, startup, throughput, transformation
 from tests.bench.bench import SIDES, Bench
 from tests.bench.report import table
 from tests.bench.result import Result
@@ -26,6 +26,7 @@ CASES: dict[str, Callable[[Bench], Result]] = {
     "f": startup.measure,
     "g": latency.measure,
     "h": recovery.measure,
+    "j": record_form.measure,
     "t": transformation.measure,
 }
 
@@ -43,8 +44,8 @@ def main(cases: tuple[str, ...], pairs: int, records: int, only: str | None, as_
     """Compare Java's Kafka Connect and Hearth in alternating runs.
 
     Cases: (a) file source, String; (b) with three transformations and Json; (c) file sink, String; (d) with Json and
-    ExtractField; (e) listing plugins; (f) start; (g) latency; (h) recovery from kills. Without any, all
-    of these. (t) every transformation in a pipeline of its own.
+    ExtractField; (e) listing plugins; (f) start; (g) latency; (h) recovery from kills; (j) record form. Without any,
+    all of these. (t) every transformation in a pipeline of its own.
     """
     with tempfile.TemporaryDirectory(prefix="hearth-bench-") as folder:
         # Kafka's own settings for its server: this machine's broker is not what is measured, and both sides get it.

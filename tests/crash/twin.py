@@ -1,17 +1,22 @@
-"""The ledger's connectors in Java: compiled when they are needed, packed as a plugin for Java Connect."""
+"""Connectors of sample bundles in Java: compiled when they are needed, packed as a plugin for Java Connect."""
 
 from __future__ import annotations
 
 import shutil
 import subprocess
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 
 from hearth.foundation.java import find_java
 from tests.peer.java_connect import connect_jars
 
 SOURCES = Path(__file__).with_name("java")
-_SERVICE = "META-INF/services/org.apache.kafka.connect.{kind}.{name}Connector"
+_SERVICE = "META-INF/services/org.apache.kafka.connect.{}"
+LEDGER = {
+    "sink.SinkConnector": "org.example.ledger.LedgerSinkConnector",
+    "source.SourceConnector": "org.example.ledger.LedgerSourceConnector",
+}
 
 
 def compiler() -> str | None:
@@ -20,18 +25,18 @@ def compiler() -> str | None:
     return str(beside) if beside.exists() else shutil.which("javac")
 
 
-def twin_plugins(folder: Path, javac: str) -> Path:
-    """Compile the twins, and return a plugin.path that holds them."""
+def twin_plugins(folder: Path, javac: str, sources: Path = SOURCES, services: Mapping[str, str] = LEDGER) -> Path:
+    """Compile the twins, each the one class that serves an interface, and return a plugin.path that holds them."""
     classes, plugins = folder / "classes", folder / "plugins"
-    (plugins / "ledger").mkdir(parents=True)
-    sources = map(str, sorted(SOURCES.rglob("*.java")))
+    (plugins / "twins").mkdir(parents=True)
+    files = map(str, sorted(sources.rglob("*.java")))
     class_path = ":".join(map(str, connect_jars()))
-    command = [javac, "--release", "17", "-proc:none", "-cp", class_path, "-d", str(classes), *sources]
+    command = [javac, "--release", "17", "-proc:none", "-cp", class_path, "-d", str(classes), *files]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stdout + result.stderr
-    with zipfile.ZipFile(plugins / "ledger" / "ledger.jar", "w") as jar:
+    with zipfile.ZipFile(plugins / "twins" / "twins.jar", "w") as jar:
         for path in sorted(classes.rglob("*.class")):
             jar.write(path, path.relative_to(classes))
-        for kind, name in (("sink", "Sink"), ("source", "Source")):
-            jar.writestr(_SERVICE.format(kind=kind, name=name), f"org.example.ledger.Ledger{name}Connector\n")
+        for interface, class_name in services.items():
+            jar.writestr(_SERVICE.format(interface), f"{class_name}\n")
     return plugins

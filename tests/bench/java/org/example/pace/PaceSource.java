@@ -1,0 +1,95 @@
+package org.example.pace;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.apache.kafka.common.config.ConfigDef;
+import org.apache.kafka.connect.connector.Task;
+import org.apache.kafka.connect.data.Schema;
+import org.apache.kafka.connect.data.SchemaBuilder;
+import org.apache.kafka.connect.data.Struct;
+import org.apache.kafka.connect.header.ConnectHeaders;
+import org.apache.kafka.connect.source.SourceConnector;
+import org.apache.kafka.connect.source.SourceRecord;
+import org.apache.kafka.connect.source.SourceTask;
+
+/** The source of the bundle `pace`, in Java. */
+public class PaceSource extends SourceConnector {
+    static final ConfigDef CONFIG =
+            new ConfigDef().define("shape", ConfigDef.Type.STRING, ConfigDef.Importance.HIGH, "What records have.");
+    static final int AT_ONCE = 1000;
+    static final long START = 1_700_000_000_000L;
+    static final String TEXT = "the quick brown fox jumps over the lazy dog, ".repeat(2);
+    static final Schema SCHEMA = schema();
+
+    private Map<String, String> props;
+
+    private static Schema schema() {
+        SchemaBuilder builder = SchemaBuilder.struct().name("pace");
+        for (String name : List.of("a", "b", "c", "d")) builder.field(name, Schema.STRING_SCHEMA);
+        for (String name : List.of("w", "x", "y", "z")) builder.field(name, Schema.INT64_SCHEMA);
+        return builder.build();
+    }
+
+    @Override public String version() { return "1.0"; }
+    @Override public ConfigDef config() { return CONFIG; }
+    @Override public void start(Map<String, String> props) { this.props = props; }
+    @Override public Class<? extends Task> taskClass() { return PaceTask.class; }
+    @Override public List<Map<String, String>> taskConfigs(int most) { return List.of(props); }
+    @Override public void stop() { }
+
+    public static class PaceTask extends SourceTask {
+        private String topic;
+        private String shape;
+        private long left;
+        private long number;
+
+        @Override public String version() { return "1.0"; }
+
+        @Override public void start(Map<String, String> props) {
+            topic = props.get("topic");
+            shape = props.get("shape");
+            left = Long.parseLong(props.get("records"));
+        }
+
+        @Override public List<SourceRecord> poll() throws InterruptedException {
+            int count = (int) Math.min(left, AT_ONCE);
+            if (count == 0) {
+                Thread.sleep(100);
+                return null;
+            }
+            left -= count;
+            List<SourceRecord> records = new ArrayList<>(count);
+            for (int row = 0; row < count; row++) records.add(make(number++));
+            return records;
+        }
+
+        @Override public void stop() { }
+
+        private SourceRecord make(long number) {
+            Map<String, ?> partition = Map.of("source", "pace");
+            Map<String, ?> offset = Map.of("position", number);
+            Schema text = Schema.STRING_SCHEMA;
+            switch (shape) {
+                case "text":
+                    return new SourceRecord(partition, offset, topic, text, text(number));
+                case "keyed":
+                    return new SourceRecord(
+                            partition, offset, topic, null, text, "key-" + number % 1000, text, text(number), START + number);
+                case "headed":
+                    ConnectHeaders headers = new ConnectHeaders();
+                    headers.addString("trace", "trace-" + number).addString("origin", "pace");
+                    return new SourceRecord(
+                            partition, offset, topic, null, text, "key-" + number % 1000, text, text(number),
+                            START + number, headers);
+                default:
+                    Struct value = new Struct(SCHEMA);
+                    value.put("a", "some text").put("b", "text " + number).put("c", "more").put("d", "" + number % 100);
+                    value.put("w", number).put("x", number * 1000).put("y", -number).put("z", 7L);
+                    return new SourceRecord(partition, offset, topic, SCHEMA, value);
+            }
+        }
+
+        private static String text(long number) { return TEXT + String.format("%07d", number); }
+    }
+}

@@ -1,0 +1,188 @@
+"""Case j: what plugins in record form reach, the same connector once in Java and once in Python.
+
+Five kinds of records, as a source makes them and as a sink looks at them (`tests/bundles/pace` and `java` beside this
+file): texts; with a key and a time; with two headers as well; structs as JSON with schemas; these through a
+transformation of the same bundle.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from confluent_kafka import Producer
+
+from tests.bench.bench import Bench, running
+from tests.bench.meter import Meter
+from tests.bench.result import Metric, Result
+from tests.bench.throughput import follow
+from tests.bundles.build import plugin_path
+from tests.crash.twin import compiler, twin_plugins
+from tests.peer.worker import Worker
+
+SHARE = 6
+"""Each row gets so small a part of the records that a run of cases a to d moves."""
+_LOOKS = 200  # from one question whether the task has failed to the next
+_TEXT = "the quick brown fox jumps over the lazy dog, " * 2
+_START = 1_700_000_000_000
+_STRING = {"value.converter": "org.apache.kafka.connect.storage.StringConverter"}
+_SERVICES = {
+    "sink.SinkConnector": "org.example.pace.PaceSink",
+    "source.SourceConnector": "org.example.pace.PaceSource",
+    "transforms.Transformation": "org.example.pace.Label",
+}
+_LABEL = {"transforms": "label", "transforms.label.type": "org.example.pace.Label"}
+
+
+@dataclass(frozen=True)
+class _Row:
+    """A kind of records, and what their connectors are configured with; sinks of texts have a goal of their own."""
+
+    name: str
+    shape: str
+    config: Mapping[str, str]
+    sink_goal: float = 1.0
+
+
+_ROWS = (
+    _Row("text", "text", _STRING, 0.5),
+    _Row("with key and time", "keyed", _STRING, 0.5),
+    _Row("and two headers", "headed", _STRING),
+    _Row("struct", "struct", {}),
+    _Row("struct, transformed", "struct", _LABEL),
+)
+
+
+def measure(bench: Bench) -> Result:
+    """Run every row as source and as sink in one worker of a side after each other, the sides alternating."""
+    world = _World(bench)
+    metrics = [metric for row in _ROWS for kind in ("source", "sink") for metric in _metrics(row, kind)]
+    result = Result("j", f"record form, {world.count:,} records", metrics)
+    for pair, side in bench.runs():
+        settings = {"plugin.path": str(world.plugins(side)), "key.converter": _STRING["value.converter"]}
+        worker = bench.worker(side, settings, strings=False)
+        with running(worker) as meter:
+            for row, kind in itertools.product(_ROWS, ("source", "sink")):
+                values = world.run(worker, meter, row, kind)
+                result.add(side, **values)
+                told = ", ".join(f"{value:,.2f}" for value in values.values())
+                bench.say(f"j {pair}/{bench.pairs} {side} {kind} {row.name}: {told}")
+    world.close()
+    return result
+
+
+def _metrics(row: _Row, kind: str) -> tuple[Metric, Metric]:
+    name = f"{kind} {row.name}"
+    goal = 1.5 if kind == "source" else row.sink_goal
+    return (
+        Metric(f"{name} rate", f"{name}, records/s", goal=goal, format="{:,.0f}"),
+        Metric(f"{name} cpu", f"{name}, CPU s per million", "lower", format="{:.2f}"),
+    )
+
+
+class _World:
+    """The plugins of both sides, and a topic of each kind for the sinks."""
+
+    def __init__(self, bench: Bench) -> None:
+        self.bench = bench
+        self.count = bench.records // SHARE
+        self._topics = {shape: self._filled(shape) for shape in dict.fromkeys(row.shape for row in _ROWS)}
+        self._plugins: dict[str, Path] = {}
+
+    def plugins(self, side: str) -> Path:
+        """Return the plugin.path of a side."""
+        if side not in self._plugins:
+            self._plugins[side] = plugin_path("pace") if side == "hearth" else self._compiled()
+        return self._plugins[side]
+
+    def run(self, worker: Worker, meter: Meter, row: _Row, kind: str) -> dict[str, float]:
+        """Make one run."""
+        if kind == "sink":
+            return self._sink(worker, meter, row)
+        topic = self.bench.fresh("bench-j")
+        self.bench.topics.create(topic)
+        config = {"connector.class": "org.example.pace.PaceSource", "records": str(self.count), "topic": topic}
+        try:
+            with self.bench.topics.watched(topic) as count:
+                return self._follow(worker, meter, row, {"name": topic, **config}, count)
+        finally:
+            self.bench.topics.delete([topic])
+
+    def close(self) -> None:
+        """Remove the topics."""
+        self.bench.topics.delete(list(self._topics.values()))
+
+    def _compiled(self) -> Path:
+        javac = compiler()
+        assert javac is not None, "Java's side of this case needs a JDK: install one, or run --only hearth"
+        return twin_plugins(self.bench.folder / "pace", javac, Path(__file__).with_name("java"), _SERVICES)
+
+    def _sink(self, worker: Worker, meter: Meter, row: _Row) -> dict[str, float]:
+        name = self.bench.fresh("sink")
+        file = self.bench.folder / f"{name}.txt"
+        config = {"connector.class": "org.example.pace.PaceSink", "topics": self._topics[row.shape], "file": str(file)}
+        try:
+            return self._follow(worker, meter, row, {"name": name, **config}, lambda: _number_in(file))
+        finally:
+            file.unlink(missing_ok=True)
+            self.bench.topics.delete_groups([f"connect-{name}"])
+
+    def _follow(
+        self, worker: Worker, meter: Meter, row: _Row, config: Mapping[str, str], count: Callable[[], float]
+    ) -> dict[str, float]:
+        costs = []
+        answer = worker.rest.create({**row.config, **config, "shape": row.shape})
+        assert answer.status == 201, answer.text
+        looks = itertools.count()
+
+        def is_alive() -> bool:
+            return next(looks) % _LOOKS > 0 or "FAILED" not in worker.rest.states(config["name"])
+
+        progress = follow(count, self.count, is_alive, lambda: costs.append(meter.refreshed().cpu))
+        flowed = (progress.count - progress.first_count) / 1e6
+        cpu = (meter.refreshed().cpu - costs[0]) / flowed
+        worker.delete(config["name"])
+        name = f"{'sink' if 'topics' in config else 'source'} {row.name}"
+        return {f"{name} rate": progress.rate, f"{name} cpu": cpu}
+
+    def _filled(self, shape: str) -> str:
+        topic = self.bench.fresh("bench-j")
+        self.bench.topics.create(topic)
+        self.bench.say(f"j: filling {topic}")
+        producer = Producer({"bootstrap.servers": self.bench.broker.bootstrap_servers, "linger.ms": 20})
+        for number in range(self.count):
+            while True:
+                try:
+                    producer.produce(topic, **_message(shape, number))
+                    break
+                except BufferError:
+                    producer.poll(0.1)
+        assert producer.flush(60) == 0
+        return topic
+
+
+def _message(shape: str, number: int) -> dict[str, object]:
+    """Return what a sink of this shape reads, as the source of it writes it."""
+    if shape == "struct":
+        fields = [{"type": kind, "optional": False, "field": name}
+                  for kind, names in (("string", "abcd"), ("int64", "wxyz")) for name in names]  # fmt: skip
+        payload = {"a": "some text", "b": f"text {number}", "c": "more", "d": f"{number % 100}",
+                   "w": number, "x": number * 1000, "y": -number, "z": 7}  # fmt: skip
+        schema = {"type": "struct", "fields": fields, "optional": False, "name": "pace"}
+        return {"value": json.dumps({"schema": schema, "payload": payload}, separators=(",", ":")).encode()}
+    message: dict[str, object] = {"value": f"{_TEXT}{number:07d}".encode()}
+    if shape != "text":
+        message |= {"key": f"key-{number % 1000}".encode(), "timestamp": _START + number}
+    if shape == "headed":
+        message["headers"] = [("trace", f"trace-{number}".encode()), ("origin", b"pace")]
+    return message
+
+
+def _number_in(file: Path) -> int:
+    try:
+        return int(file.read_text() or 0)
+    except FileNotFoundError:
+        return 0

@@ -1,0 +1,174 @@
+"""A source and a sink in record form, as third parties write them, and a transformation; `tests/bench/java` is the same in Java.
+
+The source makes records of a `shape` as fast as it is asked for them, `records` of them; the sink looks at each part of
+every record that the shape has, and writes how many it saw into a file.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from hearth_api import (
+    INT64_SCHEMA,
+    STRING_SCHEMA,
+    ConfigDef,
+    ConfigType,
+    Headers,
+    Importance,
+    SchemaBuilder,
+    SinkConnector,
+    SinkRecord,
+    SinkTask,
+    SourceConnector,
+    SourceRecord,
+    SourceTask,
+    Struct,
+    Transformation,
+)
+
+AT_ONCE = 1000
+TEXT = "the quick brown fox jumps over the lazy dog, " * 2
+START = 1_700_000_000_000
+_builder = SchemaBuilder.struct().name("pace")
+for _name in "abcd":
+    _builder.field(_name, STRING_SCHEMA)
+for _name in "wxyz":
+    _builder.field(_name, INT64_SCHEMA)
+SCHEMA = _builder.build()
+
+
+class _Connector:
+    def version(self) -> str:
+        return "1.0"
+
+    def config(self) -> ConfigDef:
+        return ConfigDef().define("shape", ConfigType.STRING, importance=Importance.HIGH, doc="What records have.")
+
+    def start(self, props: Mapping[str, str]) -> None:
+        self._props = dict(props)
+
+    def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
+        return [self._props]
+
+    def stop(self) -> None:
+        pass
+
+
+class PaceSource(_Connector, SourceConnector):
+    def task_class(self) -> type[SourceTask]:
+        return PaceSourceTask
+
+
+class PaceSink(_Connector, SinkConnector):
+    def task_class(self) -> type[SinkTask]:
+        return PaceSinkTask
+
+
+class PaceSourceTask(SourceTask):
+    def version(self) -> str:
+        return "1.0"
+
+    def start(self, props: Mapping[str, str]) -> None:
+        self._topic, self._left = props["topic"], int(props["records"])
+        self._make = getattr(self, f"_{props['shape']}")
+        self._number = 0
+
+    def poll(self) -> Sequence[SourceRecord] | None:
+        count = min(self._left, AT_ONCE)
+        self._left -= count
+        if not count:
+            self._rest()
+            return None
+        first = self._number
+        self._number += count
+        return [self._make(number) for number in range(first, first + count)]
+
+    def stop(self) -> None:
+        pass
+
+    def _rest(self) -> None:
+        import time
+
+        time.sleep(0.1)
+
+    def _text(self, number: int) -> SourceRecord:
+        partition, offset = {"source": "pace"}, {"position": number}
+        return SourceRecord(
+            partition, offset, self._topic, value_schema=STRING_SCHEMA, value=f"{TEXT}{number:07d}"
+        )
+
+    def _keyed(self, number: int) -> SourceRecord:
+        partition, offset = {"source": "pace"}, {"position": number}
+        return SourceRecord(
+            partition, offset, self._topic, None, STRING_SCHEMA, f"key-{number % 1000}",
+            STRING_SCHEMA, f"{TEXT}{number:07d}", START + number,
+        )  # fmt: skip
+
+    def _headed(self, number: int) -> SourceRecord:
+        partition, offset = {"source": "pace"}, {"position": number}
+        headers = Headers().add_string("trace", f"trace-{number}").add_string("origin", "pace")
+        return SourceRecord(
+            partition, offset, self._topic, None, STRING_SCHEMA, f"key-{number % 1000}",
+            STRING_SCHEMA, f"{TEXT}{number:07d}", START + number, headers,
+        )  # fmt: skip
+
+    def _struct(self, number: int) -> SourceRecord:
+        partition, offset = {"source": "pace"}, {"position": number}
+        value = Struct(SCHEMA)
+        value.put("a", "some text").put("b", f"text {number}").put("c", "more").put("d", f"{number % 100}")
+        value.put("w", number).put("x", number * 1000).put("y", -number).put("z", 7)
+        return SourceRecord(partition, offset, self._topic, value_schema=SCHEMA, value=value)
+
+
+class PaceSinkTask(SinkTask):
+    def version(self) -> str:
+        return "1.0"
+
+    def start(self, props: Mapping[str, str]) -> None:
+        self._look = getattr(self, f"_{props['shape']}")
+        self._count = self._size = 0
+        self._file = os.open(props["file"], os.O_CREAT | os.O_WRONLY)
+
+    def put(self, records: Sequence[SinkRecord]) -> None:
+        look = self._look
+        for record in records:
+            self._size += look(record)
+        self._count += len(records)
+        os.pwrite(self._file, f"{self._count:012d}".encode(), 0)
+
+    def stop(self) -> None:
+        os.close(self._file)
+
+    def _text(self, record: SinkRecord) -> int:
+        return len(record.value)
+
+    def _keyed(self, record: SinkRecord) -> int:
+        return len(record.value) + len(record.key) + (record.timestamp or 0) % 2
+
+    def _headed(self, record: SinkRecord) -> int:
+        size = len(record.value) + len(record.key) + (record.timestamp or 0) % 2
+        for header in record.headers:
+            size += len(header.value)
+        return size
+
+    def _struct(self, record: SinkRecord) -> int:
+        value = record.value
+        size = sum(len(value.get_string(name)) for name in ("a", "b", "c", "d"))
+        for name in ("w", "x", "y", "z"):
+            size += value.get_int64(name) % 2
+        return size
+
+
+class Label(Transformation):
+    """Gives records of any kind another timestamp and the label of it as key."""
+
+    def config(self) -> ConfigDef:
+        return ConfigDef()
+
+    def configure(self, configs: Mapping[str, Any]) -> None:
+        pass
+
+    def apply(self, record: Any) -> Any:
+        return record.new_record(timestamp=START, key_schema=STRING_SCHEMA, key="label")
