@@ -404,7 +404,7 @@ class FakePipeline:
     def transform(self, batch: Batch) -> Outcome:
         """Filter."""
         offsets = batch.column("offset").to_pylist()
-        left = batch.filter(pa.array([not self._world.is_dropped(offset) for offset in offsets]))
+        left = batch.filter(pa.array([not self._world.is_dropped(offset) for offset in offsets], pa.bool_()))
         return Outcome([left] if left.num_rows else [], [])
 
 

@@ -519,7 +519,9 @@ def cast_any(value: Any) -> Any:
 def _batch(records: list[Record]) -> Batch:
     values = [json.dumps(record) for record in records]
     offsets = [json.dumps({"number": record.number}) for record in records]
-    data = pa.RecordBatch.from_arrays([pa.array(values), pa.array(offsets)], names=["value", "source_offset"])
+    # Without a type Arrow tries an import for each array.
+    columns = [pa.array(each, pa.string()) for each in (values, offsets)]
+    data = pa.RecordBatch.from_arrays(columns, names=["value", "source_offset"])
     source = records[0].source
     partition = None if source is None else {"source": source}
     return Batch(records[0].topic, None, STRING_SCHEMA, data, partition, TimestampType.CREATE_TIME)
