@@ -6,13 +6,14 @@ import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from hearth.broker import KafkaBroker
 from tests.profile import load_profile
 from tests.reservation import reserve_port
-from tests.side_by_side import are_chosen, available_memory, rank, worker_count
+from tests.side_by_side import Together, are_chosen, available_memory, rank, worker_count
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell lets programs in its background ignore Ctrl-C, and the programs that tests start would inherit that.
@@ -51,6 +52,11 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     if are_chosen(config.getoption("keyword"), config.args):
         return 0
     return worker_count(len(os.sched_getaffinity(0)), available_memory())
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Together:
+    """Say which tests go to one process."""
+    return Together(config, log)
 
 
 def quick_broker(folder: Path) -> KafkaBroker:

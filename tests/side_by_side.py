@@ -1,6 +1,7 @@
-"""Tests beside each other: in how many processes, and which of them begin first.
+"""Tests beside each other: in how many processes, which of them begin first, and which stay together.
 
-The tests of a file stay in one process, with the fixtures they share; every process has a broker of its own.
+The tests of a file stay in one process, with the fixtures they share, and so do files that share a host; every
+process has a broker of its own.
 """
 
 from __future__ import annotations
@@ -8,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
+
+from xdist.scheduler import LoadFileScheduling
 
 LONGEST_FIRST = (
     "tests/peer/",
@@ -22,7 +25,22 @@ LONGEST_FIRST = (
 )
 """Where tests take longest. How long the last one keeps the others waiting decides how well all share the work."""
 
+TOGETHER = ("tests/crash/lasting/",)
+"""Folders whose files share what each of them would start for itself."""
+
 _GIBIBYTES_OF_A_WORKER = 2.5  # a broker, a host with its Spark, Java's Connect beside it
+
+
+class Together(LoadFileScheduling):  # type: ignore[misc]
+    """Gives each process whole files, or whole folders of them."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return scope(nodeid)
+
+
+def scope(test: str) -> str:
+    """Return the file or the folder that a test stays together with."""
+    return next((folder for folder in TOGETHER if test.startswith(folder)), test.partition("::")[0])
 
 
 def rank(test: str) -> int:

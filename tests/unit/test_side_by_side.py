@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.side_by_side import LONGEST_FIRST, are_chosen, available_memory, rank, worker_count
+from tests.side_by_side import LONGEST_FIRST, TOGETHER, are_chosen, available_memory, rank, scope, worker_count
 
 _ROOT = Path(__file__).resolve().parents[2]
 
 
-@pytest.mark.parametrize("place", LONGEST_FIRST)
-def test_every_place_that_begins_first_has_tests(place: str) -> None:
-    """What was renamed would begin last without a word."""
+@pytest.mark.parametrize("place", [*LONGEST_FIRST, *TOGETHER])
+def test_every_place_that_is_named_has_tests(place: str) -> None:
+    """What was renamed would begin last, or start what others have, without a word."""
     path = _ROOT / place
     assert path.is_file() if path.suffix else list(path.glob("**/test_*.py"))
 
@@ -22,6 +22,12 @@ def test_what_takes_long_begins_first() -> None:
     """All else comes behind, in the order in which it was found."""
     tests = ["plugins/a.py::a", "tests/unit/cli/b.py::b", "tests/crash/c.py::c[1]", "tests/peer/d.py::d"]
     assert sorted(tests, key=rank) == [*reversed(tests[2:]), *tests[:2]]
+
+
+def test_files_that_share_a_host_go_to_one_process() -> None:
+    """Each other file goes where there is time for it."""
+    tests = [f"{TOGETHER[0]}test_a.py::a[b::c]", f"{TOGETHER[0]}test_b.py::b", "tests/x.py::a", "tests/x.py::b"]
+    assert [scope(test) for test in tests] == [TOGETHER[0], TOGETHER[0], "tests/x.py", "tests/x.py"]
 
 
 @pytest.mark.parametrize(
