@@ -107,6 +107,19 @@ _BAD_PATHS = (
     "%2e", "c%25",
 )  # fmt: skip
 _NO_BODIES = ("[]", "{", '"x"', "5", "{} x", "{'a':1}", '{"a":1,}', '{"a":{}}', '{"a":[]}')
+_UNREADABLE = (
+    " ", '""', "1.5", "true", "{} {}", "{} ]", "}", "nul", "truex", "[1,", "name=c", "<c/>", "/*c*/{}", "NaN",
+    '{"name"', '{"name":', '{"name":"c', '{"name":"c"', '{"name":"c",', '{"name" "c"}', '{"name":"c" "config":{}}',
+    '{"name": "c"]', '{"name":Infinity}', '{"name":+1}', '{"name":01}', '{"name":1.}', '{"name":-}', '{"name":1e}',
+    '{"name":"a\nb"}', '{"name":"a\\xb"}', '{"name":"a\\u12g4"}', '{\n  "name": "c",\r\n  "config": nope\n}', "{a:1}",
+    '{"name":["x"]}', '{"config":5}', '{"config":"x"}', '{"config":[]}', '{"config":true}', '{"config":null}',
+    '{"name":"c","config":{"a":{}}}', '{"name":"c","config":{"a":"b","c":[1]}}', '{"name":"c","config":{"a":tru}}',
+    '{"zz":{"a":1},"name":{}}', '{"zz":1,"name":"c"}', '{"name":"c","config":{},"initial_state":null,"zz":1}',
+    '{"offsets":5}', '{"offsets":[5]}', '{"offsets":[{"partition":[]}]}', '{"offsets":[{"partition":{"a":1,}}]}',
+    '{"offsets":[{"partition":{}},{"offset":"y"}]}', '{"offsets":[{"partition":{},"offset":{},"zz":1}]}',
+    '{"offsets":[],"zz":1}', '{"zz":' + "[" * 1001 + "]" * 1001 + "}",
+)  # fmt: skip
+"""And some more that are no JSON, or not what is wanted: the parser's own words are compared."""
 _INTERNAL = (
     Step("POST", "/connectors/c/tasks", []),
     Step("POST", "/connectors/c/tasks", [{"a": "b"}], content_type="text/plain"),
@@ -457,7 +470,7 @@ REST_CASES = (
             Step("GET", "/connectors/c/offsets"),
             Step("DELETE", "/connectors/c/offsets"),
             _alter("c", {"a": 1}, None),
-            *(Step("PATCH", "/connectors/c/offsets", body, same="status") for body in _NO_OFFSETS),
+            *(Step("PATCH", "/connectors/c/offsets", body) for body in _NO_OFFSETS),
             Step("PATCH", "/connectors/c/offsets", {}),
             Step("PATCH", "/connectors/c/offsets", {"offsets": None}),
             Step("PATCH", "/connectors/c/offsets", {"offsets": []}),
@@ -485,7 +498,7 @@ REST_CASES = (
     ),
     *(
         RestCase(f"initial-state-{state!r}", (
-            Step("POST", "/connectors", {"name": "c", "config": _SOURCE, "initial_state": state}, same="status"),
+            Step("POST", "/connectors", {"name": "c", "config": _SOURCE, "initial_state": state}),
             Step("GET", "/connectors"),
         ))
         for state in _NO_STATES
@@ -581,9 +594,9 @@ REST_CASES = (
             _patched({"tasks.max": "many"}),
             _patched({"connector.class": None}, same="status"),
             _patched({"name": None}, same="status"),
-            *(_patched(body, same="status") for body in _NO_BODIES),
+            *(_patched(body) for body in _NO_BODIES),
             _patched("{}", content_type="application/merge-patch+json"),
-            _patched("null", same="status"),
+            _patched("null"),
             Step("GET", "/connectors/c", state="RUNNING"),
         ),
     ),
@@ -603,7 +616,7 @@ REST_CASES = (
             Step("PUT", "/admin/loggers/peer.own", {}),
             Step("PUT", "/admin/loggers/peer.own", {"Level": "INFO"}),
             Step("PUT", "/admin/loggers/peer.own", {"level": "INFO", "more": "1"}),
-            *(Step("PUT", "/admin/loggers/peer.own", body, same="status") for body in ("", "null", *_NO_BODIES)),
+            *(Step("PUT", "/admin/loggers/peer.own", body) for body in ("", "null", *_NO_BODIES)),
             Step("PUT", "/admin/loggers/peer.own", {"level": "INFO"}, content_type="text/plain"),
             Step("PUT", "/admin/loggers/a%2Fb", {"level": "INFO"}, same="status"),
             *(Step(method, "/admin/loggers", same="status") for method in ("POST", "PUT", "DELETE")),
@@ -614,9 +627,9 @@ REST_CASES = (
     RestCase(
         "bodies-that-cannot-be-read",
         tuple(
-            Step(method, path, body, same="status")
-            for method, path, _ in _WRITES[:2]
-            for body in ("", "null", *_NO_BODIES)
+            Step(method, path, body)
+            for method, path in (*(each[:2] for each in _WRITES[:2]), ("PATCH", "/connectors/c/offsets"))
+            for body in ("", "null", *_NO_BODIES, *_UNREADABLE)
         ),
     ),
 )  # fmt: skip

@@ -5,12 +5,24 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from hearth.rest.answer import TooLong, Unreadable
+from hearth.rest.json_token import TOO_DEEP
+from hearth.rest.shape import (
+    ENTITIES,
+    AnyShape,
+    ListShape,
+    MapShape,
+    RecordShape,
+    Shape,
+    TextShape,
+    WordShape,
+    explain,
+)
 from hearth.storage import TargetState
 from hearth_api import ConfigError
 
@@ -22,54 +34,79 @@ MAX_BODY = 20 << 20
 _WILDCARDS = ("*/*", "application/*")
 _WORD = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 _MEDIA_TYPE = re.compile(rf"({_WORD}/{_WORD})\s*(?:;.*)?")
-_ENTITIES = "org.apache.kafka.connect.runtime.rest.entities"
 _MAP = "java.util.LinkedHashMap"
+_GET = "java.util.Map.get(Object)"
 INITIAL_STATES = {
     "RUNNING": TargetState.STARTED,
     "PAUSED": TargetState.PAUSED,
     "STOPPED": TargetState.STOPPED,
 }
-OFFSET_FIELDS = ("partition", "offset")
-CREATE_FIELDS = ("config", "name", "initial_state")
-WORKER_CONFIGURATION_FIELDS = ("name", "description", "config")
+_TEXTS = MapShape(TextShape())
+_STATE = WordShape(f"{ENTITIES}.CreateConnectorRequest$InitialState", tuple(INITIAL_STATES))
+_CREATE = RecordShape(
+    f"{ENTITIES}.CreateConnectorRequest", {"config": _TEXTS, "name": TextShape(), "initial_state": _STATE}
+)
+_OFFSET = RecordShape(
+    f"{ENTITIES}.ConnectorOffset", {"partition": MapShape(AnyShape()), "offset": MapShape(AnyShape())}
+)
+_OFFSETS = RecordShape(f"{ENTITIES}.ConnectorOffsets", {"offsets": ListShape(_OFFSET)})
+_WORKER_CONFIGURATION = RecordShape(
+    f"{ENTITIES}.WorkerConfiguration", {"name": TextShape(), "description": TextShape(), "config": _TEXTS}
+)
+
+T = TypeVar("T")
 
 
-async def read_json(request: Request) -> Any:
-    """Return the body of a request, numbers as the text they were written in; None when there is none."""
-    return await _read_json(request, str)
+async def read_json(request: Request, shape: Shape, take: Callable[[Any], T], *, are_numbers: bool = False) -> T:
+    """Return what ``take`` makes of the body, which is None where there is none.
 
-
-async def read_offsets(request: Request) -> list[tuple[dict[str, Any] | None, dict[str, Any] | None]]:
-    """Return partitions with their offsets, whose numbers are numbers; raises ConfigError where there are none."""
-    body = _record(await _read_json(request), "ConnectorOffsets", ("offsets",))
-    offsets = body.get("offsets")
-    if offsets is not None and not isinstance(offsets, list):
-        raise Unreadable(_wrong("java.util.ArrayList", offsets))
-    if not offsets:
-        raise ConfigError("Partitions / offsets need to be provided for an alter offsets request", code="offsets.none")
-    rows = [_record(row, "ConnectorOffset", OFFSET_FIELDS) for row in offsets]
-    for value in (row.get(field) for row in rows for field in OFFSET_FIELDS):
-        if value is not None and not isinstance(value, dict):
-            raise Unreadable(_wrong(_MAP, value))
-    return [(row.get("partition"), row.get("offset")) for row in rows]
-
-
-async def _read_json(request: Request, number: Callable[[str], Any] | None = None) -> Any:
+    Numbers are the text they were written in, unless they are to be numbers. Raises Unreadable with what of the body
+    is no JSON, or not of the shape.
+    """
     data = await read_body(request)
     if data and _media_type(request) != JSON:
         raise HTTPException(415)
+    try:
+        return take(_parsed(data, None if are_numbers else str))
+    except Unreadable as error:
+        raise Unreadable(explain(data, shape) or str(error)) from error
+
+
+def _parsed(data: bytes, number: Callable[[str], Any] | None) -> Any:
     if not data.strip():
         return None
     try:
         text = data.decode(json.detect_encoding(data))
         return json.loads(text, parse_int=number, parse_float=number, parse_constant=_no_constant)
     except RecursionError as error:
-        raise Unreadable("Document nesting depth exceeds the maximum allowed") from error
+        raise Unreadable(TOO_DEEP) from error
     except UnicodeDecodeError as error:
         raise Unreadable(f"Invalid UTF-8: {error.reason} at byte {error.start}") from error
     except json.JSONDecodeError as error:
         place = f"line: {error.lineno}, column: {error.colno}"
         raise Unreadable(f"{error.msg}\n at [Source: REDACTED; {place}]") from error
+
+
+async def read_offsets(request: Request) -> list[tuple[dict[str, Any] | None, dict[str, Any] | None]]:
+    """Return partitions with their offsets, whose numbers are numbers; raises ConfigError where there are none."""
+    return await read_json(request, _OFFSETS, _offsets, are_numbers=True)
+
+
+def _offsets(body: Any) -> list[tuple[dict[str, Any] | None, dict[str, Any] | None]]:
+    if body is None:
+        raise _missing(f"{ENTITIES}.ConnectorOffsets.offsets()", "offsets")
+    offsets = _record(body, _OFFSETS).get("offsets")
+    if offsets is not None and not isinstance(offsets, list):
+        raise Unreadable(_wrong("java.util.ArrayList", offsets))
+    if not offsets:
+        raise ConfigError("Partitions / offsets need to be provided for an alter offsets request", code="offsets.none")
+    if None in offsets:
+        raise _missing(f"{ENTITIES}.ConnectorOffset.partition()", "offset")
+    rows = [_record(row, _OFFSET) for row in offsets]
+    for value in (row.get(field) for row in rows for field in _OFFSET.members):
+        if value is not None and not isinstance(value, dict):
+            raise Unreadable(_wrong(_MAP, value))
+    return [(row.get("partition"), row.get("offset")) for row in rows]
 
 
 def refuse_other_types(request: Request) -> None:
@@ -78,15 +115,24 @@ def refuse_other_types(request: Request) -> None:
         raise HTTPException(415)
 
 
-async def read_map(request: Request) -> dict[str, Any]:
-    """Return a body that is a map of texts; numbers and booleans are taken as text, nulls stay."""
-    return text_map(await read_json(request))
+async def read_map(request: Request, name: str = "connectorConfig") -> dict[str, Any]:
+    """Return a body that is a map of texts; numbers and booleans are taken as text, nulls stay.
+
+    What there is to be has a name, by which its absence is told.
+    """
+    found = await read_changes(request)
+    if found is None:
+        raise _missing(_GET, name)
+    return found
+
+
+async def read_changes(request: Request) -> dict[str, Any] | None:
+    """Return a body that is a map of texts, None where there is none."""
+    return await read_json(request, _TEXTS, lambda body: None if body is None else text_map(body))
 
 
 def text_map(value: Any) -> dict[str, Any]:
     """Return a JSON object as a map of texts."""
-    if value is None:
-        raise Unreadable("the request has no body, expected is a JSON object")
     if not isinstance(value, dict):
         raise Unreadable(_wrong(_MAP, value))
     return {name: _text(item) for name, item in value.items()}
@@ -96,39 +142,60 @@ class CreateRequest:
     """The body of a request that creates a connector."""
 
     def __init__(self, body: Any) -> None:
-        body = _record(body, "CreateConnectorRequest", CREATE_FIELDS)
+        if body is None:
+            raise _missing(f"{ENTITIES}.CreateConnectorRequest.name()", "createRequest")
+        body = _record(body, _CREATE)
         self.target = _target(body.get("initial_state"))
         # Kafka leaves a missing name to validation, which has a sentence for an empty one.
         self.name = (_text(body.get("name")) or "").strip()
         if body.get("config") is None:
-            raise Unreadable("the request has no config")
+            raise _missing(_GET, "connectorConfig")
         self.config = text_map(body["config"])
+
+    @classmethod
+    async def read(cls, request: Request) -> CreateRequest:
+        """Read one."""
+        return await read_json(request, _CREATE, cls)
 
 
 class WorkerConfigurationRequest:
     """The body of a request that creates a worker configuration."""
 
     def __init__(self, body: Any) -> None:
-        body = _record(body, "WorkerConfiguration", WORKER_CONFIGURATION_FIELDS)
+        if body is None:
+            raise Unreadable("the request has no body that is a JSON object")
+        body = _record(body, _WORKER_CONFIGURATION)
         self.name = (_text(body.get("name")) or "").strip()
         self.description = _text(body.get("description")) or ""
-        self.config = text_map(body.get("config", {}))
+        config = body.get("config", {})
+        if config is None:
+            raise Unreadable("the request has no config")
+        self.config = text_map(config)
+
+    @classmethod
+    async def read(cls, request: Request) -> WorkerConfigurationRequest:
+        """Read one."""
+        return await read_json(request, _WORKER_CONFIGURATION, cls)
 
 
-def _record(given: Any, kind: str, fields: tuple[str, ...]) -> dict[str, Any]:
-    """Return a JSON object that has no other fields than these."""
+def _record(given: Any, shape: RecordShape) -> dict[str, Any]:
+    """Return a JSON object that has no other members than those of a shape."""
     if not isinstance(given, dict):
-        raise Unreadable(
-            "the request has no body that is a JSON object" if given is None else _wrong(f"{_ENTITIES}.{kind}", given)
-        )
+        raise Unreadable(_wrong(shape.java, given))
     for name in given:
-        if name not in fields:
-            known = ", ".join(f'"{field}"' for field in fields)
-            raise Unreadable(
-                f'Unrecognized field "{name}" (class {_ENTITIES}.{kind}), '
-                f"not marked as ignorable ({len(fields)} known properties: {known})"
-            )
+        if name not in shape.members:
+            raise Unreadable(f'Unrecognized field "{name}" (class {shape.java}), not marked as ignorable')
     return given
+
+
+def no_changes() -> Unreadable:
+    """Return the error of a request that changes a configuration and does not say how."""
+    return _missing("java.util.Map.forEach(java.util.function.BiConsumer)", "patch")
+
+
+def _missing(call: str, name: str) -> Unreadable:
+    """Return what Java says where it is told nothing, word for word: clients may look for it."""
+    return Unreadable(f'Cannot invoke "{call}" because "{name}" is null')
 
 
 def _media_type(request: Request) -> str | None:
@@ -170,7 +237,8 @@ def _text(value: Any) -> str | None:
         return "true" if value else "false"
     if value is None or isinstance(value, str):
         if value is not None and len(value) > MAX_TEXT:
-            raise Unreadable(f"String value length ({len(value)}) exceeds the maximum allowed ({MAX_TEXT})")
+            most = f"{MAX_TEXT}, from `StreamReadConstraints.getMaxStringLength()`"
+            raise Unreadable(f"String value length ({len(value)}) exceeds the maximum allowed ({most})")
         return value
     raise Unreadable(_wrong("java.lang.String", value))
 
@@ -180,12 +248,7 @@ def _target(given: Any) -> TargetState | None:
         return None
     state = INITIAL_STATES.get(str(given).upper())
     if state is None:
-        raise Unreadable(
-            "Cannot construct instance of "
-            "`org.apache.kafka.connect.runtime.rest.entities.CreateConnectorRequest$InitialState`, problem: "
-            "No enum constant org.apache.kafka.connect.runtime.rest.entities.CreateConnectorRequest.InitialState."
-            f"{str(given).upper()}"
-        )
+        raise Unreadable(f"Cannot construct instance of `{_STATE.java}`")
     return state
 
 

@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from hearth.herder.herder import Created, Herder
 from hearth.rest.answer import JsonAnswer, Patience
-from hearth.rest.body import CreateRequest, read_json, read_map, text_map
+from hearth.rest.body import CreateRequest, no_changes, read_changes, read_map
 from hearth.rest.endpoint import Query
 from hearth.storage import RestartRequest, TargetState
 from hearth_api import ConfigError, ConnectError, NotFoundError
@@ -46,7 +46,7 @@ class ConnectorsResource:
 
     async def create(self, request: Request) -> Response:
         """Create a connector."""
-        body = CreateRequest(await read_json(request))
+        body = await CreateRequest.read(request)
         config = _named(body.name, body.config)
         created = await self._wait(self._herder.put(body.name, config, body.target, replace=False))
         return _created(request, body.name, created)
@@ -67,10 +67,11 @@ class ConnectorsResource:
 
     async def patch_config(self, request: Request) -> Response:
         """Change single keys of a configuration."""
-        changes = await read_json(request)
+        changes = await read_changes(request)
         if changes is None:
             self._view.info(_name(request))  # also who changes nothing hears first that there is none
-        created = await self._wait(self._herder.patch(_name(request), text_map(changes)))
+            raise no_changes()
+        created = await self._wait(self._herder.patch(_name(request), changes))
         return JsonAnswer(created.info)
 
     async def status(self, request: Request) -> Response:

@@ -40,7 +40,7 @@ class LoggersResource:
 
         The answer has the names of this host's that had another; for the whole cluster there is none.
         """
-        given = (await read_map(request)).get("level")
+        given = (await read_map(request, "levelMap")).get("level")
         if given is None:
             raise ConfigError("Desired 'level' parameter was not specified in request.", code="logger.level")
         if not given:

@@ -11,7 +11,7 @@ from starlette.responses import Response
 from hearth.config.worker_configuration import WorkerConfiguration
 from hearth.herder.herder import Herder
 from hearth.rest.answer import JsonAnswer, TooLong, Unreadable
-from hearth.rest.body import WorkerConfigurationRequest, read_json
+from hearth.rest.body import WorkerConfigurationRequest
 from hearth_api import ConfigError
 
 
@@ -46,7 +46,7 @@ class WorkerConfigurationsResource:
 async def _read(request: Request) -> WorkerConfiguration:
     """Read one; where there is none that is the client's error, also where Kafka Connect would say the server's."""
     try:
-        body = WorkerConfigurationRequest(await read_json(request))
+        body = await WorkerConfigurationRequest.read(request)
     except TooLong:
         raise
     except Unreadable as error:

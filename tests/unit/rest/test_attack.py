@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from hearth.rest.body import MAX_BODY
+from hearth.rest.json_token import TOO_DEEP
 from hearth.storage import State
 from tests.unit.rest.client import CONFIG, Client, error, run_apart
 
@@ -145,7 +146,7 @@ class TestBodies:
     def test_a_deep_body_is_unreadable(self, client: Client, body: str) -> None:
         """As in Java, and not a traceback."""
         answer = client.call("POST", "/connectors", body)
-        assert (answer.status, answer.text) == error(500, "Document nesting depth exceeds the maximum allowed")
+        assert (answer.status, answer.text) == error(500, TOO_DEEP)
 
     @pytest.mark.parametrize(
         ("body", "says"),

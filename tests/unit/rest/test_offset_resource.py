@@ -175,11 +175,11 @@ class TestSource:
     @pytest.mark.parametrize(
         ("body", "says"),
         [
-            ({"zz": 1}, "runtime.rest.entities.ConnectorOffsets), not marked as ignorable (1 known properties: "),
+            ({"zz": 1}, "runtime.rest.entities.ConnectorOffsets), not marked as ignorable (one known property: "),
             ({"offsets": [{"zz": 1}]}, "entities.ConnectorOffset), not marked as ignorable (2 known properties: "),
-            ({"offsets": {"a": 1}}, "`java.util.ArrayList`"),
-            ({"offsets": [None]}, "no body that is a JSON object"),
-            ({"offsets": [{"partition": 5}]}, "`java.util.LinkedHashMap`"),
+            ({"offsets": {"a": 1}}, "`java.util.ArrayList<"),
+            ({"offsets": [None]}, "because \"offset\" is null"),
+            ({"offsets": [{"partition": 5}]}, "`java.util.LinkedHashMap<"),
         ],
     )  # fmt: skip
     def test_a_body_of_another_shape_is_unreadable(self, client: Client, body: Any, says: str) -> None:

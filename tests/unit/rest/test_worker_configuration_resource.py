@@ -53,7 +53,7 @@ REFUSED: tuple[tuple[Any, int, str], ...] = (
     ({"name": "x", "config": {**TEXTS, "group.id": "g"}}, 400, "group.id may not be there: it is for the worker"),
     ({"name": "x", "config": {**TEXTS, "group.id": None}}, 400, "group.id may not be there: it has no value"),
     ({"name": "x"}, 400, 'Missing required configuration "key.converter" which has no default value.'),
-    ({"name": "x", "config": []}, 400, "Cannot deserialize value of type `java.util.LinkedHashMap` from Array"),
+    ({"name": "x", "config": []}, 400, "Cannot deserialize value of type `java.util.LinkedHashMap<"),
     ({"name": "x", "zz": 1}, 400, 'Unrecognized field "zz"'),
     ({"name": {}, "config": TEXTS}, 400, "Cannot deserialize value of type `java.lang.String` from Object"),
     ("{", 400, "REDACTED"),

@@ -1,0 +1,76 @@
+"""Why a body is not what it should be; `tests/peer` has what a live Kafka Connect said of bodies of its own API."""
+
+from __future__ import annotations
+
+import pytest
+
+from hearth.rest.shape import MOST_BYTES, AnyShape, ListShape, MapShape, RecordShape, TextShape, WordShape, explain
+
+SOURCE = "[Source: REDACTED (`StreamReadFeature.INCLUDE_SOURCE_IN_LOCATION` disabled); line: 1, column: {}]"
+SHAPE = RecordShape(
+    "a.R",
+    {
+        "list": ListShape(RecordShape("a.S", {"map": MapShape(TextShape())})),
+        "any": AnyShape(),
+        "state": WordShape("a.E", ("X",)),
+    },
+)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "{}",
+        "null",
+        "",
+        '\ufeff{"list": [{"map": {"a": "b", "c": 1.5, "d": null, "e": true}}, {}, null], "state": "x"}',
+        '{"any": [{"x": [1]}, "y"]}',
+        "{" + " " * MOST_BYTES,
+    ],
+)
+def test_nothing_is_said_of_what_fits_and_of_what_is_too_long(body: str) -> None:
+    """A null, and a member that is not there, fit everywhere."""
+    assert explain(body.encode(), SHAPE) is None
+
+
+@pytest.mark.parametrize(
+    ("body", "told", "column", "way"),
+    [
+        (
+            '{"list":{}}',
+            "Cannot deserialize value of type `java.util.ArrayList<a.S>` from Object value",
+            9,
+            'a.R["list"]',
+        ),
+        ('{"list":[{},5]}', "Cannot construct instance of `a.S` ", 13, 'a.R["list"]->java.util.ArrayList[1]'),
+        (
+            '{"list":[{"map":{"k":[]}}]}',
+            "Cannot deserialize value of type `java.lang.String` from Array value",
+            22,
+            'a.R["list"]->java.util.ArrayList[0]->a.S["map"]->java.util.LinkedHashMap["k"]',
+        ),
+        (
+            '{"list":[{"map":{"k":"',
+            "Unexpected end-of-input in VALUE_STRING",
+            23,
+            'a.R["list"]->java.util.ArrayList[0]->a.S["map"]',
+        ),
+        ('{"state":"y"}', "Cannot construct instance of `a.E`, problem: No enum constant a.E.Y", 10, 'a.R["state"]'),
+        (
+            '{"b":1,"any":[1,2]}',
+            'Unrecognized field "b" (class a.R), not marked as ignorable (3 known',
+            20,
+            'a.R["b"]',
+        ),
+        ('{"any":"x"', "Unexpected end-of-input: expected close marker for Object", 11, None),
+        ("{} []", "Trailing token (of type START_ARRAY) found after value (bound as `a.R`)", 4, None),
+    ],
+)
+def test_what_does_not_fit_is_told_with_its_place_and_the_way_there(
+    body: str, told: str, column: int, way: str | None
+) -> None:
+    """From the outside to the inside."""
+    found = explain(body.encode(), SHAPE) or ""
+    assert found.startswith(told)
+    end = "\n at " + SOURCE.format(column)
+    assert found.endswith(f"{end} (through reference chain: {way})" if way else end)
