@@ -22,14 +22,14 @@ _KAFKAS = "org.apache.kafka."
 _STUMBLED = [None, None]
 """What stands for class and words of any other error."""
 _JSON = "json.JsonConverter"
-_ADDRESS = re.compile(r"(\[B|HeapByteBuffer)@[0-9a-f]+")
+_ADDRESS = re.compile(r"(\[B|HeapByteBuffer|SchemaBuilder)@[0-9a-f]+")
 _REFUSED = re.compile(
     r"Failed to serialize to \w+ \(was class java\.lang\.(Long|Double)\)"  # whose size Python does not know
     r"|TimestampConverter does not support class java\.lang\.Integer"  # nor this one's: a partition without a schema
     r"|Decimal value has mismatching scale"  # one that is masked
 )
 _MORE_DIGITS = "decimal has more digits than the scale of its schema"
-_MASKED = re.compile(r"(?<![\w.])0\.0+(?![\w.])")
+_MASKED = re.compile(r"(?<![\w.])0(\.0+|E[-+]?\d+)(?![\w.])")
 """A decimal that is masked has the scale of its schema, as the README says; in Java it is 0, which some texts show."""
 SIZE = 6
 """Bytes of a digest."""
@@ -129,6 +129,8 @@ def _widened(schema: Any, form: Any) -> Any:
     if form is None:
         return None
     kind, plain = form
+    if kind == "s":
+        return [kind, _MASKED.sub("0", plain)]
     inside = schema or {}
     if kind == "arr":
         plain = [_widened(inside.get("items"), each) for each in plain]
