@@ -26,6 +26,7 @@ from hearth_api.batch.batch_record import (
     records_to_batches,
 )
 from hearth_api.batch.column import arrow_type, column_to_values, values_to_column
+from hearth_api.batch.many import Many, UnlikeError
 from hearth_api.batch.wire import plain_from_json, plain_to_json, value_from_json, value_to_json
 
 __all__ = [
@@ -37,6 +38,8 @@ __all__ = [
     "BatchTransformation",
     "ColumnRun",
     "Declined",
+    "Many",
+    "UnlikeError",
     "arrow",
     "arrow_type",
     "batch_to_sink_records",

@@ -131,6 +131,10 @@ _UNTAG: dict[str, Callable[[Any], Any]] = {
 }
 
 
+SCALAR_TAGS = frozenset(_UNTAG) - {"@map", "@struct"}
+"""The tags of values that are one scalar of JSON."""
+
+
 def _untag(value: dict[str, Any]) -> Any:
     if len(value) == 1:
         ((key, item),) = value.items()

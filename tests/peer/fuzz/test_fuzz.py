@@ -8,12 +8,19 @@ from itertools import islice
 
 import pytest
 
+from hearth_api.layout import template
 from tests.peer.fuzz import kept_pipeline
 from tests.peer.fuzz.agreement import digest
 from tests.peer.fuzz.search import Difference, compared, differences, has_digest
 
 SHOWN = 5
 LONG = 1_000_000
+
+
+@pytest.fixture(autouse=True)
+def _templates_of_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the few records of a pipeline be taken for many that are laid out alike."""
+    monkeypatch.setattr(template, "FEW", 1)
 
 
 @pytest.fixture(autouse=True)

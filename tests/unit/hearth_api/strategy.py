@@ -124,3 +124,27 @@ SCHEMALESS: st.SearchStrategy[Any] = st.recursive(
     ),
     max_leaves=6,
 )
+
+_KINDS = (
+    st.integers(-5, 5),
+    st.none() | st.integers(-(1 << 64), 1 << 64),
+    st.floats(),
+    st.sampled_from([0.0, 0.5, -1.25, 12.5, 3.0, None]),
+    st.sampled_from(["", "a", "b"]),
+    st.none() | TEXT,
+    TEXT | st.sampled_from(['"', "\\", "\n", "null", "1", "true", "1970-01-01"]),
+    st.none() | st.booleans(),
+    MOMENTS | st.none(),
+    st.dates(),
+    st.binary(max_size=3),
+    st.none() | st.booleans() | st.integers(0, 3) | st.floats() | TEXT,
+    st.lists(st.integers(0, 2) | st.just("a"), max_size=2),
+)
+ALIKE: st.SearchStrategy[st.SearchStrategy[Any]] = st.recursive(
+    st.sampled_from(_KINDS),
+    lambda inner: st.dictionaries(st.sampled_from(["a", "b", "c", "a.b", "é", "@"]), inner, max_size=3).map(
+        st.fixed_dictionaries
+    ),
+    max_leaves=4,
+)
+"""Strategies, each for values without schema that are laid out alike: the same members, scalars of mostly one kind."""

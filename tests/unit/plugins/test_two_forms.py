@@ -30,11 +30,12 @@ from hearth_api.batch import (
     column_to_values,
     values_to_column,
 )
+from hearth_api.layout import template
 from hearth_api.schema import deep_key
 from hearth_execution.load import load_class
 from hearth_transforms.extract_field import ExtractFieldValue
 from hearth_transforms.side import R
-from tests.unit.hearth_api.strategy import SCHEMALESS, schemas, values
+from tests.unit.hearth_api.strategy import ALIKE, SCHEMALESS, schemas, values
 from tests.unit.plugins.transforms.sample import batches, check_forms, records_of
 from tests.unit.plugins.two_forms import answered, messages, read, values_of, written
 
@@ -49,6 +50,16 @@ WORDS = (
     '{"type": "struct", "optional": true, "fields": [{"field": "a", "type": "string"}]}',
 )  # fmt: skip
 """Something among it suits nearly every key that does not list its own words."""
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _templates_of_few() -> Iterator[None]:
+    """Let columns of a few rows be taken for many that are laid out alike, as those of thousands are."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(template, "FEW", 1)
+        yield
+
+
 THOROUGH = settings(deadline=None, suppress_health_check=list(HealthCheck))
 
 
@@ -151,7 +162,8 @@ def test_predicates(kind: type[BatchPredicate], data: st.DataObject, batch: Batc
 def columns(draw: st.DrawFn) -> tuple[Schema | None, Any]:
     """Draw a column of values that share a schema or have none, perhaps cut out of a larger one."""
     schema = draw(st.none() | schemas())
-    column = values_to_column(schema, draw(st.lists(values(schema) if schema else SCHEMALESS, min_size=1, max_size=5)))
+    one = values(schema) if schema else draw(st.just(SCHEMALESS) | ALIKE)
+    column = values_to_column(schema, draw(st.lists(one, min_size=1, max_size=5)))
     return schema, column.slice(draw(st.integers(0, len(column) - 1)))
 
 

@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from hearth_api.layout import constant
 from hearth_file.line import decode
 from hearth_file.window import Window
 
@@ -144,7 +145,7 @@ def offset_column(positions: Places) -> Any:
 
 def joined_lines(column: Any) -> memoryview:
     """Return the texts of a column in lines, `null` for a null, without the end of the last one."""
-    texts = column.cast(pa.string()).fill_null("null")
+    texts = column.cast(pa.string()).fill_null(constant("null"))
     whole = pa.array([0, len(texts)], pa.int32())
-    _, ends, data = pc.binary_join(pa.ListArray.from_arrays(whole, texts), "\n").buffers()
+    _, ends, data = pc.binary_join(pa.ListArray.from_arrays(whole, texts), constant("\n")).buffers()
     return memoryview(data)[: np.frombuffer(ends, np.int32)[1]]

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Mapping
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from hearth_api import ConnectError, DataError, Schema, SinkRecord, Type, is_logical
 from hearth_api.batch import Batch, BatchSinkTask, Declined, column_to_values
 from hearth_api.java import java_text
 from hearth_file import VERSION
 from hearth_file.sink import FileStreamSinkConfig
+
+if TYPE_CHECKING:
+    from hearth_file.plain_line import PlainLines
 
 _STANDARD_OUTPUT = 1
 # Arrow gives these the text that Java gives them.
@@ -47,7 +51,7 @@ class FileStreamSinkTask(BatchSinkTask):
     def put_batch(self, batches: list[Batch]) -> Declined | None:
         """Write the batches: as columns where Arrow has the texts, else value by value."""
         try:
-            written = [_lines(batch) for batch in batches if batch.num_rows]
+            written = [self._lines(batch) for batch in batches if batch.num_rows]
         except DataError:
             return NotImplemented  # a value that Python cannot hold: whose it is, the form for records finds out
         for each in written:
@@ -59,6 +63,21 @@ class FileStreamSinkTask(BatchSinkTask):
         descriptor, self._descriptor = self._descriptor, _STANDARD_OUTPUT
         if descriptor != _STANDARD_OUTPUT:
             os.close(descriptor)
+
+    def _lines(self, batch: Batch) -> Any:
+        from hearth_file.line_column import joined_lines
+
+        schema, column = batch.value_schema, batch.column("value")
+        if column is not None and (schema is None or _is_text(schema)):
+            return joined_lines(column if schema is not None else self._plain.of(column))
+        values = [None] * batch.num_rows if column is None else column_to_values(schema, column)
+        return "\n".join([java_text(value, schema) for value in values]).encode("utf-8", "replace")
+
+    @cached_property
+    def _plain(self) -> PlainLines:
+        from hearth_file.plain_line import PlainLines  # with Arrow, which the connector itself has no use for
+
+        return PlainLines()
 
     def _write(self, *parts: Any) -> None:
         left = [memoryview(part) for part in parts]
@@ -80,18 +99,8 @@ def _open(file: str) -> int:
         ) from error
 
 
-def _lines(batch: Batch) -> Any:
-    from hearth_file.line_column import joined_lines  # with Arrow, which the connector itself has no use for
-
-    schema, column = batch.value_schema, batch.column("value")
-    if _is_text(schema) and column is not None:
-        return joined_lines(column)
-    values = [None] * batch.num_rows if column is None else column_to_values(schema, column)
-    return "\n".join([java_text(value, schema) for value in values]).encode("utf-8", "replace")
-
-
-def _is_text(schema: Schema | None) -> bool:
-    return schema is not None and schema.type in _CASTS and not is_logical(schema)
+def _is_text(schema: Schema) -> bool:
+    return schema.type in _CASTS and not is_logical(schema)
 
 
 def _after(parts: list[memoryview], written: int) -> list[memoryview]:

@@ -15,11 +15,12 @@ import pyarrow.compute as pc
 
 from hearth_api import Date, Decimal, Schema, Time, Timestamp, Type
 from hearth_api.batch import column_to_values
+from hearth_api.layout import join
 from hearth_json.literal import base64_literal, decimal_literal, double_literal, float_literal, string_literal
 from hearth_json.plain_writer import plain_texts
 from hearth_json.schema_writer import SchemaWriter
 from hearth_json.setting import JsonConverterSettings
-from hearth_json.text_column import escaped, join, scatter
+from hearth_json.text_column import escaped, scatter
 from hearth_json.value_writer import ValueWriter
 
 _INTEGERS = (Type.INT8, Type.INT16, Type.INT32, Type.INT64)

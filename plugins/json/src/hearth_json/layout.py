@@ -1,102 +1,67 @@
-"""Learns from one payload what is constant in it: its template."""
+"""Learns from one payload of a schema how it is laid out: what is constant in it, and which fields the values are."""
 
 from __future__ import annotations
 
-import re
+from dataclasses import dataclass
 
 from hearth_api import Decimal, Schema, Type
-from hearth_json.template import Slot, Template
-
-_SPACE = re.compile(rb"[ \t\n\r]*")
-_NAME = re.compile(rb'"([^"\\\x00-\x1f]*)"[ \t\n\r]*:[ \t\n\r]*')
-_SCALAR = re.compile(rb'"(?:[^"\\\x00-\x1f]|\\.)*"|[-+.\w]+')
+from hearth_api.layout import NoTemplateError, Template, Walker
 
 
-class _NoTemplateError(Exception):
-    """The payload is not laid out in a way that others could share."""
+@dataclass(frozen=True)
+class Slot:
+    """A place for a value: where it belongs and the schema it has."""
+
+    path: str
+    schema: Schema
 
 
-def learn(schema: Schema, payload: bytes) -> Template | None:
-    """Return the template of one payload, None when its schema or its layout has none."""
+@dataclass(frozen=True)
+class Layout:
+    """The constant texts of a payload, and what belongs into the places between them."""
+
+    template: Template
+    slots: tuple[Slot, ...]
+    structs: frozenset[str]
+    """The paths of the structs that are there, which is all a missing or empty one is told apart by."""
+
+
+def learn(schema: Schema, payload: bytes) -> Layout | None:
+    """Return the layout of one payload, None when others could not share it, or its schema is not made for that."""
     learner = _Learner(payload)
     try:
         learner.value(schema, "")
-    except _NoTemplateError:
+    except NoTemplateError:
         return None
-    return learner.template()
+    template = learner.template()
+    return None if template is None else Layout(template, tuple(learner.slots), frozenset(learner.structs))
 
 
-class _Learner:
-    """Walks along a payload and its schema and notes what is constant."""
+class _Learner(Walker):
+    """Walks along a payload and its schema."""
 
     def __init__(self, payload: bytes) -> None:
-        self.payload = payload
-        self.at = 0
-        self.noted = 0
-        self.literals: list[bytes] = []
+        super().__init__(payload)
         self.slots: list[Slot] = []
         self.structs: set[str] = set()
-
-    def template(self) -> Template | None:
-        """Return what was noted, None when there is no value or something after the last one."""
-        rest = self.payload[self.noted :]
-        if not self.slots or self.payload[self.at :].strip(b" \t\n\r"):
-            return None
-        return Template((*self.literals, rest), tuple(self.slots), frozenset(self.structs))
 
     def value(self, schema: Schema, path: str) -> None:
         """Walk along one value."""
         if schema.type is Type.STRUCT:
             self._struct(schema, path)
         elif schema.type is Type.ARRAY or schema.type is Type.MAP:
-            raise _NoTemplateError
+            raise NoTemplateError
         else:
-            self._scalar(schema, path)
+            self.scalar(lambda scalar: _is_quoted(schema, scalar))
+            self.slots.append(Slot(path, schema))
 
     def _struct(self, schema: Schema, path: str) -> None:
         self.structs.add(path)
-        self._expect(b"{")
-        seen: set[str] = set()
-        while not self._finds(b"}"):
-            if seen:
-                self._expect(b",")
-            name = self._name()
+        for name in self.members():
             field = schema.field(name)
-            if field is None or name in seen:
-                raise _NoTemplateError
-            seen.add(name)
+            if field is None:
+                raise NoTemplateError
             self.value(field.schema, f"{path}.{field.index}")
-
-    def _scalar(self, schema: Schema, path: str) -> None:
-        self._skip_space()
-        match = _SCALAR.match(self.payload, self.at)
-        if match is None:
-            raise _NoTemplateError
-        self.literals.append(self.payload[self.noted : self.at])
-        self.slots.append(Slot(path, schema, _is_quoted(schema, match.group())))
-        self.at = self.noted = match.end()
-
-    def _name(self) -> str:
-        self._skip_space()
-        match = _NAME.match(self.payload, self.at)
-        if match is None:
-            raise _NoTemplateError
-        self.at = match.end()
-        return match.group(1).decode("utf-8", "replace")
-
-    def _skip_space(self) -> None:
-        match = _SPACE.match(self.payload, self.at)
-        self.at = self.at if match is None else match.end()
-
-    def _finds(self, mark: bytes) -> bool:
-        self._skip_space()
-        is_there = self.payload.startswith(mark, self.at)
-        self.at += is_there
-        return is_there
-
-    def _expect(self, mark: bytes) -> None:
-        if not self._finds(mark):
-            raise _NoTemplateError
 
 
 def _is_quoted(schema: Schema, scalar: bytes) -> bool:
@@ -105,5 +70,5 @@ def _is_quoted(schema: Schema, scalar: bytes) -> bool:
         return is_usual
     is_quoted = scalar.startswith(b'"')
     if is_quoted != is_usual and schema.name != Decimal.LOGICAL_NAME:
-        raise _NoTemplateError
+        raise NoTemplateError
     return is_quoted

@@ -18,9 +18,9 @@ import pyarrow.compute as pc
 
 from hearth_api import DataError, Decimal, Schema, Type
 from hearth_api.batch import arrow_type
+from hearth_api.layout import as_string, constant, memory, nulled
 from hearth_json.literal import from_base64
 from hearth_json.strict_reader import RANGES
-from hearth_json.text_column import memory
 from hearth_json.value_reader import ValueReader
 
 _NUMBER = r"^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]{1,3})?$"
@@ -69,12 +69,7 @@ def without_null(texts: Any) -> Any:
     content, offsets = memory(texts)
     if not (content.take(offsets[:-1], mode="clip") == _N).any():
         return texts
-    return pc.if_else(pc.equal(texts, "null"), None, texts)
-
-
-def as_string(texts: Any) -> Any:
-    """Return a binary column that is known to be UTF-8 as strings, without copying or checking it."""
-    return pa.Array.from_buffers(pa.string(), len(texts), texts.buffers(), texts.null_count, texts.offset)
+    return nulled(texts, pc.equal(texts, constant("null")))
 
 
 def _unescaped(text: str) -> str:
@@ -112,8 +107,8 @@ def _decimals(reader: ValueReader, schema: Schema, texts: Any, is_quoted: bool) 
 
 
 def _booleans(texts: Any) -> Sure:
-    values = pc.equal(texts, "true")
-    sure = pc.fill_null(pc.or_(values, pc.equal(texts, "false")), True)
+    values = pc.equal(texts, constant("true"))
+    sure = pc.fill_null(pc.or_(values, pc.equal(texts, constant("false"))), True)
     return values, None if pc.all(sure).as_py() else sure.to_numpy(zero_copy_only=False)
 
 

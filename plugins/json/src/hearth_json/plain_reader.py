@@ -1,9 +1,12 @@
 """JSON without schema to a column: the JSON text of every value, as the API keeps it.
 
-Most JSON already is that text. To prove it, many rows are parsed at once, with a mark between them that occurs in no
-row, so that a mark which the parser finds between two values stands between two rows. The parsed values are written
-again: where the bytes are the same, the row was its own text. Objects get the order of Java's hash tables, in which
-Kafka Connect would write them again.
+Most rows differ from others in their scalars alone. They are read as one value (`hearth_api.layout`), whose
+objects get the order of Java's hash tables, in which Kafka Connect would write them again; where they are in it, and
+there is no space between the members, the row is its own text.
+
+Of the others many are parsed at once, with a mark between them that occurs in no row, so that a mark which the parser
+finds between two values stands between two rows. The parsed values are written again: where the bytes are the same,
+the row was its own text.
 """
 
 from __future__ import annotations
@@ -15,12 +18,14 @@ import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from hearth_api.batch import UnlikeError
 from hearth_api.java import hash_ordered
-from hearth_json.column_reader import Part
-from hearth_json.leaf import as_string, without_null
+from hearth_api.layout import Layouts, as_string, memory, rows_of, to_texts
+from hearth_json.column_reader import Part, clean_rows
+from hearth_json.leaf import without_null
 from hearth_json.scan import MAY_BE_DEEP, may_be_deep, may_hold_odd_number
-from hearth_json.text_column import memory
 
+_BACKSLASH = 0x5C
 _MARK = "\x7f"
 _BETWEEN = f',"{_MARK}",'.encode()
 # In a text written anew: a number with an exponent or a tiny one, which orjson and Python print differently, an
@@ -38,13 +43,36 @@ _ROWS_AT_ONCE = 2000
 class PlainReader:
     """Reads payloads without schema; rows it is not sure of it leaves to the plain form."""
 
+    def __init__(self) -> None:
+        """Know no layout yet."""
+        self._layouts = Layouts(knows_tags=False)
+
     def parts(self, payloads: Any) -> list[Part]:
         """Return the texts of the rows it is sure of."""
+        left = np.ones(len(payloads), bool)
         parts: list[Part] = []
-        for first in range(0, len(payloads), _ROWS_AT_ONCE):
-            rows, column = _part(payloads.slice(first, _ROWS_AT_ONCE))
-            parts.append((rows + first, column))
+        for group in self._layouts.groups(payloads, _unescaped_rows(payloads)):
+            try:
+                parts.append((group.rows, to_texts(_ordered(group.value), len(group.rows))))
+            except UnlikeError:
+                continue
+            left[group.rows] = False
+        rows = np.flatnonzero(left)
+        others = payloads if len(rows) == len(payloads) else payloads.take(pa.array(rows))
+        for first in range(0, len(rows), _ROWS_AT_ONCE):
+            found, column = _part(others.slice(first, _ROWS_AT_ONCE))
+            parts.append((rows[found + first], column))
         return parts
+
+
+def _unescaped_rows(payloads: Any) -> Any:
+    """Tell which rows are UTF-8 without control characters and backslashes."""
+    content, offsets = memory(payloads)
+    clean = clean_rows(payloads, content, offsets)
+    clean = np.ones(len(payloads), bool) if clean is None else clean
+    if b"\\" in content.tobytes():
+        clean[rows_of(np.flatnonzero(content == _BACKSLASH), offsets)] = False
+    return clean
 
 
 def _part(payloads: Any) -> Part:

@@ -17,19 +17,19 @@ from hearth_api import (
     Schema,
     Timestamp,
 )
-from hearth_api.batch import Batch
+from hearth_api.batch import Batch, Many
 from hearth_transforms.requirement import require_sink_record
 
 PURPOSE = "field insertion"
 
 
 class Row(NamedTuple):
-    """What the attributes are read from where a row of a batch stands for a record."""
+    """What the attributes are read from where a row of a batch stands for a record, or for many."""
 
     topic: str | None
-    kafka_partition: int | None
-    kafka_offset: int | None
-    timestamp: int | None
+    kafka_partition: int | Many | None
+    kafka_offset: int | Many | None
+    timestamp: int | Many | None
 
 
 @dataclass(frozen=True)

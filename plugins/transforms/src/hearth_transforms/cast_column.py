@@ -9,7 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hearth_api import Schema, Type, is_logical
-from hearth_api.batch import arrow_type, column_to_values, values_to_column
+from hearth_api.batch import Many, UnlikeError, arrow_type, column_to_values, values_to_column
+from hearth_api.layout import ManyOfColumn
 from hearth_transforms.casting import cast
 
 _INTEGERS: dict[Type, Any] = {
@@ -38,6 +39,14 @@ def cast_column(column: Any, schema: Schema, target: Type) -> Any:
             pass  # one is too large: which, and in which words it is refused, `cast` knows
     values = [cast(value, schema, target) for value in column_to_values(schema, column)]
     return values_to_column(Schema(target), values)
+
+
+def cast_many(many: Many, target: Type) -> Many:
+    """Return what `cast` gives for values without schema."""
+    schema, column = many.column()
+    if schema.name is not None or schema.type in _FLOATS or target is Type.FLOAT32:
+        raise UnlikeError("a float has another width where no schema tells it, and a time cannot be cast")
+    return ManyOfColumn(Schema(target), cast_column(column, schema, target))
 
 
 def _cast_numbers(column: Any, target: Type) -> Any:

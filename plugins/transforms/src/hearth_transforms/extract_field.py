@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from hearth_api import CaseInsensitiveValidString, Importance, Settings, Type, key
-from hearth_api.batch import Batch, BatchTransformation, Declined
+from hearth_api.batch import Batch, Declined
 from hearth_transforms.field_path import FieldPath
-from hearth_transforms.plugin import KafkaPlugin, null_to_default
+from hearth_transforms.plugin import FieldPlugin, null_to_default
 from hearth_transforms.requirement import require_map, require_struct
 from hearth_transforms.side import KEY, VALUE, R, Side
 
@@ -30,7 +30,7 @@ class ExtractFieldConfig(Settings):
     )
 
 
-class ExtractField(KafkaPlugin, BatchTransformation):
+class ExtractField(FieldPlugin):
     """Replaces one side of a record by one of its fields; a null stays null and gets the field's schema."""
 
     settings = ExtractFieldConfig
@@ -54,12 +54,11 @@ class ExtractField(KafkaPlugin, BatchTransformation):
 
     def apply_batch(self, batch: Batch) -> list[Batch] | Declined:
         """Take the column of the field out of the column of structs."""
-        from hearth_transforms import plain_column
         from hearth_transforms import struct_column as columns
 
         schema = self.side.schema(batch)
         if schema is None:
-            return plain_column.changed(self.side, batch, self._of_map)
+            return self._plain.changed(self.side, batch, lambda value, _: self._of_map(value))
         if schema.type is not Type.STRUCT:
             return NotImplemented
         fields = list(self._path.fields_in(schema))

@@ -7,9 +7,9 @@ from functools import lru_cache
 from typing import Any, ClassVar
 
 from hearth_api import DataError, Importance, Schema, SchemaBuilder, Settings, Struct, Type, key
-from hearth_api.batch import Batch, BatchTransformation, Declined
+from hearth_api.batch import Batch, Declined, Many
 from hearth_api.java import java_class
-from hearth_transforms.plugin import KafkaPlugin
+from hearth_transforms.plugin import FieldPlugin
 from hearth_transforms.requirement import inferred_type, require_map, require_struct
 from hearth_transforms.side import KEY, VALUE, R, Side
 
@@ -27,7 +27,7 @@ class FlattenConfig(Settings):
     )
 
 
-class Flatten(KafkaPlugin, BatchTransformation):
+class Flatten(FieldPlugin):
     """Flattens one side of a record, arrays excepted; a null side stays as it is."""
 
     settings = FlattenConfig
@@ -53,11 +53,10 @@ class Flatten(KafkaPlugin, BatchTransformation):
 
     def apply_batch(self, batch: Batch) -> list[Batch] | Declined:
         """Put the columns of all fields side by side."""
-        from hearth_transforms import plain_column
         from hearth_transforms import struct_column as columns
 
         if self.side.schema(batch) is None:
-            return plain_column.changed(self.side, batch, self._flat)
+            return self._plain.changed(self.side, batch, lambda value, _: self._flat(value))
         return columns.with_structs(self.side, batch, self._columns)
 
     def _flat(self, value: Any) -> Any:
@@ -73,7 +72,8 @@ class Flatten(KafkaPlugin, BatchTransformation):
     def _entries(self, value: dict[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
         for name, item in value.items():
             path = self._path(prefix, name)
-            type_ = None if item is None else inferred_type(item, "Flatten")
+            is_scalar = item is None or (isinstance(item, Many) and item.is_plain)
+            type_ = None if is_scalar else inferred_type(item, "Flatten")
             if type_ is Type.MAP:
                 yield from self._entries(item, path)
             elif type_ is Type.STRUCT:

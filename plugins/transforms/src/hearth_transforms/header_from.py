@@ -111,10 +111,9 @@ class HeaderFrom(FieldTransformation):
         schema, value = self.side.schema(record), self.side.value(record)
         headers = record.headers.duplicate()
         if schema is None:
-            present = require_map(value, self.purpose)
-            for path, name in zip(self._paths, self._headers):
-                headers.add(name, None, path.value_in_map(present))
-            rest = self._alteration.map(present, record) if self._moves else _copied(present)
+            *found, rest = self._found_in_map(value, record)
+            for name, each in zip(self._headers, found):
+                headers.add(name, None, each)
             return self.side.replaced(record, None, rest).new_record(headers=headers)
         struct = require_struct(value, self.purpose, schema)
         new_schema = self._updated(schema) if self._moves else schema
@@ -147,16 +146,19 @@ class HeaderFrom(FieldTransformation):
         return NotImplemented if rest is NotImplemented else [each.with_columns(headers=headers) for each in rest]
 
     def _apply_to_maps(self, batch: Batch) -> list[Batch]:
-        from hearth_transforms import header_column, plain_column, struct_column
+        from hearth_transforms import header_column, struct_column
 
-        present = plain_column.to_values(struct_column.side_column(self.side, batch))
-        maps = [require_map(value, self.purpose) for value in present]
-        found = [plain_column.to_column(path.value_in_map(each) for each in maps) for path in self._paths]
-        rests = (self._alteration.map(each, None) if self._moves else _copied(each) for each in maps)
-        changed = self.side.replaced_column(batch, None, plain_column.to_column(rests))
-        added = [header_column.plain(name, column) for name, column in zip(self._headers, found)]
+        column = struct_column.side_column(self.side, batch)
+        *found, rests = self._plain.made(column, self._found_in_map, len(self._paths) + 1)
+        added = [header_column.plain(name, each) for name, each in zip(self._headers, found)]
         headers = header_column.appended(batch.column("headers"), added, batch.num_rows)
-        return [changed.with_columns(headers=headers)]
+        return [self.side.replaced_column(batch, None, rests).with_columns(headers=headers)]
+
+    def _found_in_map(self, value: Any, record: Any) -> tuple[Any, ...]:
+        """Return what becomes of a map: what its headers hold, and the rest."""
+        present = require_map(value, self.purpose)
+        found = (path.value_in_map(present) for path in self._paths)
+        return *found, self._alteration.map(present, record) if self._moves else _copied(present)
 
 
 def _copied(value: dict[str, Any]) -> dict[str, Any]:

@@ -7,8 +7,8 @@ from functools import lru_cache
 from typing import Any, ClassVar
 
 from hearth_api import Importance, Schema, SchemaBuilder, Settings, Struct, key
-from hearth_api.batch import Batch, BatchTransformation, Declined
-from hearth_transforms.plugin import KafkaPlugin
+from hearth_api.batch import Batch, Declined
+from hearth_transforms.plugin import FieldPlugin
 from hearth_transforms.side import KEY, VALUE, R, Side
 
 
@@ -18,7 +18,7 @@ class HoistFieldConfig(Settings):
     field: str = key("field", doc="Name of the one field of the new struct or map.", importance=Importance.MEDIUM)
 
 
-class HoistField(KafkaPlugin, BatchTransformation):
+class HoistField(FieldPlugin):
     """Wraps one side of a record into a struct, or into a map where it has no schema; nulls are wrapped as well."""
 
     settings = HoistFieldConfig
@@ -44,7 +44,9 @@ class HoistField(KafkaPlugin, BatchTransformation):
 
         schema, column = self.side.schema(batch), columns.side_column(self.side, batch)
         if schema is None:
-            return plain_column.changed(self.side, batch, lambda value: {self._field: value})
+            if self._field.startswith("@"):
+                return self._plain.changed(self.side, batch, lambda value, _: {self._field: value})
+            return [self.side.replaced_column(batch, None, plain_column.wrapped(column, self._field))]
         if not columns.is_sound(schema, column):
             return NotImplemented
         wrapping = self._wrapping(schema)

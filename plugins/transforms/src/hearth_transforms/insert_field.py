@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hearth_api import ConfigError, ConnectRecord, Importance, Schema, SchemaBuilder, Settings, Struct, key
 from hearth_api.batch import Batch, Declined
 from hearth_api.java import hash_ordered
-from hearth_transforms.attribute import OFFSET, PARTITION, PURPOSE, TIMESTAMP, TOPIC, Attribute, Row, fixed_text
+from hearth_transforms.attribute import OFFSET, PARTITION, PURPOSE, TIMESTAMP, TOPIC, Attribute, fixed_text
 from hearth_transforms.field_path import FieldPath
 from hearth_transforms.nesting import Alteration, FieldTransformation, Place
 from hearth_transforms.plugin import field_syntax, null_to_default
 from hearth_transforms.side import KEY, VALUE
+
+if TYPE_CHECKING:
+    from hearth_transforms.plain_column import Beside
 
 _SUFFIX = " A ! at its end makes the field required, a ? optional, which it is without either."
 
@@ -117,12 +119,11 @@ class InsertField(FieldTransformation):
         """Put the columns of the fields beside those that are there."""
         return super().apply_batch(batch.stamped() if self._is_timed else batch)
 
-    def _rows(self, batch: Batch) -> Iterator[Any] | None:
-        columns = [batch.column(name) for name in ("partition", "offset", "timestamp")]
-        if columns[1] is None and self._needs_offset:
-            return None
-        values = [itertools.repeat(None) if column is None else column.to_pylist() for column in columns]
-        return map(Row, itertools.repeat(batch.topic), *values)
+    def _beside(self, batch: Batch) -> Beside | None:
+        from hearth_transforms.row_column import RowColumns
+
+        is_lacking = batch.column("offset") is None and self._needs_offset
+        return None if is_lacking else RowColumns(batch)
 
 
 class InsertFieldKey(InsertField):

@@ -7,19 +7,21 @@ everything around it is put together anew. Where the struct or map is missing or
 
 from __future__ import annotations
 
-import itertools
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from typing import Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from hearth_api import ConnectRecord, Schema, Struct, Type
-from hearth_api.batch import Batch, BatchTransformation, Declined
+from hearth_api.batch import Batch, Declined
 from hearth_api.java import hash_ordered
 from hearth_transforms.field_path import FieldPath
-from hearth_transforms.plugin import KafkaPlugin
+from hearth_transforms.plugin import FieldPlugin
 from hearth_transforms.requirement import require_map, require_struct
 from hearth_transforms.side import R, Side
+
+if TYPE_CHECKING:
+    from hearth_transforms.plain_column import Beside
 
 T = TypeVar("T")
 Place = tuple[str, ...]
@@ -39,7 +41,10 @@ class Alteration(ABC):
 
     @abstractmethod
     def map(self, value: dict[str, Any], record: Any) -> dict[str, Any]:
-        """Return a map altered; of a batch it comes with what the transformation has for a row."""
+        """Return a map altered; of a batch it comes with what the transformation has for a row.
+
+        Where maps of many rows are laid out alike it is called once, with a `Many` in the place of each scalar.
+        """
 
     @abstractmethod
     def columns(self, schema: Schema, updated: Schema, column: Any, batch: Batch) -> list[Any] | None:
@@ -156,7 +161,7 @@ def nested(alterations: Mapping[Place, Alteration], purpose: str) -> Alteration:
     return parts[0] if len(parts) == 1 else _OneByOne(parts)
 
 
-class FieldTransformation(KafkaPlugin, BatchTransformation):
+class FieldTransformation(FieldPlugin):
     """Alters the fields of one side of a record."""
 
     side: ClassVar[Side]
@@ -184,18 +189,20 @@ class FieldTransformation(KafkaPlugin, BatchTransformation):
 
     def apply_batch(self, batch: Batch) -> list[Batch] | Declined:
         """Alter the columns of the fields; maps, which have none, by themselves."""
-        from hearth_transforms import plain_column, struct_column
+        from hearth_transforms import struct_column
 
         if self.side.schema(batch) is not None:
             return struct_column.with_structs(self.side, batch, self._columns)
-        rows = self._rows(batch)
-        if rows is None:
+        beside = self._beside(batch)
+        if beside is None:
             return NotImplemented
-        return plain_column.changed(self.side, batch, lambda value: self._altered_plain(value, next(rows)))
+        return self._plain.changed(self.side, batch, self._altered_plain, beside)
 
-    def _rows(self, batch: Batch) -> Iterator[Any] | None:
-        """Return for each row what stands for its record where maps are altered; None where only that will do."""
-        return itertools.repeat(None)
+    def _beside(self, batch: Batch) -> Beside | None:
+        """Return what stands for the records where maps are altered; None where only these will do."""
+        from hearth_transforms.plain_column import Beside
+
+        return Beside()
 
     def _altered_plain(self, value: Any, row: Any) -> Any:
         if value is None and self.keeps_null:

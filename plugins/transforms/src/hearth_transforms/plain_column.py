@@ -1,21 +1,26 @@
-"""Columns without schema, which hold the JSON text of every value: read, changed value by value, and written anew.
+"""Columns without schema, which hold the JSON text of every value: changed many at a time, or read and written anew.
 
-Most of them hold nothing but what JSON has. Those are read and written by orjson, which takes a sixth of the time of
-the author API's own form; that form does the others, with values that JSON has no word for or numbers that orjson
-prints in another way than Python.
+What changes one value changes many that are laid out alike (`hearth_api.layout`): it is called once, with a
+`Many` in the place of each scalar. The others are changed value by value. Most of these hold nothing but what JSON has
+and are read and written by orjson, which takes a sixth of the time of the author API's own form; that form does the
+rest, with values that JSON has no word for or numbers that orjson prints in another way than Python.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+import numpy as np
 import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hearth_api.batch import Batch, Declined, column_to_values, plain_to_json, values_to_column
+from hearth_api import ConnectError
+from hearth_api.batch import Batch, UnlikeError, column_to_values, plain_to_json, values_to_column
+from hearth_api.layout import Layouts, as_string, constant, in_rows, join, to_texts
 from hearth_transforms.side import Side
 from hearth_transforms.struct_column import side_column
 
@@ -26,10 +31,67 @@ _BETWEEN = f',"{_MARK}",'.encode()
 _OPTIONS = orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_PASSTHROUGH_SUBCLASS | orjson.OPT_PASSTHROUGH_DATACLASS
 
 
-def changed(side: Side, batch: Batch, change: Callable[[Any], Any]) -> list[Batch] | Declined:
-    """Return the batch with what a function makes of each value of a side, null among them."""
-    column = side_column(side, batch)
-    return [side.replaced_column(batch, None, to_column(map(change, to_values(column))))]
+class Beside:
+    """What there is beside the values of a column: nothing."""
+
+    def of_all(self, rows: Any) -> Any:
+        """Return what stands for all of some rows, given by their numbers."""
+        return None
+
+    def of_each(self, rows: Any) -> Iterator[Any]:
+        """Return what there is of each of some rows."""
+        return itertools.repeat(None)
+
+
+Change = Callable[[Any, Any], "tuple[Any, ...]"]
+"""What makes others of a value; it comes with what there is beside it."""
+_NOTHING = Beside()
+
+
+class PlainColumns:
+    """Changes the values of columns, many at a time where they are laid out alike."""
+
+    def __init__(self) -> None:
+        """Know no layout yet."""
+        self._layouts = Layouts()
+
+    def changed(
+        self, side: Side, batch: Batch, change: Callable[[Any, Any], Any], beside: Beside = _NOTHING
+    ) -> list[Batch]:
+        """Return the batch with what a function makes of each value of a side, null among them."""
+        column = side_column(side, batch)
+        (made,) = self.made(column, lambda value, own: (change(value, own),), 1, beside)
+        return [side.replaced_column(batch, None, made)]
+
+    def made(self, column: Any, change: Change, count: int, beside: Beside = _NOTHING) -> list[Any]:
+        """Return as many columns as a function makes values of each value of a column."""
+        left = np.ones(len(column), bool)
+        parts: list[list[Any]] = [[] for _ in range(count)]
+
+        def add(rows: Any, columns: Iterable[Any]) -> None:
+            for part, each in zip(parts, columns):
+                part.append((rows, each))
+
+        for group in self._layouts.groups(column):
+            try:
+                values = change(group.value, beside.of_all(group.rows))
+                texts = [to_texts(value, len(group.rows)) for value in values]
+            except (ConnectError, UnlikeError):
+                continue  # what is wrong with which, they are asked one by one
+            add(group.rows, texts)
+            left[group.rows] = False
+        rows = np.flatnonzero(left)
+        if len(rows):
+            others = to_values(column if len(rows) == len(column) else column.take(pa.array(rows)))
+            found = [change(value, own) for value, own in zip(others, beside.of_each(rows))]
+            add(rows, map(to_column, zip(*found)))
+        return [in_rows(len(column), part) for part in parts]
+
+
+def wrapped(column: Any, name: str) -> Any:
+    """Return the values of a column as the one member of objects; the name is none of a tag."""
+    pieces = [f"{{{plain_to_json(name)}:".encode(), column.fill_null(constant("null")), b"}"]
+    return as_string(join(pieces, len(column)))
 
 
 def to_values(column: Any) -> list[Any]:

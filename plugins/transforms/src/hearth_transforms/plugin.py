@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from hearth_api import CaseInsensitiveValidString, ConfigDef, ConnectPlugin, Importance, Settings, key
+from hearth_api.batch import BatchTransformation
 from hearth_transforms import VERSION
+
+if TYPE_CHECKING:
+    from hearth_transforms.plain_column import PlainColumns
 
 
 def null_to_default() -> Any:
@@ -47,3 +52,14 @@ class KafkaPlugin(ConnectPlugin):
     def config(self) -> ConfigDef:
         """Return the definition of the keys."""
         return self.settings.definition()
+
+
+class FieldPlugin(KafkaPlugin, BatchTransformation):
+    """A transformation that looks into values, of which those without schema have columns of their own."""
+
+    @cached_property
+    def _plain(self) -> PlainColumns:
+        """Return what changes columns without schema, and knows how their values were laid out so far."""
+        from hearth_transforms.plain_column import PlainColumns  # with Arrow, which definitions have no use for
+
+        return PlainColumns()

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 
 from hearth_api import STRING_SCHEMA, Field, Schema, Struct, Type
 from hearth_api.batch import Batch, Declined, arrow_type, column_to_values, values_to_column
+from hearth_api.layout import constant
 from hearth_transforms.attribute import Attribute
 from hearth_transforms.mask import mask
 from hearth_transforms.side import Side
@@ -121,9 +122,9 @@ def repeated(schema: Schema, value: Any, count: int) -> Any:
 def masked_column(column: Any, schema: Schema, replacement: str | None) -> Any:
     """Return what `mask` gives for every value of a column."""
     # What stands for a value depends on its kind alone, so one value tells it for all.
-    first = pc.index(column.is_valid(), True).as_py()
-    if first < 0:
+    if column.null_count == len(column):
         return column
+    first = int(np.argmax(column.is_valid().to_numpy(zero_copy_only=False)))
     (value,) = column_to_values(schema, column.slice(first, 1))
     nulls = column.is_null().to_numpy(zero_copy_only=False) if column.null_count else None
     places = pa.array(np.zeros(len(column), np.int64), mask=nulls)
@@ -140,7 +141,7 @@ def has_header(batch: Batch, name: str) -> Any:
     answers = np.zeros(batch.num_rows, np.bool_)
     headers = batch.column("headers")
     if headers is not None:
-        found = pc.equal(headers.flatten().field("key"), name)
+        found = pc.equal(headers.flatten().field("key"), constant(name))
         answers[pc.list_parent_indices(headers).filter(found).to_numpy()] = True
     return pa.array(answers)
 

@@ -8,9 +8,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hearth_api import DataError
-from hearth_api.batch import arrow_type
-from hearth_transforms.time_kind import DATE, DAY, MILLIS, STRING, TIME, UNIX, Notation, TimeKind
+from hearth_api import DataError, Type
+from hearth_api.batch import Many, UnlikeError, arrow_type
+from hearth_api.layout import ManyOfColumn
+from hearth_transforms.time_kind import DATE, DAY, MILLIS, STRING, TIME, UNIX, Notation, TimeKind, kind_of_schema
 
 _FIRST_DAY = -719_162
 _FIRST = _FIRST_DAY * DAY
@@ -21,11 +22,23 @@ def converted(column: Any, source: TimeKind, target: TimeKind, notation: Notatio
     """Return the times of one kind as those of another, None where only records can tell what is wrong."""
     try:
         millis = _millis(column, source, notation)
-        if pc.any(pc.or_(pc.less(millis, _FIRST), pc.greater(millis, _LAST))).as_py():
+        bounds = pc.min_max(millis)
+        if millis.null_count < len(millis) and not (_FIRST <= bounds["min"].as_py() <= bounds["max"].as_py() <= _LAST):
             return None
         return _from_millis(millis, target, notation)
     except (pa.ArrowInvalid, DataError):
         return None
+
+
+def convert_many(many: Many, target: TimeKind, notation: Notation) -> Many:
+    """Return what `convert` gives for values without schema."""
+    schema, column = many.column()
+    if schema.type is Type.BOOLEAN or schema.type is Type.FLOAT64:
+        raise UnlikeError("values that tell no time")
+    found = converted(column, kind_of_schema(schema), target, notation)
+    if found is None:
+        raise UnlikeError("one of the values cannot be converted")
+    return ManyOfColumn(target.schema, found)
 
 
 def _millis(column: Any, source: TimeKind, notation: Notation) -> Any:
@@ -34,29 +47,35 @@ def _millis(column: Any, source: TimeKind, notation: Notation) -> Any:
     if source is UNIX:
         return _rescaled(column, notation.per_second, MILLIS)
     column = column.cast(pa.int64())
-    return pc.multiply(column, DAY) if source is DATE else column
+    return pc.multiply(column, _number(DAY)) if source is DATE else column
 
 
 def _from_millis(millis: Any, target: TimeKind, notation: Notation) -> Any:
     if target is STRING:
         step = notation.format.step if notation.format is not None else 1
         # What has the same text is the same number now.
-        whole = pc.multiply(pc.divide(pc.subtract(millis, _FIRST), step), step)
+        whole = pc.multiply(pc.divide(pc.subtract(millis, _number(_FIRST)), _number(step)), _number(step))
         return _each(whole, pa.string(), lambda each: target.from_millis(each + _FIRST, notation))
     if target is UNIX:
         return _rescaled(millis, MILLIS, notation.per_second)
     if target not in (DATE, TIME):
         return millis
-    days = pc.divide(pc.subtract(millis, _FIRST), DAY)  # counted from the first, since a division cuts towards zero
+    since_first = pc.subtract(millis, _number(_FIRST))  # a division cuts towards zero
+    days = pc.divide(since_first, _number(DAY))
     if target is DATE:
-        return pc.add(days, _FIRST_DAY).cast(arrow_type(target.schema))
-    return pc.subtract(pc.subtract(millis, _FIRST), pc.multiply(days, DAY)).cast(arrow_type(target.schema))
+        return pc.add(days, _number(_FIRST_DAY)).cast(arrow_type(target.schema))
+    return pc.subtract(since_first, pc.multiply(days, _number(DAY))).cast(arrow_type(target.schema))
 
 
 def _rescaled(column: Any, per_second: int, new_per_second: int) -> Any:
     if new_per_second >= per_second:
-        return pc.multiply_checked(column, new_per_second // per_second)
-    return pc.divide(column, per_second // new_per_second)
+        return pc.multiply_checked(column, _number(new_per_second // per_second))
+    return pc.divide(column, _number(per_second // new_per_second))
+
+
+def _number(value: int) -> Any:
+    """Return a number as Arrow's functions take it without asking each time whether there is a pandas."""
+    return pa.scalar(value, pa.int64())
 
 
 def _each(column: Any, type_: Any, convert: Callable[[Any], Any]) -> Any:

@@ -20,6 +20,7 @@ from hearth_api import (
     Timestamp,
     Type,
 )
+from hearth_api.batch import Many
 from hearth_api.java import java_class
 from hearth_transforms.date_format import DateFormat
 
@@ -169,5 +170,9 @@ def convert(value: Any, schema: Schema | None, target: TimeKind, notation: Notat
     """Return what tells the same time in another way; null for null."""
     if value is None:
         return None
+    if isinstance(value, Many):
+        from hearth_transforms.time_column import convert_many
+
+        return convert_many(value, target, notation)
     source = kind_of_value(value) if schema is None else kind_of_schema(schema)
     return target.from_millis(source.millis(value, notation, schema), notation)

@@ -7,10 +7,10 @@ from functools import lru_cache
 from typing import Any
 
 from hearth_api import DataError, Importance, Schema, SchemaBuilder, Settings, Struct, Type, ValidList, key
-from hearth_api.batch import Batch, BatchTransformation, Declined
+from hearth_api.batch import Batch, Declined
 from hearth_api.java import hash_ordered
 from hearth_transforms.field_path import FieldPath
-from hearth_transforms.plugin import KafkaPlugin, field_syntax, null_to_default
+from hearth_transforms.plugin import FieldPlugin, field_syntax, null_to_default
 from hearth_transforms.requirement import require_map, require_struct
 from hearth_transforms.side import KEY, VALUE, R
 
@@ -30,7 +30,7 @@ class ValueToKeyConfig(Settings):
     field_syntax_version: str = field_syntax()
 
 
-class ValueToKey(KafkaPlugin, BatchTransformation):
+class ValueToKey(FieldPlugin):
     """Replaces the key by a struct or map of fields of the value, which keeps them."""
 
     settings = ValueToKeyConfig
@@ -54,12 +54,11 @@ class ValueToKey(KafkaPlugin, BatchTransformation):
 
     def apply_batch(self, batch: Batch) -> list[Batch] | Declined:
         """Put the columns of the fields together."""
-        from hearth_transforms import plain_column
         from hearth_transforms import struct_column as columns
 
         schema, column = batch.value_schema, columns.side_column(VALUE, batch)
         if schema is None:
-            keys = plain_column.to_column(map(self._of_map, plain_column.to_values(column)))
+            (keys,) = self._plain.made(column, lambda value, _: (self._of_map(value),), 1)
             return [KEY.replaced_column(batch, None, keys)]
         if schema.type is not Type.STRUCT or column.null_count:
             return NotImplemented

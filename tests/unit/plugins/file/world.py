@@ -17,7 +17,7 @@ from hearth_api.batch import (
     records_to_batches,
 )
 from hearth_api.testing import MemorySourceTaskContext
-from tests.unit.hearth_api.strategy import SCHEMALESS, schemas, values
+from tests.unit.hearth_api.strategy import ALIKE, SCHEMALESS, schemas, values
 
 CONTENT = st.lists(st.sampled_from([b"a", b"bc", "é😀".encode(), b"\xff", b"\n", b"\r", b"\r\n"]), max_size=20).map(
     b"".join
@@ -51,7 +51,7 @@ def _in_batches(task: BatchSourceTask) -> list[SourceRecord]:
 
 def put(kind: type[BatchSinkTask], data: st.DataObject, folder: Path) -> tuple[bytes, bytes]:
     """Return what is in the files that both forms wrote."""
-    typed = data.draw(st.lists(_TYPED, max_size=5), label="values")
+    typed = data.draw(st.lists(_TYPED, max_size=5) | _LISTS_ALIKE, label="values")
     records = [SinkRecord("t", 0, None, None, schema, value, offset) for offset, (schema, value) in enumerate(typed)]
     batches = records_to_batches(records)
     tasks = {name: kind() for name in ("records", "batches")}
@@ -69,3 +69,4 @@ def put(kind: type[BatchSinkTask], data: st.DataObject, folder: Path) -> tuple[b
 _TYPED = schemas().flatmap(lambda schema: values(schema).map(lambda value: (schema, value))) | SCHEMALESS.map(
     lambda value: (None, value)
 )
+_LISTS_ALIKE = ALIKE.flatmap(lambda shape: st.lists(shape.map(lambda value: (None, value)), min_size=1, max_size=5))

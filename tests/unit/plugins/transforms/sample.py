@@ -41,6 +41,7 @@ from hearth_api.batch import (
     batch_to_source_records,
     records_to_batches,
 )
+from tests.unit.hearth_api.strategy import ALIKE
 from tests.unit.plugins.two_forms import messages, transformed
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc)
@@ -168,7 +169,8 @@ def batches(draw: st.DrawFn, unsound: bool = False) -> Batch:
 
 def _sides(unsound: bool) -> st.SearchStrategy[tuple[Schema | None, st.SearchStrategy[Any]]]:
     typed = (struct_schemas() | struct_schemas() | schemas()).map(lambda schema: (schema, values(schema, unsound)))
-    return st.just((None, _PLAIN)) | typed | typed
+    alike = ALIKE.map(lambda shape: (None, st.none() | shape | shape | shape | shape))
+    return st.just((None, _PLAIN)) | alike | typed | typed
 
 
 def _common(draw: st.DrawFn) -> dict[str, Any]:

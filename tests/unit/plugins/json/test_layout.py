@@ -1,4 +1,4 @@
-"""Templates: what is constant in payloads is learned from one and found in others."""
+"""Layouts of payloads: what is constant in them is learned from one and found in others."""
 
 from __future__ import annotations
 
@@ -15,28 +15,27 @@ from hearth_api import (
     Schema,
     SchemaBuilder,
 )
+from hearth_api.layout.template import Payloads, cut
 from hearth_json.layout import learn
-from hearth_json.template import Payloads, cut
 
 PAIR = SchemaBuilder.struct().field("a", OPTIONAL_STRING_SCHEMA).field("n", OPTIONAL_INT32_SCHEMA).build()
 NESTED = SchemaBuilder.struct().field("p", PAIR).field("b", STRING_SCHEMA).build()
 
 
 def found(schema: Schema, first: bytes, rows: list[bytes]) -> list[list[bytes | None] | None]:
-    """Return the values of the rows that fit the template of the first one, None for rows that do not."""
-    template = learn(schema, first)
-    assert template is not None
+    """Return the values of the rows that fit the layout of the first one, None for rows that do not."""
+    layout = learn(schema, first)
+    assert layout is not None
     content = b"".join(rows)
     offsets = np.cumsum([0, *map(len, rows)])
-    result = cut(template, Payloads(np.frombuffer(content, np.uint8), offsets))
+    result = cut(layout.template, Payloads(np.frombuffer(content, np.uint8), offsets))
     return [_values(content, result, row) if result.fits[row] else None for row in range(len(rows))]
 
 
 def _values(content: bytes, result: Any, row: int) -> list[bytes | None]:
-    pairs = zip(result.spans, result.nulls)
     return [
-        None if nulls is not None and nulls[row] else content[starts[row] : ends[row]]
-        for (starts, ends), nulls in pairs
+        content[starts[row] : ends[row]] if isinstance(opens, bool) or opens[row] else None
+        for (starts, ends), opens in zip(result.spans, result.opens)
     ]
 
 
@@ -60,6 +59,11 @@ def test_other_layouts_do_not_fit(row: bytes) -> None:
     values = found(PAIR, good, [good, row, good])[1]
     # Unquoted values are the business of who reads them: they must be one JSON scalar.
     assert values is None or values[1] not in (b"1", b"null")
+
+
+def test_an_unquoted_value_at_the_end_has_no_quotes_in_it() -> None:
+    """So it is one scalar, or an array or object that has no text in it."""
+    assert found(PAIR, b'{"n":1}', [b'{"n":1}', b'{"n":1,"a":"x"}', b'{"n":[1]}']) == [[b"1"], None, [b"[1]"]]
 
 
 def test_white_space_belongs_to_the_layout() -> None:

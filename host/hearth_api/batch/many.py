@@ -1,0 +1,38 @@
+"""A scalar that is another in each of many rows, for what changes values without schema many at a time."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+from hearth_api.schema import Schema
+
+
+class UnlikeError(ValueError):
+    """What was to be done to many values at once needs to know more of each; it is done to them one by one."""
+
+
+class Many(ABC):
+    """What stands for the scalars of many values without schema that differ in nothing else.
+
+    `hearth_api.layout` makes them. Whoever moves values about, gives them other names or leaves them out need not
+    know. Who looks at one asks for its `column`; an `UnlikeError` says that the values are to be taken one by one.
+    """
+
+    @abstractmethod
+    def column(self) -> tuple[Schema, Any]:
+        """Return the values, nulls among them, as a column of their schema; an UnlikeError where they have several."""
+
+    @property
+    @abstractmethod
+    def is_plain(self) -> bool:
+        """Tell whether JSON has a word for the values: null, booleans, numbers and texts."""
+
+    @property
+    @abstractmethod
+    def is_text(self) -> bool:
+        """Tell whether the values are texts, which JSON has in quotes."""
+
+    @abstractmethod
+    def texts(self) -> Any:
+        """Return the JSON texts of the values as a column of strings, `null` where there is none."""

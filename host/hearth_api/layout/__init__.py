@@ -1,0 +1,34 @@
+"""Columns of JSON texts: rows that are laid out alike, found, cut and written many at a time. Loads Arrow and numpy.
+
+`template` finds what differs in texts whose constant parts are the same, for who reads JSON. `alike` does so for
+columns without schema, where `scalars` stand for what differs and `stretch` writes the values that they are put
+together to. `piece` cuts texts and joins them.
+"""
+
+from hearth_api.layout.alike import Alike, Layouts, in_rows
+from hearth_api.layout.piece import as_string, constant, join, memory, nulled, rows_of
+from hearth_api.layout.scalars import ManyOfColumn
+from hearth_api.layout.stretch import to_texts
+from hearth_api.layout.template import Fitting, Known, NoTemplateError, Payloads, Template, Walker, are_few, cut
+
+__all__ = [
+    "Alike",
+    "Fitting",
+    "Known",
+    "Layouts",
+    "ManyOfColumn",
+    "NoTemplateError",
+    "Payloads",
+    "Template",
+    "Walker",
+    "are_few",
+    "as_string",
+    "constant",
+    "cut",
+    "in_rows",
+    "join",
+    "memory",
+    "nulled",
+    "rows_of",
+    "to_texts",
+]

@@ -1,0 +1,157 @@
+"""Values without schema that are laid out alike: many of them as one, with a `Many` in the place of each scalar.
+
+A column without schema holds JSON texts, and most of those of one topic have the same members in the same order.
+`Layouts` finds the rows that differ in their scalars alone. What is done to a value, its members moved, renamed or
+left out, is then done to one value for all of them, and `stretch.to_texts` writes it for all. Rows that are like few
+others are in no group, nor are those with arrays, or with numbers that another writer of JSON would print in another
+way: they are read one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from hearth_api.batch.column import arrow_type
+from hearth_api.batch.wire import SCALAR_TAGS
+from hearth_api.layout.piece import memory
+from hearth_api.layout.scalars import Scalars, Spot, are_scalars
+from hearth_api.layout.template import Fitting, Known, NoTemplateError, Payloads, Template, Walker, are_few, cut
+
+_DEEPEST = 20
+_MOST_SKIPPED = 31
+_WORTH_IT = 8
+"""Where so many times the rows that are alike are fewer than all, it was not worth while to look for them."""
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """How texts are laid out: their template, and the value they hold, with a place for each scalar."""
+
+    template: Template
+    value: Any
+
+
+@dataclass(frozen=True)
+class Alike:
+    """Rows that are laid out alike: their numbers, ascending, and what stands for the values of all of them."""
+
+    rows: Any
+    value: Any
+
+
+class Layouts:
+    """Finds the rows of columns that are laid out alike, and remembers how rows were."""
+
+    def __init__(self, knows_tags: bool = True) -> None:
+        """Tell whether an object such as `{"@bytes": ...}` is a scalar that JSON lacks, as it is in columns."""
+        self._knows_tags = knows_tags
+        self._known: Known[_Layout] = Known()
+        self._misses = self._skipping = 0
+
+    def groups(self, texts: Any, allowed: Any = None) -> Iterator[Alike]:
+        """Return groups of the rows of a column of JSON texts; of other texts `allowed` tells which may be in one.
+
+        Of such a text all has been proved then but that what stands in quotes is UTF-8 as JSON has it. After columns
+        in which hardly any rows are alike some others are not looked at, the more the more often that was so.
+        """
+        if are_few(len(texts)):
+            return
+        if self._skipping:
+            self._skipping -= 1
+            return
+        left = np.ones(len(texts), bool) if allowed is None else allowed.copy()
+        if texts.null_count:
+            left &= texts.is_valid().to_numpy(zero_copy_only=False)
+        content, offsets = memory(texts)
+        if not len(content):
+            return
+        payloads, count = Payloads(content, offsets), 0
+        for layout in self._known.tried(left, lambda: self._learned(texts, left)):
+            found = cut(layout.template, payloads)
+            fitting = _sure(layout.template, payloads, found, np.flatnonzero(found.fits & left))
+            left[fitting.rows] = False
+            count += len(fitting)
+            if len(fitting):
+                yield Alike(fitting.rows, _filled(layout.value, layout.template, fitting))
+
+        self._misses = 0 if count * _WORTH_IT >= len(texts) else min(2 * self._misses + 1, _MOST_SKIPPED)
+        self._skipping = self._misses
+
+    def _learned(self, texts: Any, left: Any) -> _Layout | None:
+        """Return the layout of one of the texts that are left, if it was not known."""
+        rows = np.flatnonzero(left)
+        chosen = (int(rows[place]) for place in (0, len(rows) // 2, -1))
+        found = (_learned(texts[row].as_py(), self._knows_tags) for row in chosen)
+        return next((layout for layout in found if layout not in (None, *self._known.layouts)), None)
+
+
+def in_rows(count: int, parts: Sequence[tuple[Any, Any]]) -> Any:
+    """Return one column of columns of some rows each, given by their numbers, which make up so many together."""
+    parts = [part for part in parts if len(part[0])]
+    if len(parts) == 1:
+        return parts[0][1]
+    if not parts:
+        return pa.nulls(count, arrow_type(None))
+    order = np.argsort(np.concatenate([rows for rows, _ in parts]), kind="stable")
+    return pa.concat_arrays([column for _, column in parts]).take(pa.array(order))
+
+
+def _learned(text: str | bytes, knows_tags: bool) -> _Layout | None:
+    """Return the layout of a text, None when others could not share it."""
+    learner = _Learner(text.encode() if isinstance(text, str) else text, knows_tags)
+    try:
+        value = learner.value(0)
+    except NoTemplateError:
+        return None
+    template = learner.template()
+    return None if template is None else _Layout(template, value)
+
+
+class _Learner(Walker):
+    """Walks along the text of a value without schema."""
+
+    def __init__(self, text: bytes, knows_tags: bool) -> None:
+        super().__init__(text)
+        self._knows_tags = knows_tags
+
+    def value(self, depth: int) -> Any:
+        """Walk along a value, and return it with a place for each scalar."""
+        if not self.finds(b"{", passes=False):
+            return Spot(self.scalar(lambda scalar: None), None)
+        if depth == _DEEPEST:
+            raise NoTemplateError
+        value = {name: self.value(depth + 1) for name in self.members()}
+        if len(value) != 1:
+            return value
+        ((name, item),) = value.items()
+        if not name.startswith("@"):
+            return value
+        if not self._knows_tags or name not in SCALAR_TAGS or not isinstance(item, Spot) or item.tag is not None:
+            raise NoTemplateError
+        return item._replace(tag=name)
+
+
+def _filled(value: Any, template: Template, fitting: Fitting) -> Any:
+    """Return a value with scalars in their places."""
+    if isinstance(value, Spot):
+        return Scalars(template, fitting, value)
+    return {name: _filled(item, template, fitting) for name, item in value.items()}
+
+
+def _sure(template: Template, payloads: Payloads, found: Any, rows: Any) -> Fitting:
+    """Return those of the rows in which each value without quotes is a scalar that all print alike."""
+    fitting = Fitting(payloads, found, rows)
+    sure = np.ones(len(rows), bool)
+    for place in range(len(template.are_quoted) if len(rows) else 0):
+        if (opens := fitting.opens(place)) is False:
+            mask = are_scalars(fitting.texts(place))
+            sure &= True if mask is None else mask
+        elif opens is not True:
+            mask = are_scalars(fitting.texts(place).filter(pa.array(~opens)))
+            sure[~opens] &= True if mask is None else mask
+    return fitting if sure.all() else Fitting(payloads, found, rows[sure])

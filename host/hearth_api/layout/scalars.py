@@ -1,0 +1,170 @@
+"""The scalars of many values without schema: cut out of their texts, or given as a column."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from hearth_api.batch.column import arrow_type, column_to_values
+from hearth_api.batch.many import Many, UnlikeError
+from hearth_api.batch.wire import plain_to_json, strict_json
+from hearth_api.layout.piece import as_string, constant, join, memory, nulled
+from hearth_api.layout.template import Fitting, Template
+from hearth_api.logical import Date, Time, Timestamp
+from hearth_api.schema import BOOLEAN_SCHEMA, FLOAT64_SCHEMA, INT64_SCHEMA, STRING_SCHEMA, Schema, Type
+
+# Numbers that Python, Java and orjson print alike.
+_NUMBER = (
+    r"^(?:0|-?(?:[1-9][0-9]{0,17}|[1-8][0-9]{18})|0\.0|-?[1-9][0-9]{0,6}\.(?:0|[0-9]{0,7}[1-9])"
+    r"|-?0\.0{0,2}(?:[1-9]|[1-9][0-9]{0,7}[1-9]))$"
+)
+_MOST_DIGITS = 18
+_ZERO, _MINUS, _POINT = b"0-."
+_N, _T, _F = b"ntf"
+_PRINTED = (Type.INT8, Type.INT16, Type.INT32, Type.INT64, Type.BOOLEAN)
+_TIMES: dict[str, Schema] = {"@timestamp": Timestamp.SCHEMA, "@date": Date.SCHEMA, "@time": Time.SCHEMA}
+_TAGS: dict[str | None, str] = {schema.name: tag for tag, schema in _TIMES.items()}
+_PHYSICAL = pa.int64()
+_WORDS = pa.array(["true", "false", "null"])
+_NULL, _TRUE = constant("null"), constant("true")
+
+
+class Spot(NamedTuple):
+    """Where a scalar stands: the number of its place, and the tag around it."""
+
+    number: int
+    tag: str | None
+
+
+class ManyOfColumn(Many):
+    """The values of a column, without the schema that it has."""
+
+    def __init__(self, schema: Schema, column: Any) -> None:
+        """Take a column of values of a schema."""
+        self._schema, self._column = schema, column
+
+    def column(self) -> tuple[Schema, Any]:
+        """Return both."""
+        return self._schema, self._column
+
+    @property
+    def is_plain(self) -> bool:
+        """Tell it by the schema."""
+        return self._schema.name is None and self._schema.type is not Type.BYTES
+
+    @property
+    def is_text(self) -> bool:
+        """Tell it by the schema."""
+        return self.is_plain and self._schema.type is Type.STRING
+
+    def texts(self) -> Any:
+        """Return the texts, of numbers without having a look at each."""
+        schema, column = self._schema, self._column
+        if schema.name in _TAGS:
+            numbers = column.cast(_PHYSICAL).cast(pa.string())
+            texts = as_string(join([f'{{"{_TAGS[schema.name]}":'.encode(), numbers, b"}"], len(column)))
+        elif self.is_plain and schema.type in _PRINTED:
+            texts = column.cast(pa.string())
+        elif schema.type is Type.STRING and not _needs_escape(column):
+            texts = as_string(join([b'"', column, b'"'], len(column)))
+        else:
+            texts = pa.array([plain_to_json(each) for each in column_to_values(schema, column)], pa.string())
+        return texts.fill_null(_NULL)
+
+
+class Scalars(Many):
+    """What stands in one place of texts that are laid out alike."""
+
+    def __init__(self, template: Template, fitting: Fitting, place: Spot) -> None:
+        """Take the texts and the place."""
+        self.template, self.fitting, self.place, self.tag = template, fitting, place.number, place.tag
+        self._opens = fitting.opens(self.place)
+
+    def column(self) -> tuple[Schema, Any]:
+        """Return the values; those of tags that numbers stand in are times."""
+        texts = as_string(self.fitting.texts(self.place))
+        found = _typed(texts) if self._opens is False else (STRING_SCHEMA, self._texts(texts))
+        if self.tag is None:
+            return found
+        schema = _TIMES.get(self.tag)
+        if schema is None or found[0] is not INT64_SCHEMA or found[1].null_count:
+            raise UnlikeError(f"a value with the tag {self.tag}")
+        return schema, found[1].cast(arrow_type(schema))
+
+    def _texts(self, texts: Any) -> Any:
+        """Return texts as they are without escapes, null for the word that stands without quotes."""
+        escaped = self.fitting.escaped(self.place)
+        texts = _unescaped(texts, escaped) if len(escaped) else texts
+        if self._opens is True:
+            return texts
+        if pc.any(pc.not_equal(texts.filter(pa.array(~self._opens)), _NULL)).as_py():
+            raise UnlikeError("values of several kinds")
+        return nulled(texts, ~self._opens)
+
+    @property
+    def is_plain(self) -> bool:
+        """Tell whether there is no tag."""
+        return self.tag is None
+
+    @property
+    def is_text(self) -> bool:
+        """Tell whether some stand in quotes."""
+        return self._opens is not False and self.is_plain
+
+    def texts(self) -> Any:
+        """Return what stands there, with its quotes and without its tag."""
+        return as_string(self.fitting.between(self.place, self.place))
+
+
+def are_scalars(texts: Any) -> Any:
+    """Tell which texts are words of JSON, or numbers that are printed in one way only; None where all are."""
+    content, offsets = memory(texts)
+    sizes = np.diff(offsets)
+    is_negative = content[offsets[:-1]] == _MINUS
+    if np.count_nonzero(content - _ZERO > 9) == np.count_nonzero(is_negative) and sizes.max() <= _MOST_DIGITS:
+        firsts = content.take(offsets[:-1] + is_negative, mode="clip")
+        odd = (firsts == _ZERO) & (sizes > 1) | (is_negative & (sizes == 1))
+        return None if not odd.any() else ~odd
+    texts = as_string(texts)
+    found = pc.is_in(texts, _WORDS)
+    if found.true_count < len(texts):
+        found = pc.or_(found, pc.match_substring_regex(texts, _NUMBER))
+    return None if found.true_count == len(texts) else found.to_numpy(zero_copy_only=False)
+
+
+def _typed(texts: Any) -> tuple[Schema, Any]:
+    """Return scalars without quotes as a column, if they are of one kind, nulls apart."""
+    content, offsets = memory(texts)
+    firsts = content[offsets[:-1]]
+    nulls = firsts == _N
+    if nulls.any():
+        texts = nulled(texts, nulls)
+    are_words = (firsts == _T) | (firsts == _F)
+    if are_words.any():
+        if not (are_words | nulls).all():
+            raise UnlikeError("values of several kinds")
+        return BOOLEAN_SCHEMA, pc.equal(texts, _TRUE)
+    points = np.count_nonzero(content == _POINT)
+    if points not in (0, len(texts) - np.count_nonzero(nulls)):
+        raise UnlikeError("values of several kinds")
+    return (FLOAT64_SCHEMA, texts.cast(pa.float64())) if points else (INT64_SCHEMA, texts.cast(pa.int64()))
+
+
+def _unescaped(texts: Any, rows: Any) -> Any:
+    """Return quoted texts without their escapes, of which only some rows have any."""
+    mask = np.zeros(len(texts), bool)
+    mask[rows] = True
+    found = texts.filter(pa.array(mask)).to_pylist()
+    try:
+        plain = pa.array([strict_json(f'"{text}"') for text in found], pa.string())
+    except ValueError as error:
+        raise UnlikeError("half a character, which no column can hold") from error
+    return pc.replace_with_mask(texts, pa.array(mask), plain)
+
+
+def _needs_escape(column: Any) -> bool:
+    content, _ = memory(column)
+    return bool(((content < 0x20) | (content == 0x22) | (content == 0x5C)).any())

@@ -1,0 +1,322 @@
+"""Texts of JSON that are laid out alike: one of them is the pattern, and the others are cut where it is cut.
+
+A writer of JSON puts the same constant texts around the values of every record. A template holds these texts, learned
+from one text by a `Walker`, and finds the values of many texts at once. A row matches only if its constant texts are
+byte by byte those of the pattern, its quoted values end at the next quote that is not escaped, and nothing is left
+over. Who takes the values still has to prove that an unquoted one is a JSON scalar; then the row is valid JSON with
+the same members in the same order as the pattern.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+
+from hearth_api.layout.piece import pick
+
+L = TypeVar("L")
+
+FEW = 16
+"""Fewer rows than this are not worth a template."""
+_AT_MOST = 4
+_QUOTE = 0x22
+_BACKSLASH = 0x5C
+_SPACE = re.compile(rb"[ \t\n\r]*")
+_NAME = re.compile(rb'"([^"\\\x00-\x1f]*)"[ \t\n\r]*:[ \t\n\r]*')
+_SCALAR = re.compile(rb'"(?:[^"\\\x00-\x1f]|\\.)*"|[-+.\w]+')
+
+
+def are_few(count: int) -> bool:
+    """Tell whether so many rows are too few to look for templates in them."""
+    return count < FEW
+
+
+class NoTemplateError(Exception):
+    """The text is not laid out in a way that others could share."""
+
+
+@dataclass(frozen=True)
+class Template:
+    """The constant texts of a JSON text, and for each of the values between them whether it stands in quotes.
+
+    One in quotes may be null as well; of None either is taken.
+    """
+
+    literals: tuple[bytes, ...]
+    are_quoted: tuple[bool | None, ...]
+
+
+class Walker:
+    """Walks along one JSON text and notes what is constant in it."""
+
+    def __init__(self, text: bytes) -> None:
+        """Start at the beginning."""
+        self._text = text
+        self._at = self._noted = 0
+        self._literals: list[bytes] = []
+        self._are_quoted: list[bool | None] = []
+
+    def template(self) -> Template | None:
+        """Return what was noted, None when there is no value or something after the last one."""
+        if not self._are_quoted or self._text[self._at :].strip(b" \t\n\r"):
+            return None
+        return Template((*self._literals, self._text[self._noted :]), tuple(self._are_quoted))
+
+    def scalar(self, is_quoted: Callable[[bytes], bool | None]) -> int:
+        """Walk along a scalar, ask whether the values in its place are quoted, and return which place it is."""
+        self._skip_space()
+        match = _SCALAR.match(self._text, self._at)
+        if match is None:
+            raise NoTemplateError
+        self._are_quoted.append(is_quoted(match.group()))
+        self._literals.append(self._text[self._noted : self._at])
+        self._at = self._noted = match.end()
+        return len(self._literals) - 1
+
+    def members(self) -> Iterator[str]:
+        """Walk along an object, and return each name when its value comes next, which the caller walks along."""
+        self._expect(b"{")
+        seen: set[str] = set()
+        while not self.finds(b"}"):
+            if seen:
+                self._expect(b",")
+            name = self._name()
+            if name in seen:
+                raise NoTemplateError
+            seen.add(name)
+            yield name
+
+    def finds(self, mark: bytes, passes: bool = True) -> bool:
+        """Tell whether a mark comes next, and pass it unless it is only looked for."""
+        self._skip_space()
+        is_there = self._text.startswith(mark, self._at)
+        self._at += is_there and passes
+        return is_there
+
+    def _name(self) -> str:
+        self._skip_space()
+        match = _NAME.match(self._text, self._at)
+        if match is None:
+            raise NoTemplateError
+        self._at = match.end()
+        try:
+            return match.group(1).decode()
+        except UnicodeDecodeError as error:
+            raise NoTemplateError from error
+
+    def _skip_space(self) -> None:
+        match = _SPACE.match(self._text, self._at)
+        self._at = self._at if match is None else match.end()
+
+    def _expect(self, mark: bytes) -> None:
+        if not self.finds(mark):
+            raise NoTemplateError
+
+
+@dataclass
+class Known(Generic[L]):
+    """The layouts that were found in texts so far, a few of them, the newest last."""
+
+    layouts: list[L] = field(default_factory=list)
+
+    def tried(self, left: Any, learn: Callable[[], L | None]) -> Iterator[L]:
+        """Return the known layouts, and learn others from rows that none of them fits.
+
+        `left` tells for every row whether none has fitted yet, and is kept up to date by the caller; `learn` returns
+        the layout of one of these, None when it has none that others could share.
+        """
+        for layout in list(self.layouts):
+            yield layout
+            if not left.any():
+                return
+        for _ in range(_AT_MOST):
+            if np.count_nonzero(left) < max(FEW, len(left) // 8):
+                return
+            new = learn()
+            if new is None or new in self.layouts:
+                return
+            self.layouts.append(new)
+            del self.layouts[:-_AT_MOST]
+            yield new
+
+
+class Payloads:
+    """Many JSON texts, one after the other in memory, and what every template needs to know of them."""
+
+    def __init__(self, content: Any, offsets: Any) -> None:
+        """Take the bytes as numpy array, and the offsets of the rows, one more than there are rows."""
+        self.content = content
+        self.starts = offsets[:-1]
+        self.ends = offsets[1:]
+        quotes = np.flatnonzero(content == _QUOTE)
+        self.backslashes: Any = np.empty(0, np.int64)
+        if b"\\" in content.tobytes():
+            self.backslashes = np.flatnonzero(content == _BACKSLASH)
+            quotes = _unescaped(quotes, self.backslashes, self.starts)
+        self.first_quotes = _firsts(quotes, self.starts, self.ends)
+        # A row that is cut short asks for quotes behind the last one.
+        self.quotes = np.append(quotes, (len(content), len(content)))
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self.starts)
+
+    def have(self, literal: bytes, at: Any) -> Any:
+        """Tell for every row whether its content at the given position, one per row, is the literal."""
+        count = len(at)
+        if not literal:
+            return True
+        places = len(self.content) - len(literal) + 1
+        if places <= 0:
+            return False
+        windows: Any = np.ndarray((places,), f"V{len(literal)}", self.content, strides=(1,))
+        # Not take(): it would first copy all windows into one piece.
+        found = windows[np.minimum(at, places - 1)].tobytes()
+        if found == literal * count:
+            return True
+        grid = np.frombuffer(found, np.uint8).reshape(count, len(literal))
+        return (grid == np.frombuffer(literal, np.uint8)).all(axis=1)
+
+
+@dataclass
+class Cut:
+    """The values of the payloads that fit a template; of rows that do not, the entries mean nothing."""
+
+    fits: Any
+    """For every row whether it fits."""
+    spans: list[tuple[Any, Any]]
+    """For every place the position of the first byte of the values, without quotes, and of the byte after the last."""
+    opens: list[Any]
+    """For every place which of the values begin with a quote: an array, or one answer for all."""
+    wholes: list[tuple[Any, Any]]
+    """For every place the spans of the values as they stand in the text: with quotes, null as a word."""
+
+
+class Fitting:
+    """Some of the rows that fit a template, and what stands in its places."""
+
+    def __init__(self, payloads: Payloads, found: Cut, rows: Any) -> None:
+        """Take the numbers of the rows, ascending."""
+        self._payloads, self._cut, self.rows = payloads, found, rows
+        self._are_all = len(rows) == len(payloads)
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self.rows)
+
+    def texts(self, place: int) -> Any:
+        """Return what stands in a place, without quotes, as a binary column."""
+        return pick(self._payloads.content, *self._mine(self._cut.spans[place]))
+
+    def opens(self, place: int) -> Any:
+        """Return which of the rows have a quote in a place: an array, or one answer for all."""
+        opens = self._cut.opens[place]
+        return opens if isinstance(opens, bool) or self._are_all else _answer(opens[self.rows])
+
+    def escaped(self, place: int) -> Any:
+        """Return which of the rows, counted from 0, have a backslash in a place."""
+        backslashes = self._payloads.backslashes
+        if not len(backslashes):
+            return backslashes
+        starts, ends = self._mine(self._cut.spans[place])
+        return np.flatnonzero(np.searchsorted(backslashes, ends) > np.searchsorted(backslashes, starts))
+
+    def between(self, first: int | None, last: int | None) -> Any:
+        """Return the texts from the beginning of one place to the end of another; without one, to that of the row."""
+        starts = self._of_rows(self._payloads.starts if first is None else self._cut.wholes[first][0])
+        ends = self._of_rows(self._payloads.ends if last is None else self._cut.wholes[last][1])
+        return pick(self._payloads.content, starts, ends)
+
+    def _mine(self, span: tuple[Any, Any]) -> tuple[Any, Any]:
+        return self._of_rows(span[0]), self._of_rows(span[1])
+
+    def _of_rows(self, values: Any) -> Any:
+        return values if self._are_all else values[self.rows]
+
+
+def cut(template: Template, payloads: Payloads) -> Cut:
+    """Find the values of all rows at once, going from one constant text to the next."""
+    result = Cut(np.ones(len(payloads), bool), [], [], [])
+    at, quote = payloads.starts, payloads.first_quotes
+    following = template.literals[1:]
+    for literal, is_quoted, after in zip(template.literals, template.are_quoted, following):
+        result.fits &= payloads.have(literal, at)
+        start = at + len(literal)
+        quote = quote + literal.count(b'"')
+        at, quote = _cut_place(payloads, result, is_quoted, start, quote, after)
+        result.wholes.append((start, at))
+    last = template.literals[-1]
+    result.fits &= payloads.have(last, at)
+    result.fits &= at + len(last) == payloads.ends
+    return result
+
+
+def _cut_place(
+    payloads: Payloads, result: Cut, is_quoted: bool | None, at: Any, quote: Any, after: bytes
+) -> tuple[Any, Any]:
+    """Note where the values of a place are; return where they end, and how many quotes are before that."""
+    opens: Any = False
+    if is_quoted is not False:
+        opens = payloads.content.take(at, mode="clip") == _QUOTE
+        opens = _answer(opens)
+    result.opens.append(opens)
+    if opens is True:
+        closing = payloads.quotes.take(quote + 1, mode="clip")
+        result.spans.append((at + 1, closing))
+        return closing + 1, quote + 2
+    bare_end = at + 4 if is_quoted else _bare_end(payloads, result, opens, at, quote, after)
+    if is_quoted:
+        result.fits &= opens | payloads.have(b"null", at)
+    if opens is False:
+        result.spans.append((at, bare_end))
+        return bare_end, quote
+    closing = payloads.quotes.take(quote + 1, mode="clip")
+    result.spans.append((at + opens, np.where(opens, closing, bare_end)))
+    return np.where(opens, closing + 1, bare_end), quote + 2 * opens
+
+
+def _bare_end(payloads: Payloads, result: Cut, opens: Any, at: Any, quote: Any, after: bytes) -> Any:
+    """End unquoted values where the constant text after them begins, known by its first quote or by the row's end."""
+    lead = after.find(b'"')
+    following = payloads.quotes.take(quote, mode="clip")
+    end = payloads.ends - len(after) if lead < 0 else following - lead
+    result.fits &= opens | ((end > at) & (following >= end))
+    return np.maximum(end, at)
+
+
+def _answer(each: Any) -> Any:
+    """Return answers, one per row, or the one that all of them are."""
+    return True if each.all() else each if each.any() else False
+
+
+def _firsts(quotes: Any, starts: Any, ends: Any) -> Any:
+    """Return for every row the number of its first quote, quickly when all rows have as many."""
+    each, rest = divmod(len(quotes), max(len(starts), 1))
+    if each and not rest:
+        firsts = np.arange(0, len(quotes), each)
+        if (quotes[::each] >= starts).all() and (quotes[each - 1 :: each] < ends).all():
+            return firsts
+    return np.searchsorted(quotes, starts)
+
+
+def _unescaped(quotes: Any, backslashes: Any, starts: Any) -> Any:
+    """Leave out the quotes that an odd number of backslashes stands before."""
+    is_last = np.append(np.diff(backslashes) != 1, True)
+    ends = np.flatnonzero(is_last)
+    lengths = np.diff(ends, prepend=-1)
+    escaped = backslashes[ends[lengths % 2 == 1]] + 1
+    # The last byte of one row escapes nothing in the next.
+    escaped = escaped[~_is_in(escaped, starts)]
+    places = np.searchsorted(quotes, escaped)
+    counts = np.ones(len(quotes) + 1, bool)
+    counts[places[_is_in(escaped, quotes)]] = False
+    return quotes[counts[:-1]]
+
+
+def _is_in(values: Any, ascending: Any) -> Any:
+    places = np.minimum(np.searchsorted(ascending, values), len(ascending) - 1)
+    return ascending[places] == values if len(ascending) else np.zeros(len(values), bool)

@@ -1,0 +1,71 @@
+"""The lines of values without schema, made many at a time where the values are laid out alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from hearth_api import DataError, Schema, Timestamp, is_logical
+from hearth_api.batch import Many, UnlikeError, column_to_values
+from hearth_api.java import java_text
+from hearth_api.layout import Layouts, as_string, constant, in_rows, join
+
+_SECOND = 1000
+
+
+class PlainLines:
+    """Makes lines of columns without schema, and knows how their values were laid out so far."""
+
+    def __init__(self) -> None:
+        """Know no layout yet."""
+        self._layouts = Layouts()
+
+    def of(self, column: Any) -> Any:
+        """Return the texts Java has for the values of a column; one that Python cannot hold raises a DataError."""
+        left = np.ones(len(column), bool)
+        parts: list[tuple[Any, Any]] = []
+        for group in self._layouts.groups(column):
+            try:
+                parts.append((group.rows, as_string(join(list(_pieces(group.value)), len(group.rows)))))
+            except (DataError, UnlikeError):
+                continue
+            left[group.rows] = False
+        rows = np.flatnonzero(left)
+        if len(rows):
+            values = column_to_values(None, column if len(rows) == len(column) else column.take(pa.array(rows)))
+            # Half a surrogate pair has no UTF-8; Java writes a question mark for it as well.
+            texts = [java_text(value).encode("utf-8", "replace") for value in values]
+            parts.append((rows, as_string(pa.array(texts, pa.binary()))))
+        return in_rows(len(column), parts)
+
+
+def _pieces(value: Any) -> Iterator[Any]:
+    """Return the constant texts and columns of texts that make up the line of a value."""
+    if isinstance(value, Many):
+        yield _printed(value)
+        return
+    yield b"{"
+    for number, (name, item) in enumerate(value.items()):
+        yield f"{', ' if number else ''}{name}=".encode()
+        yield from _pieces(item)
+    yield b"}"
+
+
+def _printed(many: Many) -> Any:
+    if many.is_text:
+        return many.column()[1].fill_null(constant("null"))
+    return many.texts() if many.is_plain else _times(*many.column())
+
+
+def _times(schema: Schema, column: Any) -> Any:
+    """Return times as Java prints them, whose texts tell no more than the second."""
+    if not is_logical(schema):
+        raise UnlikeError("not printed as JSON has it")
+    if schema is Timestamp.SCHEMA:
+        column = pa.array(column.to_numpy() // _SECOND * _SECOND)
+    encoded = column.dictionary_encode()
+    texts = [java_text(value) for value in column_to_values(schema, encoded.dictionary)]
+    return pa.array(texts, pa.string()).take(encoded.indices)

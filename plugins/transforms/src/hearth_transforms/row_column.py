@@ -1,0 +1,47 @@
+"""What InsertField reads of the rows of a batch where it inserts into maps: of one row, or of many at a time."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+
+from hearth_api import INT32_SCHEMA, INT64_SCHEMA, Schema
+from hearth_api.batch import Batch, Many, UnlikeError
+from hearth_api.layout import ManyOfColumn
+from hearth_transforms.attribute import Row
+from hearth_transforms.plain_column import Beside
+
+_COLUMNS = (("partition", INT32_SCHEMA), ("offset", INT64_SCHEMA), ("timestamp", INT64_SCHEMA))
+
+
+class RowColumns(Beside):
+    """The attributes of the rows of a batch."""
+
+    def __init__(self, batch: Batch) -> None:
+        """Take the batch."""
+        self._batch = batch
+
+    def of_all(self, rows: Any) -> Row:
+        """Return a row whose attributes stand for those of many."""
+        found = self._columns(rows)
+        return Row(self._batch.topic, *(_many(schema, column) for (_, schema), column in zip(_COLUMNS, found)))
+
+    def of_each(self, rows: Any) -> Iterator[Row]:
+        """Return the rows one by one."""
+        found = [itertools.repeat(None) if column is None else column.to_pylist() for column in self._columns(rows)]
+        return map(Row, itertools.repeat(self._batch.topic), *found)
+
+    def _columns(self, rows: Any) -> list[Any]:
+        columns = (self._batch.column(name) for name, _ in _COLUMNS)
+        return [column if column is None else column.take(pa.array(rows)) for column in columns]
+
+
+def _many(schema: Schema, column: Any) -> Many | None:
+    if column is None or column.null_count == len(column):
+        return None
+    if column.null_count:
+        raise UnlikeError("some rows lack an attribute")
+    return ManyOfColumn(schema, column)

@@ -1,0 +1,196 @@
+"""Values that are laid out alike are one value, with scalars that stand for many."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hearth_api import BOOLEAN_SCHEMA, FLOAT64_SCHEMA, INT64_SCHEMA, STRING_SCHEMA, Timestamp
+from hearth_api.batch import Many, UnlikeError, column_to_values, plain_to_json, values_to_column
+from hearth_api.layout import template
+from hearth_api.layout.alike import Layouts, in_rows
+from hearth_api.layout.scalars import ManyOfColumn
+from hearth_api.layout.stretch import to_texts
+from hearth_api.schema import deep_key
+from tests.unit.hearth_api.strategy import ALIKE, SCHEMALESS
+
+MOMENT = dt.datetime(2020, 1, 1, tzinfo=dt.timezone.utc)
+
+
+@pytest.fixture(autouse=True)
+def _of_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a few rows be worth a template."""
+    monkeypatch.setattr(template, "FEW", 1)
+
+
+def grouped(values: list[Any]) -> tuple[Any, Any]:
+    """Return the column of values that all are alike, and what stands for them."""
+    column = values_to_column(None, values)
+    (group,) = Layouts().groups(column)
+    assert group.rows.tolist() == list(range(len(values)))
+    return column, group.value
+
+
+def scalar(*values: Any) -> Many:
+    """Return what stands for the values of a member."""
+    _, value = grouped([{"a": each, "b": "b"} for each in values])
+    assert isinstance(value["a"], Many)
+    return value["a"]
+
+
+@settings(deadline=None)
+@given(st.data(), ALIKE | st.just(SCHEMALESS))
+def test_what_stands_for_rows_is_written_as_their_values_are(data: st.DataObject, shape: Any) -> None:
+    """As it was, with what is beside it moved, and around it something new; no row is in two groups."""
+    values = data.draw(st.lists(st.none() | shape, min_size=1, max_size=8))
+    first = data.draw(st.integers(0, len(values) - 1))
+    column = values_to_column(None, values).slice(first)
+    values = column_to_values(None, column)
+    left = set(range(len(column)))
+    for group in Layouts().groups(column):
+        assert left.issuperset(group.rows.tolist())
+        left -= set(group.rows.tolist())
+        mine = column.take(pa.array(group.rows))
+        assert to_texts(group.value, len(mine)).to_pylist() == mine.to_pylist()
+        for change in (lambda value: {"x": 1, "y": value, "z": None}, turned):
+            try:
+                changed = to_texts(change(group.value), len(mine))
+            except UnlikeError:
+                continue
+            wanted = values_to_column(None, [change(values[row]) for row in group.rows.tolist()])
+            assert changed.to_pylist() == wanted.to_pylist()
+
+
+def turned(value: Any) -> Any:
+    """Return a value with its members in the order they did not have."""
+    return {name: turned(item) for name, item in reversed(value.items())} if type(value) is dict else value
+
+
+@settings(deadline=None)
+@given(st.data(), ALIKE)
+def test_scalars_are_columns_of_their_values(data: st.DataObject, shape: Any) -> None:
+    """Where they are of one kind, with nulls between them."""
+    rows = data.draw(st.lists(st.fixed_dictionaries({"m": shape, "n": st.integers(0, 1)}), min_size=1, max_size=6))
+    column = values_to_column(None, rows)
+    for group in Layouts().groups(column):
+        if isinstance(group.value["m"], Many):
+            try:
+                found = group.value["m"].column()
+            except UnlikeError:
+                continue
+            wanted = [column_to_values(None, column)[row]["m"] for row in group.rows.tolist()]
+            assert deep_key(column_to_values(*found)) == deep_key(wanted)
+
+
+def test_many_rows_that_differ_in_their_scalars_are_one() -> None:
+    """However long their texts are, and where there is null in the place of one."""
+    rows = [{"a": "x" * row, "b": None if row % 2 else row, "c": {"d": None if row % 3 else "d"}} for row in range(9)]
+    _, value = grouped(rows)
+    assert list(value) == ["a", "b", "c"]
+    assert to_texts(value["c"], 9).to_pylist() == ['{"d":"d"}', '{"d":null}', '{"d":null}'] * 3
+    assert to_texts(value["b"], 9).to_pylist() == ["0", None, "2", None, "4", None, "6", None, "8"]
+
+
+def test_several_layouts_are_as_many_groups() -> None:
+    """Their rows need not stand together; they are put in order again."""
+    rows = [{"a": 1}, {"b": "x"}, {"a": 2}, {"b": "y", "c": 1.5}, {"b": "z"}]
+    column = values_to_column(None, rows)
+    groups = list(Layouts().groups(column))
+    assert sorted(group.rows.tolist() for group in groups) == [[0, 2], [1, 4], [3]]
+    parts = [(group.rows, to_texts(group.value, len(group.rows))) for group in groups]
+    assert in_rows(5, parts).to_pylist() == column.to_pylist()
+    assert in_rows(0, []).to_pylist() == []
+
+
+@pytest.mark.parametrize(
+    "value",
+    [{"a": [1]}, {"a": 1e16}, {"a": -0.0}, {"a": 1 << 63}, {"a": {"@map": [[1]]}}, {'a"': 1}, {}, None, {"a": 1e-5}],
+    ids=repr,
+)
+def test_what_is_not_written_in_one_way_is_in_no_group(value: Any) -> None:
+    """Nor what has nothing in it that could differ."""
+    assert list(Layouts().groups(values_to_column(None, [value]))) == []
+
+
+@pytest.mark.parametrize("texts", [[None], ["", None], []])
+def test_columns_without_a_text_have_no_groups(texts: list[str | None]) -> None:
+    """There is nothing that could be alike."""
+    assert list(Layouts().groups(pa.array(texts, pa.string()))) == []
+
+
+def test_where_hardly_any_rows_are_alike_some_columns_are_not_looked_at() -> None:
+    """The more the more often that was so, until it was not."""
+    odd, alike_ = pa.array(["[1]"] * 9), pa.array(['{"a":1}'] * 9)
+    layouts = Layouts()
+    assert [len(list(layouts.groups(column))) for column in (odd, alike_, alike_, odd, alike_, alike_)] == [
+        0,
+        0,
+        1,
+        0,
+        0,
+        1,
+    ]
+    assert [len(list(layouts.groups(column))) for column in (odd, odd, odd, *[alike_] * 4)] == [0, 0, 0, 0, 0, 0, 1]
+
+
+def test_rows_that_do_not_fit_leave_the_others_alone() -> None:
+    """An array, a number with an exponent or an object in the place of a scalar."""
+    texts = ['{"a":1}', '{"a":[1]}', '{"a":1e5}', '{"a":{}}', '{"a":2}', '{"a":"x"}', '{"a":01}', '{"a":-}']
+    groups = [group.rows.tolist() for group in Layouts().groups(pa.array(texts))]
+    assert groups == [[0, 4, 5]]
+
+
+@pytest.mark.parametrize(
+    ("values", "schema"),
+    [
+        ((1, -5, None), INT64_SCHEMA),
+        ((1.5, None, -0.25), FLOAT64_SCHEMA),
+        ((True, None, False), BOOLEAN_SCHEMA),
+        (("a", 'b"\\\n', None), STRING_SCHEMA),
+        ((MOMENT, MOMENT), Timestamp.SCHEMA),
+    ],
+)
+def test_scalars_of_one_kind_have_a_schema(values: tuple[Any, ...], schema: Any) -> None:
+    """It says no more than JSON does."""
+    found = scalar(*values).column()
+    assert (found[0], column_to_values(*found)) == (schema, list(values))
+
+
+@pytest.mark.parametrize("values", [(1, 1.5), (1, True), (b"x", b"y")])
+def test_scalars_of_several_kinds_are_taken_one_by_one(values: tuple[Any, ...]) -> None:
+    """As are those with a tag, but for times."""
+    with pytest.raises(UnlikeError):
+        scalar(*values).column()
+
+
+def test_what_is_plain_and_what_is_text() -> None:
+    """Tags say that JSON has no word."""
+    found = [scalar("a", "b"), scalar(1, 2), scalar(MOMENT, MOMENT), ManyOfColumn(STRING_SCHEMA, pa.array(["x"]))]
+    assert [each.is_text for each in found] == [True, False, False, True]
+    assert [each.is_plain for each in found] == [True, True, False, True]
+
+
+@settings(deadline=None)
+@given(st.data())
+def test_columns_become_the_texts_of_their_values(data: st.DataObject) -> None:
+    """Of every schema that has scalars."""
+    from tests.unit.hearth_api.strategy import schemas, values
+
+    schema = data.draw(schemas(0))
+    found = data.draw(st.lists(st.none() | values(schema), max_size=4))
+    column = values_to_column(schema, found)
+    wanted = [plain_to_json(value) for value in column_to_values(schema, column)]
+    assert ManyOfColumn(schema, column).texts().to_pylist() == wanted
+
+
+def test_bytes_of_others_may_have_tags_for_names() -> None:
+    """There such an object is one like others, and left alone; rows that are not allowed are in no group."""
+    data = pa.array([b'{"@date":1}'] * 2 + [b'{"a" : 1}'] * 3)
+    (group,) = Layouts(knows_tags=False).groups(data, np.array([True, True, True, False, True]))
+    assert group.rows.tolist() == [2, 4]

@@ -1,0 +1,52 @@
+"""What stands for many values is written as the texts of all of them, with as few pieces as will do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from hearth_api import INT64_SCHEMA
+from hearth_api.batch import UnlikeError, values_to_column
+from hearth_api.layout import stretch
+from hearth_api.layout.alike import Layouts
+from hearth_api.layout.scalars import ManyOfColumn
+from hearth_api.layout.stretch import to_texts
+
+ROWS = [{"a": row, "b": "x", "c": {"d": True}} for row in range(20)]
+
+
+@pytest.fixture
+def value() -> Any:
+    """Return what stands for the rows."""
+    (group,) = Layouts().groups(values_to_column(None, ROWS))
+    return group.value
+
+
+def spans(pieces: Iterator[Any]) -> list[Any]:
+    """Return what would be joined."""
+    return [piece if isinstance(piece, bytes) else piece.texts()[1].as_py() for piece in stretch._merged(pieces)]
+
+
+def test_what_stood_side_by_side_is_copied_in_one_piece(value: Any) -> None:
+    """From the beginning of the rows and to their end as well."""
+    assert spans(stretch._pieces(value)) == [b'{"a":1,"b":"x","c":{"d":true}}']
+    assert spans(stretch._pieces({**value, "e": 1})) == [b'{"a":1,"b":"x","c":{"d":true', b'},"e":1}']
+    renamed = {"z": value["a"], "b": value["b"], "c": value["c"]}
+    assert spans(stretch._pieces(renamed)) == [b'{"z":', b'1,"b":"x","c":{"d":true}}']
+
+
+def test_an_object_that_looks_like_a_tag_is_not_written(value: Any) -> None:
+    """It would be read as something else."""
+    with pytest.raises(UnlikeError):
+        to_texts({"@a": value["a"]}, 20)
+
+
+def test_constants_and_columns_stand_beside_what_was_there(value: Any) -> None:
+    """What is the same in every row, none of it at all, and null as a whole."""
+    numbers = ManyOfColumn(INT64_SCHEMA, pa.array(range(20)))
+    assert to_texts({"n": numbers, "a": value["a"], "l": [1, None]}, 20)[7].as_py() == '{"n":7,"a":7,"l":[1,null]}'
+    assert to_texts({"x": 1.5}, 2).to_pylist() == ['{"x":1.5}'] * 2
+    assert to_texts(None, 2).to_pylist() == [None, None]
