@@ -78,7 +78,10 @@ class Connector(ConnectPlugin, ABC):
     started. All calls come one at a time, each with a deadline (a connector that does not return is
     failed); its own threads are its own business. It runs in the environment of its bundle, apart from
     the host and from its tasks: nothing kept in memory here reaches a task, only what `task_configs`
-    returns does. Follows Kafka's `Connector`.
+    returns does. Instances of the bundle's connectors live in one process, each on a thread of its own,
+    and see the same modules there; `stop` has to end what `start` began, for the process goes on. Only
+    with `plugin.isolation=connector` an instance has a process, and its main thread, to itself. Follows
+    Kafka's `Connector`.
     """
 
     context: ConnectorContext

@@ -6,6 +6,6 @@ beside its own. ``frame`` and ``channel`` are the wire (written down in ``PROTOC
 its host, too. What is said on it are ``call``s: each is a dataclass that both sides share, in ``plugin_call``,
 ``conversion_call``, ``task_call`` and ``connector_call``; ``form`` makes of its members how it stands in a frame, and
 ``operation`` lists all there are. The rest is the process, which nobody imports: ``connector``, ``source``, ``sink``
-and ``definition`` answer the calls of the contract, ``program`` is the loop that takes them, and ``__main__`` is where
-the process begins.
+and ``definition`` answer the calls of the contract, ``tenant`` is the loop that takes them, one for each of those that
+share the process, ``program`` tells whose a call is, and ``__main__`` is where the process begins.
 """

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from hearth_api import ConnectError
 from hearth_api.batch import Batch
@@ -43,6 +43,8 @@ class Request:
         self._channel = channel
         self._frame = frame
         self.op = str(frame.header["op"])
+        self.tenant = _tenant(frame)
+        """Who of those that share the stage it is for, or is from; 0 is the stage as a whole."""
         self.kind: type[Message] | None = None
         """What it is; ``None`` where this side knows no such operation."""
         with contextlib.suppress(KeyError):
@@ -89,6 +91,13 @@ class Request:
             self.fail(error)
 
 
+def _tenant(frame: Frame) -> int:
+    number = frame.header.get("tenant", 0)
+    if type(number) is not int:
+        raise ValueError(f"not a message: the tenant is {type(number).__name__}, not a number")
+    return number
+
+
 def _members(frame: Frame) -> dict[str, Any]:
     members = frame.header.get("args") or {}
     if not isinstance(members, dict):
@@ -106,6 +115,19 @@ def _reply(call: Call[R], frame: Frame) -> R:
         return call.verify(answer)
     except ValueError as error:
         raise ValueError(f"not a reply to {call.op!r}: {error}") from error
+
+
+class Speaker(Protocol):
+    """What a plugin speaks through to the other side, for itself or for one of several that share a stage."""
+
+    def call(self, call: Call[R], timeout: float | None = None) -> R:
+        """Send a call and wait for its answer."""
+
+    def begin(self, call: Call[R]) -> Future[R]:
+        """Send a call and return the future of its answer."""
+
+    def notify(self, notice: Notice) -> None:
+        """Send a notice."""
 
 
 class Channel:
@@ -155,14 +177,14 @@ class Channel:
         Raises what the other side raised as ``RemoteError``, ``CallTimeout`` or ``ChannelClosed``, and ``ValueError``
         where the answer cannot be understood.
         """
-        answer = self.begin(call)
-        try:
-            return answer.result(timeout)
-        except FutureTimeoutError:
-            raise CallTimeout(f"no answer to {call.op!r} within {timeout:g} s") from None
+        return _awaited(self.begin(call), call.op, timeout)
 
-    def begin(self, call: Call[R]) -> Future[R]:
-        """Send a call and return the future of its answer."""
+    def of(self, tenant: int) -> Speaker:
+        """Return what one of those speaks through who share the stage."""
+        return _TenantSpeaker(self, tenant)
+
+    def begin(self, call: Call[R], tenant: int = 0) -> Future[R]:
+        """Send a call, to or from a tenant, and return the future of its answer."""
         answer: Future[R] = Future()
         members, batches = encoded(call)
         with self._lock:
@@ -171,16 +193,16 @@ class Channel:
             number = next(self._numbers)
             self._calls[number] = call, answer
         try:
-            self.send({"id": number, "op": call.op, "args": members}, batches)
+            self.send({"id": number, **_head(call, tenant), "args": members}, batches)
         except BaseException:
             self._calls.pop(number, None)
             raise
         return answer
 
-    def notify(self, notice: Notice) -> None:
-        """Send a notice."""
+    def notify(self, notice: Notice, tenant: int = 0) -> None:
+        """Send a notice, to or from a tenant."""
         members, batches = encoded(notice)
-        self.send({"op": notice.op, "args": members}, batches)
+        self.send({**_head(notice, tenant), "args": members}, batches)
 
     def send(self, header: dict[str, Any], batches: Sequence[Batch] = ()) -> None:
         """Write one frame; raises ``ChannelClosed`` when nobody reads any more."""
@@ -247,3 +269,31 @@ class Channel:
         self._socket.close()
         if self._on_close is not None:
             self._on_close()
+
+
+class _TenantSpeaker:
+    """The words of one of those who share a stage."""
+
+    def __init__(self, channel: Channel, tenant: int) -> None:
+        self._channel = channel
+        self._tenant = tenant
+
+    def call(self, call: Call[R], timeout: float | None = None) -> R:
+        return _awaited(self.begin(call), call.op, timeout)
+
+    def begin(self, call: Call[R]) -> Future[R]:
+        return self._channel.begin(call, self._tenant)
+
+    def notify(self, notice: Notice) -> None:
+        self._channel.notify(notice, self._tenant)
+
+
+def _head(message: Message, tenant: int) -> dict[str, Any]:
+    return {"op": message.op, "tenant": tenant} if tenant else {"op": message.op}
+
+
+def _awaited(answer: Future[R], op: str, timeout: float | None) -> R:
+    try:
+        return answer.result(timeout)
+    except FutureTimeoutError:
+        raise CallTimeout(f"no answer to {op!r} within {timeout:g} s") from None

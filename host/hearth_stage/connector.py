@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 from hearth_api import (
@@ -15,7 +16,7 @@ from hearth_api import (
 )
 from hearth_execution.failure import ErrorInfo
 from hearth_execution.load import load_class, version_of
-from hearth_stage.channel import Channel
+from hearth_stage.channel import Speaker
 from hearth_stage.connector_call import (
     AlterOffsets,
     AskTaskConfigs,
@@ -30,11 +31,13 @@ from hearth_stage.connector_call import (
 )
 from hearth_stage.source import ChannelOffsetReader
 
+log = logging.getLogger(__name__)
+
 
 class _StageContext:
     """What every connector sees of its host."""
 
-    def __init__(self, channel: Channel) -> None:
+    def __init__(self, channel: Speaker) -> None:
         self._channel = channel
 
     def request_task_reconfiguration(self) -> None:
@@ -62,10 +65,11 @@ class StageSinkConnectorContext(_StageContext, SinkConnectorContext):
 class StageConnector:
     """Answers the ``connector.*`` calls of the protocol."""
 
-    def __init__(self, channel: Channel) -> None:
+    def __init__(self, channel: Speaker) -> None:
         self._channel = channel
         self._connector: Connector | None = None
-        self._is_started = False
+        self._is_begun = self._is_started = False
+        """Whether the connector's start was entered, and whether it came back."""
 
     def load(self, call: LoadConnector) -> ConnectorLoaded:
         """Create the connector; the calls that follow go to this instance."""
@@ -76,6 +80,7 @@ class StageConnector:
         """Initialize and start the connector."""
         connector = self._loaded()
         connector.initialize(self._context(connector))
+        self._is_begun, self._is_started = True, False
         connector.start(call.config)
         self._is_started = True
 
@@ -99,14 +104,20 @@ class StageConnector:
 
     def stop(self, call: StopConnector) -> None:
         """Stop the connector."""
-        self._is_started = False
+        self._is_begun = False
         self._loaded().stop()
 
     def end(self) -> None:
-        """Stop the connector where it runs."""
-        if self._is_started:
-            self._is_started = False
+        """Stop the connector where it runs; also one whose start failed half-way, which may not be up to that."""
+        if not self._is_begun:
+            return
+        self._is_begun = False
+        try:
             self._loaded().stop()
+        except Exception:
+            if self._is_started:
+                raise
+            log.debug("the connector did not stop, which had failed to start", exc_info=True)
 
     def _context(self, connector: Connector) -> ConnectorContext:
         if isinstance(connector, SourceConnector):

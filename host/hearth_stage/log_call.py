@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from hearth_execution.failure import TRACE_CHARACTERS, cut
 from hearth_stage.call import Notice, decoded, encoded, operations
 from hearth_stage.level import level_of
+from hearth_stage.tenancy import current_tenant
 
 MARK = "\x1e"
 """What a line begins with that is a ``LogLine`` in JSON, as in a JSON text sequence (RFC 7464)."""
@@ -20,12 +21,16 @@ _text_of = logging.Formatter("%(message)s").format
 
 @dataclass(frozen=True)
 class LogLine(Notice, op="log"):
-    """A line of the log, of several lines where it has a trace; ``time`` is in seconds since 1970."""
+    """A line of the log, of several lines where it has a trace; ``time`` is in seconds since 1970.
+
+    ``tenant`` is who has said it of those that share a stage.
+    """
 
     level: str
     logger: str
     text: str
     time: float
+    tenant: int = 0
 
     @classmethod
     def of(cls, record: logging.LogRecord) -> LogLine:
@@ -34,7 +39,7 @@ class LogLine(Notice, op="log"):
             text = _text_of(record)
         except Exception as error:  # the arguments do not fit the text: that is the plugin's, and no reason to be mute
             text = f"{record.msg} {record.args!r} ({type(error).__name__}: {error})"
-        return cls(level_of(record.levelno), record.name, _readable(text), record.created)
+        return cls(level_of(record.levelno), record.name, _readable(text), record.created, current_tenant())
 
     @classmethod
     def read(cls, line: str) -> LogLine | None:

@@ -1,7 +1,8 @@
 """The log of a stage's process: whatever a plugin logs or prints leaves it at once, line by line, on its error output.
 
-What a logger says keeps its level and its name, as a ``LogLine``; what is printed is the logger ``stdout``'s. What
-is written to the error output itself, by C or by a program that the plugin started, is a line as it stands there.
+What a logger says keeps its level and its name, as a ``LogLine``; what is printed is the logger ``stdout``'s, and what
+Python writes to its error output, the trace of a thread that ended badly say, is the logger ``stderr``'s. What is
+written past both, by C or by a program that the plugin started, is a line as it stands there.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import sys
 import threading
 
 from hearth_stage.log_call import LogLine
+from hearth_stage.tenancy import follow_threads
 
 OUTPUT, ERROR_OUTPUT = 1, 2
 
@@ -31,15 +33,16 @@ class ErrorOutputHandler(logging.Handler):
 
 
 class PrintedLines(io.TextIOWrapper):
-    """What stands in the place of the standard output: its lines become those of a logger.
+    """What stands in the place of an output: its lines become those of a logger, which no other handler sees.
 
-    A line belongs to the thread that wrote it, so those of two threads do not mix. What is written to its ``buffer``
-    or its file descriptor goes past it.
+    A plugin's own may write to this very output. A line belongs to the thread that wrote it, so those of two threads
+    do not mix. What is written to its ``buffer`` or its file descriptor goes past it.
     """
 
-    def __init__(self) -> None:
-        super().__init__(io.FileIO(OUTPUT, "w", closefd=False), "utf-8", "backslashreplace")
-        self._log = logging.getLogger("stdout")
+    def __init__(self, descriptor: int, logger: str, level: int, handler: logging.Handler) -> None:
+        super().__init__(io.FileIO(descriptor, "w", closefd=False), "utf-8", "backslashreplace")
+        self._log, self._level = logging.getLogger(logger), level
+        self._log.handlers, self._log.propagate = [handler], False
         self._mine = threading.local()
 
     def write(self, text: str) -> int:
@@ -47,7 +50,7 @@ class PrintedLines(io.TextIOWrapper):
         *lines, begun = (getattr(self._mine, "begun", "") + text).split("\n")
         self._mine.begun = begun
         for line in lines:
-            self._log.info("%s", line)
+            self._log.log(self._level, "%s", line)
         return len(text)
 
     def flush(self) -> None:
@@ -55,11 +58,14 @@ class PrintedLines(io.TextIOWrapper):
         begun = getattr(self._mine, "begun", "")
         if begun:
             self._mine.begun = ""
-            self._log.info("%s", begun)
+            self._log.log(self._level, "%s", begun)
 
 
 def begin_log() -> None:
-    """Let the loggers and the standard output of this process write to its error output."""
-    logging.basicConfig(level=logging.INFO, handlers=[ErrorOutputHandler()])
+    """Let the loggers of this process, and what it prints, write to its error output, each line for whom it is."""
+    handler = ErrorOutputHandler()
+    logging.basicConfig(level=logging.INFO, handlers=[handler])
     logging.captureWarnings(True)
-    sys.stdout = PrintedLines()
+    sys.stdout = PrintedLines(OUTPUT, "stdout", logging.INFO, handler)
+    sys.stderr = PrintedLines(ERROR_OUTPUT, "stderr", logging.WARNING, handler)
+    follow_threads()

@@ -12,6 +12,7 @@ from hearth_stage.call import Message, Notice, Operations, operations
 
 _FAMILIES = {
     **dict.fromkeys(("ping", "stacks", "stopping", "describe", "validate", "configure", "load"), "plugin_call"),
+    "tenant": "plugin_call",
     "levels": "log_call",
     **dict.fromkeys(("apply", "test"), "transformation_call"),
     **dict.fromkeys(("serialize", "deserialize", "serialize_headers", "deserialize_headers"), "conversion_call"),
@@ -27,10 +28,11 @@ _FAMILIES = {
 
 @dataclass(frozen=True)
 class Hello(Notice, op="hello"):
-    """A stage's first word: the version of the protocol it speaks."""
+    """A stage's first word: the version of the protocol it speaks, and whether several may share it."""
 
     protocol: int
     pid: int | None = None
+    tenants: bool = False
 
 
 class StageOperations(dict[str, type[Message]]):

@@ -109,4 +109,9 @@ class Load(PluginCall[Loaded], op="load"):
         return Loaded([plugins.load(each.role, each.class_name, each.reference, each.config) for each in self.plugins])
 
 
-TO_STAGE = operations(Ping, AskStacks, Stopping, Describe, Validate, Configure, Load)
+@dataclass(frozen=True)
+class EndTenant(Call[None], op="tenant.end"):
+    """Stops what still runs of a tenant, closes its plugins and ends its thread."""
+
+
+TO_STAGE = operations(Ping, AskStacks, Stopping, Describe, Validate, Configure, Load, EndTenant)

@@ -19,7 +19,7 @@ from hearth_api.batch import Batch, BatchSinkTask, batch_to_sink_records, record
 from hearth_execution.failure import ErrorInfo, Failure
 from hearth_execution.load import load_class, version_of
 from hearth_execution.transformation import Outcome, Step, Transformations
-from hearth_stage.channel import Channel
+from hearth_stage.channel import Speaker
 from hearth_stage.task_call import (
     Agreed,
     ClosePartitions,
@@ -57,7 +57,7 @@ class ChannelErrantReporter(ErrantRecordReporter):
     One that did not come with a put, because the task made it, goes through the connector's converters, as in Java.
     """
 
-    def __init__(self, channel: Channel, *, tolerant: bool, converts: bool) -> None:
+    def __init__(self, channel: Speaker, *, tolerant: bool, converts: bool) -> None:
         """``converts`` says that a converter of the connector is in this process, which cannot be asked from a put."""
         self._channel = channel
         self._tolerant = tolerant
@@ -100,7 +100,7 @@ def _finish(done: Future[None], reply: Future[None]) -> None:
 class StageSinkContext(SinkTaskContext):
     """What a sink task sees of its runtime; requests travel as notices ahead of the next answer."""
 
-    def __init__(self, channel: Channel, config: dict[str, str], reporter: ErrantRecordReporter | None) -> None:
+    def __init__(self, channel: Speaker, config: dict[str, str], reporter: ErrantRecordReporter | None) -> None:
         self._channel = channel
         self._config = config
         self._reporter = reporter
@@ -143,7 +143,7 @@ class StageSinkContext(SinkTaskContext):
 class StageSink:
     """Answers the ``sink.*`` calls of the protocol."""
 
-    def __init__(self, channel: Channel, transformations: Transformations) -> None:
+    def __init__(self, channel: Speaker, transformations: Transformations) -> None:
         self._channel = channel
         self._transformations = transformations
         self._task: SinkTask | None = None

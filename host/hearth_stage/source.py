@@ -27,7 +27,7 @@ from hearth_execution.failure import ErrorInfo, Failure
 from hearth_execution.load import load_class, version_of
 from hearth_execution.order import number_rows
 from hearth_execution.transformation import Outcome, Step, Transformations
-from hearth_stage.channel import Channel
+from hearth_stage.channel import Speaker
 from hearth_stage.offset_call import ReadOffsets
 from hearth_stage.task_call import (
     AddCredit,
@@ -49,7 +49,7 @@ log = logging.getLogger(__name__)
 class ChannelOffsetReader(OffsetStorageReader):
     """Reads committed source offsets from the store, through the runtime."""
 
-    def __init__(self, channel: Channel) -> None:
+    def __init__(self, channel: Speaker) -> None:
         self._channel = channel
 
     def offset(self, partition: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -65,7 +65,7 @@ class ChannelOffsetReader(OffsetStorageReader):
 class StageSourceContext(SourceTaskContext):
     """What a source task sees of its runtime."""
 
-    def __init__(self, channel: Channel, config: dict[str, str]) -> None:
+    def __init__(self, channel: Speaker, config: dict[str, str]) -> None:
         self._reader = ChannelOffsetReader(channel)
         self._config = config
 
@@ -85,7 +85,7 @@ class StageSourceContext(SourceTaskContext):
 class StageSource:
     """Answers the ``source.*`` calls of the protocol."""
 
-    def __init__(self, channel: Channel, transformations: Transformations) -> None:
+    def __init__(self, channel: Speaker, transformations: Transformations) -> None:
         self._channel = channel
         self._transformations = transformations
         self._task: SourceTask | None = None

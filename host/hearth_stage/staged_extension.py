@@ -9,7 +9,7 @@ from hearth_api.worker import ClusterState, ConnectorHealth, ConnectorType, Rest
 from hearth_execution.failure import RemoteError
 from hearth_execution.loaded_extension import LoadedExtension
 from hearth_stage.call import Call
-from hearth_stage.channel import Channel
+from hearth_stage.channel import Speaker
 from hearth_stage.extension_call import (
     AskConfig,
     AskConnectors,
@@ -31,7 +31,7 @@ R = TypeVar("R")
 class ChannelClusterState(ClusterState):
     """Asks the host, each time anew."""
 
-    def __init__(self, channel: Channel, kafka_cluster_id: str) -> None:
+    def __init__(self, channel: Speaker, kafka_cluster_id: str) -> None:
         self._channel = channel
         self._kafka_cluster_id = kafka_cluster_id
 
@@ -65,7 +65,7 @@ class ChannelClusterState(ClusterState):
 class StageExtension:
     """Answers the ``extension.*`` calls of the protocol."""
 
-    def __init__(self, channel: Channel) -> None:
+    def __init__(self, channel: Speaker) -> None:
         self._channel = channel
         self._extension: LoadedExtension | None = None
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from hearth_stage.call import Message
-from hearth_stage.channel import Channel
+from hearth_stage.channel import Speaker
 from hearth_stage.extension_call import JudgeRequest, LoadExtension, ServeRequest
 from hearth_stage.override_policy import StagePolicy
 from hearth_stage.policy_call import ConfigurePolicy, JudgeOverrides
@@ -18,7 +18,7 @@ from hearth_stage.staged_extension import StageExtension
 class WorkerPlugins:
     """Those of one stage, of which there is mostly one; they stay when a stage is configured for something else."""
 
-    def __init__(self, channel: Channel) -> None:
+    def __init__(self, channel: Speaker) -> None:
         self._policy = StagePolicy()
         self._provider = StageProvider()
         self._extension = StageExtension(channel)

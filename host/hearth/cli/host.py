@@ -20,7 +20,7 @@ from hearth.herder.cluster_lookup import ClusterLookup
 from hearth.herder.herder import Herder
 from hearth.herder.planner import Planner
 from hearth.herder.plugin.directory import PluginDirectory
-from hearth.herder.plugin.stage import StagePool
+from hearth.herder.plugin.pool import StagePool
 from hearth.herder.status import StatusBoard
 from hearth.herder.supervisor import Equipment
 from hearth.herder.task_link import TaskLinkServer

@@ -21,6 +21,8 @@ from hearth_api import (
     key,
 )
 
+APART = "connector"
+"""What a connector says by ``plugin.isolation`` that wants a process of its own."""
 OPEN_PREFIXES = (
     "producer.",
     "consumer.",
@@ -177,6 +179,15 @@ class WorkerConfig(RestConfig, ServerTlsConfig, TaskRestartConfig):
         doc="How many milliseconds one call of a plugin may take before its task or connector fails as hanging. The "
         "configuration of a connector may say otherwise for that connector and its tasks.",
     )
+    plugin_isolation: str = key(
+        "plugin.isolation",
+        default="environment",
+        check=ValidString("environment", APART),
+        importance=Importance.LOW,
+        doc="Whether the instances of connectors of one environment share a process beside the host, environment, or "
+        "each has one of its own, connector. One that raises, hangs or ends its process gets one of its own in any "
+        "case. The configuration of a connector may say otherwise for that connector.",
+    )
     task_link_port: int = key(
         "task.link.port",
         default=0,
@@ -211,12 +222,23 @@ class WorkerConfig(RestConfig, ServerTlsConfig, TaskRestartConfig):
         The key is none of a connector's definition, which is Kafka Connect's to the letter, so a wrong value is found
         here: ConfigError.
         """
-        declared = self.definition().keys["plugin.call.timeout.ms"]
-        own = declared.parse(config.get(declared.name))
+        return int(self._for_connector("plugin.call.timeout.ms", config)) / 1000
+
+    def is_apart(self, config: Mapping[str, Any]) -> bool:
+        """Return whether the instance of the connector with this configuration has a process of its own.
+
+        As the limit of a call the key is none of the connector's definition: ConfigError for a wrong value.
+        """
+        return bool(self._for_connector("plugin.isolation", config) == APART)
+
+    def _for_connector(self, name: str, config: Mapping[str, Any]) -> Any:
+        """Return what a connector says by a key that its worker has as well, or else the worker."""
+        declared = self.definition().keys[name]
+        own = declared.parse(config.get(name))
         if own is None:
-            return self.plugin_call_timeout_ms / 1000
+            return self.parsed[name]
         declared.check(own)
-        return int(own) / 1000
+        return own
 
     def governed_by(self, configuration: WorkerConfiguration) -> WorkerConfig:
         """Return the settings as they go for connectors that name a worker configuration.

@@ -140,10 +140,15 @@ class ConnectorOffsets:
         """Return whether the connector saw to new offsets; raises what it says against them."""
         directory, pool = self._with.directory, self._with.pool
         plugin = directory.connector(entry.config)
-        seconds = self._with.planner.worker_for(entry.config).call_seconds(entry.config)
-        stage = pool.take(plugin, directory.environment(plugin), seconds)
+        worker = self._with.planner.worker_for(entry.config)
         try:
-            is_seen_to = pool.ask(stage, lambda each: each.alter_offsets(entry.config, rows))
+            is_seen_to = pool.ask(
+                plugin,
+                directory.environment(plugin),
+                worker.call_seconds(entry.config),
+                lambda stage, seconds: stage.alter_offsets(plugin, entry.config, rows, seconds),
+                worker.is_apart(entry.config),
+            )
         except RemoteError as error:
             if error.info.class_name.startswith(_OWN_ERRORS):
                 raise ConnectError(error.info.message, code="offsets.refused") from error

@@ -10,7 +10,7 @@ from hearth.config import ConnectorConfig
 from hearth.config.variable import Resolved
 from hearth.discovery import Plugin
 from hearth.foundation.log_context import about, label_of
-from hearth.herder.plugin.stage import ConnectorStage
+from hearth.herder.plugin.staged_connector import StagedConnector
 from hearth.herder.status import StatusBoard
 from hearth.storage import OffsetStore, State, TargetState
 from hearth_api import ConnectError
@@ -32,9 +32,9 @@ class TransitionFailed(ConnectError):
 class ConnectorRun:
     """A connector with one configuration, from its creation until it is replaced, restarted or deleted.
 
-    Its process exists while it is started or paused. Called on the connector's queue, one call at a time, except for
-    `shut_down`; what the connector says by itself is passed on to that queue. Once FAILED it stays so, except that it
-    may be stopped.
+    It lives in a process while it is started or paused. Called on the connector's queue, one call at a time, except
+    for `shut_down`; what the connector says by itself is passed on to that queue. Once FAILED it stays so, except that
+    it may be stopped.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class ConnectorRun:
         name: str,
         settings: Resolved,
         plugin: Plugin,
-        new_stage: Callable[[], ConnectorStage],
+        new_stage: Callable[[], StagedConnector],
         offsets: OffsetStore,
         board: StatusBoard,
         later: Callable[[str, Callable[[], None]], None],
@@ -61,7 +61,7 @@ class ConnectorRun:
         self._new_stage = new_stage
         self._offsets = offsets
         self._board = board
-        self._stage: ConnectorStage | None = None
+        self._stage: StagedConnector | None = None
         self._later = later
         self._is_over = False
 
@@ -157,13 +157,22 @@ class ConnectorRun:
         if stage is not None:
             self._later(f"failure of {id(stage)}", lambda: self._fail_with(stage, trace))
 
+    def on_loss(self) -> None:
+        """Let the connector begin anew whose process was ended, perhaps by a neighbour; its tasks go on."""
+        stage = self._stage
+        if stage is not None:
+            self._later(f"loss of {id(stage)}", lambda: self._lose(stage))
+
     def read_offsets(self, partitions: list[dict[str, Any]]) -> list[dict[str, Any] | None]:
         """Return the connector's committed source offsets."""
         return self._offsets.get(self.name, partitions)
 
     def _start(self) -> None:
         stage = self._stage  # while its plugin hangs `shut_down` may take it away
-        if stage is None or not stage.is_alive:
+        if stage is not None and not stage.is_alive:
+            stage.close()
+            stage = None
+        if stage is None:
             stage = self._stage = self._new_stage()
         if self._is_over:  # `shut_down` may have come before that process was there
             stage.close()
@@ -198,9 +207,17 @@ class ConnectorRun:
         simple = task_class.rpartition(".")[2]
         return f"{package}.{simple}" if package else simple
 
-    def _fail_with(self, stage: ConnectorStage, trace: str) -> None:
+    def _fail_with(self, stage: StagedConnector, trace: str) -> None:
         if self._stage is stage:
             self.fail(trace)
+
+    def _lose(self, stage: StagedConnector) -> None:
+        """Forget an instance that is gone, so that it is brought to the state that is wanted; FAILED it stays."""
+        if self._stage is stage and not stage.is_alive:
+            stage.close()
+            self._stage = None
+            if self.is_running:
+                self.state, self.target = State.UNASSIGNED, None
 
     def _become_due(self) -> None:
         self.is_due = True

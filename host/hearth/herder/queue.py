@@ -155,6 +155,11 @@ class _Job(Generic[T]):
             with contextlib.suppress(RuntimeError):  # the machine has no thread left
                 self._timer.start()
 
+    @property
+    def is_interrupted(self) -> bool:
+        """Return whether somebody impatient has ended what it waited for."""
+        return self._is_interrupted
+
     @contextlib.contextmanager
     def waiting(self, end: Callable[[], None]) -> Iterator[None]:
         """Let it be interrupted during the block; raises Interrupted where it has been, before or meanwhile."""
@@ -190,6 +195,12 @@ def interruptible(end: Callable[[], None]) -> Iterator[None]:
     job: _Job[Any] | None = getattr(_mine, "job", None)
     with contextlib.nullcontext() if job is None else job.waiting(end):
         yield
+
+
+def is_interrupted() -> bool:
+    """Return whether the job of this thread was interrupted, so that nothing is to be tried again."""
+    job: _Job[Any] | None = getattr(_mine, "job", None)
+    return job is not None and job.is_interrupted
 
 
 def done(result: T) -> Future[T]:

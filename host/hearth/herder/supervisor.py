@@ -23,7 +23,8 @@ from hearth.herder.plugin.directory import (
     PluginNotFound,
     VersionNotFound,
 )
-from hearth.herder.plugin.stage import ConnectorStage, StagePool
+from hearth.herder.plugin.pool import StagePool
+from hearth.herder.plugin.staged_connector import Conduct, StagedConnector
 from hearth.herder.status import StatusBoard
 from hearth.herder.task import CommandLine, SupervisedTask
 from hearth.herder.task_link import TaskEvent
@@ -107,6 +108,7 @@ class Supervisor:
         self._revision: int | None = None
         self._tasks_revision: int | None = None
         self._run: ConnectorRun | None = None
+        self._conduct = Conduct()
         self._tasks: dict[int, SupervisedTask] = {}
         self._restarts = TaskRestarts(name, lambda: later("task restart", lambda: None), equipment.ring_later)
         self._lock = threading.Lock()
@@ -173,6 +175,8 @@ class Supervisor:
             run.transition(entry.target)
 
     def _start_instance(self, entry: ConfiguredConnector) -> None:
+        if entry.revision != self._revision:
+            self._conduct = Conduct()  # what was wrong with it may have been mended
         self._revision, self._run = entry.revision, None
         try:
             settings = self._with.resolve(entry)
@@ -201,11 +205,14 @@ class Supervisor:
             run.refuse_unless(lambda: self._with.planner.topics_of(settings.config))
         run.transition(entry.target)
 
-    def _new_stage(self, config: Mapping[str, str]) -> ConnectorStage:
+    def _new_stage(self, config: Mapping[str, str]) -> StagedConnector:
         """Return an instance of a connector, of the version that there is at this moment."""
         plugin = self._with.directory.connector(config)
-        seconds = self._with.planner.worker_for(config).call_seconds(config)
-        return self._with.pool.take(plugin, self._with.directory.environment(plugin), seconds)
+        worker = self._with.planner.worker_for(config)
+        if worker.is_apart(config):
+            self._conduct.is_apart = True
+        environment, seconds = self._with.directory.environment(plugin), worker.call_seconds(config)
+        return self._with.pool.take(plugin, environment, seconds, self._conduct)
 
     def _renew_tasks(self, entry: ConfiguredConnector) -> None:
         """Write to the store what tasks there are to be, where that is something new."""

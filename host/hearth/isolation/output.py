@@ -107,7 +107,7 @@ class ProcessOutput:
 def _remembered(line: LogLine) -> str:
     """Return what a trace shows of a line: what was printed needs no more."""
     text = cut(line.text, LINE_BYTES)
-    return f"{text}\n" if line.logger == STDOUT else f"{line.level} {line.logger}: {text}\n"
+    return f"{text}\n" if line.logger in (STDOUT, STDERR) else f"{line.level} {line.logger}: {text}\n"
 
 
 def _skip_line(source: BufferedIOBase) -> int:

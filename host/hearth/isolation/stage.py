@@ -105,8 +105,9 @@ class Stage:
     ends: that may be before whoever starts the stage has it. ``limit`` bounds, in seconds, every call that names no
     timeout of its own: a plugin that hangs is told from one that works by nothing else.
 
-    What its plugins log and print goes to the log of this process, under ``label``, which may change with whom the
-    stage works for; their levels are those of this process. ``plugins`` are those that run in it, for messages.
+    What its plugins log and print goes to the log of this process, under ``label``, or where several share the stage
+    under that of the tenant in ``labels``; both may change with whom the stage works for. Their levels are those of
+    this process. ``plugins`` are those that run in it, for messages.
 
     The process leads a session and a group of its own: a signal that a plugin sends to its group, or a terminal to
     its, reaches no neighbour, and what a plugin started ends with it. What it sends is not trusted: no frame may be
@@ -128,6 +129,7 @@ class Stage:
         self._plugins = f"in it: {', '.join(plugins)} of {environment.bundle or 'the host'}" if plugins else ""
         self.limit = limit
         self.label = label
+        self.labels: dict[int, str | None] = {}
         self._on_request = on_request
         self._on_death = on_death
         self._words = ProcessOutput(self._say)
@@ -164,6 +166,11 @@ class Stage:
         return self._process.pid
 
     @property
+    def takes_tenants(self) -> bool:
+        """Return whether several may share the process; asked when it has spoken."""
+        return self._hello.result(0).tenants
+
+    @property
     def last_words(self) -> str:
         """Return the end of what the process wrote to its error output."""
         return self._words.end
@@ -178,7 +185,7 @@ class Stage:
 
     def _check_hello(self, timeout: float) -> None:
         try:
-            version = self._await(self._hello, timeout).protocol
+            version = self._await(self._hello, timeout, self._unwanted).protocol
         except ChannelClosed:
             raise self._died() from None
         except FutureTimeoutError:
@@ -194,18 +201,20 @@ class Stage:
         """
         return self.result(self.begin(call), call.op, timeout)
 
-    def begin(self, call: Call[R]) -> Future[R]:
-        """Send a call; ``result`` waits for its answer."""
+    def begin(self, call: Call[R], tenant: int = 0) -> Future[R]:
+        """Send a call, perhaps to one of several tenants; ``result`` waits for its answer."""
         try:
-            return self._channel.begin(call)
+            return self._channel.begin(call, tenant)
         except ChannelClosed:
             raise self._died() from None
 
-    def result(self, answer: Future[R], op: str, timeout: float | None = None) -> R:
-        """Wait for the answer of ``begin``."""
+    def result(
+        self, answer: Future[R], op: str, timeout: float | None = None, unwanted: Future[None] | None = None
+    ) -> R:
+        """Wait for the answer of ``begin``, unless ``unwanted`` is over first, whose error is raised then."""
         seconds = self.limit if timeout is None else timeout
         try:
-            return self._await(answer, seconds)
+            return self._await(answer, seconds, unwanted or self._unwanted)
         except ChannelClosed:
             raise self._died() from None
         except FutureTimeoutError:
@@ -221,11 +230,12 @@ class Stage:
         """
         self._unwanted.set_exception(error)
 
-    def _await(self, answer: Future[T], seconds: float | None) -> T:
-        either: tuple[Future[Any], ...] = (answer, self._unwanted)
+    @staticmethod
+    def _await(answer: Future[T], seconds: float | None, unwanted: Future[None]) -> T:
+        either: tuple[Future[Any], ...] = (answer, unwanted)
         wait(either, seconds, FIRST_COMPLETED)
-        if self._unwanted.done() and (not answer.done() or isinstance(answer.exception(), ChannelClosed)):
-            self._unwanted.result()  # also where the process has been ended since: that is no answer
+        if unwanted.done() and (not answer.done() or isinstance(answer.exception(), ChannelClosed)):
+            unwanted.result()  # also where the process has been ended since: that is no answer
         return answer.result(0)
 
     def timed_out(self, op: str, seconds: float) -> StageTimeout:
@@ -318,7 +328,7 @@ class Stage:
             self._words.copy(cast(BufferedIOBase, output))
 
     def _say(self, line: LogLine) -> None:
-        hand_on(line, self.label)
+        hand_on(line, self.labels.get(line.tenant, self.label))
 
 
 def _started(environment: Environment, name: str) -> tuple[socket.socket, subprocess.Popen[bytes]]:

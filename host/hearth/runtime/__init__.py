@@ -6,16 +6,17 @@ What host, stage and context tell a task arrives in the ``inbox``; what the loop
 ``task_log`` takes what is logged here to the host, ``dead_letter`` keeps records that failed, ``subscription`` says
 what a sink reads, ``topic`` how the topics of a source come to be, and ``launcher`` is what puts a task here.
 
-A record of a source goes from its poll to its commit through ``hearth_stage.source``, ``hearth_stage.program``,
+A record of a source goes from its poll to its commit through ``hearth_stage.source``, ``hearth_stage.tenant``,
 ``inbox``, ``source``, ``pipeline``, ``hearth_execution.converter``, ``hearth_execution.plugins``, ``outbox``,
 ``hearth.kafka.producer``, ``position``, ``observer`` and ``link``, in this order.
 
 A record of a sink goes from its fetch to its commit through ``hearth.kafka.consumer``, ``sink``, ``delivery``,
 ``pipeline``, ``hearth_execution.converter``, ``hearth_execution.plugins``, ``consumption``, ``tolerance``,
-``observer``, ``hearth_stage.program``, ``hearth_stage.sink`` and ``inbox``, in this order.
+``observer``, ``hearth_stage.tenant``, ``hearth_stage.sink`` and ``inbox``, in this order.
 
 Below these lies what carries whatever it is given. Between processes: ``hearth.isolation.stage``,
-``hearth_stage.channel``, ``hearth_stage.frame``, ``hearth_stage.form`` and ``hearth.link.encryption``, with what is
+``hearth_stage.program``, ``hearth_stage.channel``, ``hearth_stage.frame``, ``hearth_stage.form`` and
+``hearth.link.encryption``, with what is
 said in ``hearth_stage.call``, ``hearth_stage.conversion_call`` and ``hearth_stage.task_call``. Between the two clients
 and librdkafka: ``hearth.kafka.fetched``, ``hearth.kafka.commit_queue``, ``hearth.kafka.c_memory``,
 ``hearth.kafka.c_object``, ``hearth.kafka.client_log`` and ``hearth.kafka.kafka_error``. Beside the way,

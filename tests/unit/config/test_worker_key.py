@@ -54,6 +54,7 @@ def test_a_missing_required_key_is_named(missing: str) -> None:
         ("response.http.headers.config", "add X", "Invalid format of header name and header value pair 'X'"),
         ("bootstrap.servers", "", "must not be empty"),
         ("plugin.call.timeout.ms", "0", "Value must be at least 1"),
+        ("plugin.isolation", "process", "String must be one of: environment, connector"),
     ],
 )
 def test_a_wrong_value_is_named_with_its_key(key: str, value: str, says: str) -> None:
@@ -71,6 +72,16 @@ def test_a_connector_may_say_how_long_its_plugins_may_take() -> None:
     for wrong in ("soon", "0"):
         with pytest.raises(ConfigError, match=r"Invalid value .* for configuration plugin\.call\.timeout\.ms: "):
             worker.call_seconds({"plugin.call.timeout.ms": wrong})
+
+
+def test_a_connector_may_say_whether_it_shares_a_process() -> None:
+    """Likewise."""
+    worker, apart = StandaloneConfig(MINIMAL), StandaloneConfig({**MINIMAL, "plugin.isolation": "connector"})
+    assert [each.is_apart({}) for each in (worker, apart)] == [False, True]
+    assert worker.is_apart({"plugin.isolation": "connector"})
+    assert not apart.is_apart({"plugin.isolation": "environment"})
+    with pytest.raises(ConfigError, match=r"Invalid value task for configuration plugin\.isolation: String must be"):
+        worker.is_apart({"plugin.isolation": "task"})
 
 
 def test_unknown_keys_are_found_in_their_order() -> None:

@@ -92,6 +92,14 @@ class Silent(Noting, SourceConnector):
     """A source that knows nothing of offsets."""
 
 
+class Unable(Noting, SourceConnector):
+    """A source that cannot stop."""
+
+    def stop(self) -> None:
+        """Fail."""
+        raise RuntimeError("nothing to stop")
+
+
 class Sink(Noting, SinkConnector):
     """Does the same, and has neither a definition nor an opinion."""
 
@@ -211,3 +219,20 @@ def test_connector_that_runs_is_stopped_when_its_stage_ends() -> None:
     host.connector.stop(StopConnector())
     host.connector.end()
     assert [each for each in heard if each == "stop"] == ["stop"] * 2
+
+
+def test_connector_whose_start_failed_is_stopped_as_far_as_it_can_be() -> None:
+    """It may have begun something; that it cannot stop what it never began is no news."""
+    host = Host("Source")
+    with pytest.raises(RuntimeError, match="cannot start"):
+        host.connector.start(StartConnector({"fail": "yes"}))
+    host.connector.end()
+    host.connector.end()
+    assert heard == [("start", {"fail": "yes"}), "stop"]
+    unable = Host("Unable")
+    with pytest.raises(RuntimeError):
+        unable.connector.start(StartConnector({"fail": "yes"}))
+    unable.connector.end()
+    unable.connector.start(StartConnector({}))
+    with pytest.raises(RuntimeError, match="nothing to stop"):
+        unable.connector.end()

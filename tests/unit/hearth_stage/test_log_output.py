@@ -29,21 +29,23 @@ def test_each_line_leaves_at_once() -> None:
         "logging.getLogger('a').debug('hidden')\n"
         "logging.getLogger('a').info('logged\\n\\xe9\\udc80')\n"
         "print('printed', 1)\n"
-        "sys.stderr.write('raw\\n')\n"
+        "sys.stderr.write('complained\\n')\n"
+        "os.write(2, b'raw\\n')\n"
         "print('half', end='', flush=True)\n"
         "print('lost', end='')\n"
         "warnings.warn('beware')\n"
         "sys.stdout.buffer.write(b'bytes\\n')\n"
         "os.kill(os.getpid(), 9)\n"
     )
-    assert lines[:4] == [
+    assert lines[:5] == [
         ("INFO", "a", "logged\n\u00e9\\udc80"),
         ("INFO", "stdout", "printed 1"),
+        ("WARN", "stderr", "complained"),
         "raw\n",
         ("INFO", "stdout", "half"),
     ]
-    assert lines[4][:2] == ("WARN", "py.warnings")
-    assert lines[5:] == ["bytes\n"]
+    assert lines[5][:2] == ("WARN", "py.warnings")
+    assert lines[6:] == ["bytes\n"]
 
 
 def test_lines_of_two_threads_do_not_mix() -> None:
@@ -55,3 +57,44 @@ def test_lines_of_two_threads_do_not_mix() -> None:
         "for each in threads: each.join()\n"
     )
     assert sorted(lines) == [("INFO", "stdout", "a a a")] * 200 + [("INFO", "stdout", "b b b")] * 200
+
+
+def test_each_line_says_whose_it_is() -> None:
+    """Also where a thread has said it that another has started, which ended badly; what C says is nobody's."""
+    lines = said(
+        "from hearth_stage.tenancy import work_for\n"
+        "def talk():\n"
+        "    print('printed')\n"
+        "    logging.getLogger('a').info('logged')\n"
+        "    inner = threading.Thread(target=lambda: 1 / 0)\n"
+        "    inner.start()\n"
+        "    inner.join()\n"
+        "def live(number):\n"
+        "    work_for(number)\n"
+        "    thread = threading.Thread(target=talk)\n"
+        "    thread.start()\n"
+        "    thread.join()\n"
+        "for number in (1, 2):\n"
+        "    thread = threading.Thread(target=live, args=[number])\n"
+        "    thread.start()\n"
+        "    thread.join()\n"
+        "print('own')\n"
+    )
+    told = [(each.tenant, each.text) for each in lines if isinstance(each, LogLine)]
+    assert len(told) == len(lines)
+    assert {tenant for tenant, _ in told} == {0, 1, 2}
+    for number in (1, 2):
+        mine = [text for tenant, text in told if tenant == number]
+        assert mine[:2] == ["printed", "logged"]
+        assert mine[-1] == "ZeroDivisionError: division by zero"
+    assert told[-1] == (0, "own")
+
+
+def test_a_handler_of_a_plugin_does_not_hear_what_it_writes_itself() -> None:
+    """It writes where the lines of print go, which is not to be the beginning of an endless story."""
+    lines = shown(
+        "logging.getLogger().addHandler(logging.StreamHandler(sys.stdout))\n"
+        "logging.getLogger().addHandler(logging.StreamHandler())\n"
+        "logging.getLogger('a').warning('beware')\n"
+    )
+    assert sorted(lines) == [("INFO", "stdout", "beware"), ("WARN", "a", "beware"), ("WARN", "stderr", "beware")]

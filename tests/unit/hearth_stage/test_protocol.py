@@ -12,7 +12,7 @@ import pytest
 
 import hearth_stage
 from hearth.herder import task_link
-from hearth.herder.plugin.stage import FRAME_BYTES
+from hearth.herder.plugin.stage import FRAME_BYTES, MUTE_SECONDS
 from hearth.isolation import output, stage
 from hearth.link import link_call
 from hearth.link.link_call import TO_HOST, TO_TASK
@@ -157,7 +157,8 @@ def test_every_operation_a_stage_may_be_asked_is_served() -> None:
     ours, theirs = socket.socketpair()
     with ours, theirs:
         program = Program(theirs)
-        served = {*program._table(), *program._of_worker().handlers(), AskStacks, SetLevels, Stopping}
+        main = program.main
+        served = {*main.handlers(), *main.of_worker().handlers(), AskStacks, SetLevels, Stopping}
     assert served == {kind for kind in TO_STAGE.all().values() if not issubclass(kind, PluginCall)}
 
 
@@ -198,4 +199,5 @@ def test_numbers_on_the_page_are_those_of_the_programs() -> None:
     assert f"`message` {failure.MESSAGE_CHARACTERS:,} characters" in prose("3. Messages")
     assert f"`trace` {failure.TRACE_CHARACTERS:,}" in prose("3. Messages")
     assert f"no longer than {program.END_SECONDS} seconds" in prose("9. Life cycles")
+    assert f"not answered within {MUTE_SECONDS:g} seconds" in prose("9. Life cycles")
     assert f"longer than {task_link.GREETING_BYTES >> 10} KiB" in prose("11. The task link")

@@ -227,7 +227,7 @@ def test_source_partitions_with_bytes_are_looked_up_as_they_are_stored() -> None
         asked.append(call)
         return StoredOffsets([{"position": 5}])
 
-    reader = ChannelOffsetReader(SimpleNamespace(call=answer))  # type: ignore[arg-type]
+    reader = ChannelOffsetReader(SimpleNamespace(call=answer))
     assert reader.offset({"slot": b"\x00\xff", "at": 1}) == {"position": 5}
     assert asked == [ReadOffsets([{"slot": "AP8=", "at": 1}])]
 

@@ -14,7 +14,7 @@ from hearth.config.variable import Variables
 from hearth.discovery import Plugin
 from hearth.herder.herder import Herder
 from hearth.herder.planner import Planner
-from hearth.herder.plugin.stage import StagePool
+from hearth.herder.plugin.pool import StagePool
 from hearth.herder.status import StatusBoard
 from hearth.herder.supervisor import Equipment, Supervisor
 from hearth.herder.task_link import TaskEvent

@@ -19,7 +19,7 @@ from typing import Any, cast
 from hearth.config.restart_key import TaskRestartConfig
 from hearth.discovery import Plugin, PluginType
 from hearth.herder.herder import Herder
-from hearth.herder.plugin.stage import StageListener
+from hearth.herder.plugin.staged_connector import StageListener
 from hearth.herder.queue import Queues, interruptible
 from hearth.herder.status import StatusBoard
 from hearth.herder.supervisor import Equipment
@@ -184,6 +184,13 @@ class Instance:
         if self in self.world.instances:
             self.world.instances.remove(self)
 
+    def lose(self) -> None:
+        """Be gone with a process that others have ended."""
+        listener = self.listener
+        self.is_alive = False
+        if listener is not None:
+            listener.on_loss()
+
     def _do(self, call: str) -> None:
         deed = self.config.get(call, "")
         with self.world.faulty(self.name), interruptible(self.close):
@@ -227,7 +234,10 @@ class Host:
         )
         self.alarms: list[WorldAlarm] = []
         worker = SimpleNamespace(
-            call_seconds=lambda _: 60.0, task_restarts=TaskRestartConfig, rest_mask_passwords=False
+            call_seconds=lambda _: 60.0,
+            is_apart=lambda _: False,
+            task_restarts=TaskRestartConfig,
+            rest_mask_passwords=False,
         )
         planner = SimpleNamespace(
             worker=worker,
@@ -247,7 +257,7 @@ class Host:
         self._wanted = config
         return plugin(SOURCE, PluginType.SOURCE, "Source", "1")
 
-    def _take(self, known: Plugin, environment: object, seconds: float) -> Instance:
+    def _take(self, known: Plugin, environment: object, seconds: float, conduct: object) -> Instance:
         """Load a class, which may take long."""
         with self.world.faulty(self._wanted["name"]), interruptible(lambda: None):
             if self._wanted.get("load") == "hang":

@@ -9,9 +9,11 @@ from pathlib import Path
 import pytest
 
 from hearth.herder.planner import Planner
+from hearth.herder.plugin.stage import PluginStage
 from hearth.herder.supervisor import Restart
 from hearth.storage import RestartRequest, State, TargetState
 from hearth_api import ConnectError
+from tests.peer.rest import eventually
 from tests.unit.herder.fake import Bench
 
 
@@ -79,6 +81,13 @@ def test_a_limit_that_is_no_number_fails_the_connector(bench: Bench) -> None:
     assert "Invalid value soon for configuration plugin.call.timeout.ms: Not a number of type LONG" in trace
 
 
+def test_a_connector_that_says_nonsense_of_its_isolation_is_failed(bench: Bench) -> None:
+    """Likewise."""
+    with pytest.raises(ConnectError, match="String must be one of: environment, connector"):
+        bench.put("c", plugin_isolation="none")
+    assert bench.connector("c")["connector"]["state"] == "FAILED"
+
+
 def test_a_connector_that_wants_too_many_tasks_is_failed(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
     """The sentence names both numbers (KIP-1004), in the answer and the log as well."""
     with pytest.raises(ConnectError, match="has generated 3 tasks, which is greater than 2"):
@@ -135,13 +144,60 @@ def test_a_connector_may_say_that_it_cannot_go_on(bench: Bench) -> None:
     assert "the database is gone" in bench.connector("c")["connector"]["trace"]
 
 
-def test_a_connector_process_that_ends_fails_its_connector(bench: Bench) -> None:
-    """The trace says how it ended."""
+def stage_of(bench: Bench, name: str) -> PluginStage:
+    """Return where the instance of a connector lives, when it does."""
+    found: list[PluginStage] = []
+
+    def look() -> bool:
+        run = bench.supervisor(name)._run
+        stage = None if run is None or run._stage is None else run._stage._stage
+        found.extend([stage] if stage is not None and stage.is_alive else [])
+        return bool(found)
+
+    assert eventually(look, 10)
+    return found[0]
+
+
+@pytest.mark.parametrize("target", [TargetState.STARTED, TargetState.PAUSED])
+def test_a_shared_process_that_ends_costs_nobody_its_tasks(bench: Bench, target: TargetState) -> None:
+    """Every instance that was started begins anew, in another process, and says the same as before."""
+    for name in "cd":
+        bench.put(name)
+        bench.await_task(name, State.RUNNING)
+        bench.herder.want(name, target).result(30)
+    runs = list(bench.spark.runs)
+    before = {name: stage_of(bench, name) for name in "cd"}
+    before["c"]._process.stage.kill()
+    for name in "cd":
+        if target is TargetState.PAUSED:
+            bench.herder.want(name, TargetState.STARTED).result(30)
+        assert stage_of(bench, name) is not before[name]
+        bench.settle(name)
+        assert bench.connector(name)["connector"]["state"] == "RUNNING"
+    assert stage_of(bench, "c")._process is stage_of(bench, "d")._process
+    assert bench.spark.runs == runs
+
+
+def test_a_connector_that_ended_the_process_of_others_is_failed_by_itself(bench: Bench) -> None:
+    """Its neighbour runs on, and it shares no process until it is configured anew."""
+    bench.put("d")
+    with pytest.raises(ConnectError, match="exited with 7"):
+        bench.put("c", do_start="exit")
+    bench.await_connector("c", State.FAILED)
+    assert stage_of(bench, "d").is_shared
+    bench.settle("d")
+    assert bench.connector("d")["connector"]["state"] == "RUNNING"
+    assert bench.supervisor("c")._conduct.is_apart
     bench.put("c")
-    run = bench.supervisor("c")._run
-    assert run is not None
-    assert run._stage is not None
-    run._stage._stage.kill()
+    assert stage_of(bench, "c")._process is stage_of(bench, "d")._process
+
+
+def test_a_connector_process_that_ends_fails_its_connector(bench: Bench) -> None:
+    """One that it has to itself; the trace says how it ended."""
+    bench.put("d")
+    bench.put("c", plugin_isolation="connector")
+    assert stage_of(bench, "c")._process is not stage_of(bench, "d")._process
+    stage_of(bench, "c")._process.stage.kill()
     bench.await_connector("c", State.FAILED)
     assert "killed by signal 9" in bench.connector("c")["connector"]["trace"]
     bench.herder.restart_connector("c").result(30)

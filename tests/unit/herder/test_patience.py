@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from hearth.discovery import discover
-from hearth.herder.plugin import stage
+from hearth.herder.plugin import staged_connector
 from hearth.isolation.stage import Stage
 from hearth.storage import RestartRequest, State, TargetState
 from hearth_api import ConnectError, NotFoundError
@@ -59,6 +59,11 @@ LOADING = ["import", "init"]
 ANYWHERE = [*LOADING, "start", "task_configs"]
 
 
+def config(where: str = "") -> dict[str, str]:
+    """Return the configuration of a connector: one that is to be imported anew each time shares no process."""
+    return CONFIG | ({"plugin.isolation": "connector"} if where == "import" else {})
+
+
 class Moody:
     """A herder whose one bundle hangs where a test says, in calls that may take five minutes."""
 
@@ -79,14 +84,14 @@ class Moody:
         for where in (*ANYWHERE, "stop"):
             (self._root / where).unlink(missing_ok=True)
 
-    def run(self) -> None:
-        """Bring the connector up."""
-        self.herder.put("c", CONFIG).result(30)
+    def run(self, where: str = "") -> None:
+        """Bring the connector up that is to hang there."""
+        self.herder.put("c", config(where)).result(30)
         self.bench.await_task("c", State.RUNNING)
 
     def begin_to_hang(self, where: str) -> Future[Any]:
         """Restart the connector, whose new instance hangs; returns the answer that does not come."""
-        self.run()
+        self.run(where)
         self.hang(where)
         answer = self.herder.restart_connector("c")
         assert eventually((self._root / "hangs").exists, 30)
@@ -164,10 +169,10 @@ def test_the_status_of_who_was_interrupted_says_where_it_hung(moody: Moody) -> N
 @pytest.mark.parametrize("where", LOADING)
 def test_a_validation_that_hangs_holds_up_nothing(moody: Moody, where: str) -> None:
     """It is a question, which nobody who acts has to wait for, and it has ended nothing."""
-    moody.run()
+    moody.run(where)
     moody.hang(where)
     moody.herder._queues._patience = 3600.0
-    asked = moody.herder.put("c", {**CONFIG, "new": "1"})
+    asked = moody.herder.put("c", {**config(where), "new": "1"})
     moody.herder.restart_task("c", 0).result(30)
     moody.herder.want("c", TargetState.PAUSED).result(30)
     assert moody.state == "PAUSED"
@@ -183,7 +188,7 @@ def test_a_configuration_that_is_refused_ends_nothing(moody: Moody, monkeypatch:
     with pytest.raises(ConnectError, match="contains no connector type"):
         moody.herder.patch("c", {"connector.class": None}).result(30)
     assert not hanging.done()
-    monkeypatch.setattr(stage, "STOP_SECONDS", 0.1)  # it does not hear that it is to stop either
+    monkeypatch.setattr(staged_connector, "STOP_SECONDS", 0.1)  # it does not hear that it is to stop either
 
 
 def test_a_patch_takes_nothing_back_that_was_put_meanwhile(moody: Moody, monkeypatch: pytest.MonkeyPatch) -> None:

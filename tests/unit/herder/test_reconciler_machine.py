@@ -142,6 +142,12 @@ class ReconcilerMachine(RuleBasedStateMachine):
             if instance.name == name and instance.listener is not None:
                 instance.listener.on_task_reconfiguration()
 
+    @rule()
+    def a_shared_process_ends(self) -> None:
+        """Somebody's connector has killed it: all instances are gone that lived there."""
+        for instance in list(self.world.instances):
+            instance.lose()
+
     @rule(name=NAMES)
     def complain(self, name: str) -> None:
         """A connector cannot go on."""

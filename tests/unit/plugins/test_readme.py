@@ -14,7 +14,7 @@ from hearth.config import WorkerConfig
 from hearth.discovery import Catalogue, discover
 from hearth.foundation.properties import parse
 from hearth.herder.plugin.directory import PluginDirectory
-from hearth.herder.plugin.stage import StagePool
+from hearth.herder.plugin.pool import StagePool
 from hearth.herder.validation.connector_validator import ConnectorValidator
 from hearth.herder.validation.result import complaint
 from hearth.isolation.environment_store import EnvironmentStore

@@ -7,13 +7,12 @@ from collections.abc import Callable, Mapping
 from typing import TypeVar
 
 from hearth.discovery import Plugin
-from hearth.herder.plugin.stage import PluginStage
+from hearth.herder.plugin.stage import PluginProcess, PluginStage
 from hearth.isolation.environment import Environment
 from hearth_api import ConfigError, ConnectError, NotFoundError, PluginError
 from hearth_api.worker import ClusterState, ConnectorHealth, RestRequest, RestResponse, StateInfo
 from hearth_execution.failure import RemoteError
 from hearth_stage.call import Message
-from hearth_stage.channel import Request
 from hearth_stage.extension_call import (
     AskConfig,
     AskConnectors,
@@ -43,28 +42,25 @@ class ExtensionStage(PluginStage):
     ) -> None:
         self._state = state
         self._seconds = seconds
-        super().__init__(environment, plugin.class_name)
+        super().__init__(PluginProcess(environment, plugin.class_name), self._tell)
         try:
             call = LoadExtension(plugin.reference, dict(config), state.kafka_cluster_id())
-            self.loaded = self._call(call, seconds)
+            self.loaded = self.call(call, seconds)
         except PluginError:
             self.close()
             raise
 
     def judge(self, request: RestRequest) -> RestResponse | None:
         """Show a request to the filters."""
-        found = self._call(JudgeRequest(_travelling(request)), self._seconds).response
+        found = self.call(JudgeRequest(_travelling(request)), self._seconds).response
         return None if found is None else _response(found)
 
     def serve(self, resource: int, request: RestRequest) -> RestResponse:
         """Let a resource answer a request; what it raises counts over REST as it would in the host."""
         try:
-            return _response(self._call(ServeRequest(resource, _travelling(request)), self._seconds).response)
+            return _response(self.call(ServeRequest(resource, _travelling(request)), self._seconds).response)
         except RemoteError as error:
             raise KINDS.get(error.info.kind, ConnectError)(error.info.message or error.info.class_name) from error
-
-    def _answer(self, request: Request) -> None:
-        request.answer(self._tell)
 
     def _tell(self, message: Message) -> ConnectorNames | ConnectorSettings | TravellingHealth:
         if isinstance(message, AskConnectors):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from hearth.discovery import Plugin
-from hearth.herder.plugin.stage import PluginStage
+from hearth.herder.plugin.stage import PluginProcess, PluginStage
 from hearth.isolation.environment import Environment
 from hearth_api import ConfigValue, Password, PluginError
 from hearth_api.worker import ConnectorClientConfigOverridePolicy, ConnectorClientConfigRequest
@@ -18,10 +18,10 @@ class PolicyStage(PluginStage):
     """The process of one configured policy."""
 
     def __init__(self, plugin: Plugin, environment: Environment, config: Mapping[str, str], seconds: float) -> None:
-        super().__init__(environment, plugin.class_name)
+        super().__init__(PluginProcess(environment, plugin.class_name))
         self._seconds = seconds
         try:
-            self._call(ConfigurePolicy(plugin.reference, dict(config)), seconds)
+            self.call(ConfigurePolicy(plugin.reference, dict(config)), seconds)
         except PluginError:
             self.close()
             raise
@@ -37,7 +37,7 @@ class PolicyStage(PluginStage):
             str(request.client_type),
             properties,
         )
-        values = self._call(call, self._seconds).values
+        values = self.call(call, self._seconds).values
         return None if values is None else [_value(each, given) for each in values]
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from hearth.config.variable import Variables
 from hearth.discovery import Plugin, PluginType
 from hearth.herder.plugin.directory import PluginDirectory
-from hearth.herder.plugin.stage import ANSWER_SECONDS, PluginStage
+from hearth.herder.plugin.stage import ANSWER_SECONDS, PluginProcess, PluginStage
 from hearth.isolation.environment import Environment
 from hearth_api import ConfigError, ConfigType, ConnectError, NotFoundError, PluginError
 from hearth_api.java import parse_type
@@ -74,9 +74,9 @@ class ProviderStage(PluginStage):
     """The process of one configured provider."""
 
     def __init__(self, plugin: Plugin, environment: Environment, config: Mapping[str, str]) -> None:
-        super().__init__(environment, plugin.class_name)
+        super().__init__(PluginProcess(environment, plugin.class_name))
         try:
-            self._call(LoadProvider(plugin.reference, dict(config)), ANSWER_SECONDS)
+            self.call(LoadProvider(plugin.reference, dict(config)), ANSWER_SECONDS)
         except PluginError as error:
             self.close()
             raise _as_said(error) from error
@@ -84,7 +84,7 @@ class ProviderStage(PluginStage):
     def look_up(self, path: str, keys: Collection[str]) -> LookedUp:
         """Return what the provider finds; raises ConfigError with its own words, PluginError where it has none."""
         try:
-            return self._call(LookUp(path, sorted(keys)), ANSWER_SECONDS)
+            return self.call(LookUp(path, sorted(keys)), ANSWER_SECONDS)
         except RemoteError as error:
             raise _as_said(error) from error
 

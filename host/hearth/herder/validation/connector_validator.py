@@ -14,7 +14,8 @@ from hearth.config.variable import Resolved, Variables
 from hearth.config.worker_configuration import CHOICE
 from hearth.discovery import Plugin, PluginType
 from hearth.herder.plugin.directory import CONNECTOR_TYPES, PluginDirectory, VersionNotFound
-from hearth.herder.plugin.stage import ConnectorStage, StagePool, answer_seconds
+from hearth.herder.plugin.pool import StagePool
+from hearth.herder.plugin.stage import PluginStage, answer_seconds, wants_apart
 from hearth.herder.validation.alias_key import AliasKeys
 from hearth.herder.validation.doubt import Doubt, Doubts
 from hearth.herder.validation.framework_definition import DefinitionMaker
@@ -126,7 +127,7 @@ class ConnectorValidator:
         worker, complaints = self._governing(config)
         maker = self._maker if worker is self._worker else DefinitionMaker(self._directory, worker)
         plugins = PluginValidator(self._directory, self._describer, self._pool, worker, config)
-        said = self._said(plugin, config)  # first: other plugins of its bundle are then asked in the same process
+        said = self._said(plugin, config)
         definition = maker.definition(plugin.type, config)
         told = AliasKeys(self._directory, maker, plugins, config).add_to(definition)
         values = _framework_values(plugin, definition, config, {**told, **complaints})
@@ -140,7 +141,7 @@ class ConnectorValidator:
         plugin = self._described_plugin(name, version)
         if plugin.type not in CONNECTOR_TYPES:
             return config_def_to_json(self._describer.definition(plugin).listed())
-        own = self._ask(plugin, {}, lambda stage: stage.definitions(plugin, stage.seconds))
+        own = self._ask(plugin, {}, lambda stage, seconds: stage.definitions(plugin, seconds))
         mine = {key["name"] for key in own}
         framework = self._plain.definition(plugin.type, {CONNECTOR_CLASS: plugin.class_name})
         return own + [config_key_to_json(key) for key in framework.keys.values() if key.name not in mine]
@@ -180,17 +181,17 @@ class ConnectorValidator:
 
     def _said(self, plugin: Plugin, config: Config) -> tuple[list[Any], list[Any]]:
         """Return the connector's own keys and values."""
-        answer = self._ask(plugin, config, lambda stage: stage.validate(plugin, config, stage.seconds))
+        answer = self._ask(plugin, config, lambda stage, seconds: stage.validate(plugin, config, seconds))
         if answer.definitions is None:
             raise ConfigError(f"{plugin.class_name}.config() must return a ConfigDef that is not null.")
         if answer.values is None:
             raise ConfigError(f"{plugin.class_name}.validate() must return a Config that is not null.")
         return answer.definitions, answer.values
 
-    def _ask(self, plugin: Plugin, config: Config, question: Callable[[ConnectorStage], T]) -> T:
+    def _ask(self, plugin: Plugin, config: Config, question: Callable[[PluginStage, float], T]) -> T:
         """Ask an instance of a connector that is not running."""
-        seconds = answer_seconds(self._worker, config)
-        return self._pool.ask(self._pool.take(plugin, self._directory.environment(plugin), seconds), question)
+        environment, seconds = self._directory.environment(plugin), answer_seconds(self._worker, config)
+        return self._pool.ask(plugin, environment, seconds, question, wants_apart(self._worker, config))
 
     def _overrides(self, plugin: Plugin, config: Config) -> list[Section]:
         """Return the sections of the clients that the connector's tasks use."""

@@ -11,7 +11,8 @@ from typing import Any
 from hearth.config import WorkerConfig
 from hearth.discovery import Plugin
 from hearth.herder.plugin.directory import PluginDirectory
-from hearth.herder.plugin.stage import ANSWER_SECONDS, StagePool, answer_seconds
+from hearth.herder.plugin.pool import StagePool
+from hearth.herder.plugin.stage import ANSWER_SECONDS, answer_seconds
 from hearth.herder.validation.plugin_definition import Describer, definition_from_json
 from hearth_api import ConfigDef, ConfigKey, ConfigType, ConfigValue, ConnectError, PluginError
 from hearth_api.java import hash_ordered, parse_type
@@ -77,11 +78,12 @@ class PluginValidator:
     def _ask(self, plugin: Plugin, config: Mapping[str, Any], prefix: str) -> tuple[list[Any], list[Any]]:
         try:
             environment = self._directory.environment(plugin)
-            stage = self._pool.take_any(environment, plugin.class_name)
         except OSError as error:
             raise PluginError(f"{plugin.class_name} cannot be loaded: {error}") from error
-        seconds = min(self._limit, max(LEAST_SECONDS, round(self._until - time.monotonic(), 1)))
-        answer = self._pool.ask(stage, lambda each: each.validate(plugin, config, seconds, prefix))
+        left = min(self._limit, max(LEAST_SECONDS, round(self._until - time.monotonic(), 1)))
+        answer = self._pool.ask(
+            plugin, environment, left, lambda stage, seconds: stage.validate(plugin, config, seconds, prefix)
+        )
         if answer.definitions is None or answer.values is None:
             raise PluginError(f"{plugin.class_name}.config() must return a ConfigDef that is not null.")
         return answer.definitions, answer.values

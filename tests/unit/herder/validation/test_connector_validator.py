@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from hearth.config import WorkerConfig
-from hearth.herder.plugin.stage import StagePool
+from hearth.herder.plugin.pool import StagePool
 from hearth.herder.validation.connector_validator import ConnectorValidator
 from hearth.herder.validation.override import new_policy
 from hearth.herder.validation.result import complaint

@@ -9,7 +9,7 @@ import pytest
 
 from hearth.config import WorkerConfig
 from hearth.config.variable import Variables
-from hearth.herder.plugin.stage import StagePool
+from hearth.herder.plugin.pool import StagePool
 from hearth.herder.validation.connector_validator import ConnectorValidator
 from hearth_api.worker import ConfigData, ConfigProvider
 from tests.unit.herder.catalogue import CONNECT, WORKER, directory
@@ -151,7 +151,8 @@ def test_it_is_told(
         {"topic.creation.groups": "g", "topic.creation.g.include": "x", "topic.creation.g.cleanup.policy": "compact",
          "topic.creation.default.partitions": "1", "topic.creation.default.replication.factor": "1",
          "admin.override.retries": "2147483647"},
-        {"plugin.call.timeout.ms": "1000", "errors.task.restart.max": "3", "worker.configuration": "default",
+        {"plugin.call.timeout.ms": "1000", "plugin.isolation": "connector",
+         "errors.task.restart.max": "3", "worker.configuration": "default",
          "producer.override.linger.ms": "5", "file": "${env:SECRET}"},
         {"transforms": "a", "transforms.a.type": "Nope", "transforms.a.field": "f", "value.converter": "Nope",
          "value.converter.schemas.enable": "false"},

@@ -15,15 +15,15 @@ from hearth.config import WorkerConfig
 from hearth.discovery import Bundle, Catalogue, PluginType
 from hearth.discovery.catalogue import read
 from hearth.herder.plugin.directory import PluginDirectory
-from hearth.herder.plugin.stage import StagePool
+from hearth.herder.plugin.pool import StagePool
 from hearth.herder.validation import plugin_validator
 from hearth.herder.validation.connector_validator import ConnectorValidator
 from hearth.herder.validation.result import complaint
-from hearth.isolation.environment_store import EnvironmentStore
+from hearth.isolation.environment_store import EnvironmentStore, host_environment
 from tests.bundles import build
 from tests.unit.herder import catalogue as known
 from tests.unit.herder import stand_in
-from tests.unit.herder.catalogue import CLASSES, CONNECT, GOLDEN, SOURCE, WORKER
+from tests.unit.herder.catalogue import CLASSES, CONNECT, GOLDEN, WORKER
 
 MINIMAL = GOLDEN["cases"]["source minimal"]["config"]
 CASES = {
@@ -232,8 +232,10 @@ def test_plugins_of_one_environment_share_a_process_with_their_connector(
 
 
 def test_plugins_of_the_host_are_given_no_process(tmp_path: Path, pool: StagePool) -> None:
-    """Only the connector has one, as ever."""
+    """Only the connector has one, or a place in one."""
     beside = ConnectorValidator(known.directory(tmp_path), WorkerConfig(WORKER), pool)
     config = {**MINIMAL, "transforms": "h", "transforms.h.type": f"{CONNECT}transforms.HoistField$Value"}
     beside.validate({**config, "transforms.h.field": "f", "value.converter": f"{CONNECT}json.JsonConverter"})
-    assert [stage.plugin.class_name for stage in pool._made] == [SOURCE]  # type: ignore[attr-defined]
+    (process,) = pool._made
+    assert process.environment == host_environment()
+    assert len(process._gone) == 1

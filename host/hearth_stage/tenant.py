@@ -1,0 +1,186 @@
+"""One of those who live in a stage: takes a request, lets its plugin answer it, polls in between."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import queue
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from hearth_execution.plugins import Plugins
+from hearth_execution.retry import NO_RETRY, Retry
+from hearth_execution.transformation import Transformations
+from hearth_stage import definition
+from hearth_stage.call import Message, PluginCall
+from hearth_stage.channel import ChannelClosed, Request, Speaker
+from hearth_stage.connector import StageConnector
+from hearth_stage.connector_call import AlterOffsets, AskTaskConfigs, LoadConnector, StartConnector, StopConnector
+from hearth_stage.plugin_call import Configure, Describe, EndTenant, Ping, Stopping, Validate
+from hearth_stage.sink import StageSink
+from hearth_stage.source import StageSource
+from hearth_stage.task_call import (
+    AddCredit,
+    ClosePartitions,
+    CommitRecords,
+    CommitSource,
+    HoldPolling,
+    OpenPartitions,
+    PreCommit,
+    Put,
+    ResumePolling,
+    StartSink,
+    StartSource,
+    StopSink,
+    StopSource,
+)
+from hearth_stage.tenancy import threads_of, work_for
+
+if TYPE_CHECKING:
+    from hearth_stage.worker_plugin import WorkerPlugins
+
+log = logging.getLogger(__name__)
+
+_COMMITS = (CommitSource, CommitRecords, StopSource)
+"""What goes through the commit thread."""
+
+
+class Tenant:
+    """Plugins that belong together, and the threads they run on; most stages have one tenant.
+
+    Requests run in the order they came, on the thread that calls ``run``. ``source.commit`` and
+    ``source.commit_records`` run on a second thread, which begins with the first of them, so that they reach a task
+    that is inside a long ``poll``. What one tenant is asked never waits for another.
+    """
+
+    def __init__(self, channel: Speaker, number: int = 0) -> None:
+        self._channel = channel
+        self._number = number
+        self._requests: queue.SimpleQueue[Request | None] = queue.SimpleQueue()
+        self._commits: queue.SimpleQueue[Request | None] = queue.SimpleQueue()
+        self._commit_thread: threading.Thread | None = None
+        self._stopping = threading.Event()
+        self._is_over = False
+        self._worker: WorkerPlugins | None = None
+        self._configure("source", NO_RETRY)
+
+    def take(self, request: Request) -> None:
+        """Take a request; called on the thread that reads the connection, so nothing is done here."""
+        if request.kind is Stopping:
+            self._stopping.set()  # at once: the main thread may be waiting for its next attempt
+        elif request.kind in _COMMITS:
+            self._commit(request)
+        else:
+            self._requests.put(request)
+
+    def leave(self) -> None:
+        """End when what was asked before has been done: the connection is gone."""
+        self._requests.put(None)
+
+    def run(self) -> None:
+        """Serve until the tenant ends, or the connection."""
+        work_for(self._number)
+        with contextlib.suppress(ChannelClosed):
+            while not self._is_over and (request := self._next()) is not None:
+                request.answer(self._do)
+        self._end()
+
+    def handlers(self) -> dict[type[Message], Callable[[Any], Any]]:
+        """Return who does what cannot be done by plugins alone, those of the worker left out."""
+        source, sink, connector = self._source, self._sink, self._connector
+        return {
+            Ping: lambda _: None,
+            EndTenant: lambda _: self._end(),
+            Configure: self._on_configure,
+            Describe: definition.describe,
+            Validate: definition.validate,
+            StartSource: source.start,
+            AddCredit: source.credit,
+            HoldPolling: source.hold,
+            ResumePolling: source.resume,
+            CommitSource: source.commit,
+            CommitRecords: source.commit_records,
+            StopSource: source.stop,
+            StartSink: sink.start,
+            OpenPartitions: sink.open,
+            Put: sink.put,
+            PreCommit: sink.pre_commit,
+            ClosePartitions: sink.close,
+            StopSink: sink.stop,
+            LoadConnector: connector.load,
+            StartConnector: connector.start,
+            AskTaskConfigs: connector.task_configs,
+            AlterOffsets: connector.alter_offsets,
+            StopConnector: connector.stop,
+        }
+
+    def of_worker(self) -> WorkerPlugins:
+        """Return what serves plugins of the worker."""
+        if self._worker is None:
+            from hearth_stage.worker_plugin import WorkerPlugins  # which few stages have
+
+            self._worker = WorkerPlugins(self._channel)
+        return self._worker
+
+    def _next(self) -> Request | None:
+        """Return the next request and poll the source task until there is one; ``None`` is the end."""
+        while True:
+            with contextlib.suppress(queue.Empty):  # what a poll raises does not come of that
+                return self._requests.get(block=not self._source.may_poll)
+            self._source.poll()
+
+    def _commit(self, request: Request) -> None:
+        if self._commit_thread is None:
+            self._commit_thread = threading.Thread(target=self._serve_commits, name="stage-commits", daemon=True)
+            self._commit_thread.start()
+        self._commits.put(request)
+
+    def _serve_commits(self) -> None:
+        """Serve commits; a stop passes through here, so that the commits before it are done by then."""
+        work_for(self._number)
+        with contextlib.suppress(ChannelClosed):
+            while (request := self._commits.get()) is not None:
+                if request.kind is StopSource:
+                    self._requests.put(request)
+                else:
+                    request.answer(self._do)
+
+    def _do(self, message: Message) -> Any:
+        if isinstance(message, PluginCall):
+            return message.run(self._plugins)
+        handler = self._handlers.get(type(message)) or self.of_worker().handlers()[type(message)]
+        return handler(message)
+
+    def _configure(self, type_: str, retry: Retry) -> None:
+        self._plugins = Plugins(type_, retry)
+        transformations = Transformations(self._plugins)
+        self._source = StageSource(self._channel, transformations)
+        self._sink = StageSink(self._channel, transformations)
+        self._connector = StageConnector(self._channel)
+        self._handlers = self.handlers()
+
+    def _on_configure(self, call: Configure) -> None:
+        self._plugins.close()
+        self._configure(call.type, Retry(call.retry_timeout, call.retry_delay_max, self._stopping))
+
+    def _end(self) -> None:
+        """Stop what still runs and close the plugins, once."""
+        if self._is_over:
+            return
+        self._is_over = True
+        workers = [] if self._worker is None else self._worker.ends()
+        for end in (self._source.end, self._sink.end, self._connector.end, *workers, self._plugins.close):
+            try:
+                end()
+            except Exception:
+                log.exception("a plugin did not end as it should")
+        self._commits.put(None)
+        if self._number:
+            self._tell_of_threads()
+
+    def _tell_of_threads(self) -> None:
+        """Say which threads go on: those of a stage of one end with it, here others live on beside them."""
+        left = sorted(each.name for each in threads_of(self._number) if each is not self._commit_thread)
+        if left:
+            log.warning("threads that the plugin has started go on although it has ended: %s", ", ".join(left))

@@ -1,0 +1,159 @@
+"""Tenants of one stage process: what each is asked and says is its own, and they leave one by one."""
+
+from __future__ import annotations
+
+import os
+import queue
+import socket
+import threading
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+
+from hearth_api import ConfigDef, SourceConnector, Task
+from hearth_stage.call import Call
+from hearth_stage.channel import Channel, ChannelClosed, Request
+from hearth_stage.connector_call import AskTaskConfigs, LoadConnector, RequestReconfiguration, StartConnector
+from hearth_stage.frame import PROTOCOL_VERSION
+from hearth_stage.operation import FROM_STAGE, Hello
+from hearth_stage.plugin_call import EndTenant, Ping
+from hearth_stage.program import Program
+from hearth_stage.tenancy import current_tenant
+
+WAIT = 10.0
+gate = threading.Event()
+ended: queue.Queue[str] = queue.Queue()
+
+
+class Connector(SourceConnector):
+    """Asks to be asked again when it starts, and waits in its call for task configurations where it is to."""
+
+    def version(self) -> str:
+        """Return a version."""
+        return "1"
+
+    def config(self) -> ConfigDef:
+        """Return no keys."""
+        return ConfigDef()
+
+    def start(self, props: Mapping[str, str]) -> None:
+        """Speak to the host."""
+        self._name = props["name"]
+        self.context.request_task_reconfiguration()
+        if "fail" in props:
+            raise RuntimeError("it does not start")
+
+    def task_class(self) -> type[Task]:
+        """Return a class."""
+        return Task
+
+    def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
+        """Say who it is, and on which thread."""
+        if self._name == "slow":
+            assert gate.wait(WAIT)
+        return [{"name": self._name, "tenant": str(current_tenant()), "thread": threading.current_thread().name}]
+
+    def stop(self) -> None:
+        """Note it."""
+        ended.put(self._name)
+
+
+class HeldProgram(Program):
+    """A stage in a thread, which does not end this process."""
+
+    def _halt(self) -> None:
+        """Leave it to the test."""
+
+
+class Runtime:
+    """The other end of a stage, which runs in a thread here."""
+
+    def __init__(self) -> None:
+        ours, theirs = socket.socketpair()
+        self.heard: queue.Queue[Request] = queue.Queue()
+        self.program = HeldProgram(theirs)
+        self.channel = Channel(ours, FROM_STAGE, self.heard.put)
+        self._thread = threading.Thread(target=self.program.run)
+        self.channel.start()
+        self._thread.start()
+        assert self.heard.get(timeout=WAIT).message == Hello(PROTOCOL_VERSION, os.getpid(), tenants=True)
+
+    def call(self, call: Call[Any], tenant: int = 0) -> Any:
+        """Return the answer to a call."""
+        return self.channel.begin(call, tenant).result(WAIT)
+
+    def live(self, tenant: int, **props: str) -> None:
+        """Start a connector."""
+        self.call(LoadConnector(f"{__name__}:Connector"), tenant)
+        self.call(StartConnector({"name": f"of {tenant}", **props}), tenant)
+
+    def close(self) -> None:
+        """End it."""
+        gate.set()
+        self.channel.close()
+        self._thread.join(WAIT)
+        assert not self._thread.is_alive()
+
+
+@pytest.fixture
+def runtime() -> Iterator[Runtime]:
+    """Provide a stage."""
+    gate.clear()
+    while not ended.empty():
+        ended.get()
+    made = Runtime()
+    yield made
+    made.close()
+
+
+def test_each_tenant_has_its_plugins_and_its_thread(runtime: Runtime) -> None:
+    """Its calls go to its own instance; what it says bears its number."""
+    for tenant in (1, 2):
+        runtime.live(tenant)
+        asked = runtime.heard.get(timeout=WAIT)
+        assert (asked.tenant, asked.message) == (tenant, RequestReconfiguration())
+    told = [runtime.call(AskTaskConfigs(1), tenant).configs[0] for tenant in (1, 2)]
+    assert told == [{"name": f"of {each}", "tenant": str(each), "thread": f"stage-{each}"} for each in (1, 2)]
+
+
+def test_a_call_waits_for_no_other_tenant(runtime: Runtime) -> None:
+    """Nor does the stage as a whole."""
+    runtime.live(1, name="slow")
+    runtime.live(2)
+    waiting = runtime.channel.begin(AskTaskConfigs(1), 1)
+    assert runtime.call(AskTaskConfigs(1), 2).configs[0]["name"] == "of 2"
+    runtime.call(Ping())
+    assert not waiting.done()
+    gate.set()
+    assert waiting.result(WAIT).configs[0]["name"] == "slow"
+
+
+def test_a_tenant_that_leaves_is_stopped_and_forgotten(runtime: Runtime) -> None:
+    """Also one whose start failed half-way; the others stay."""
+    runtime.live(1)
+    with pytest.raises(Exception, match="it does not start"):
+        runtime.live(2, fail="yes")
+    threads = dict(runtime.program._threads)
+    for tenant in (2, 1):
+        runtime.call(EndTenant(), tenant)
+        assert ended.get(timeout=WAIT) == f"of {tenant}"
+        threads[tenant].join(WAIT)
+        assert tenant not in runtime.program._tenants
+    runtime.call(Ping())
+
+
+def test_all_tenants_end_with_the_connection(runtime: Runtime) -> None:
+    """Each stops what still runs of it."""
+    for tenant in (1, 2):
+        runtime.live(tenant)
+    runtime.close()
+    assert {ended.get(timeout=WAIT) for _ in (1, 2)} == {"of 1", "of 2"}
+
+
+def test_a_tenant_that_is_no_number_ends_the_connection(runtime: Runtime) -> None:
+    """It cannot be understood."""
+    runtime.channel.send({"id": 7, "op": "ping", "args": {}, "tenant": "one"})
+    assert runtime.channel.closed.wait(WAIT)
+    with pytest.raises(ChannelClosed):
+        runtime.call(Ping())

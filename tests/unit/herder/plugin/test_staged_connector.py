@@ -1,0 +1,467 @@
+"""Instances of connectors, most of them in one process: what they say, what they do to each other, when they end."""
+
+from __future__ import annotations
+
+import logging
+import os
+import queue
+import signal
+import textwrap
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hearth.config import WorkerConfig
+from hearth.discovery import Plugin, discover
+from hearth.foundation.log_context import about, label_of_record
+from hearth.herder.plugin import stage
+from hearth.herder.plugin.directory import PluginDirectory
+from hearth.herder.plugin.pool import StagePool
+from hearth.herder.plugin.stage import answer_seconds, wants_apart
+from hearth.herder.plugin.staged_connector import Conduct, StagedConnector
+from hearth.isolation.environment import Environment
+from hearth.isolation.environment_store import EnvironmentStore
+from hearth_api import ConnectError, PluginError
+from tests.bundles.build import plain_wheel
+from tests.peer.rest import eventually
+from tests.unit.herder.catalogue import WORKER
+
+WAIT = 30.0
+SECONDS = 60.0
+"""As long as nobody waits for what hangs."""
+
+CODE = '''
+import ctypes
+import os
+import threading
+import time
+
+from hearth_api import ConfigDef, SourceConnector, SourceTask
+
+made = []
+"""All instances of this process."""
+
+
+def do(where, props):
+    deed = props.get(where)
+    if deed == "raise":
+        raise RuntimeError(where + " does not work today")
+    elif deed == "hang":
+        threading.Event().wait()
+    elif deed == "exit":
+        os._exit(7)
+    elif deed == "kill":
+        os.kill(os.getpid(), 9)
+    elif deed == "block":
+        open(props["gate"], "w").close()
+        ctypes.PyDLL(None).sleep(3600)
+    elif deed == "print":
+        for number in range(1_000_000):
+            print("a long story", number)
+    elif deed == "threads":
+        for _ in range(20):
+            threading.Thread(target=lambda: 1 / 0).start()
+    elif deed == "later":
+        threading.Timer(0.1, os._exit, [7]).start()
+    elif deed == "wait":
+        while not os.path.exists(props["gate"]):
+            time.sleep(0.01)
+
+
+class Connector(SourceConnector):
+    def __init__(self):
+        made.append(self)
+
+    def version(self):
+        return "1"
+
+    def config(self):
+        return ConfigDef()
+
+    def start(self, props):
+        print("start of", props["name"])
+        self.props = dict(props)
+        do("start", props)
+        threading.Thread(target=self.watch, daemon=True).start()
+
+    def watch(self):
+        print("watch of", self.props["name"])
+        if "ask" in self.props:
+            self.context.request_task_reconfiguration()
+        if "complain" in self.props:
+            self.context.raise_error(RuntimeError(self.props["complain"]))
+
+    def task_class(self):
+        return SourceTask
+
+    def task_configs(self, max_tasks):
+        do("task_configs", self.props)
+        here = {"pid": str(os.getpid()), "thread": threading.current_thread().name, "made": str(len(made))}
+        return [{**self.props, **here}]
+
+    def stop(self):
+        print("stop of", self.props["name"])
+        do("stop", self.props)
+        if self in made:
+            made.remove(self)
+'''
+POINTS = {"hearth.source_connectors": {"org.example.MoodyConnector": "moody:Connector"}}
+
+
+class Listener:
+    """Notes what a connector says."""
+
+    def __init__(self) -> None:
+        self.said: queue.Queue[str] = queue.Queue()
+
+    def on_task_reconfiguration(self) -> None:
+        """Note that it wants to be asked again."""
+        self.said.put("reconfiguration")
+
+    def on_error(self, trace: str) -> None:
+        """Note its error."""
+        self.said.put(trace)
+
+    def on_loss(self) -> None:
+        """Note that its process is gone."""
+        self.said.put("loss")
+
+    def read_offsets(self, partitions: list[dict[str, Any]]) -> list[dict[str, Any] | None]:
+        """Have none."""
+        return [None] * len(partitions)
+
+
+class Moody:
+    """A pool, and a connector that does what its configuration says."""
+
+    def __init__(self, plugin: Plugin, environment: Environment) -> None:
+        self.pool = StagePool()
+        self.plugin, self.environment = plugin, environment
+        self.conducts: dict[str, Conduct] = {}
+
+    def take(self, name: str = "a", seconds: float = SECONDS) -> StagedConnector:
+        """Return an instance."""
+        conduct = self.conducts.setdefault(name, Conduct())
+        return self.pool.take(self.plugin, self.environment, seconds, conduct)
+
+    def start(
+        self,
+        name: str,
+        props: Mapping[str, str] | None = None,
+        listener: Listener | None = None,
+        seconds: float = SECONDS,
+    ) -> StagedConnector:
+        """Return an instance that is started."""
+        taken = self.take(name, seconds)
+        with about(f"{name}|worker"):
+            taken.start({"name": name, **(props or {})}, listener or Listener())
+        return taken
+
+    def lives(self, taken: StagedConnector) -> dict[str, str]:
+        """Return where an instance lives, which is started and answers."""
+        (answer,) = taken.task_configs(1).configs
+        return answer
+
+
+@pytest.fixture(scope="module")
+def plugins(tmp_path_factory: pytest.TempPathFactory) -> PluginDirectory:
+    """Provide a bundle with the connector."""
+    root = tmp_path_factory.mktemp("path")
+    plain_wheel(root, "moody", groups=POINTS, code=textwrap.dedent(CODE))
+    found = discover([root], include_host=False)
+    return PluginDirectory(lambda: found, EnvironmentStore(tmp_path_factory.mktemp("environments")))
+
+
+@pytest.fixture
+def moody(plugins: PluginDirectory) -> Iterator[Moody]:
+    """Provide connectors, whose processes end with the test."""
+    plugin = plugins.plugin("MoodyConnector", None)
+    made = Moody(plugin, plugins.environment(plugin))
+    yield made
+    made.pool.close()
+
+
+class Log(logging.Handler):
+    """Notes what is logged, and whom it is about."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lines: list[tuple[str | None, str]] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Note a line."""
+        self.lines.append((label_of_record(record), record.getMessage()))
+
+
+@pytest.fixture
+def log() -> Iterator[Log]:
+    """Note what is logged meanwhile."""
+    made = Log()
+    logging.getLogger().addHandler(made)
+    yield made
+    logging.getLogger().removeHandler(made)
+
+
+def test_instances_live_beside_each_other_on_threads_of_their_own(moody: Moody) -> None:
+    """A connector that waits holds up nobody, and is the same object from its start to its stop."""
+    first, second = moody.start("a"), moody.start("b")
+    one, other = moody.lives(first), moody.lives(second)
+    assert (one["name"], other["name"]) == ("a", "b")
+    assert one["pid"] == other["pid"]
+    assert one["thread"] != other["thread"]
+    assert moody.lives(first)["thread"] == one["thread"]
+
+
+def test_a_call_waits_for_no_neighbours(moody: Moody, tmp_path: Path) -> None:
+    """However long theirs takes."""
+    gate = tmp_path / "gate"
+    slow = moody.start("slow", {"task_configs": "wait", "gate": str(gate)})
+    answers: queue.Queue[dict[str, str]] = queue.Queue()
+    waiting = threading.Thread(target=lambda: answers.put(moody.lives(slow)))
+    waiting.start()
+    assert moody.lives(moody.start("b"))["name"] == "b"
+    assert answers.empty()
+    gate.touch()
+    assert answers.get(timeout=WAIT)["name"] == "slow"
+    waiting.join()
+
+
+def test_what_an_instance_says_reaches_its_own_listener(moody: Moody) -> None:
+    """From a thread that it has started."""
+    listeners = {name: Listener() for name in "abc"}
+    moody.start("a", {"ask": "yes"}, listeners["a"])
+    moody.start("b", {"complain": "no disk"}, listeners["b"])
+    moody.start("c", listener=listeners["c"])
+    assert listeners["a"].said.get(timeout=WAIT) == "reconfiguration"
+    assert "no disk" in listeners["b"].said.get(timeout=WAIT)
+    assert all(each.said.empty() for each in listeners.values())
+
+
+def test_what_an_instance_prints_is_said_to_be_its(moody: Moody, log: Log) -> None:
+    """In its calls and on its threads, to the last word; a thread that ends badly has its trace there."""
+    for name in "ab":
+        taken = moody.start(name, {"start": "threads"})
+        with about(f"{name}|worker"):
+            taken.end()
+    for name in "ab":
+        told = {(f"{name}|worker", f"{deed} of {name}") for deed in ("start", "watch", "stop")}
+        assert eventually(partial(told_in, log, told), 10)
+        assert (f"{name}|worker", "ZeroDivisionError: division by zero") in log.lines
+
+
+def test_an_instance_that_has_ended_leaves_nothing(moody: Moody, log: Log) -> None:
+    """Neither its object nor its thread; of threads that it has left running the log tells."""
+    neighbour = moody.start("a")
+    gone = [moody.start(f"gone-{number}") for number in range(5)]
+    assert moody.lives(neighbour)["made"] == "6"
+    for each in gone:
+        each.end()
+    assert moody.lives(neighbour)["made"] == "1"
+    process = neighbour._stage._process if neighbour._stage else None
+    assert process is not None
+    assert list(process._tenants) == [1]
+    stacks = str(process.stage.timed_out("nothing", 0).trace)
+    assert stacks.count("thread stage-") == 1
+    left = moody.start("left", {"start": "later"})
+    with about("left|worker"):
+        left.end()
+    assert eventually(lambda: any("go on although it has ended: Thread-" in text for _, text in log.lines), 10)
+
+
+@pytest.mark.parametrize("call", ["start", "task_configs"])
+def test_one_that_raises_is_by_itself_next_time(moody: Moody, call: str) -> None:
+    """It is told at once what it raised, its neighbours hear nothing, and its next instance shares no process."""
+    listener = Listener()
+    neighbour = moody.start("a", listener=listener)
+    here = moody.lives(neighbour)["pid"]
+    with pytest.raises(PluginError, match=f"{call} does not work today"):
+        moody.lives(moody.start("bad", {call: "raise"}))
+    assert moody.lives(neighbour)["pid"] == moody.lives(moody.start("b"))["pid"] == here
+    assert moody.lives(moody.start("bad"))["pid"] != here
+    assert listener.said.empty()
+
+
+@pytest.mark.parametrize("call", ["start", "task_configs"])
+def test_one_that_hangs_is_moved_and_its_neighbours_go_on(moody: Moody, call: str) -> None:
+    """It hangs alone then, which is told; who comes next finds a process in which nothing hangs."""
+    listener = Listener()
+    neighbour = moody.start("a", listener=listener)
+    here = moody.lives(neighbour)["pid"]
+    with pytest.raises(PluginError, match=f"did not answer 'connector.{call}' within 0.5 s"):
+        moody.lives(moody.start("bad", {call: "hang"}, seconds=0.5))
+    assert moody.lives(neighbour)["pid"] == here
+    assert moody.lives(moody.start("b"))["pid"] != here
+    assert listener.said.empty()
+    neighbour.end()
+    assert eventually(lambda: not is_there(int(here)), 10)
+
+
+@pytest.mark.parametrize(("call", "deed"), [("start", "exit"), ("task_configs", "kill")])
+def test_one_that_ends_the_process_costs_its_neighbours_their_instances(moody: Moody, call: str, deed: str) -> None:
+    """They share the next one, and the culprit, who was asked something then, ends one of its own."""
+    listener = Listener()
+    neighbour = moody.start("a", listener=listener)
+    says = "exited with 7" if deed == "exit" else "killed by signal 9"
+    with pytest.raises(PluginError, match=says):
+        moody.lives(moody.start("bad", {call: deed}))
+    assert listener.said.get(timeout=WAIT) == "loss"
+    assert not neighbour.is_alive
+    neighbour.close()
+    again, other = moody.start("a"), moody.start("b")
+    assert moody.lives(again)["pid"] == moody.lives(other)["pid"]
+    assert moody.conducts["a"] == Conduct()
+    assert moody.conducts["bad"].is_apart
+
+
+def test_who_ends_processes_behind_everybodys_back_is_found_in_the_end(moody: Moody) -> None:
+    """Nobody is asked anything when it happens, so after the second time all have processes of their own."""
+    for _ in range(2):
+        listeners = {name: Listener() for name in ("a", "bad")}
+        for name, listener in listeners.items():
+            moody.start(name, {"start": "later"} if name == "bad" else {}, listener)
+        for listener in listeners.values():
+            assert listener.said.get(timeout=WAIT) == "loss"
+    listeners = {name: Listener() for name in ("a", "bad")}
+    good = moody.start("a", listener=listeners["a"])
+    moody.start("bad", {"start": "later"}, listeners["bad"])
+    assert "exited with 7" in listeners["bad"].said.get(timeout=WAIT)
+    assert moody.lives(good)["name"] == "a"
+    assert listeners["a"].said.empty()
+
+
+def test_a_victim_of_a_neighbour_is_asked_once_more(
+    moody: Moody, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """One holds the interpreter, so nobody answers: who waits is served elsewhere, the others hear of the end."""
+    monkeypatch.setattr(stage, "MUTE_SECONDS", 0.5)
+    silent = Listener()
+    victim, _ = moody.start("a", seconds=1.0), moody.start("b", listener=silent)
+    here = moody.lives(victim)["pid"]
+    gate, failed = tmp_path / "gate", queue.Queue[Exception]()
+
+    def block() -> None:
+        try:
+            moody.start("bad", {"start": "block", "gate": str(gate)}, seconds=1.5)
+        except PluginError as error:
+            failed.put(error)
+
+    blocking = threading.Thread(target=block)
+    blocking.start()
+    assert eventually(gate.exists, 10)
+    assert moody.lives(victim)["pid"] != here
+    assert silent.said.get(timeout=WAIT) == "loss"
+    assert "did not even say what it was doing" in str(failed.get(timeout=WAIT).trace)  # type: ignore[attr-defined]
+    blocking.join()
+
+
+def test_a_neighbour_that_talks_without_end_is_in_nobodys_way(moody: Moody) -> None:
+    """Its lines are cut short, and the others' calls are answered meanwhile."""
+    neighbour = moody.start("a")
+    talking = threading.Thread(target=silently, args=[moody.start, "bad", {"start": "print"}])
+    talking.start()
+    for _ in range(5):
+        assert moody.lives(neighbour)["name"] == "a"
+    assert talking.is_alive()
+    moody.pool.close()
+    talking.join()
+
+
+def test_one_that_does_not_stop_is_left_behind(moody: Moody, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In time; what it raises there is told, and who is there goes on."""
+    monkeypatch.setattr("hearth.herder.plugin.staged_connector.STOP_SECONDS", 0.3)
+    neighbour = moody.start("a")
+    with pytest.raises(PluginError, match="stop does not work today"):
+        moody.start("bad", {"stop": "raise"}).end()
+    with pytest.raises(PluginError, match=r"did not answer 'connector\.stop' within 0.3 s"):
+        moody.start("worse", {"stop": "hang"}).end()
+    assert moody.lives(neighbour)["name"] == "a"
+    assert moody.conducts["bad"].is_apart
+    assert moody.conducts["worse"].is_apart
+
+
+def test_one_that_never_started_is_not_stopped(moody: Moody, log: Log) -> None:
+    """One that failed half-way is, once; and may be started again."""
+    taken = moody.take()
+    taken.stop()
+    for _ in range(2):
+        taken.start({"name": "a"}, Listener())
+        taken.stop()
+        taken.stop()
+    with pytest.raises(PluginError, match="start does not work today"):
+        taken.start({"name": "a", "start": "raise"}, Listener())
+    taken.end()
+    assert eventually(lambda: [text for _, text in log.lines].count("stop of a") == 3, 10)
+    moody.start("b").end()
+    assert [text for _, text in log.lines].count("stop of a") == 3
+
+
+def test_one_that_is_ended_while_it_hangs_is_heard_no_more(moody: Moody) -> None:
+    """Whoever waits for it hears that it was ended, and it is not tried again."""
+    neighbour, taken = moody.start("a"), moody.take("bad")
+    listener, failed = Listener(), queue.Queue[Exception]()
+
+    def start() -> None:
+        try:
+            taken.start({"name": "bad", "start": "hang"}, listener)
+        except ConnectError as error:
+            failed.put(error)
+
+    waiting = threading.Thread(target=start)
+    waiting.start()
+    assert eventually(lambda: taken._stage is not None and taken._stage.is_at_work, 10)
+    taken._may_run = False
+    taken._stage._is_hung = True  # type: ignore[union-attr]
+    taken.close()
+    assert "has been ended" in str(failed.get(timeout=WAIT))
+    assert moody.lives(neighbour)["name"] == "a"
+    waiting.join()
+
+
+def test_a_stage_that_takes_no_tenants_has_one(moody: Moody, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program of another language need not know of any."""
+    monkeypatch.setattr("hearth.isolation.stage.Stage.takes_tenants", False)
+    first, second = moody.start("a"), moody.start("b")
+    assert moody.lives(first)["pid"] != moody.lives(second)["pid"]
+    assert moody.lives(first)["thread"] == "MainThread"
+
+
+def test_a_connector_of_its_own_process_has_its_main_thread(moody: Moody) -> None:
+    """So it may handle signals there; its end is an error of it."""
+    listener = Listener()
+    moody.conducts["a"] = Conduct(is_apart=True)
+    taken = moody.start("a", listener=listener)
+    lives = moody.lives(taken)
+    assert lives["thread"] == "MainThread"
+    os.kill(int(lives["pid"]), signal.SIGKILL)
+    assert "killed by signal 9" in listener.said.get(timeout=WAIT)
+
+
+def test_plugin_has_no_longer_for_an_answer_than_whoever_asks() -> None:
+    """A connector may allow less; a key that cannot be read is the start's affair."""
+    worker = WorkerConfig({**WORKER, "plugin.call.timeout.ms": "5000"})
+    assert answer_seconds(worker, {}) == answer_seconds(worker, {"plugin.call.timeout.ms": "soon"}) == 5
+    assert answer_seconds(worker, {"plugin.call.timeout.ms": "200"}) == 0.2
+    assert answer_seconds(worker, {"plugin.call.timeout.ms": "3600000"}) == SECONDS
+    assert [wants_apart(worker, {"plugin.isolation": each}) for each in ("connector", "environment", "x")] == [
+        True, False, False,
+    ]  # fmt: skip
+
+
+def silently(act: Callable[..., object], *arguments: object) -> None:
+    """Do something that fails."""
+    with pytest.raises(ConnectError):
+        act(*arguments)
+
+
+def told_in(log: Log, lines: set[tuple[str, str]]) -> bool:
+    """Return whether all lines were logged."""
+    return lines <= set(log.lines)
+
+
+def is_there(pid: int) -> bool:
+    """Return whether there is a process."""
+    return Path(f"/proc/{pid}").exists()
