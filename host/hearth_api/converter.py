@@ -94,7 +94,8 @@ class Converter(ConnectPlugin, ABC):
 class HeaderConverter(ConnectPlugin, ABC):
     """Converts the values of record headers, follows Kafka's `HeaderConverter`.
 
-    Each task has one instance; calls come from one thread at a time.
+    Each task has one instance; calls come from one thread at a time. A converter that derives from
+    `hearth_api.batch.BatchHeaderConverter` is given the headers of one name that many records have at once.
     """
 
     @abstractmethod
@@ -117,7 +118,7 @@ class HeaderConverter(ConnectPlugin, ABC):
     def to_connect_header(self, topic: str, header_key: str, data: bytes | None) -> SchemaAndValue:
         """Return schema and value of one header of a Kafka record; `data` may be `None`.
 
-        Called in sink tasks once per header; never returns `None` itself.
+        Called in sink tasks once per header, or once for equal headers of a batch; never returns `None` itself.
         """
 
     def close(self) -> None:

@@ -15,7 +15,7 @@ from hearth_api.schema import (
     Schema,
     Type,
 )
-from hearth_api.struct import Struct, validate_value
+from hearth_api.struct import SIMPLE, Struct, validate_value
 
 
 class Header:
@@ -34,9 +34,8 @@ class Header:
     @property
     def schema(self) -> Schema | None:
         """Return the schema; a struct without one answers with its own."""
-        if self._schema is None and isinstance(self.value, Struct):
-            return self.value.schema
-        return self._schema
+        schema = self._schema
+        return self.value.schema if schema is None and isinstance(self.value, Struct) else schema
 
     def rename(self, key: str) -> Header:
         """Return the same value under another name."""
@@ -64,11 +63,32 @@ class Header:
 class Headers:
     """The headers of one record, in order; changed in place, every change returns the headers themselves."""
 
-    __slots__ = ("_items",)
+    __slots__ = ("_items", "_read", "_row")
+
+    _read: Callable[[int], list[Header]]
+    _row: int
 
     def __init__(self, headers: Iterable[Header] | None = None) -> None:
         """Start with copies of the given headers, or none."""
         self._items: list[Header] = list(headers) if headers is not None else []
+
+    @classmethod
+    def later(cls, read: Callable[[int], list[Header]], row: int) -> Headers:
+        """Return headers that belong to the host: `read` tells those of the row when they are first looked at."""
+        headers = cls.__new__(cls)
+        headers._read, headers._row = read, row
+        return headers
+
+    def __getattr__(self, name: str) -> Any:
+        """Return the headers that nobody has looked at; Python asks for nothing else that is there."""
+        if name != "_items":
+            raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
+        items = self._items = self._read(self._row)
+        return items
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copy and pickle what the headers are, wherever they are read from."""
+        return type(self), (self._items,)
 
     def __len__(self) -> int:
         """Return how many headers there are."""
@@ -80,9 +100,13 @@ class Headers:
 
     def add(self, key: str | Header, schema: Schema | None = None, value: Any = None) -> Headers:
         """Append a header; a value that does not fit its schema raises a DataError."""
-        header = key if isinstance(key, Header) else Header(key, schema, value)
-        if header.schema is not None:
-            _check(header.schema, header.value)
+        if isinstance(key, Header):
+            header, schema, value = key, key.schema, key.value
+        else:
+            header = Header(key, schema, value)
+            schema = header.schema if schema is None else schema
+        if schema is not None and (schema.name is not None or type(value) is not SIMPLE.get(schema.type)):
+            _check(schema, value)
         self._items.append(header)
         return self
 

@@ -23,7 +23,7 @@ _PYTHON_TYPES: dict[Type, Any] = {
     Type.MAP: dict,
 }
 # Values of just this class fit, whatever they are; most values of records are such.
-_SIMPLE: dict[Type, type] = {
+SIMPLE: dict[Type, type] = {
     Type.FLOAT32: float,
     Type.FLOAT64: float,
     Type.BOOLEAN: bool,
@@ -68,7 +68,9 @@ class Struct:
     def put(self, field: str | Field, value: Any) -> Struct:
         """Set a field and return the struct; a value that does not fit raises a DataError."""
         target = self._lookup(field)
-        validate_value(target.schema, value, target.name)
+        schema = target.schema
+        if schema.name is not None or type(value) is not SIMPLE.get(schema.type):
+            validate_value(schema, value, target.name)
         self._values[target.index] = value
         return self
 
@@ -137,9 +139,7 @@ class Struct:
                 validate_value(field.schema, value, field.name)
 
     def _lookup(self, field: str | Field) -> Field:
-        if isinstance(field, Field):
-            return field
-        found = self.schema.field(field)
+        found: Field | None = field if isinstance(field, Field) else self.schema._by_name.get(field)  # type: ignore[attr-defined]
         if found is None:
             raise DataError(f"{field} is not a valid field name")
         return found
@@ -172,8 +172,12 @@ class Struct:
 
 def validate_value(schema: Schema, value: Any, field: str | None = None) -> None:
     """Raise a DataError unless the value fits the schema; `field` names the place in the message."""
-    if schema.name is None and type(value) is _SIMPLE.get(schema.type):
-        return
+    if schema.name is None:
+        kind = type(value)
+        if kind is SIMPLE.get(schema.type):
+            return
+        if kind is int and (limit := _INTEGER_LIMIT.get(schema.type)) is not None and -limit <= value < limit:
+            return
     _validate(schema, value, "value" if field is None else f'field: "{field}"')
 
 

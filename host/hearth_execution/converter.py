@@ -1,4 +1,4 @@
-"""Converters, run on columns and on headers.
+"""Converters of keys and values, run on columns.
 
 Each is called in its batch form where it has one that takes the column, and value by value otherwise. A failed row
 leaves a null behind, which the pipeline takes out, and is named among the failures.
@@ -6,25 +6,20 @@ leaves a null behind, which the pipeline takes out, and is named among the failu
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from itertools import chain
 from typing import Any
 
-from hearth_api import Converter, Header, HeaderConverter, Headers, PluginError, SchemaAndValue
+from hearth_api import Converter, PluginError, SchemaAndValue
 from hearth_api.batch import (
-    Batch,
     BatchConverter,
     ColumnRun,
     column_to_values,
-    distinct_headers,
-    headers_to_column,
     values_to_column,
 )
 from hearth_api.batch import arrow as pa
 from hearth_execution.failure import Failure
-from hearth_execution.order import rows_of
 from hearth_execution.plugins import Attempts, Plugins, joined
-from hearth_execution.raw_header import RawHeaders, from_headers, to_headers
+from hearth_execution.raw_header import HeaderRows, from_headers, to_headers
 
 _NULL = SchemaAndValue(None, None)
 
@@ -36,7 +31,7 @@ class Converters:
         self._plugins = plugins
 
     def serialize(
-        self, role: str, topic: str, schema: Any, column: Any, rows: Any, headers: dict[int, RawHeaders]
+        self, role: str, topic: str, schema: Any, column: Any, rows: Any, headers: HeaderRows
     ) -> tuple[Any, list[Failure]]:
         """Turn a column of Connect data into bytes.
 
@@ -50,7 +45,7 @@ class Converters:
         return _serialize_values(converter, attempts, topic, schema, column, rows, headers), attempts.failures
 
     def deserialize(
-        self, role: str, topic: str, data: Any, rows: Any, headers: Mapping[int, RawHeaders]
+        self, role: str, topic: str, data: Any, rows: Any, headers: HeaderRows
     ) -> tuple[list[ColumnRun], list[Failure]]:
         """Turn bytes into runs of Connect data; ``headers`` holds those of the records, by position."""
         attempts = self._plugins.attempts(role)
@@ -58,64 +53,6 @@ class Converters:
         if isinstance(converter, BatchConverter):
             return _deserialize_column(converter, attempts, topic, data, rows, headers), attempts.failures
         return _deserialize_values(converter, attempts, topic, data, rows, headers), attempts.failures
-
-    def write_headers(self, topic: str, batch: Batch) -> tuple[list[RawHeaders], list[Failure]]:
-        """Serialize the headers of every row; a row that fails has none and is named among the failures.
-
-        Rows with the same headers are written once, and share what was written.
-        """
-        distinct, which = distinct_headers(batch.column("headers"))
-        written: list[RawHeaders] = []
-        failed: dict[int, Exception] = {}
-        for place, headers in enumerate(distinct):
-            try:
-                own = [(each.key, self._write(topic, each)) for each in headers or ()]
-            except Exception as error:
-                own, failed[place] = [], error
-            written.append(own)
-        rows = rows_of(batch).tolist() if failed else ()
-        failures = [self._header_failure(row, failed[place]) for row, place in zip(rows, which) if place in failed]
-        return [written[place] for place in which], failures
-
-    def read_headers(self, topic: str, headers: Mapping[int, RawHeaders], count: int) -> tuple[Any, list[Failure]]:
-        """Deserialize raw headers, by row, into a column; a row that fails is named among the failures.
-
-        So is one whose headers are not what their schemas say, which no column can hold.
-        """
-        attempts = self._plugins.attempts("header.converter")
-        read = [Headers() for _ in range(count)]
-        failures = []
-        for row, own in headers.items():
-            try:
-                read[row] = self._read_all(topic, own)
-            except Exception as error:
-                failures.append(self._header_failure(row, error))
-
-        def collect(start: int, size: int) -> Any:
-            return headers_to_column(read[start : start + size])
-
-        column = joined(attempts.in_halves(range(count), collect, headers_to_column([Headers()])))
-        return column, failures + attempts.failures
-
-    def _write(self, topic: str, header: Header) -> bytes | None:
-        converter: HeaderConverter = self._plugins["header.converter"]
-        return self._plugins.retry.run(
-            lambda: converter.from_connect_header(topic, header.key, header.schema, header.value)
-        )
-
-    def _read_all(self, topic: str, raw: RawHeaders) -> Headers:
-        headers = Headers()
-        for key, data in raw:
-            headers.add(self._read(topic, key, data))
-        return headers
-
-    def _read(self, topic: str, key: str, data: bytes | None) -> Header:
-        converter: HeaderConverter = self._plugins["header.converter"]
-        found = self._plugins.retry.run(lambda: converter.to_connect_header(topic, key, data))
-        return Header(key, found.schema, found.value)
-
-    def _header_failure(self, row: int, error: Exception) -> Failure:
-        return Failure.of(row, "HEADER_CONVERTER", self._plugins.class_name("header.converter"), error)
 
 
 def _serialize_column(
@@ -125,7 +62,7 @@ def _serialize_column(
     schema: Any,
     column: Any,
     rows: Any,
-    headers: dict[int, RawHeaders],
+    headers: HeaderRows,
 ) -> Any:
     def run(start: int, size: int) -> Any:
         part = column.slice(start, size)
@@ -146,7 +83,7 @@ def _serialize_values(
     schema: Any,
     column: Any,
     rows: Any,
-    headers: dict[int, RawHeaders],
+    headers: HeaderRows,
     first: int = 0,
 ) -> Any:
     def read(start: int, size: int) -> list[Any]:
@@ -154,7 +91,7 @@ def _serialize_values(
 
     def convert(item: tuple[int, Any]) -> bytes | None:
         position, value = item
-        raw = headers.get(position, [])
+        raw = headers[position]
         own = to_headers(raw)
         data = converter.from_connect_data(topic, schema, value, own)
         if (changed := from_headers(own)) != raw:
@@ -166,7 +103,7 @@ def _serialize_values(
 
 
 def _deserialize_column(
-    converter: BatchConverter, attempts: Attempts, topic: str, data: Any, rows: Any, headers: Mapping[int, RawHeaders]
+    converter: BatchConverter, attempts: Attempts, topic: str, data: Any, rows: Any, headers: HeaderRows
 ) -> list[ColumnRun]:
     def run(start: int, size: int) -> list[ColumnRun]:
         part = data.slice(start, size)
@@ -186,12 +123,12 @@ def _deserialize_values(
     topic: str,
     data: Any,
     rows: Any,
-    headers: Mapping[int, RawHeaders],
+    headers: HeaderRows,
     first: int = 0,
 ) -> list[ColumnRun]:
     def convert(item: tuple[int, bytes | None]) -> SchemaAndValue:
         position, cell = item
-        return converter.to_connect_data(topic, cell, to_headers(headers.get(position, [])))
+        return converter.to_connect_data(topic, cell, to_headers(headers[position]))
 
     cells = attempts.one_by_one(rows, convert, enumerate(data.to_pylist(), first), _NULL)
 

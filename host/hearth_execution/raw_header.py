@@ -1,8 +1,13 @@
-"""Headers as Kafka has them, names with bytes, and what a converter sees of them."""
+"""Headers as Kafka has them, names with bytes: as a column of lists, as lists, and what a converter sees of them."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from itertools import accumulate, chain
+from typing import Any
+
 from hearth_api import OPTIONAL_BYTES_SCHEMA, DataError, Header, Headers
+from hearth_api.batch import arrow as pa
 
 RawHeaders = list[tuple[str, "bytes | None"]]
 
@@ -15,6 +20,74 @@ def to_headers(raw: RawHeaders) -> Headers:
 def from_headers(headers: Headers) -> RawHeaders:
     """Return what a converter left behind; a text among it is written as UTF-8, anything else raises a DataError."""
     return [(header.key, _data(header)) for header in headers]
+
+
+def raw_column(rows: Sequence[RawHeaders]) -> Any:
+    """Return the headers of all rows as a column: lists of structs of `key` (utf8) and `value` (binary)."""
+    flat = list(chain.from_iterable(rows))
+    keys, values = pa.array([key for key, _ in flat], pa.string()), pa.array([data for _, data in flat], pa.binary())
+    return raw_lists(pa.array([0, *accumulate(map(len, rows))], pa.int32()), keys, values)
+
+
+def raw_lists(ends: Any, keys: Any, values: Any) -> Any:
+    """Return the column of headers of these parts; the headers of a row end where `ends` says, which begins with 0."""
+    return pa.ListArray.from_arrays(ends, pa.StructArray.from_arrays([keys, values], names=["key", "value"]))
+
+
+def check_raw(column: Any) -> None:
+    """Raise a ``ValueError`` for what is no column of headers that may be written."""
+    empty = raw_column([])
+    if column.type != empty.type or column.flatten().field("key").null_count:
+        raise ValueError(f"headers are a column of {column.type}, not of {empty.type} with names that are not null")
+
+
+def raw_rows(column: Any) -> list[RawHeaders]:
+    """Return the headers of all rows of a column."""
+    entries = column.flatten()
+    flat = list(zip(entries.field("key").to_pylist(), entries.field("value").to_pylist()))
+    ends = [0, *accumulate(list_lengths(column).to_pylist())]
+    return [flat[start:end] for start, end in zip(ends, ends[1:])]
+
+
+def list_lengths(column: Any) -> Any:
+    """Return how many headers each row of a column has."""
+    return pa.compute.fill_null(pa.compute.list_value_length(column), 0)
+
+
+class HeaderRows:
+    """The headers of the rows of one column of cells, for converters that look at them row by row.
+
+    They are read from their column when somebody looks at the first; ``changed`` holds the rows that were written.
+    """
+
+    def __init__(self, column: Any = None) -> None:
+        self._column = column
+        self._rows: list[RawHeaders] | None = None
+        self.changed: dict[int, RawHeaders] = {}
+
+    def __getitem__(self, position: int) -> RawHeaders:
+        """Return the headers of a row."""
+        if position in self.changed:
+            return self.changed[position]
+        if self._column is None:
+            return []
+        if self._rows is None:
+            self._rows = raw_rows(self._column)
+        return self._rows[position]
+
+    def __setitem__(self, position: int, own: RawHeaders) -> None:
+        """Change the headers of a row."""
+        self.changed[position] = own
+
+
+def with_changes(column: Any, changed: Mapping[int, RawHeaders], count: int) -> Any:
+    """Return a column of headers, or ``None`` where there is none, in which some of ``count`` rows have others."""
+    if not changed:
+        return column
+    rows = [[] for _ in range(count)] if column is None else raw_rows(column)
+    for position, own in changed.items():
+        rows[position] = own
+    return raw_column(rows)
 
 
 def _data(header: Header) -> bytes | None:

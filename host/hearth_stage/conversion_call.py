@@ -12,9 +12,10 @@ from hearth_api.batch import Batch, ColumnRun
 from hearth_api.batch import arrow as pa
 from hearth_execution.converter import Converters
 from hearth_execution.failure import Failure
+from hearth_execution.header_conversion import HeaderConversion
 from hearth_execution.order import rows_of
 from hearth_execution.plugins import Plugins
-from hearth_execution.raw_header import RawHeaders
+from hearth_execution.raw_header import HeaderRows, RawHeaders, check_raw
 from hearth_stage.call import PluginCall, check_count, operations
 from hearth_stage.form import Body, Form
 
@@ -38,15 +39,18 @@ class Cells:
     schema: Any
     column: Any
     rows: Any
+    headers: Any = None
+    """The headers of their Kafka records as far as they are known, as a raw column, or ``None`` where none has any."""
 
     @classmethod
     def of(cls, batch: Batch) -> Cells:
         """Take them out of a batch."""
-        return cls(batch.value_schema, _column(batch), rows_of(batch))
+        return cls(batch.value_schema, _column(batch), rows_of(batch), batch.column("headers"))
 
     def to_batch(self) -> Batch:
         """Return the batch that holds them."""
-        return _of_columns(self.schema, value=self.column, row=pa.array(self.rows, pa.int32()))
+        headers = {} if self.headers is None else {"headers": self.headers}
+        return _of_columns(self.schema, value=self.column, row=pa.array(self.rows, pa.int32()), **headers)
 
 
 TravellingCells = Annotated[Cells, Body(Cells.of, Cells.to_batch)]
@@ -75,11 +79,6 @@ def _read(headers: list[list[Any]]) -> RawHeaders:
     return [(str(key), None if data is None else base64.b64decode(data)) for key, data in headers]
 
 
-HeadersInOrder = Annotated[
-    list[RawHeaders],
-    Form(lambda rows: [_read(own) for own in rows], lambda rows: [_written(own) for own in rows]),
-]
-"""The headers of all rows."""
 HeadersByRow = Annotated[
     Mapping[int, RawHeaders],
     Form(
@@ -87,7 +86,7 @@ HeadersByRow = Annotated[
         lambda rows: {str(row): _written(own) for row, own in rows.items()},
     ),
 ]
-"""The headers of the rows that have some."""
+"""The headers of some rows."""
 
 
 @dataclass(frozen=True)
@@ -101,26 +100,26 @@ class Serialized:
 
 @dataclass(frozen=True)
 class Serialize(PluginCall[Serialized], op="serialize"):
-    """Turns a column of Connect data into bytes; ``headers`` are those written so far, by position."""
+    """Turns a column of Connect data into bytes; its headers are those written so far."""
 
     role: str
     topic: str
     cells: TravellingCells
-    headers: HeadersByRow = field(default_factory=dict)
 
     def run(self, plugins: Plugins) -> Serialized:
         """Have the converter write."""
-        cells, headers = self.cells, dict(self.headers)
+        cells, headers = self.cells, HeaderRows(self.cells.headers)
         converters = Converters(plugins)
         column, failures = converters.serialize(self.role, self.topic, cells.schema, cells.column, cells.rows, headers)
-        changed = {row: own for row, own in headers.items() if own is not self.headers.get(row)}
-        return Serialized(column, failures, changed)
+        return Serialized(column, failures, headers.changed)
 
     def verify(self, reply: Serialized) -> Serialized:
         """Refuse what is no column of bytes: its memory goes to librdkafka as it is."""
         found, wanted = reply.column, len(self.cells.rows)
         if str(found.type) != "binary" or len(found) != wanted:
             raise ValueError(f"{self.role}: the stage returned {len(found)} of {found.type} for {wanted} cells")
+        if not all(0 <= position < wanted for position in reply.headers):
+            raise ValueError(f"{self.role}: the stage returned headers of other cells than the {wanted} it was given")
         return reply
 
 
@@ -134,17 +133,16 @@ class Deserialized:
 
 @dataclass(frozen=True)
 class Deserialize(PluginCall[Deserialized], op="deserialize"):
-    """Turns bytes into runs of Connect data; ``headers`` are those of the records, by position."""
+    """Turns bytes into runs of Connect data; the headers are those of the records."""
 
     role: str
     topic: str
     cells: TravellingCells
-    headers: HeadersByRow = field(default_factory=dict)
 
     def run(self, plugins: Plugins) -> Deserialized:
         """Have the converter read."""
-        cells = self.cells
-        found = Converters(plugins).deserialize(self.role, self.topic, cells.column, cells.rows, self.headers)
+        cells, headers = self.cells, HeaderRows(self.cells.headers)
+        found = Converters(plugins).deserialize(self.role, self.topic, cells.column, cells.rows, headers)
         return Deserialized(*found)
 
     def verify(self, reply: Deserialized) -> Deserialized:
@@ -155,9 +153,9 @@ class Deserialize(PluginCall[Deserialized], op="deserialize"):
 
 @dataclass(frozen=True)
 class SerializedHeaders:
-    """The headers of every row; a row that failed has none."""
+    """The headers of every row, as a raw column; a row that failed has none."""
 
-    rows: HeadersInOrder
+    column: TravellingHeaders
     failures: list[Failure] = field(default_factory=list)
 
 
@@ -170,11 +168,12 @@ class SerializeHeaders(PluginCall[SerializedHeaders], op="serialize_headers"):
 
     def run(self, plugins: Plugins) -> SerializedHeaders:
         """Have the converter write."""
-        return SerializedHeaders(*Converters(plugins).write_headers(self.topic, self.batch))
+        return SerializedHeaders(*HeaderConversion(plugins).write(self.topic, self.batch))
 
     def verify(self, reply: SerializedHeaders) -> SerializedHeaders:
-        """Refuse headers of other rows than there are."""
-        check_count(len(reply.rows), self.batch.num_rows)
+        """Refuse headers of other rows than there are, and what are none: their memory goes to librdkafka."""
+        check_count(len(reply.column), self.batch.num_rows)
+        check_raw(reply.column)
         return reply
 
 
@@ -188,19 +187,18 @@ class DeserializedHeaders:
 
 @dataclass(frozen=True)
 class DeserializeHeaders(PluginCall[DeserializedHeaders], op="deserialize_headers"):
-    """Turns the bytes of headers, by row, into a column of ``count`` rows."""
+    """Turns a raw column of headers into one of a batch."""
 
     topic: str
-    rows: HeadersByRow
-    count: int
+    column: TravellingHeaders
 
     def run(self, plugins: Plugins) -> DeserializedHeaders:
         """Have the converter read."""
-        return DeserializedHeaders(*Converters(plugins).read_headers(self.topic, self.rows, self.count))
+        return DeserializedHeaders(*HeaderConversion(plugins).read(self.topic, self.column))
 
     def verify(self, reply: DeserializedHeaders) -> DeserializedHeaders:
         """Refuse a column of another length."""
-        check_count(len(reply.column), self.count)
+        check_count(len(reply.column), len(self.column))
         return reply
 
 

@@ -26,13 +26,13 @@ from hearth_api import (
 from hearth_api.batch import Batch, ColumnRun, batch_to_sink_records, headers_to_column
 from hearth_execution.failure import Failure
 from hearth_execution.order import number_rows, rows_of
+from hearth_execution.raw_header import RawHeaders, raw_column, raw_rows
 from hearth_execution.retry import Retry
 from hearth_execution.transformation import Step
 from hearth_stage.conversion_call import (
     Cells,
     Deserialize,
     DeserializeHeaders,
-    HeadersByRow,
     Serialize,
     SerializeHeaders,
 )
@@ -100,19 +100,18 @@ def facts(failures: list[Failure]) -> list[tuple[int, str, str, str]]:
 
 
 def serialized(
-    place: Place, column: Any, rows: Any, headers: dict[int, list[tuple[str, bytes | None]]]
-) -> tuple[Any, list[Failure]]:
-    """Have a column of texts serialized; what is changed of the headers is changed in there, as the pipeline does."""
-    done = place.do(Serialize("value.converter", "t", Cells(STRING_SCHEMA, column, rows), headers))
-    headers.update(done.headers)
-    return done.column, done.failures
+    place: Place, column: Any, rows: Any, headers: Any = None
+) -> tuple[Any, list[Failure], dict[int, RawHeaders]]:
+    """Have a column of texts serialized; returns what is changed of the headers as well."""
+    done = place.do(Serialize("value.converter", "t", Cells(STRING_SCHEMA, column, rows, headers)))
+    return done.column, done.failures, dict(done.headers)
 
 
 def deserialized(
-    place: Place, role: str, data: Any, rows: Any, headers: HeadersByRow | None = None
+    place: Place, role: str, data: Any, rows: Any, headers: Any = None
 ) -> tuple[list[ColumnRun], list[Failure]]:
     """Have bytes deserialized."""
-    done = place.do(Deserialize(role, "t", Cells(OPTIONAL_BYTES_SCHEMA, data, rows), headers or {}))
+    done = place.do(Deserialize(role, "t", Cells(OPTIONAL_BYTES_SCHEMA, data, rows, headers)))
     return done.runs, done.failures
 
 
@@ -236,7 +235,7 @@ def test_serialize_leaves_null_where_a_row_failed(place: Place, name: str) -> No
     """A column keeps its length; failures carry the rows they were given, and null values stay null."""
     load(place, value_converter=name)
     column = pa.array(["a", "bad", None, ""], pa.string())
-    data, failures = serialized(place, column, np.array([3, 5, 7, 9]), {})
+    data, failures, _ = serialized(place, column, np.array([3, 5, 7, 9]))
     assert data.type == pa.binary()
     assert data.to_pylist() == [b"a", None, None, b""]
     assert facts(failures) == [(5, "VALUE_CONVERTER", f"sample.{name}", BAD)]
@@ -267,33 +266,32 @@ def test_deserialize_names_the_rows_that_fail(place: Place, name: str) -> None:
 def test_converter_sees_and_changes_the_headers_of_the_records_it_writes(place: Place) -> None:
     """They are Kafka's, names with bytes; of a record that fails they stay what they were."""
     load(place, value_converter="Heading")
-    headers: dict[int, list[tuple[str, bytes | None]]] = {0: [("n", None), ("old", b"\xff")], 1: [("old", b"1")]}
+    headers = raw_column([[("n", None), ("old", b"\xff")], [("old", b"1")], [], []])
     column = pa.array(["a", "bad", None, "b"], pa.string())
-    data, failures = serialized(place, column, np.arange(4), headers)
+    data, failures, changed = serialized(place, column, np.arange(4), headers)
     assert data.to_pylist() == [b"a", None, None, b"b"]
-    assert headers[0] == [("n", None), ("length", b"1"), ("text", b"a")]
-    assert headers[1] == [("old", b"1")]
-    assert headers[3] == [("length", b"1"), ("text", b"b")]
-    assert 2 not in headers
+    assert changed == {
+        0: [("n", None), ("length", b"1"), ("text", b"a")],
+        3: [("length", b"1"), ("text", b"b")],
+    }
     assert facts(failures) == [(1, "VALUE_CONVERTER", "sample.Heading", BAD)]
 
 
 def test_converter_that_leaves_a_header_kafka_cannot_hold_fails_its_record(place: Place) -> None:
     """The message names the header."""
     load(place, value_converter="Heading")
-    headers: dict[int, list[tuple[str, bytes | None]]] = {}
     column = pa.array(["number", "b"], pa.string())
-    data, (failure,) = serialized(place, column, np.arange(2), headers)
+    data, (failure,), changed = serialized(place, column, np.arange(2))
     assert data.to_pylist() == [None, b"b"]
     assert "left a header 'length' of int" in failure.error.message
-    assert set(headers) == {1}
+    assert set(changed) == {1}
 
 
 def test_converter_sees_the_headers_of_the_records_it_reads(place: Place) -> None:
     """By position, whatever number a row has."""
     load(place, value_converter="Heading")
     data = pa.array([b"a", b"b"], pa.binary())
-    headers: HeadersByRow = {1: [("length", b"9"), ("none", None)]}
+    headers = raw_column([[], [("length", b"9"), ("none", None)]])
     runs, failures = deserialized(place, "value.converter", data, np.array([7, 8]), headers)
     assert ([run.column.to_pylist() for run in runs], failures) == ([["a ", "b length=b'9' none=None"]], [])
 
@@ -302,7 +300,7 @@ def test_converter_that_returns_too_few_values_loses_no_record(place: Place) -> 
     """A column that is too short is a failure of every row in it, never a silent loss (invariant 3)."""
     load(place, value_converter="Short")
     rows = np.arange(2)
-    data, failures = serialized(place, pa.array(["a", "b"]), rows, {})
+    data, failures, _ = serialized(place, pa.array(["a", "b"]), rows)
     assert data.to_pylist() == [None, None]
     assert [each.row for each in failures] == [0, 1]
     runs, failures = deserialized(place, "value.converter", pa.array([b"a", b"b"], pa.binary()), rows)
@@ -317,17 +315,17 @@ def test_headers_are_written_and_read(place: Place) -> None:
     good = Headers([Header("k", text, "v"), Header("k", text, None)])
     bad = Headers([Header("k", text, "bad")])
     written = place.do(SerializeHeaders("t", batch("a", "b", "c", headers=[good, bad, Headers()])))
-    assert written.rows == [[("k", b"v"), ("k", None)], [], []]
+    assert raw_rows(written.column) == [[("k", b"v"), ("k", None)], [], []]
     assert facts(written.failures) == [(1, "HEADER_CONVERTER", "sample.TextHeader", BAD)]
 
 
 def test_raw_headers_become_a_column(place: Place) -> None:
     """Rows without headers stay without; failures name the row."""
     load(place, header_converter="TextHeader")
-    raw: dict[int, Any] = {0: [("k", b"v"), ("k", None)], 2: [("k", b"bad")]}
-    answer = place.do(DeserializeHeaders("t", raw, 3))
+    raw = raw_column([[("k", b"v"), ("k", None)], [], [("k", b"bad")]])
+    answer = place.do(DeserializeHeaders("t", raw))
     read = [[(each["key"], each["value"]) for each in row] for row in answer.column.to_pylist()]
-    assert read == [[("k", '"v"'), ("k", None)], [], []]
+    assert read == [[("k", "v"), ("k", None)], [], []]
     assert [each.row for each in answer.failures] == [2]
 
 

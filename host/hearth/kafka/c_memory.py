@@ -41,6 +41,7 @@ FETCHED = np.dtype(
         ("_status", "i8"),
         ("headers_size", "i4"),
         ("_rest", "V4"),
+        ("headers", "i8"),
     ]
 )
 """``rd_kafka_msg_t``, which begins with the message: librdkafka's own, so it counts for known versions only."""

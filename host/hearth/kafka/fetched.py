@@ -13,9 +13,11 @@ import numpy as np
 
 from hearth.kafka.c_memory import FETCHED, gather_nullable, message_type
 from hearth.kafka.c_memory import messages as structures
+from hearth.kafka.header_block import headers_in
 from hearth.kafka.kafka_error import KafkaError, check, fatal_error
-from hearth.kafka.library import ERR_FATAL, ERR_PARTITION_EOF, OK, library
+from hearth.kafka.library import ERR_FATAL, ERR_NO_ENTITY, ERR_PARTITION_EOF, OK, library
 from hearth_api import TimestampType, TopicPartition
+from hearth_execution.raw_header import RawHeaders, raw_column
 
 TIMESTAMP_TYPES = [TimestampType.NO_TIMESTAMP_TYPE, TimestampType.CREATE_TIME, TimestampType.LOG_APPEND_TIME]
 """By librdkafka's numbers."""
@@ -29,7 +31,7 @@ class Incoming:
 
     ``key`` and ``value`` are Arrow ``binary`` arrays, ``partition`` int32, ``offset`` and ``timestamp`` int64 numpy
     arrays; ``timestamp_type`` is librdkafka's (0 none, then there is no ``timestamp``; 1 create time, 2 log append
-    time); ``headers`` maps a row to its headers and holds only rows that have some.
+    time); ``headers`` is a raw column of them (see ``raw_header``), or ``None`` where no row has any.
     """
 
     topic: str
@@ -39,7 +41,7 @@ class Incoming:
     value: Any
     timestamp: Any
     timestamp_type: int
-    headers: dict[int, list[tuple[str, bytes | None]]]
+    headers: Any
 
 
 class MessageReader:
@@ -108,23 +110,28 @@ class MessageReader:
         stamps = map(self._library.message_timestamp, addresses, repeat(None))
         return np.fromiter(stamps, np.int64, len(addresses)), self._kind.value
 
-    def _read_headers(self, rows: Any, addresses: list[int]) -> dict[int, list[tuple[str, bytes | None]]]:
-        where = ctypes.addressof(self._headers)
-        found = {}
-        for row in self._rows_with_headers(rows, addresses, where).tolist():
-            check(self._library.message_headers(addresses[row], where))
-            found[row] = self._header_list(self._headers.value)
-        return found
-
-    def _rows_with_headers(self, rows: Any, addresses: list[int], where: int) -> Any:
+    def _read_headers(self, rows: Any, addresses: list[int]) -> Any:
+        """Return the headers of messages as a column; what their memory does not tell, the library does."""
         if self._message_type is FETCHED:
-            return np.flatnonzero(rows["headers_size"] > 1)  # one byte tells that there are none
-        errors = map(self._library.message_headers, addresses, repeat(where))
-        return np.flatnonzero(np.fromiter(errors, np.int32, len(addresses)) == 0)
+            sizes = np.where(rows["headers_size"] > 1, rows["headers_size"], 0)  # one byte tells that there are none
+            if not sizes.any():
+                return None
+            if (column := headers_in(rows["headers"], sizes)) is not None:
+                return column
+        where = ctypes.addressof(self._headers)
+        found = [self._own_headers(address, where) for address in addresses]
+        return raw_column(found) if any(found) else None
 
-    def _header_list(self, headers: int | None) -> list[tuple[str, bytes | None]]:
+    def _own_headers(self, address: int, where: int) -> RawHeaders:
+        error = self._library.message_headers(address, where)
+        if error == ERR_NO_ENTITY:
+            return []
+        check(error)
+        return self._header_list(self._headers.value)
+
+    def _header_list(self, headers: int | None) -> RawHeaders:
         name, value, size = ctypes.c_char_p(), ctypes.c_void_p(), ctypes.c_size_t()
-        result: list[tuple[str, bytes | None]] = []
+        result: RawHeaders = []
         places = (ctypes.byref(name), ctypes.byref(value), ctypes.byref(size))
         while self._library.header_get_all(headers, len(result), *places) == 0:
             data = None if value.value is None else ctypes.string_at(value.value, size.value)

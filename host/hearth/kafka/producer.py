@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import logging
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import repeat
 from typing import Any
@@ -27,6 +26,7 @@ from hearth.kafka.library import (
     PRODUCER,
     library,
 )
+from hearth_execution.raw_header import list_lengths
 
 log = logging.getLogger(__name__)
 
@@ -45,8 +45,6 @@ _PURGE_ALL = 0x1 | 0x2 | 0x4
 _VU = np.dtype([("kind", "i4"), ("_kind", "i4"), ("a", "i8"), ("b", "i8"), ("c", "i8"), ("_rest", "V40")])
 _TOPIC, _PARTITION, _VALUE, _KEY, _OPAQUE, _TIMESTAMP, _HEADER = 2, 3, 4, 5, 6, 8, 9
 
-Header = tuple[str, "bytes | None"]
-
 
 @dataclass(frozen=True)
 class Outgoing:
@@ -54,7 +52,7 @@ class Outgoing:
 
     ``value`` and ``key`` are Arrow ``binary`` arrays (null = no value), ``partition`` an int32 array with -1 where the
     partitioner chooses, ``timestamp`` an int64 array of milliseconds with -1 where the producer's clock counts,
-    ``headers`` one list of headers per row. Everything but ``value`` may be missing.
+    ``headers`` a raw column of them (see ``raw_header``). Everything but ``value`` may be missing.
     """
 
     topic: str
@@ -62,7 +60,7 @@ class Outgoing:
     key: Any = None
     partition: Any = None
     timestamp: Any = None
-    headers: Sequence[Sequence[Header]] | None = None
+    headers: Any = None
 
     @property
     def size(self) -> int:
@@ -78,8 +76,7 @@ class Outgoing:
         """Return the rows that a boolean numpy array marks."""
         mask = pa.array(kept)
         partition, timestamp = (None if each is None else each[kept] for each in (self.partition, self.timestamp))
-        headers = self.headers and [own for own, keep in zip(self.headers, kept) if keep]
-        key = None if self.key is None else self.key.filter(mask)
+        key, headers = (None if each is None else each.filter(mask) for each in (self.key, self.headers))
         return Outgoing(self.topic, self.value.filter(mask), key, partition, timestamp, headers)
 
 
@@ -241,57 +238,42 @@ class Producer:
         return None if sent == count else rows["error"]
 
     def _send_rows(self, outgoing: Outgoing, sequence: Any) -> Any:
-        units = self._units(outgoing, sequence)
-        count, width = units.shape
+        """Send rows one by one, each with the units of its headers behind its own."""
+        columns = self._columns(outgoing, sequence)
+        counts = 0 if outgoing.headers is None else list_lengths(outgoing.headers).to_numpy()
+        widths = np.full(len(sequence), len(columns)) + counts
+        ends = np.cumsum(widths)
+        starts = ends - widths
+        units = np.empty(int(ends[-1]) if len(ends) else 0, _VU)
+        for index, column in enumerate(columns):
+            _fill(units, starts + index, *column)
         if outgoing.headers is not None:
-            return self._send_with_headers(units, outgoing.headers)
-        addresses = range(units.ctypes.data, units.ctypes.data + count * width * _VU.itemsize, width * _VU.itemsize)
-        errors = map(self._library.produceva, repeat(self._client), addresses, repeat(width))
+            entries = outgoing.headers.flatten()
+            places = np.repeat(ends - np.cumsum(counts), counts) + np.arange(len(entries))
+            _kept_alive, *cells = _header_units(entries)
+            _fill(units, places, _HEADER, *cells)
+        addresses = units.ctypes.data + starts * _VU.itemsize
+        errors = map(self._library.produceva, repeat(self._client), addresses.tolist(), widths.tolist())
         return _numbers(np.array([error or 0 for error in errors]))
 
-    def _units(self, outgoing: Outgoing, sequence: Any) -> Any:
-        """Return one row of ``rd_kafka_vu_t`` per record."""
-        count = len(outgoing.value)
-        columns: list[tuple[int, Any, Any]] = [
-            (_TOPIC, self._topic(outgoing.topic), 0),
-            (_PARTITION, PARTITION_ANY if outgoing.partition is None else outgoing.partition, 0),
+    def _columns(self, outgoing: Outgoing, sequence: Any) -> list[tuple[Any, ...]]:
+        """Return kind and arguments of the units that every record has."""
+        columns: list[tuple[Any, ...]] = [
+            (_TOPIC, self._topic(outgoing.topic)),
+            (_PARTITION, PARTITION_ANY if outgoing.partition is None else outgoing.partition),
             (_VALUE, *locate(outgoing.value)),
-            (_OPAQUE, sequence, 0),
+            (_OPAQUE, sequence),
         ]
         if outgoing.key is not None:
             columns.append((_KEY, *locate(outgoing.key)))
         if outgoing.timestamp is not None:
-            columns.append((_TIMESTAMP, self._stamps(outgoing.timestamp), 0))
-        units = np.zeros((count, len(columns)), _VU)
-        for index, (kind, a, b) in enumerate(columns):
-            units["kind"][:, index] = kind
-            units["a"][:, index] = a
-            units["b"][:, index] = b
-        return units
+            columns.append((_TIMESTAMP, self._stamps(outgoing.timestamp)))
+        return columns
 
     def _stamps(self, timestamps: Any) -> Any:
         """Return timestamps as librdkafka takes them: 0 is its clock, so that the begin of 1970 needs another word."""
         begin = ZERO if self._writes_zero else 1
         return np.where(timestamps == 0, begin, np.where(timestamps < 0, 0, timestamps))
-
-    def _send_with_headers(self, units: Any, headers: Sequence[Sequence[Header]]) -> Any:
-        """Send rows, each with the units of its headers behind its own; what rows share is written down once."""
-        distinct = {id(own): own for own in headers}
-        places = {each: place for place, each in enumerate(distinct)}
-        written, _kept_alive = _header_units([header for own in distinct.values() for header in own])
-        sizes = np.array([len(own) for own in distinct.values()])
-        first = np.cumsum(sizes) - sizes
-        which = np.fromiter((places[id(own)] for own in headers), np.int64, len(headers))
-        count, width = units.shape
-        counts = sizes[which]
-        starts = np.cumsum(counts + width) - counts - width
-        flat = np.zeros(count * width + int(counts.sum()), _VU)
-        flat[(starts[:, None] + np.arange(width)).ravel()] = units.ravel()
-        within = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
-        flat[np.repeat(starts + width, counts) + within] = written[np.repeat(first[which], counts) + within]
-        addresses, widths = flat.ctypes.data + starts * _VU.itemsize, counts + width
-        errors = map(self._library.produceva, repeat(self._client), addresses.tolist(), widths.tolist())
-        return _numbers(np.array([error or 0 for error in errors]))
 
     def _topic(self, name: str) -> int:
         topic = self._topics.get(name)
@@ -332,16 +314,22 @@ class Producer:
         return KafkaError(number, reason) if is_refusal(number, reason, has_worked=self._has_worked) else None
 
 
-def _header_units(headers: Sequence[Header]) -> tuple[Any, Any]:
-    """Return one ``rd_kafka_vu_t`` per header, and the memory they point to, which librdkafka copies."""
-    names = [ctypes.create_string_buffer(key.encode()) for key, _ in headers]
-    values = [None if value is None else ctypes.create_string_buffer(value, len(value)) for _, value in headers]
-    units = np.zeros(len(headers), _VU)
-    units["kind"] = _HEADER
-    units["a"] = [ctypes.addressof(name) for name in names]
-    units["b"] = [0 if value is None else ctypes.addressof(value) for value in values]
-    units["c"] = [0 if value is None else len(value) for value in values]
-    return units, (names, values)
+def _fill(units: Any, places: Any, kind: int, *arguments: Any) -> None:
+    """Write units of one kind, ``rd_kafka_vu_t``, to their places."""
+    units["kind"][places] = kind
+    for name, argument in zip("abc", arguments):
+        units[name][places] = argument
+
+
+def _header_units(entries: Any) -> tuple[Any, Any, Any, Any]:
+    """Return what the units of headers point to: the memory of their names, then addresses, and sizes of the values.
+
+    librdkafka copies both; names, which end with a zero there, are few.
+    """
+    encoded = entries.field("key").dictionary_encode()
+    names = [ctypes.create_string_buffer(key.encode()) for key in encoded.dictionary.to_pylist()]
+    addresses = np.array([ctypes.addressof(name) for name in names], np.int64)
+    return names, addresses[encoded.indices.to_numpy()], *locate(entries.field("value"))
 
 
 def _numbers(errors: Any) -> Any:

@@ -18,6 +18,7 @@ from hearth.runtime.delivery import Consumed
 from hearth.runtime.plan import DeadLetterPlan, TaskPlan
 from hearth_api import ConnectError
 from hearth_execution.failure import Failure
+from hearth_execution.raw_header import raw_rows
 
 log = logging.getLogger(__name__)
 
@@ -138,8 +139,8 @@ class DeadLetter:
         part, row = record.incoming, record.row
         stamp = int(part.timestamp[row]) if part.timestamp is not None else -1
         context = [] if told_by is None else _context(failure, record, told_by)
-        headers = [*part.headers.get(row, ()), *context]
-        return cls(part.key[row].as_py(), part.value[row].as_py(), stamp if stamp >= 0 else None, headers)
+        own = [] if part.headers is None else raw_rows(part.headers[row : row + 1])[0]
+        return cls(part.key[row].as_py(), part.value[row].as_py(), stamp if stamp >= 0 else None, [*own, *context])
 
     @property
     def size(self) -> int:

@@ -23,8 +23,6 @@ Offsets = dict[TopicPartition, int]
 MOST_SHOWN = 10
 """How many partitions are named in an error."""
 
-_RAW_HEADERS = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
-
 
 @dataclass
 class Delivery:
@@ -128,10 +126,7 @@ class Consumed:
     def of(cls, batch: Batch) -> Consumed:
         """Return the record in a batch of one row that a stage sent back (see ``as_consumed``)."""
         data = {name: batch.column(name) for name in batch.data.schema.names}
-        times, headers = data.get("timestamp"), data.get("headers")
-        own: list[tuple[str, bytes | None]] = []
-        if headers is not None:
-            own = [(each["key"], each["value"]) for each in headers[0].as_py() or ()]
+        times = data.get("timestamp")
         incoming = Incoming(
             topic=batch.topic or "",
             partition=data["partition"].to_numpy(),
@@ -140,7 +135,7 @@ class Consumed:
             value=data["value"],
             timestamp=None if times is None else times.to_numpy(),
             timestamp_type=TIMESTAMP_TYPES.index(batch.timestamp_type),
-            headers={0: own} if own else {},
+            headers=data.get("headers"),
         )
         return cls(incoming, 0)
 
@@ -209,10 +204,8 @@ def as_consumed(incoming: Incoming) -> Batch:
     }
     if incoming.timestamp is not None:
         columns["timestamp"] = pa.array(incoming.timestamp)
-    if incoming.headers:
-        rows = (incoming.headers.get(row) for row in range(len(incoming.offset)))
-        entries = [[{"key": key, "value": value} for key, value in own or ()] for own in rows]
-        columns["headers"] = pa.array(entries, _RAW_HEADERS)
+    if incoming.headers is not None:
+        columns["headers"] = incoming.headers
     data = pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
     return Batch(incoming.topic, None, None, data, None, TIMESTAMP_TYPES[incoming.timestamp_type])
 

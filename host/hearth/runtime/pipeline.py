@@ -24,7 +24,7 @@ from hearth_api.batch import Batch, ColumnRun, arrow_type
 from hearth_execution.failure import ErrorInfo, Failure, first_of_each_row
 from hearth_execution.order import number_rows, rows_of
 from hearth_execution.plugins import Plugins
-from hearth_execution.raw_header import RawHeaders
+from hearth_execution.raw_header import with_changes
 from hearth_execution.retry import Retry
 from hearth_execution.transformation import Guard, Outcome, Step, chain, without
 from hearth_stage.call import PluginCall
@@ -152,10 +152,10 @@ class Pipeline:
         is_numbered = batch.column("row") is not None
         rows = rows_of(batch) if is_numbered else np.arange(batch.num_rows, dtype=np.int32)
         failures: list[Failure] = []
-        headers: dict[int, RawHeaders] = {}
+        headers = None
         if batch.column("headers") is not None:
             written = self._places["header.converter"].do(SerializeHeaders(topic, batch))
-            headers = {position: own for position, own in enumerate(written.rows) if own}
+            headers = written.column
             failures += written.failures
         sides = ("key", batch.key_schema), ("value", batch.value_schema)
         data = {}
@@ -164,9 +164,9 @@ class Pipeline:
             if column is None:
                 column = pa.nulls(len(rows), arrow_type(schema))
             role = f"{side}.converter"
-            serialized = self._places[role].do(Serialize(role, topic, Cells(schema, column, rows), headers))
+            serialized = self._places[role].do(Serialize(role, topic, Cells(schema, column, rows, headers)))
             data[side] = serialized.column
-            headers.update(serialized.headers)
+            headers = with_changes(headers, serialized.headers, len(rows))
             failures += serialized.failures
         outgoing = Outgoing(
             topic,
@@ -174,7 +174,7 @@ class Pipeline:
             None if data["key"].null_count == len(rows) else data["key"],
             _partitions(batch),
             _timestamps(batch),
-            [headers.get(position, []) for position in range(len(rows))] if headers else None,
+            headers if headers is not None and len(headers.flatten()) else None,
         )
         if failures:
             failures = first_of_each_row(failures)
@@ -191,13 +191,13 @@ class Pipeline:
         failures: list[Failure] = []
         runs: list[list[ColumnRun]] = []
         for role, data in (("key.converter", incoming.key), ("value.converter", incoming.value)):
-            cells = Cells(OPTIONAL_BYTES_SCHEMA, data, rows)
-            read = self._places[role].do(Deserialize(role, topic, cells, incoming.headers))
+            cells = Cells(OPTIONAL_BYTES_SCHEMA, data, rows, incoming.headers)
+            read = self._places[role].do(Deserialize(role, topic, cells))
             runs.append(read.runs)
             failures += read.failures
         columns = self._common_columns(incoming, rows)
-        if incoming.headers:
-            headers = self._places["header.converter"].do(DeserializeHeaders(topic, incoming.headers, count))
+        if incoming.headers is not None:
+            headers = self._places["header.converter"].do(DeserializeHeaders(topic, incoming.headers))
             columns["headers"] = headers.column
             failures += [replace(failure, row=failure.row + first) for failure in headers.failures]
         batches = [_batch(incoming, columns, start, key, value) for start, key, value in _align(*runs)]
@@ -220,7 +220,7 @@ class Pipeline:
             value=outgoing.value,
             timestamp=outgoing.timestamp,
             timestamp_type=TIMESTAMP_TYPES.index(batch.timestamp_type),
-            headers=dict(enumerate(list(own) for own in outgoing.headers or ())),
+            headers=outgoing.headers,
         )
 
     @staticmethod

@@ -10,6 +10,7 @@ from hearth_api.batch import arrow
 from hearth_api.batch.batch import Batch
 from hearth_api.batch.batch_plugin import (
     BatchConverter,
+    BatchHeaderConverter,
     BatchPredicate,
     BatchSinkTask,
     BatchSourceTask,
@@ -20,18 +21,25 @@ from hearth_api.batch.batch_plugin import (
 from hearth_api.batch.batch_record import (
     batch_to_sink_records,
     batch_to_source_records,
-    column_to_headers,
-    distinct_headers,
-    headers_to_column,
     records_to_batches,
 )
 from hearth_api.batch.column import arrow_type, column_to_values, values_to_column
+from hearth_api.batch.header_list import (
+    column_to_headers,
+    header_lists,
+    header_text,
+    header_texts,
+    header_values,
+    headers_to_column,
+    schema_texts,
+)
 from hearth_api.batch.many import Many, UnlikeError
 from hearth_api.batch.wire import plain_from_json, plain_to_json, value_from_json, value_to_json
 
 __all__ = [
     "Batch",
     "BatchConverter",
+    "BatchHeaderConverter",
     "BatchPredicate",
     "BatchSinkTask",
     "BatchSourceTask",
@@ -46,11 +54,15 @@ __all__ = [
     "batch_to_source_records",
     "column_to_headers",
     "column_to_values",
-    "distinct_headers",
+    "header_lists",
+    "header_text",
+    "header_texts",
+    "header_values",
     "headers_to_column",
     "plain_from_json",
     "plain_to_json",
     "records_to_batches",
+    "schema_texts",
     "value_from_json",
     "value_to_json",
     "values_to_column",

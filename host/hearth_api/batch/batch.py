@@ -31,8 +31,8 @@ class Batch:
     - `key`, `value`: of `arrow_type(schema)`
     - `partition` int32: the wanted Kafka partition (source) or the one read from (sink)
     - `timestamp` int64: milliseconds since 1970
-    - `headers`: list of struct of `key`, `schema` (JSON text, null = none), `value`
-      (JSON text of the physical value)
+    - `headers`: list of struct of `key`, `schema` (JSON text, null = none), `value` (where the schema's type is
+      STRING the text itself, else the JSON text of the physical value)
     - `source_offset` utf8: JSON text of the offset after the record (source)
     - `offset` int64, `original_partition` int32, `original_offset` int64 (sink)
     - `row` int32: belongs to the runtime; whoever changes a batch carries it along

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from hearth_api.batch.batch import Batch
-from hearth_api.converter import Converter
+from hearth_api.converter import Converter, HeaderConverter
 from hearth_api.schema import Schema
 from hearth_api.task import SinkTask, SourceTask
 from hearth_api.transformation import Predicate, Transformation
@@ -112,4 +112,25 @@ class BatchConverter(Converter):
         Called in place of `to_connect_data` and under the same terms. The lengths of the runs add up to
         that of `data`; every column is of `arrow_type(run.schema)`. After `NotImplemented`, `to_connect_data`
         is given the messages one by one.
+        """
+
+
+class BatchHeaderConverter(HeaderConverter):
+    """A converter of the headers of one name that many records have, as columns."""
+
+    @abstractmethod
+    def from_connect_headers(self, topic: str, header_key: str, schema: Schema | None, column: Any) -> Any:
+        """Return the bytes to write for a column of values as a pyarrow binary array; null writes no value.
+
+        Called in place of `from_connect_header` and under the same terms, for headers whose schema is a text or a
+        whole number. `column` is of `arrow_type(schema)`. After `NotImplemented`, `from_connect_header` is given
+        the values that differ, one by one.
+        """
+
+    @abstractmethod
+    def to_connect_headers(self, topic: str, header_key: str, data: Any) -> ColumnRun | Declined:
+        """Return the values of a pyarrow binary array, all of one schema, as a column of `arrow_type(schema)`.
+
+        Called in place of `to_connect_header` and under the same terms. After `NotImplemented`, and where the values
+        are not all of one schema it is the answer, `to_connect_header` is given those that differ, one by one.
         """

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-import itertools
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import repeat
+from collections.abc import Callable, Iterable, Sequence
+from itertools import chain, repeat
+from operator import attrgetter
 from typing import Any
 
 from hearth_api.batch import arrow as pa
 from hearth_api.batch.batch import Batch
 from hearth_api.batch.column import column_to_values, values_to_column
-from hearth_api.batch.wire import value_from_json, value_to_json
-from hearth_api.header import Header, Headers
-from hearth_api.java.offset_json import offset_to_json
-from hearth_api.java.schema_json import schema_from_text, schema_to_text
+from hearth_api.batch.header_list import column_to_headers, headers_to_column
+from hearth_api.java.offset_json import offset_opening, offset_to_json
 from hearth_api.record import ConnectRecord, SinkRecord, SourceRecord
 from hearth_api.schema import INT32_SCHEMA, INT64_SCHEMA, STRING_SCHEMA, Schema
+
+_SHARED: dict[type[ConnectRecord], Callable[[Any], Any]] = {
+    SourceRecord: attrgetter("source_partition"),
+    SinkRecord: attrgetter("timestamp_type", "original_topic"),
+}
+"""What records of a batch have in common besides topic and schemas."""
 
 
 def records_to_batches(records: Sequence[ConnectRecord]) -> list[Batch]:
@@ -26,97 +30,127 @@ def records_to_batches(records: Sequence[ConnectRecord]) -> list[Batch]:
     """
     batches = []
     start = 0
-    for index in range(1, len(records) + 1):
-        if index == len(records) or not _belong_together(records[start], records[index]):
-            batches.append(_batch(records[start:index]))
-            start = index
+    while start < len(records):
+        end = start + _alike(records, start)
+        batches.append(_batch(records if end - start == len(records) else records[start:end]))
+        start = end
     return batches
 
 
 def batch_to_source_records(batch: Batch) -> list[SourceRecord]:
     """Return the rows of a batch as records of a source."""
     batch = batch.stamped()
-    partition = batch.source_partition
-    offsets = _values(batch, "source_offset", STRING_SCHEMA)
+    partition, topic, key_schema, value_schema = (
+        batch.source_partition, batch.topic, batch.key_schema, batch.value_schema,
+    )  # fmt: skip
     parts = zip(
-        offsets,
+        _values(batch, "source_offset", STRING_SCHEMA),
         _values(batch, "partition", INT32_SCHEMA),
-        _values(batch, "key", batch.key_schema),
-        _values(batch, "value", batch.value_schema),
+        _values(batch, "key", key_schema),
+        _values(batch, "value", value_schema),
         _values(batch, "timestamp", INT64_SCHEMA),
         _headers(batch),
         range(batch.num_rows),
-        strict=False,
     )
-    topic, key_schema, value_schema = batch.topic, batch.key_schema, batch.value_schema
-    return [
-        SourceRecord(
-            partition, None if offset is None else json.loads(offset), topic, kafka_partition,
-            key_schema, key, value_schema, value, timestamp, headers,
-        )
-        for offset, kafka_partition, key, value, timestamp, headers, _ in parts
-    ]  # fmt: skip
+    records = []
+    new = SourceRecord.__new__
+    for offset, kafka_partition, key, value, timestamp, headers, _ in parts:
+        record = new(SourceRecord)
+        record.source_partition = partition
+        record.source_offset = None if offset is None else json.loads(offset)
+        record.topic = topic
+        record.kafka_partition = kafka_partition
+        record.key_schema = key_schema
+        record.key = key
+        record.value_schema = value_schema
+        record.value = value
+        record.timestamp = timestamp
+        record._headers = headers
+        records.append(record)
+    return records
 
 
 def batch_to_sink_records(batch: Batch) -> list[SinkRecord]:
     """Return the rows of a batch as records for a sink."""
+    partitions = _values(batch, "partition", INT32_SCHEMA)
+    offsets = _values(batch, "offset", INT64_SCHEMA)
+    topic, key_schema, value_schema = batch.topic or "", batch.key_schema, batch.value_schema
+    kind, original_topic, consumed = batch.timestamp_type, batch.original_topic, batch.consumed
+    original_topic = topic if original_topic is None else original_topic
     parts = zip(
-        _values(batch, "partition", INT32_SCHEMA),
-        _values(batch, "key", batch.key_schema),
-        _values(batch, "value", batch.value_schema),
-        _values(batch, "offset", INT64_SCHEMA),
+        partitions,
+        _values(batch, "key", key_schema),
+        _values(batch, "value", value_schema),
+        offsets,
         _values(batch, "timestamp", INT64_SCHEMA),
         _headers(batch),
-        _values(batch, "original_partition", INT32_SCHEMA),
-        _values(batch, "original_offset", INT64_SCHEMA),
-        range(batch.num_rows),
-        strict=False,
+        _originals(batch, "original_partition", INT32_SCHEMA, partitions),
+        _originals(batch, "original_offset", INT64_SCHEMA, offsets),
+        range(batch.num_rows) if consumed is None else batch.column("row").to_pylist(),
     )
-    topic, key_schema, value_schema = batch.topic or "", batch.key_schema, batch.value_schema
-    kind, original_topic = batch.timestamp_type, batch.original_topic
-    records = [
-        SinkRecord(
-            topic, partition, key_schema, key, value_schema, value, offset, timestamp, kind,
-            headers, original_topic, original_partition, original_offset,
-        )
-        for partition, key, value, offset, timestamp, headers, original_partition, original_offset, _ in parts
-    ]  # fmt: skip
-    if batch.consumed is not None:
-        for record, row in zip(records, batch.column("row").to_pylist(), strict=True):
-            record.consumed = (batch.consumed, row)
+    records = []
+    new = SinkRecord.__new__
+    for partition, key, value, offset, timestamp, headers, original_partition, original_offset, row in parts:
+        record = new(SinkRecord)
+        record.topic = topic
+        record.kafka_partition = partition
+        record.key_schema = key_schema
+        record.key = key
+        record.value_schema = value_schema
+        record.value = value
+        record.kafka_offset = offset
+        record.timestamp = timestamp
+        record.timestamp_type = kind
+        record._headers = headers
+        record.original_topic = original_topic
+        record.original_kafka_partition = original_partition
+        record.original_kafka_offset = original_offset
+        record.consumed = None if consumed is None else (consumed, row)
+        records.append(record)
     return records
 
 
-def _belong_together(first: ConnectRecord, other: ConnectRecord) -> bool:
-    if type(first) is not type(other) or first.topic != other.topic:
-        return False
-    if not (_same(first.value_schema, other.value_schema) and _same(first.key_schema, other.key_schema)):
-        return False
-    if isinstance(first, SourceRecord) and isinstance(other, SourceRecord):
-        return _same(first.source_partition, other.source_partition)
-    if isinstance(first, SinkRecord) and isinstance(other, SinkRecord):
-        return first.timestamp_type is other.timestamp_type and first.original_topic == other.original_topic
-    return True
+def _alike(records: Sequence[ConnectRecord], start: int) -> int:
+    """Return how many records from a place on belong into one batch.
+
+    What they have in common is nearly always the very same object, and then nothing is compared.
+    """
+    first = records[start]
+    kind, topic, key_schema, value_schema = type(first), first.topic, first.key_schema, first.value_schema
+    shared_of = next((shared for known, shared in _SHARED.items() if isinstance(first, known)), _nothing)
+    shared = shared_of(first)
+    for count in range(1, len(records) - start):
+        other = records[start + count]
+        if (
+            type(other) is not kind
+            or other.topic != topic
+            or (other.value_schema is not value_schema and other.value_schema != value_schema)
+            or (other.key_schema is not key_schema and other.key_schema != key_schema)
+            or ((own := shared_of(other)) is not shared and own != shared)
+        ):
+            return count
+    return len(records) - start
 
 
-def _same(first: object, other: object) -> bool:
-    # Nearly always the very same object, and then nothing is compared.
-    return first is other or first == other
+def _nothing(_: ConnectRecord) -> None:
+    """Stand for what records of no known kind share."""
 
 
 def _batch(records: Sequence[ConnectRecord]) -> Batch:
     first = records[0]
     columns = {"value": values_to_column(first.value_schema, [record.value for record in records])}
-    if any(record.key is not None for record in records):
-        columns["key"] = values_to_column(first.key_schema, [record.key for record in records])
+    _add(columns, "key", first.key_schema, [record.key for record in records])
     _add(columns, "partition", INT32_SCHEMA, [record.kafka_partition for record in records])
     _add(columns, "timestamp", INT64_SCHEMA, [record.timestamp for record in records])
-    if any(record.has_headers for record in records):
-        columns["headers"] = headers_to_column([record.headers for record in records])
+    headers = [record._headers for record in records]
+    if any(headers):
+        columns["headers"] = headers_to_column(headers)
     attributes: dict[str, Any] = {}
     if isinstance(first, SourceRecord):
         attributes = {"source_partition": first.source_partition}
-        _add_source(columns, [record for record in records if isinstance(record, SourceRecord)])
+        positions = [record.source_offset for record in records if isinstance(record, SourceRecord)]
+        if (offsets := _offsets(positions)) is not None:
+            columns["source_offset"] = offsets
     elif isinstance(first, SinkRecord):
         attributes = {"timestamp_type": first.timestamp_type, "original_topic": first.original_topic}
         _add_sink(columns, [record for record in records if isinstance(record, SinkRecord)])
@@ -124,24 +158,44 @@ def _batch(records: Sequence[ConnectRecord]) -> Batch:
     return Batch(first.topic, first.key_schema, first.value_schema, data, **attributes)
 
 
-def _add(columns: dict[str, Any], name: str, schema: Schema, values: list[Any]) -> None:
+def _add(columns: dict[str, Any], name: str, schema: Schema | None, values: list[Any]) -> None:
     if values.count(None) != len(values):
         columns[name] = values_to_column(schema, values)
 
 
-def _add_source(columns: dict[str, Any], records: Sequence[SourceRecord]) -> None:
-    positions = [record.source_offset for record in records]
-    offsets = [None if position is None else offset_to_json(position) for position in positions]
-    _add(columns, "source_offset", STRING_SCHEMA, offsets)
+def _offsets(positions: Sequence[Any]) -> Any:
+    """Return offsets as a column of JSON text, or `None` where there are none.
+
+    Nearly every source has one number there, under the same name in each record.
+    """
+    if {dict}.issuperset(map(type, positions)) and sum(map(len, positions)) == len(positions):
+        names = set(chain.from_iterable(positions))
+        if len(names) == 1 and type(name := names.pop()) is str:
+            return _numbered(name, [position[name] for position in positions])
+    return _texts(positions)
+
+
+def _numbered(name: str, numbers: list[Any]) -> Any:
+    if not {int}.issuperset(map(type, numbers)):
+        return _texts([{name: number} for number in numbers])
+    opening = offset_opening(name)
+    return pa.array([f"{opening}{number}}}" for number in numbers], pa.string())
+
+
+def _texts(positions: Iterable[Any]) -> Any:
+    texts = [None if position is None else offset_to_json(position) for position in positions]
+    return None if texts.count(None) == len(texts) else pa.array(texts, pa.string())
 
 
 def _add_sink(columns: dict[str, Any], records: Sequence[SinkRecord]) -> None:
-    _add(columns, "offset", INT64_SCHEMA, [record.kafka_offset for record in records])
-    if any(record.original_kafka_partition != record.kafka_partition for record in records):
-        partitions = [record.original_kafka_partition for record in records]
+    offsets = [record.kafka_offset for record in records]
+    _add(columns, "offset", INT64_SCHEMA, offsets)
+    partitions = [record.original_kafka_partition for record in records]
+    if partitions != [record.kafka_partition for record in records]:
         _add(columns, "original_partition", INT32_SCHEMA, partitions)
-    if any(record.original_kafka_offset != record.kafka_offset for record in records):
-        _add(columns, "original_offset", INT64_SCHEMA, [record.original_kafka_offset for record in records])
+    originals = [record.original_kafka_offset for record in records]
+    if originals != offsets:
+        _add(columns, "original_offset", INT64_SCHEMA, originals)
 
 
 def _values(batch: Batch, name: str, schema: Schema | None) -> Any:
@@ -149,67 +203,14 @@ def _values(batch: Batch, name: str, schema: Schema | None) -> Any:
     return repeat(None) if column is None else column_to_values(schema, column)
 
 
-def headers_to_column(headers: Sequence[Headers]) -> Any:
-    """Return the headers of several records as a column."""
-    flat = [header for group in headers for header in group]
-    ends = [0]
-    for group in headers:
-        ends.append(ends[-1] + len(group))
-    schemas = [header.schema for header in flat]
-    texts = [_header_text(schema, header.value) for schema, header in zip(schemas, flat, strict=True)]
-    parts = [
-        pa.array([header.key for header in flat], pa.string()),
-        pa.array([None if schema is None else schema_to_text(schema) for schema in schemas], pa.string()),
-        pa.array(texts, pa.string()),
-    ]
-    entries = pa.StructArray.from_arrays(parts, names=["key", "schema", "value"])
-    return pa.ListArray.from_arrays(pa.array(ends, pa.int32()), entries)
+def _originals(batch: Batch, name: str, schema: Schema, present: Any) -> Any:
+    """Return where records were read, which is where they are now unless a column says otherwise."""
+    column = batch.column(name)
+    if column is None:
+        return present
+    return [now if first is None else first for first, now in zip(column_to_values(schema, column), present)]
 
 
-def column_to_headers(column: Any) -> list[Headers | None]:
-    """Return the headers of several records from a column; None where a record has none."""
-    return [Headers(map(_header, group)) if group else None for group in column.to_pylist()]
-
-
-def distinct_headers(column: Any) -> tuple[list[Headers | None], list[int]]:
-    """Return the different headers that rows of a column have, and for each row which of them.
-
-    Most topics have few; whoever treats equal ones alike needs to look at each but once.
-    """
-    entries = column.flatten()
-    codes = [entries.field(name).dictionary_encode("encode") for name in ("key", "schema", "value")]
-    counts = pa.compute.fill_null(pa.compute.list_value_length(column), 0)
-    width = counts[0].as_py() if len(counts) else 0
-    if width == 1 and pa.compute.all(pa.compute.equal(counts, 1)).as_py():
-        which = _places_of_single(codes)
-    else:
-        own = list(zip(*(code.indices.to_pylist() for code in codes)))
-        ends = [0, *itertools.accumulate(counts.to_pylist())]
-        places: dict[tuple[Any, ...], int] = {}
-        which = [places.setdefault(tuple(own[start:end]), len(places)) for start, end in itertools.pairwise(ends)]
-    firsts = dict(zip(reversed(which), range(len(which) - 1, -1, -1)))
-    return column_to_headers(column.take(pa.array([firsts[place] for place in range(len(firsts))], pa.int64()))), which
-
-
-def _places_of_single(codes: Sequence[Any]) -> list[int]:
-    """Return which of the different headers each row has, where each has one, from the codes of their parts."""
-    whole = codes[0].indices.cast(pa.int64())
-    for code in codes[1:]:
-        whole = pa.compute.add(pa.compute.multiply(whole, len(code.dictionary)), code.indices.cast(pa.int64()))
-    places: list[int] = whole.dictionary_encode().indices.to_pylist()
-    return places
-
-
-def _header_text(schema: Schema | None, value: Any) -> str | None:
-    return None if value is None else value_to_json(schema, value)
-
-
-def _header(entry: Mapping[str, str | None]) -> Header:
-    schema = None if entry["schema"] is None else schema_from_text(entry["schema"])
-    value = None if entry["value"] is None else value_from_json(schema, entry["value"])
-    return Header(entry["key"] or "", schema, value)
-
-
-def _headers(batch: Batch) -> Iterator[Headers | None] | list[Headers | None]:
+def _headers(batch: Batch) -> Any:
     column = batch.column("headers")
     return repeat(None) if column is None else column_to_headers(column)

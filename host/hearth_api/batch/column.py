@@ -167,7 +167,7 @@ def _struct_values(schema: Schema, column: Any) -> list[Any]:
 def _list_values(schema: Schema, column: Any) -> list[Any]:
     if len(column) == 0:
         return []
-    ends = _numbers("i", column.offsets)
+    ends = numbers("i", column.offsets)
     first = ends[0]
     if schema.type is Type.ARRAY:
         inner = column_to_values(schema.value_schema, column.values.slice(first, ends[-1] - first))
@@ -188,10 +188,13 @@ def _primitive_values(type_: Type, column: Any) -> list[Any]:
     if letter is None or len(column) == 0:
         values: list[Any] = column.to_pylist()
         return values
-    return _with_nulls(column, _numbers(letter, column.cast("uint8") if type_ is Type.BOOLEAN else column))
+    return _with_nulls(column, numbers(letter, column.cast("uint8") if type_ is Type.BOOLEAN else column))
 
 
-def _numbers(letter: Any, column: Any) -> list[Any]:
+def numbers(letter: Any, column: Any) -> list[Any]:
+    """Return the numbers of a column that has no nulls; `letter` is their type in the words of `struct`."""
+    if len(column) == 0:
+        return []
     memory = memoryview(column.buffers()[1])
     width = calcsize(letter)
     start = column.offset * width
@@ -206,7 +209,7 @@ def _texts(column: Any) -> list[str | None]:
 def _valid(column: Any) -> list[bool]:
     if column.null_count == 0:
         return [True] * len(column)
-    return _numbers("?", column.is_valid().cast("uint8"))
+    return numbers("?", column.is_valid().cast("uint8"))
 
 
 def _with_nulls(column: Any, values: list[Any]) -> list[Any]:

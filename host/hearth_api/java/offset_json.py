@@ -33,10 +33,10 @@ def offset_to_json(offset: Mapping[str, Any]) -> str:
     if len(offset) == 1:
         ((name, position),) = offset.items()
         if type(position) is int and type(name) is str:
-            return f"{_opening(name)}{position}}}"  # what nearly every source has, once per record
+            return f"{offset_opening(name)}{position}}}"  # what nearly every source has, once per record
     if _AS_PYTHON.issuperset(map(type, offset.values())):
         return _encode(offset if type(offset) is dict else dict(offset))
-    return "{" + ",".join(_opening(str(name))[1:] + _value(value) for name, value in offset.items()) + "}"
+    return "{" + ",".join(offset_opening(str(name))[1:] + _value(value) for name, value in offset.items()) + "}"
 
 
 def _value(value: Any) -> str:
@@ -49,5 +49,6 @@ def _value(value: Any) -> str:
 
 
 @lru_cache(maxsize=100)
-def _opening(name: str) -> str:
+def offset_opening(name: str) -> str:
+    """Return the beginning of the JSON text of an offset whose first member has this name."""
     return f"{{{_encode(name)}:"

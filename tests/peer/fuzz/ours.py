@@ -32,6 +32,7 @@ from hearth_api.batch import (
     records_to_batches,
 )
 from hearth_execution.failure import Failure
+from hearth_execution.raw_header import raw_column, raw_rows
 from hearth_execution.retry import NO_RETRY
 from tests.unit.plugins.golden import schema_form, schema_of
 from tests.unit.plugins.sample import build, form
@@ -139,7 +140,7 @@ def _sent(outgoing: Any, row: int) -> list[Any]:
     partition = None if outgoing.partition is None or outgoing.partition[row] < 0 else int(outgoing.partition[row])
     timestamp = None if outgoing.timestamp is None or outgoing.timestamp[row] < 0 else int(outgoing.timestamp[row])
     key = None if outgoing.key is None else outgoing.key[row].as_py()
-    headers = [] if outgoing.headers is None else outgoing.headers[row]
+    headers = [] if outgoing.headers is None else raw_rows(outgoing.headers[row : row + 1])[0]
     data = _base64(key), _base64(outgoing.value[row].as_py()), [[name, _base64(own)] for name, own in headers]
     return [outgoing.topic, partition, timestamp, *data]
 
@@ -170,11 +171,7 @@ def _letter(task: TaskPlan, failure: Failure, record: Consumed | None) -> list[A
 
 def _incoming(records: Sequence[Mapping[str, Any]], has_times: bool) -> Incoming:
     count = len(records)
-    headers = {
-        row: [(name, _bytes(data)) for name, data in each["headers"]]
-        for row, each in enumerate(records)
-        if each["headers"]
-    }
+    headers = [[(name, _bytes(data)) for name, data in each["headers"]] for each in records]
     keys, values = (pa.array([_bytes(each[side]) for each in records], pa.binary()) for side in ("key", "value"))
     return Incoming(
         _TOPIC,
@@ -184,7 +181,7 @@ def _incoming(records: Sequence[Mapping[str, Any]], has_times: bool) -> Incoming
         values,
         np.array([each["timestamp"] for each in records], np.int64),
         int(has_times),
-        headers,
+        raw_column(headers) if any(headers) else None,
     )
 
 

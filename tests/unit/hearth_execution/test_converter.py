@@ -1,4 +1,4 @@
-"""Converters on columns and headers; what is the same in a stage process is in ``tests/contract/test_place.py``."""
+"""Converters on columns; what is the same in a stage process is in ``tests/contract/test_place.py``."""
 
 from __future__ import annotations
 
@@ -10,23 +10,17 @@ import pyarrow as pa
 import pytest
 
 from hearth_api import (
-    INT8_SCHEMA,
     OPTIONAL_STRING_SCHEMA,
-    STRING_SCHEMA,
     Converter,
-    Header,
-    HeaderConverter,
     Headers,
-    RetriableError,
     Schema,
     SchemaAndValue,
     SchemaBuilder,
 )
-from hearth_api.batch import Batch, BatchConverter, ColumnRun, column_to_headers, headers_to_column
+from hearth_api.batch import BatchConverter, ColumnRun
 from hearth_execution.converter import Converters
-from hearth_execution.order import number_rows
 from hearth_execution.plugins import Plugins
-from hearth_execution.raw_header import RawHeaders
+from hearth_execution.raw_header import HeaderRows, raw_column
 from hearth_execution.retry import NO_RETRY, Retry
 
 asked: list[Any] = []
@@ -104,45 +98,6 @@ class Unsure(Columns):
         return NotImplemented if b"odd" in data.to_pylist() else done
 
 
-class Faltering(HeaderConverter):
-    """Goes well at the second attempt."""
-
-    def configure(self, configs: Mapping[str, Any]) -> None:
-        """Have made no attempt."""
-        self._attempts = 0
-
-    def _falter(self) -> None:
-        self._attempts += 1
-        if self._attempts % 2:
-            raise RetriableError("not yet")
-
-    def from_connect_header(self, topic: str, header_key: str, schema: Schema | None, value: Any) -> bytes | None:
-        """Return the text as bytes."""
-        self._falter()
-        return str(value).encode()
-
-    def to_connect_header(self, topic: str, header_key: str, data: bytes | None) -> SchemaAndValue:
-        """Return the bytes as text."""
-        self._falter()
-        return SchemaAndValue(STRING_SCHEMA, (data or b"").decode())
-
-
-NUMBERS = SchemaBuilder.array(INT8_SCHEMA).build()
-
-
-class Misfitting(Faltering):
-    """Gives values that are not what their schemas say, for the texts ``odd``, ``null`` and ``number``."""
-
-    def _falter(self) -> None:
-        pass
-
-    def to_connect_header(self, topic: str, header_key: str, data: bytes | None) -> SchemaAndValue:
-        """Return the bytes as text, unless they ask for something else."""
-        text = (data or b"").decode()
-        odd = {"odd": (NUMBERS, ["a"]), "null": (STRING_SCHEMA, None), "number": (INT8_SCHEMA, "a")}
-        return SchemaAndValue(*odd.get(text, (STRING_SCHEMA, text)))
-
-
 @pytest.fixture(autouse=True)
 def _forget() -> None:
     asked.clear()
@@ -158,13 +113,15 @@ def converters(name: str, role: str = "value.converter", retry: Retry = NO_RETRY
 def serialize(name: str, values: list[str | None], schema: Schema | None = OPTIONAL_STRING_SCHEMA) -> Any:
     """Have a column written whose rows have numbers from ten on."""
     rows = np.arange(10, 10 + len(values))
-    return converters(name).serialize("value.converter", "t", schema, pa.array(values, pa.string()), rows, {})
+    return converters(name).serialize(
+        "value.converter", "t", schema, pa.array(values, pa.string()), rows, HeaderRows()
+    )
 
 
 def deserialize(name: str, cells: list[bytes | None]) -> Any:
     """Have bytes read whose rows have numbers from ten on."""
     rows = np.arange(10, 10 + len(cells))
-    return converters(name).deserialize("value.converter", "t", pa.array(cells, pa.binary()), rows, {})
+    return converters(name).deserialize("value.converter", "t", pa.array(cells, pa.binary()), rows, HeaderRows())
 
 
 def test_record_form_is_asked_value_by_value_and_batch_form_once() -> None:
@@ -205,13 +162,14 @@ def test_failing_column_is_asked_in_halves_until_the_bad_value_stands_alone() ->
 def test_column_that_is_left_to_the_values_brings_the_headers_of_its_rows() -> None:
     """Halves included: what a converter is given and changes of headers stands at the place of the row."""
     column, rows = pa.array(["a", "bad", "odd", "b"]), np.arange(10, 14)
-    headers: dict[int, RawHeaders] = {2: [("old", b"1")]}
+    headers = HeaderRows(raw_column([[], [], [("old", b"1")], []]))
     unsure = converters("Unsure")
     data, failures = unsure.serialize("value.converter", "t", OPTIONAL_STRING_SCHEMA, column, rows, headers)
     assert (data.to_pylist(), [each.row for each in failures]) == ([b"a", None, b"odd", b"b"], [11])
-    assert headers == {2: [("old", b"1"), ("seen", b"odd")], 3: [("seen", b"b")]}
+    assert headers.changed == {2: [("old", b"1"), ("seen", b"odd")], 3: [("seen", b"b")]}
     cells = pa.array([b"a", b"bad", b"odd", b"b"], pa.binary())
-    runs, failures = unsure.deserialize("value.converter", "t", cells, rows, {3: [("k", b"v")]})
+    heading = HeaderRows(raw_column([[], [], [], [("k", b"v")]]))
+    runs, failures = unsure.deserialize("value.converter", "t", cells, rows, heading)
     assert [cell for run in runs for cell in run.column.to_pylist()] == ["a", None, "odd ", "b k=b'v'"]
     assert [each.row for each in failures] == [11]
 
@@ -232,50 +190,3 @@ def test_runs_follow_equal_schemas_and_not_the_same_object() -> None:
         (None, ["d"]),
     ]
     assert failures == []
-
-
-def test_header_that_falters_is_tried_again_where_retries_are_asked_for() -> None:
-    """Each header by itself, in both directions; without retries its row fails."""
-    headers = Headers([Header("one", STRING_SCHEMA, "1"), Header("two", STRING_SCHEMA, "2")])
-    columns = [pa.array(["v"]), headers_to_column([headers])]
-    data = pa.RecordBatch.from_arrays(columns, names=["value", "headers"])
-    batch = number_rows(Batch("t", None, STRING_SCHEMA, data))
-    raw: RawHeaders = [("one", b"1"), ("two", b"2")]
-    patient = Retry(60_000, 1)
-    lasting = converters("Faltering", "header.converter", patient)
-    assert lasting.write_headers("t", batch) == ([raw], [])
-    column, failures = lasting.read_headers("t", {1: raw}, 2)
-    assert (column_to_headers(column), failures) == ([None, headers], [])
-    rows, (failure,) = converters("Faltering", "header.converter").write_headers("t", batch)
-    assert (rows, failure.row, failure.phase) == ([[]], 0, "HEADER_CONVERTER")
-
-
-def test_header_that_is_not_what_its_schema_says_fails_its_row_alone() -> None:
-    """No column holds it; the records beside it keep theirs."""
-    raw: dict[int, RawHeaders] = {0: [("a", b"x")], 1: [("a", b"y"), ("b", b"odd")], 3: [("a", b"z")]}
-    column, (failure,) = converters("Misfitting", "header.converter").read_headers("t", raw, 4)
-    assert [[each.value for each in own or ()] for own in column_to_headers(column)] == [["x"], [], [], ["z"]]
-    assert (failure.row, failure.phase, failure.error.kind) == (1, "HEADER_CONVERTER", "data")
-
-
-def test_headers_that_are_read_are_added_as_kafka_connect_adds_them() -> None:
-    """It looks whether value and schema go together, and its words are kept."""
-    raw: dict[int, RawHeaders] = {0: [("a", b"null")], 1: [("a", b"number")]}
-    _, failures = converters("Misfitting", "header.converter").read_headers("t", raw, 2)
-    assert [each.error.message for each in failures] == [
-        "A null value requires an optional schema but was Schema{STRING}",
-        "The value a is not compatible with the schema Schema{INT8}",
-    ]
-
-
-def test_equal_headers_of_a_batch_are_written_once() -> None:
-    """And fail together, every row for itself."""
-    same, other = (Headers([Header("h", STRING_SCHEMA, text)]) for text in ("1", "2"))
-    columns = [pa.array(["v"] * 5), headers_to_column([same, other, same, Headers(), same])]
-    data = pa.RecordBatch.from_arrays(columns, names=["value", "headers"])
-    batch = number_rows(Batch("t", None, STRING_SCHEMA, data)).slice(1)
-    rows, failures = converters("Faltering", "header.converter").write_headers("t", batch)
-    assert rows == [[], [("h", b"1")], [], [("h", b"1")]]
-    assert [failure.row for failure in failures] == [1]
-    rows, failures = converters("Faltering", "header.converter").write_headers("t", batch.slice(1))
-    assert (rows, [failure.row for failure in failures]) == ([[], [], []], [2, 4])

@@ -15,6 +15,7 @@ from hearth_api import OPTIONAL_BYTES_SCHEMA, OPTIONAL_STRING_SCHEMA, Header, He
 from hearth_api.batch import Batch, column_to_headers, headers_to_column
 from hearth_execution.order import number_rows
 from hearth_execution.plugins import Plugins
+from hearth_execution.raw_header import RawHeaders, raw_column, raw_rows
 from hearth_stage.call import PluginCall, decoded, encoded
 from hearth_stage.conversion_call import Cells, Deserialize, DeserializeHeaders, Serialize, SerializeHeaders
 
@@ -126,15 +127,16 @@ def test_header_bytes_of_any_kind_go_there_and_back(wire: Wire) -> None:
     columns = [pa.array(["a", "b"]), headers_to_column([headers, Headers()])]
     batch = Batch("t", None, None, pa.RecordBatch.from_arrays(columns, names=["value", "headers"]))
     written = wire.do(SerializeHeaders("t", number_rows(batch)))
-    assert (written.rows, written.failures) == ([[("0", b"\x00\xff"), ("1", b""), ("2", None)], []], [])
-    read = wire.do(DeserializeHeaders("t", {1: written.rows[0]}, 2))
+    raw: RawHeaders = [("0", b"\x00\xff"), ("1", b""), ("2", None)]
+    assert (raw_rows(written.column), written.failures) == ([raw, []], [])
+    read = wire.do(DeserializeHeaders("t", raw_column([[], raw])))
     assert column_to_headers(read.column) == [None, headers]
     assert read.failures == []
 
 
 def test_headers_that_cannot_be_read_are_named(wire: Wire) -> None:
     """A row whose header fails has none, and is a failure of the header converter."""
-    read = wire.do(DeserializeHeaders("t", {0: [("ok", b"1"), ("bad", b"2")]}, 1))
+    read = wire.do(DeserializeHeaders("t", raw_column([[("ok", b"1"), ("bad", b"2")]])))
     assert column_to_headers(read.column) == [None]
     assert [(each.row, each.phase, each.class_name) for each in read.failures] == [
         (0, "HEADER_CONVERTER", "sample.Raw")

@@ -20,6 +20,7 @@ from hearth.link.link_call import TO_HOST, TO_TASK, Admitted, Introduce
 from hearth_api import OPTIONAL_BYTES_SCHEMA, OPTIONAL_STRING_SCHEMA, STRING_SCHEMA, Header, Headers, TopicPartition
 from hearth_api.batch import Batch, ColumnRun, headers_to_column
 from hearth_execution.failure import MESSAGE_CHARACTERS, ErrorInfo, Failure
+from hearth_execution.raw_header import raw_column
 from hearth_execution.transformation import Outcome, Step
 from hearth_stage.call import Call, decoded, encoded
 from hearth_stage.connector_call import StartConnector, TaskConfigs
@@ -30,7 +31,6 @@ from hearth_stage.conversion_call import (
     DeserializedHeaders,
     DeserializeHeaders,
     HeadersByRow,
-    HeadersInOrder,
     Serialize,
     Serialized,
     SerializedHeaders,
@@ -102,7 +102,6 @@ TRAVELLING: dict[Any, st.SearchStrategy[Any]] = {
     marks(TravellingRun): TEXTS.map(lambda texts: ColumnRun(STRING_SCHEMA, pa.array(texts, pa.string()))),
     marks(TravellingHeaders): TEXTS.map(headers),
     marks(TravellingMask): st.lists(st.booleans(), max_size=3).map(lambda each: pa.array(each, pa.bool_())),
-    marks(HeadersInOrder): st.lists(RAW, max_size=3),
     marks(HeadersByRow): st.dictionaries(st.integers(0, 9), RAW, max_size=3),
     marks(Offsets): st.dictionaries(st.builds(TopicPartition, st.text(), NUMBERS), NUMBERS, max_size=3),
 }
@@ -325,8 +324,18 @@ TEXT = pa.array(["a"])
         (Serialize("v", "t", TWO), Serialized(pa.array([b"a"])), "v: the stage returned 1 of binary for 2 cells"),
         (Serialize("v", "t", TWO), Serialized(pa.array(["a", "b"])), "2 of string for 2 cells"),
         (Deserialize("v", "t", TWO), Deserialized([ColumnRun(None, TEXT)] * 3), "answers for 3 rows of 2"),
-        (SerializeHeaders("t", batch(["a"])), SerializedHeaders([[], []]), "answers for 2 rows of 1"),
-        (DeserializeHeaders("t", {}, 2), DeserializedHeaders(headers(["a"])), "answers for 1 rows of 2"),
+        (SerializeHeaders("t", batch(["a"])), SerializedHeaders(raw_column([[], []])), "answers for 2 rows of 1"),
+        (SerializeHeaders("t", batch(["a"])), SerializedHeaders(headers(["a"])), "headers are a column of list"),
+        (
+            Serialize("v", "t", TWO),
+            Serialized(pa.array([b"a", b"b"]), headers={2: []}),
+            "headers of other cells than the 2",
+        ),
+        (
+            DeserializeHeaders("t", raw_column([[], []])),
+            DeserializedHeaders(headers(["a"])),
+            "answers for 1 rows of 2",
+        ),
         (ReadOffsets([{}]), StoredOffsets([]), "0 offsets of 1 partitions"),
     ],
 )

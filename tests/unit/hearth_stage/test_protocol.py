@@ -149,7 +149,7 @@ def test_members_that_may_be_left_out_of_a_message_are_named() -> None:
         or all(field.default is not each for each in (None, False, dataclasses.MISSING))
     }
     told = re.findall(r"`(\w+)`", prose("5. Start").split("The default is")[1].split("always there")[0])
-    assert left_out | {"mask", "rows"} == set(told)
+    assert left_out | {"mask", "headers"} == set(told)
 
 
 def test_every_operation_a_stage_may_be_asked_is_served() -> None:

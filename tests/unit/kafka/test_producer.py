@@ -20,6 +20,7 @@ from hearth.kafka.kafka_error import KafkaError, is_refusal
 from hearth.kafka.library import ERR_INVALID_DIFFERENT_RECORD
 from hearth.kafka.producer import DeliveryReport, Outgoing, Producer
 from hearth_api import ConfigError
+from hearth_execution.raw_header import RawHeaders, raw_column
 from tests.unit.kafka.conftest import Message
 from tests.unit.kafka.member import WAIT
 
@@ -164,7 +165,7 @@ def test_the_begin_of_1970_comes_behind_what_is_on_its_way(
 ) -> None:
     """Only another client can write it, which must not overtake the first; rows of later keep their order, too."""
     topic, producer = new_topic(), open_producer(enable_idempotence="true")
-    zero = Outgoing(topic, binary(b"b", b"c"), timestamp=np.array([0, 7]), headers=[[("h", b"1")], []])
+    zero = Outgoing(topic, binary(b"b", b"c"), timestamp=np.array([0, 7]), headers=raw_column([[("h", b"1")], []]))
     send(producer, Outgoing(topic, binary(b"a")), numbers(1))
     assert not producer.has_room(zero)
     finish(producer)
@@ -194,7 +195,7 @@ def test_a_librdkafka_that_is_not_known_writes_the_millisecond_after(
 def test_headers_are_kept(open_producer: Open, new_topic: NewTopic, read: Read) -> None:
     """Headers keep order, repeated names, nulls and empty values; names may be of any language."""
     topic, producer = new_topic(2), open_producer()
-    headers: list[list[tuple[str, bytes | None]]] = [
+    headers: list[RawHeaders] = [
         [("b", b"1"), ("a", None), ("b", b""), ("größe", b"\x00\xff")],
         [],
         [("only", b"x" * 3000)],
@@ -205,7 +206,7 @@ def test_headers_are_kept(open_producer: Open, new_topic: NewTopic, read: Read) 
         binary(b"k", None, b"k"),
         np.array([1, 1, 1], np.int32),
         np.array([5, 6, 7]),
-        headers,
+        raw_column(headers),
     )
     send(producer, outgoing, numbers(3, 7))
     assert outcome(finish(producer)) == {7: (0, 1, 0), 8: (0, 1, 1), 9: (0, 1, 2)}
@@ -231,7 +232,7 @@ def test_row_that_is_refused_is_told_and_the_others_go(
         binary(b"a", b"x" * 3000, b"b", b"c"),
         partition=np.array([0, 0, 9, 0], np.int32),
         timestamp=None if way == "batch" else np.array([1, 2, 3, 4]),
-        headers=[[("h", b"1")]] * 4 if way == "headers" else None,
+        headers=raw_column([[("h", b"1")]] * 4) if way == "headers" else None,
     )
     refused = send(producer, outgoing, numbers(4))
     deliveries = finish(producer) + ([] if refused is None else [refused])

@@ -11,6 +11,7 @@ from hearth_api.batch import Batch, BatchConverter, BatchPredicate, BatchTransfo
 from hearth_execution.converter import Converters
 from hearth_execution.failure import Failure
 from hearth_execution.plugins import Plugins
+from hearth_execution.raw_header import HeaderRows
 from hearth_execution.transformation import Outcome, Step, Transformations
 
 ROLE = "value.converter"
@@ -40,12 +41,12 @@ def answered(predicate: BatchPredicate, batch: Batch) -> tuple[list[bool], list[
 
 def written(converter: BatchConverter, schema: Schema | None, column: Any) -> tuple[Any, list[Failure]]:
     """Return the bytes of a column of values."""
-    return Converters(Ready(converter)).serialize(ROLE, "t", schema, column, np.arange(len(column)), {})
+    return Converters(Ready(converter)).serialize(ROLE, "t", schema, column, np.arange(len(column)), HeaderRows())
 
 
 def read(converter: BatchConverter, data: Any) -> tuple[list[ColumnRun], list[Failure]]:
     """Return what a column of bytes stands for."""
-    return Converters(Ready(converter)).deserialize(ROLE, "t", data, np.arange(len(data)), {})
+    return Converters(Ready(converter)).deserialize(ROLE, "t", data, np.arange(len(data)), HeaderRows())
 
 
 def values_of(runs: list[ColumnRun]) -> list[tuple[Schema | None, Any]]:

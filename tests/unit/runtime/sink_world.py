@@ -741,5 +741,5 @@ def _incoming(partition: TopicPartition, offsets: list[int]) -> Incoming:
         value=pa.array([b"%d" % offset for offset in offsets], pa.binary()),
         timestamp=np.array(offsets, np.int64),
         timestamp_type=1,
-        headers={},
+        headers=None,
     )

@@ -19,6 +19,7 @@ from hearth.runtime.delivery import Consumed
 from hearth.runtime.plan import DeadLetterPlan
 from hearth_api import ConnectError
 from hearth_execution.failure import ErrorInfo, Failure
+from hearth_execution.raw_header import raw_column
 from tests.peer.topic import Record, Topics
 from tests.unit.runtime.sample import task_plan
 
@@ -58,6 +59,9 @@ def topics(broker: KafkaBroker) -> Topics:
     return Topics(broker.bootstrap_servers)
 
 
+HEADERS = raw_column([[("h", b"1"), ("h", None)], [], []])
+
+
 def consumed(**rest: Any) -> Incoming:
     """Return three rows of partition 4."""
     return Incoming(
@@ -68,7 +72,7 @@ def consumed(**rest: Any) -> Incoming:
         value=pa.array([b"\x00bad", None, b""], pa.binary()),
         timestamp=rest.get("timestamp", np.array([1000, 2000, 3000])),
         timestamp_type=1,
-        headers={0: [("h", b"1"), ("h", None)]},
+        headers=HEADERS,
     )
 
 

@@ -16,6 +16,7 @@ from hearth.runtime.delivery import Consumed, Delivery, PutFailed, as_consumed, 
 from hearth_api import STRING_SCHEMA, TopicPartition
 from hearth_api.batch import Batch
 from hearth_execution.failure import ErrorInfo, RemoteError
+from hearth_execution.raw_header import raw_column, raw_rows
 
 
 def incoming(*places: tuple[int, int], topic: str = "t", kind: int = 1) -> Incoming:
@@ -29,7 +30,7 @@ def incoming(*places: tuple[int, int], topic: str = "t", kind: int = 1) -> Incom
         value=pa.array([b"%d/%d" % place for place in places], pa.binary()),
         timestamp=np.array(offsets, np.int64) * 10 if kind else None,
         timestamp_type=kind,
-        headers={},
+        headers=None,
     )
 
 
@@ -77,7 +78,7 @@ def test_record_is_found_by_number_through_all_sources() -> None:
 @pytest.mark.parametrize("kind", [0, 1, 2])
 def test_record_comes_back_from_a_stage_as_it_was_consumed(kind: int) -> None:
     """Bytes, times and headers travel with a put, and one row of them back with a report."""
-    sent = replace(incoming((0, 5), (1, 6), kind=kind), headers={1: [("h", b"1"), ("h", None)]})
+    sent = replace(incoming((0, 5), (1, 6), kind=kind), headers=raw_column([[], [("h", b"1"), ("h", None)]]))
     rows = as_consumed(sent)
     back = [Consumed.of(Batch.from_arrow(rows.slice(row, 1).to_arrow())) for row in (0, 1)]
     assert [(each.partition, each.offset) for each in back] == [
@@ -85,7 +86,7 @@ def test_record_comes_back_from_a_stage_as_it_was_consumed(kind: int) -> None:
         (TopicPartition("t", 1), 6),
     ]
     assert [each.incoming.value.to_pylist() for each in back] == [[b"0/5"], [b"1/6"]]
-    assert [each.incoming.headers for each in back] == [{}, {0: [("h", b"1"), ("h", None)]}]
+    assert [raw_rows(each.incoming.headers) for each in back] == [[[]], [[("h", b"1"), ("h", None)]]]
     assert [each.text() for each in back] == [Consumed(sent, row).text() for row in (0, 1)]
 
 

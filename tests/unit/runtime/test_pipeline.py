@@ -26,6 +26,7 @@ from hearth_api import (
 )
 from hearth_api.batch import Batch, batch_to_sink_records, headers_to_column, records_to_batches
 from hearth_execution.failure import Failure
+from hearth_execution.raw_header import raw_column, raw_rows
 from hearth_execution.retry import NO_RETRY
 from tests.unit.runtime.sample import failure, plugin, task_plan
 
@@ -68,7 +69,7 @@ def consumed(*values: bytes | None, keys: list[bytes | None] | None = None, kind
         value=pa.array(values, pa.binary()),
         timestamp=np.arange(1000, 1000 + count),
         timestamp_type=kind,
-        headers=rest.get("headers", {}),
+        headers=rest.get("headers"),
     )
 
 
@@ -160,7 +161,7 @@ def test_headers_go_out_as_bytes() -> None:
     text = OPTIONAL_STRING_SCHEMA
     headers = headers_to_column([Headers([Header("h", text, "x"), Header("h", text, None)]), Headers()])
     (outgoing, _) = pipeline("source").prepare(polled("a", "b", headers=headers)).outgoing[0]
-    assert outgoing.headers == [[("h", b"x"), ("h", None)], []]
+    assert raw_rows(outgoing.headers) == [[("h", b"x"), ("h", None)], []]
 
 
 def test_record_that_fails_is_named_and_not_sent() -> None:
@@ -178,7 +179,7 @@ def test_record_that_fails_is_named_and_not_sent() -> None:
     assert sent(prepared) == [(0, "t", b"0", b"a"), (2, "t", b"2", b"c")]
     (outgoing, _) = prepared.outgoing[0]
     assert (outgoing.partition.tolist(), outgoing.timestamp.tolist()) == ([0, 2], [10, 12])
-    assert outgoing.headers == [[("n", b"0")], [("n", b"2")]]
+    assert raw_rows(outgoing.headers) == [[("n", b"0")], [("n", b"2")]]
     assert failed(prepared.failures) == [(1, "VALUE_CONVERTER")]
 
 
@@ -241,7 +242,7 @@ def test_record_without_topic_is_an_error_of_the_task() -> None:
 
 def test_consumed_rows_become_batches() -> None:
     """Records know where they came from, when, and with which headers."""
-    incoming = consumed(b"a", b"b", keys=[b"k", None], headers={1: [("h", b"x")]})
+    incoming = consumed(b"a", b"b", keys=[b"k", None], headers=raw_column([[], [("h", b"x")]]))
     batches = pipeline("sink").deserialize(incoming).batches
     first, second = (record for batch in batches for record in batch_to_sink_records(batch))
     assert (first.topic, first.kafka_partition, first.kafka_offset, first.key, first.value) == ("t", 0, 100, "k", "a")
@@ -282,7 +283,12 @@ def test_batches_are_cut_where_either_schema_changes() -> None:
 def test_consumed_record_that_fails_is_named_and_left_out() -> None:
     """Key, value and headers of a record fail together, once; its neighbours stay."""
     incoming = consumed(
-        b"a", b"bad", b"c", b"bad", keys=[None, b"bad", None, None], headers={2: [("h", b"bad")], 3: [("h", b"bad")]}
+        b"a",
+        b"bad",
+        b"c",
+        b"bad",
+        keys=[None, b"bad", None, None],
+        headers=raw_column([[], [], [("h", b"bad")], [("h", b"bad")]]),
     )
     outcome = pipeline("sink").deserialize(incoming)
     assert [row for each in outcome.batches for row in each.column("row").to_pylist()] == [0]
@@ -301,7 +307,8 @@ def test_record_the_task_made_is_what_it_would_have_been_read_from() -> None:
     unread = pipeline("sink").unread(batch)
     assert (unread.topic, unread.partition.tolist(), unread.offset.tolist()) == ("u", [3], [7])
     assert (unread.key.to_pylist(), unread.value.to_pylist()) == ([b"k"], [b"v"])
-    assert (unread.timestamp.tolist(), unread.timestamp_type, unread.headers) == ([5], 1, {0: [("h", b"x")]})
+    assert (unread.timestamp.tolist(), unread.timestamp_type) == ([5], 1)
+    assert raw_rows(unread.headers) == [[("h", b"x")]]
 
 
 def test_record_the_task_made_of_nothing_is_one_of_nulls() -> None:
@@ -309,7 +316,7 @@ def test_record_the_task_made_of_nothing_is_one_of_nulls() -> None:
     (batch,) = records_to_batches([SinkRecord("u", None, None, None, STRING_SCHEMA, None, 0)])
     unread = pipeline("sink").unread(batch)
     assert (unread.key.to_pylist(), unread.value.to_pylist()) == ([None], [None])
-    assert (unread.partition.tolist(), unread.timestamp, unread.headers) == ([-1], None, {})
+    assert (unread.partition.tolist(), unread.timestamp, unread.headers) == ([-1], None, None)
 
 
 def test_record_the_task_made_that_cannot_be_converted_is_an_error_of_its_report() -> None:
@@ -392,7 +399,7 @@ def test_transformation_leaves_the_stage_for_a_far_predicate(predicate: str, ins
 
 def test_rows_may_be_numbered_on() -> None:
     """What one poll returned of several topics is numbered through, so that a failure names one record of all."""
-    incoming = consumed(b"a", b"bad", b"c", headers={2: [("h", b"bad")]})
+    incoming = consumed(b"a", b"bad", b"c", headers=raw_column([[], [], [("h", b"bad")]]))
     outcome = pipeline("sink").deserialize(incoming, first=10)
     assert [row for each in outcome.batches for row in each.column("row").to_pylist()] == [10]
     assert sorted(failed(outcome.failures)) == [(11, "VALUE_CONVERTER"), (12, "HEADER_CONVERTER")]

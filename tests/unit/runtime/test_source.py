@@ -21,6 +21,7 @@ from hearth.runtime.tolerance import Tolerance, ToleranceExceeded
 from hearth_api import STRING_SCHEMA, ConnectError, SourceRecord, TimestampType
 from hearth_api.batch import Batch, records_to_batches
 from hearth_execution.failure import ErrorInfo, Failure
+from hearth_execution.raw_header import RawHeaders, raw_column, raw_rows
 from tests.unit.runtime.sample import SETTINGS
 from tests.unit.runtime.source_world import (
     BAD,
@@ -584,10 +585,10 @@ def test_an_end_that_is_not_tolerated_comes_after_what_is_before_it(is_tolerant:
 def test_rows_are_picked_with_all_their_columns() -> None:
     """Each keeps its key, partition, time and headers."""
     values = pa.array([b"a", b"b", b"c"], pa.binary())
-    headers = [[("h", b"1")], [], [("h", b"3")]]
-    whole = Outgoing("t", values, values, np.arange(3, dtype=np.int32), np.arange(3), headers)
+    headers: list[RawHeaders] = [[("h", b"1")], [], [("h", b"3")]]
+    whole = Outgoing("t", values, values, np.arange(3, dtype=np.int32), np.arange(3), raw_column(headers))
     picked = whole.pick(np.array([True, False, True]))
     assert (picked.value.to_pylist(), picked.key.to_pylist()) == ([b"a", b"c"], [b"a", b"c"])
     assert (picked.partition.tolist(), picked.timestamp.tolist()) == ([0, 2], [0, 2])
-    assert picked.headers == [headers[0], headers[2]]
+    assert raw_rows(picked.headers) == [headers[0], headers[2]]
     assert Outgoing("t", values).pick(np.array([False, True, False])) == Outgoing("t", values[1:2])

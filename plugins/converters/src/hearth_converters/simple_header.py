@@ -6,15 +6,17 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
-from hearth_api import BYTES_SCHEMA, ConfigDef, ConnectError, HeaderConverter, Schema, SchemaAndValue
+from hearth_api import BYTES_SCHEMA, STRING_SCHEMA, ConfigDef, ConnectError, Schema, SchemaAndValue, Type, is_logical
+from hearth_api.batch import BatchHeaderConverter, ColumnRun, Declined
 from hearth_api.java import convert_to_string, parse_string
 from hearth_converters.charset import charset
 
 log = logging.getLogger(__name__)
 _UTF8 = charset("UTF-8")
+_AS_THEY_ARE = (Type.STRING, Type.INT8, Type.INT16, Type.INT32, Type.INT64)
 
 
-class SimpleHeaderConverter(HeaderConverter):
+class SimpleHeaderConverter(BatchHeaderConverter):
     """Kafka's `org.apache.kafka.connect.storage.SimpleHeaderConverter`."""
 
     def version(self) -> str:
@@ -45,3 +47,19 @@ class SimpleHeaderConverter(HeaderConverter):
         except (ConnectError, ValueError, ArithmeticError, RecursionError) as error:
             log.warning("header %r on topic %r is given as bytes: %s", header_key, topic, error)
             return SchemaAndValue(BYTES_SCHEMA, data)
+
+    def from_connect_headers(self, topic: str, header_key: str, schema: Schema | None, column: Any) -> Any:
+        """Return texts as they are, and the digits of whole numbers."""
+        if schema is None or schema.type not in _AS_THEY_ARE or is_logical(schema):
+            return NotImplemented
+        return column.cast("string").cast("binary")
+
+    def to_connect_headers(self, topic: str, header_key: str, data: Any) -> ColumnRun | Declined:
+        """Return a column of texts, where the first letters tell that none of them stands for anything else."""
+        from hearth_converters.plain import are_words
+
+        try:
+            column = data.cast("string")
+        except ValueError:
+            return NotImplemented  # some value is not UTF-8
+        return ColumnRun(STRING_SCHEMA, column) if are_words(column) else NotImplemented

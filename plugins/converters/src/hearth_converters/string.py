@@ -10,7 +10,6 @@ from hearth_api import (
     OPTIONAL_STRING_SCHEMA,
     ConfigDef,
     ConverterType,
-    HeaderConverter,
     Headers,
     Importance,
     Schema,
@@ -22,7 +21,7 @@ from hearth_api import (
     is_logical,
     key,
 )
-from hearth_api.batch import BatchConverter, ColumnRun, Declined
+from hearth_api.batch import BatchConverter, BatchHeaderConverter, ColumnRun, Declined
 from hearth_api.java import java_text
 from hearth_converters.charset import charset
 
@@ -40,7 +39,7 @@ class StringConverterSettings(Settings):
     )  # fmt: skip
 
 
-class StringConverter(BatchConverter, HeaderConverter):
+class StringConverter(BatchConverter, BatchHeaderConverter):
     """Kafka's `org.apache.kafka.connect.storage.StringConverter`."""
 
     def version(self) -> str:
@@ -98,3 +97,12 @@ class StringConverter(BatchConverter, HeaderConverter):
             return [ColumnRun(OPTIONAL_STRING_SCHEMA, data.cast("string"))]
         except ValueError:
             return NotImplemented  # some row is not UTF-8, and gets marks in the places of its errors
+
+    def from_connect_headers(self, topic: str, header_key: str, schema: Schema | None, column: Any) -> Any:
+        """Return what `from_connect_batch` returns."""
+        return self.from_connect_batch(topic, schema, column)
+
+    def to_connect_headers(self, topic: str, header_key: str, data: Any) -> ColumnRun | Declined:
+        """Return what `to_connect_batch` returns, which is one run."""
+        runs = self.to_connect_batch(topic, data)
+        return NotImplemented if runs is NotImplemented else runs[0]

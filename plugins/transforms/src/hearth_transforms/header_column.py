@@ -10,8 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hearth_api import Header, Headers, Schema, Type
-from hearth_api.batch import column_to_values, headers_to_column, value_to_json
-from hearth_api.java import schema_to_text
+from hearth_api.batch import column_to_values, header_texts, headers_to_column, schema_texts
 
 _NAMES = ["key", "schema", "value"]
 _FLOATS = (Type.FLOAT32, Type.FLOAT64)  # to which 0.0 and -0.0 are the same
@@ -31,20 +30,23 @@ def fixed(header: Header, count: int) -> Any:
 
 
 def of_values(key: str, schema: Schema, column: Any) -> Any:
-    """Return a header for each value of a column; equal values are written once."""
-    if schema.type.is_primitive and schema.type not in _FLOATS:
+    """Return a header for each value of a column; texts stand as they are, other values are written once if equal."""
+    if schema.type is Type.STRING:
+        texts = column
+    elif schema.type.is_primitive and schema.type not in _FLOATS:
         encoded = column.dictionary_encode()
         texts = _texts(schema, encoded.dictionary).take(encoded.indices)
     else:
         texts = _texts(schema, column)
-    names = (pa.scalar(text, pa.string()) for text in (key, schema_to_text(schema)))
-    return pa.StructArray.from_arrays([*(pa.repeat(name, len(column)) for name in names), texts], _NAMES)
+    count = len(column)
+    parts = [pa.repeat(pa.scalar(key, pa.string()), count), schema_texts(schema, count), texts]
+    return pa.StructArray.from_arrays(parts, _NAMES)
 
 
 def plain(key: str, texts: Any) -> Any:
     """Return a header without schema for each of a column of values that have none."""
     count = len(texts)
-    parts = [pa.repeat(pa.scalar(key, pa.string()), count), pa.nulls(count, pa.string()), texts]
+    parts = [pa.repeat(pa.scalar(key, pa.string()), count), schema_texts(None, count), texts]
     return pa.StructArray.from_arrays(parts, _NAMES)
 
 
@@ -58,8 +60,7 @@ def appended(column: Any, added: Sequence[Any], count: int) -> Any:
 
 
 def _texts(schema: Schema, column: Any) -> Any:
-    values = column_to_values(schema, column)
-    return pa.array([None if value is None else value_to_json(schema, value) for value in values], pa.string())
+    return header_texts(schema, column_to_values(schema, column))
 
 
 def _listed(rows: Any, entries: Any, count: int) -> Any:

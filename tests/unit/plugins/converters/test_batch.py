@@ -19,7 +19,7 @@ from hearth_api import (
     DataError,
     Schema,
 )
-from hearth_api.batch import BatchConverter, column_to_values, values_to_column
+from hearth_api.batch import BatchConverter, BatchHeaderConverter, column_to_values, values_to_column
 from hearth_api.schema import deep_key
 from hearth_converters import ByteArrayConverter, SimpleHeaderConverter, StringConverter
 from tests.unit.hearth_api.strategy import SCHEMALESS, TEXT, schemas, values
@@ -169,3 +169,47 @@ def test_a_header_the_parser_cannot_take_is_given_as_bytes(caplog: pytest.LogCap
     assert value == deep or isinstance(value, str)
     assert schema is not None
     assert (schema.type.value == "bytes") == bool(caplog.records)
+
+
+WORDS = st.from_regex(r"[-+0-9a-zA-Z/_\[{\" ][-+.:0-9a-zA-Z_\\,/ ]{0,40}", fullmatch=True) | st.sampled_from(
+    ["true", "null ", "false\0", "2019-08-23x", "2019-08-23T14:34:54.346Z", "14:34:54.346Z", "12:abc", "1e5", "+inf"]
+)
+HEADER_BYTES = st.none() | WORDS.map(str.encode) | TEXT.map(str.encode) | st.binary(max_size=5)
+
+
+@pytest.mark.parametrize("made", [SimpleHeaderConverter(), string()], ids=["simple", "string"])
+@calm
+@given(st.lists(HEADER_BYTES, max_size=3))
+def test_headers_are_read_at_once_as_one_by_one(made: BatchHeaderConverter, cells: list[bytes | None]) -> None:
+    """Or they are left to be read one by one."""
+    made.configure({"converter.type": "header"})
+    run = made.to_connect_headers("t", "h", pa.array(cells, pa.binary()))
+    if run is not NotImplemented:
+        found = [(run.schema, value) for value in column_to_values(run.schema, run.column)]
+        assert found == [tuple(made.to_connect_header("t", "h", cell)) for cell in cells]
+
+
+@pytest.mark.parametrize("made", [SimpleHeaderConverter(), string()], ids=["simple", "string"])
+@calm
+@given(st.data())
+def test_headers_are_written_at_once_as_one_by_one(made: BatchHeaderConverter, data: st.DataObject) -> None:
+    """Or they are left to be written one by one."""
+    made.configure({"converter.type": "header"})
+    schema = data.draw(schemas(0))
+    own = data.draw(st.lists(st.none() | values(schema), max_size=3))
+    column = values_to_column(schema, own)
+    cells = made.from_connect_headers("t", "h", schema, column)
+    if cells is not NotImplemented:
+        assert cells.to_pylist() == [
+            made.from_connect_header("t", "h", schema, value) for value in column_to_values(schema, column)
+        ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["abc", "trueish", "/a/b", "_", "4bf92f3577b34da6", "550e8400-e29b-41d4-a716-446655440000", "12ab", "a:b,c"],
+)
+def test_what_can_be_nothing_but_text_is_read_at_once(text: str) -> None:
+    """Words, identifiers and paths are what most headers hold."""
+    data = pa.array([text.encode()], pa.binary())
+    assert SimpleHeaderConverter().to_connect_headers("t", "h", data).column.to_pylist() == [text]

@@ -1,0 +1,214 @@
+"""The header converter, run on the headers of a batch: those of one name and one schema at once.
+
+Its form for columns is asked where it has one; otherwise, and where that form will not do, each different value is
+converted once. A row with a header that fails has none and is named among the failures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from hearth_api import Header, HeaderConverter, Headers, Schema, Type, is_logical
+from hearth_api.batch import (
+    Batch,
+    BatchHeaderConverter,
+    arrow_type,
+    column_to_values,
+    header_lists,
+    header_text,
+    header_texts,
+    header_values,
+    schema_texts,
+)
+from hearth_api.batch import arrow as pa
+from hearth_api.java import schema_from_text, schema_to_text
+from hearth_execution.failure import Failure
+from hearth_execution.order import rows_of
+from hearth_execution.plugins import Plugins, joined
+from hearth_execution.raw_header import list_lengths, raw_lists
+
+_ROLE = "header.converter"
+_AT_ONCE = (Type.STRING, Type.INT8, Type.INT16, Type.INT32, Type.INT64)
+
+
+class HeaderConversion:
+    """Writes and reads headers with the converter among loaded plugins."""
+
+    def __init__(self, plugins: Plugins) -> None:
+        self._plugins = plugins
+        self._converter: HeaderConverter = plugins[_ROLE]
+
+    def write(self, topic: str, batch: Batch) -> tuple[Any, list[Failure]]:
+        """Return the headers of a batch as a raw column (see ``raw_header``)."""
+        column = batch.column("headers")
+        lists = _Lists(column)
+        keys, schemas, values = (lists.entries.field(name) for name in ("key", "schema", "value"))
+        cells = [self._written(topic, alike, lists.failed) for alike in _alike(values, keys, schemas)]
+        written = lists.rebuilt([keys, lists.in_order(cells, pa.binary())], raw_lists)
+        return written, self._failures(lists, rows_of(batch)) if lists.failed_rows else []
+
+    def read(self, topic: str, raw: Any) -> tuple[Any, list[Failure]]:
+        """Return raw headers as a column of those of a batch; the failures are numbered as the rows of the column.
+
+        A header whose value is not what its schema says fails, too: no column can hold it.
+        """
+        lists = _Lists(raw)
+        keys, values = (lists.entries.field(name) for name in ("key", "value"))
+        parts = [self._read(topic, alike, lists.failed) for alike in _alike(values, keys)]
+        schemas, texts = (lists.in_order([(part[0], part[index]) for part in parts], pa.string()) for index in (1, 2))
+        return lists.rebuilt([keys, schemas, texts], header_lists), self._failures(lists, range(len(raw)))
+
+    def _written(self, topic: str, alike: _Alike, failed: dict[int, Exception]) -> tuple[Any, Any]:
+        schema = None if alike.schema is None else schema_from_text(alike.schema)
+        if (cells := self._written_at_once(topic, alike, schema)) is not NotImplemented:
+            return alike.places, cells
+        found: list[bytes | None] = []
+        encoded = alike.values.dictionary_encode("encode")
+        for code, value in enumerate(header_values(schema, encoded.dictionary)):
+            try:
+                found.append(self._write(topic, alike.key, schema, value))
+            except Exception as error:
+                found.append(None)
+                failed.update(alike.failed(encoded, code, error))
+        return alike.places, pa.array(found, pa.binary()).take(encoded.indices)
+
+    def _written_at_once(self, topic: str, alike: _Alike, schema: Schema | None) -> Any:
+        converter = self._converter
+        is_plain = schema is not None and schema.type in _AT_ONCE and not is_logical(schema)
+        if not is_plain or not isinstance(converter, BatchHeaderConverter):
+            return NotImplemented
+        try:
+            cells = converter.from_connect_headers(topic, alike.key, schema, alike.values.cast(arrow_type(schema)))
+        except Exception:
+            return NotImplemented  # the form for single headers says what is wrong, and with which
+        return cells if cells is NotImplemented or alike.is_whole(cells, pa.binary()) else NotImplemented
+
+    def _write(self, topic: str, key: str, schema: Schema | None, value: Any) -> bytes | None:
+        return self._plugins.retry.run(lambda: self._converter.from_connect_header(topic, key, schema, value))
+
+    def _read(self, topic: str, alike: _Alike, failed: dict[int, Exception]) -> tuple[Any, Any, Any]:
+        if (columns := self._read_at_once(topic, alike)) is not NotImplemented:
+            return alike.places, *columns
+        found: list[tuple[str | None, str | None]] = []
+        encoded = alike.values.dictionary_encode("encode")
+        for code, data in enumerate(encoded.dictionary.to_pylist()):
+            try:
+                found.append(self._read_one(topic, alike.key, data))
+            except Exception as error:
+                found.append((None, None))
+                failed.update(alike.failed(encoded, code, error))
+        schemas, texts = (pa.array([pair[index] for pair in found], pa.string()) for index in (0, 1))
+        return alike.places, schemas.take(encoded.indices), texts.take(encoded.indices)
+
+    def _read_at_once(self, topic: str, alike: _Alike) -> Any:
+        converter = self._converter
+        if not isinstance(converter, BatchHeaderConverter):
+            return NotImplemented
+        try:
+            run = converter.to_connect_headers(topic, alike.key, alike.values)
+        except Exception:
+            return NotImplemented
+        if run is NotImplemented or not alike.is_whole(run.column, arrow_type(run.schema)):
+            return NotImplemented
+        schema, column = run.schema, run.column
+        if schema is not None and not schema.optional and column.null_count:
+            return NotImplemented
+        is_text = schema is not None and schema.type is Type.STRING
+        texts = column if is_text else header_texts(schema, column_to_values(schema, column))
+        return schema_texts(schema, len(column)), texts
+
+    def _read_one(self, topic: str, key: str, data: bytes | None) -> tuple[str | None, str | None]:
+        found = self._plugins.retry.run(lambda: self._converter.to_connect_header(topic, key, data))
+        (header,) = Headers().add(Header(key, found.schema, found.value))
+        schema = header.schema
+        return None if schema is None else schema_to_text(schema), header_text(schema, header.value)
+
+    def _failures(self, lists: _Lists, numbers: Any) -> list[Failure]:
+        name = self._plugins.class_name(_ROLE)
+        return [
+            Failure.of(int(numbers[row]), "HEADER_CONVERTER", name, error) for row, error in lists.failed_rows.items()
+        ]
+
+
+@dataclass(frozen=True)
+class _Alike:
+    """Headers of one name and one schema: where they stand among all, and their values."""
+
+    key: str
+    schema: str | None
+    places: Any
+    values: Any
+
+    def is_whole(self, column: Any, type_: Any) -> bool:
+        """Tell whether a column that was made of these is one of that type, with an element for each of them."""
+        return bool(column.type == type_) and len(column) == len(self.values)
+
+    def failed(self, encoded: Any, code: int, error: Exception) -> Iterator[tuple[int, Exception]]:
+        """Yield the places of a value that failed."""
+        for place in self.places[encoded.indices.to_numpy() == code].tolist():
+            yield place, error
+
+
+def _alike(values: Any, keys: Any, schemas: Any = None) -> Iterator[_Alike]:
+    """Yield headers that are alike; the rows of most topics have the same few, in the same order."""
+    import numpy as np  # as long as a stage has no headers it needs no more than Arrow
+
+    if len(values) == 0:
+        return
+    names = keys.dictionary_encode("encode")
+    kinds = pa.nulls(len(values), pa.string()) if schemas is None else schemas
+    kinds = kinds.dictionary_encode("encode")
+    width = len(kinds.dictionary)
+    codes = names.indices.to_numpy().astype(np.int64) * width + kinds.indices.to_numpy()
+    # Numbers of two bytes are sorted without comparing them.
+    codes = codes.astype(np.uint16) if len(names.dictionary) * width <= 1 << 16 else codes
+    order = np.argsort(codes, kind="stable")
+    codes = codes[order]
+    cuts = [0, *(np.flatnonzero(codes[1:] != codes[:-1]) + 1).tolist(), len(codes)]
+    ordered = values if len(cuts) == 2 else values.take(pa.array(order))
+    for start, end in zip(cuts, cuts[1:]):
+        name, kind = divmod(int(codes[start]), width)
+        key, schema = names.dictionary[name].as_py(), kinds.dictionary[kind].as_py()
+        yield _Alike(key, schema, order[start:end], ordered.slice(start, end - start))
+
+
+@dataclass
+class _Lists:
+    """A column of headers taken apart, and which of them failed."""
+
+    column: Any
+    failed: dict[int, Exception] = field(default_factory=dict)
+    """By the place of the header among all."""
+    failed_rows: dict[int, Exception] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.entries = self.column.flatten()
+
+    def in_order(self, parts: list[tuple[Any, Any]], type_: Any) -> Any:
+        """Return parts, each with the places of its elements, as one array of a type."""
+        import numpy as np
+
+        if len(parts) < 2:
+            return parts[0][1] if parts else pa.array([], type_)
+        whole = joined([part for _, part in parts])
+        inverse = np.empty(len(whole), np.int64)
+        inverse[np.concatenate([places for places, _ in parts])] = np.arange(len(whole))
+        return whole.take(pa.array(inverse))
+
+    def rebuilt(self, parts: list[Any], build: Any) -> Any:
+        """Return the parts of all headers as lists again; a row in which one failed has none."""
+        import numpy as np
+
+        lengths = list_lengths(self.column).to_numpy()
+        if self.failed:
+            rows = np.repeat(np.arange(len(lengths)), lengths)
+            for place in sorted(self.failed):
+                self.failed_rows.setdefault(int(rows[place]), self.failed[place])
+            is_failed = np.isin(np.arange(len(lengths)), list(self.failed_rows))
+            parts = [part.filter(pa.array(~is_failed[rows])) for part in parts]
+            lengths = np.where(is_failed, 0, lengths)
+        ends = np.zeros(len(lengths) + 1, np.int32)
+        np.cumsum(lengths, out=ends[1:])
+        return build(pa.array(ends), *parts)

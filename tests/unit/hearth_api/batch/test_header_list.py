@@ -1,0 +1,67 @@
+"""Headers of records become a column and come back as they were, when somebody looks at them."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hearth_api import INT64_SCHEMA, OPTIONAL_STRING_SCHEMA, STRING_SCHEMA, DataError, Header, Headers
+from hearth_api.batch import Batch, column_to_headers, headers_to_column, records_to_batches
+from hearth_api.schema import deep_key
+from tests.unit.hearth_api.batch.test_batch_record import headers, source_records
+
+
+@given(st.lists(st.lists(headers(), max_size=3), max_size=4), st.data())
+def test_headers_of_any_rows_come_back(rows: list[list[Header]], data: st.DataObject) -> None:
+    """Names, schemas and values, in their order, of all rows or of some in the middle."""
+    column = headers_to_column([Headers(own) if own else None for own in rows])
+    start = data.draw(st.integers(0, len(rows)))
+    found = column_to_headers(column.slice(start))
+    wanted = [[(each.key, each.schema, deep_key(each.value)) for each in own] for own in rows[start:]]
+    assert [[(each.key, each.schema, deep_key(each.value)) for each in own or ()] for own in found] == wanted
+    assert [own is None for own in found] == [not own for own in rows[start:]]
+
+
+def test_texts_stand_there_as_they_are_and_everything_else_as_json() -> None:
+    """A text costs no conversion, whatever its schema is called."""
+    named = OPTIONAL_STRING_SCHEMA
+    own = Headers().add_string("a", 'say "x"').add("b", named, None).add_int("c", 5).add("d", None, "x")
+    (row,) = headers_to_column([own]).to_pylist()
+    assert [each["value"] for each in row] == ['say "x"', None, "5", '"x"']
+
+
+def test_a_value_that_does_not_fit_its_schema_fails() -> None:
+    """A header may be made of anything; a column holds only what its schema says."""
+    for schema, value in ((STRING_SCHEMA, 5), (INT64_SCHEMA, "5")):
+        with pytest.raises(DataError):
+            headers_to_column([Headers([Header("a", schema, value)])])
+
+
+def test_headers_that_are_read_later_are_headers_like_others() -> None:
+    """They are changed, copied and compared before or after somebody looked at them."""
+    column = headers_to_column([Headers().add_string("a", "x"), Headers().add_string("b", "y")])
+    wanted = Headers().add_string("b", "y")
+    for copied in (copy.copy, copy.deepcopy, lambda own: pickle.loads(pickle.dumps(own)), Headers.duplicate):
+        own = column_to_headers(column)[1]
+        assert own is not None
+        assert copied(own) == wanted
+        assert own == wanted
+    first, own = column_to_headers(column)
+    assert own is not None
+    own.add_int("n", 5)
+    assert [each.key for each in own] == ["b", "n"]
+    assert first == Headers().add_string("a", "x")
+    with pytest.raises(AttributeError):
+        _ = own.keys
+
+
+@given(source_records())
+def test_a_column_of_headers_crosses_the_border(records: list) -> None:  # type: ignore[type-arg]
+    """With the batch it belongs to."""
+    for batch in records_to_batches(records):
+        column = Batch.from_arrow(batch.to_arrow()).column("headers")
+        assert (column is None) == (batch.column("headers") is None)

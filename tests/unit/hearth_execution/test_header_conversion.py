@@ -1,0 +1,221 @@
+"""Headers on their way through a converter, name by name; rows keep theirs in their order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+
+from hearth_api import (
+    INT8_SCHEMA,
+    STRING_SCHEMA,
+    Header,
+    HeaderConverter,
+    Headers,
+    RetriableError,
+    Schema,
+    SchemaAndValue,
+    SchemaBuilder,
+    Timestamp,
+)
+from hearth_api.batch import Batch, BatchHeaderConverter, ColumnRun, column_to_headers, headers_to_column
+from hearth_execution.header_conversion import HeaderConversion
+from hearth_execution.order import number_rows
+from hearth_execution.plugins import Plugins
+from hearth_execution.raw_header import RawHeaders, raw_column, raw_rows
+from hearth_execution.retry import NO_RETRY, Retry
+
+asked: list[Any] = []
+"""What the converters below were given, in the order they were given it."""
+
+
+class Faltering(HeaderConverter):
+    """Goes well at the second attempt."""
+
+    def configure(self, configs: Mapping[str, Any]) -> None:
+        """Have made no attempt."""
+        self._attempts = 0
+
+    def _falter(self) -> None:
+        self._attempts += 1
+        if self._attempts % 2:
+            raise RetriableError("not yet")
+
+    def from_connect_header(self, topic: str, header_key: str, schema: Schema | None, value: Any) -> bytes | None:
+        """Return the text as bytes."""
+        self._falter()
+        return str(value).encode()
+
+    def to_connect_header(self, topic: str, header_key: str, data: bytes | None) -> SchemaAndValue:
+        """Return the bytes as text."""
+        self._falter()
+        return SchemaAndValue(STRING_SCHEMA, (data or b"").decode())
+
+
+NUMBERS = SchemaBuilder.array(INT8_SCHEMA).build()
+
+
+class Misfitting(Faltering):
+    """Gives values that are not what their schemas say, for the texts ``odd``, ``null`` and ``number``."""
+
+    def _falter(self) -> None:
+        pass
+
+    def to_connect_header(self, topic: str, header_key: str, data: bytes | None) -> SchemaAndValue:
+        """Return the bytes as text, unless they ask for something else."""
+        text = (data or b"").decode()
+        odd = {"odd": (NUMBERS, ["a"]), "null": (STRING_SCHEMA, None), "number": (INT8_SCHEMA, "a")}
+        return SchemaAndValue(*odd.get(text, (STRING_SCHEMA, text)))
+
+
+class Columns(BatchHeaderConverter):
+    """Writes texts and numbers, and reads texts, at once; leaves a column with ``odd`` in it to the other form."""
+
+    def configure(self, configs: Mapping[str, Any]) -> None:
+        """Need nothing."""
+
+    def from_connect_header(self, topic: str, header_key: str, schema: Schema | None, value: Any) -> bytes | None:
+        """Return the text of the value."""
+        asked.append(value)
+        return None if value is None else str(value).encode()
+
+    def to_connect_header(self, topic: str, header_key: str, data: bytes | None) -> SchemaAndValue:
+        """Return the bytes as text."""
+        asked.append(data)
+        return SchemaAndValue(STRING_SCHEMA, (data or b"").decode())
+
+    def from_connect_headers(self, topic: str, header_key: str, schema: Schema | None, column: Any) -> Any:
+        """Return the texts; fail for ``bad``, return too few for ``few``."""
+        asked.append((header_key, str(column.type)))
+        texts = column.cast("string")
+        if "odd" in texts.to_pylist():
+            return NotImplemented
+        assert "bad" not in texts.to_pylist()
+        return texts.cast("binary").filter(pc.fill_null(pc.not_equal(texts, "few"), True))
+
+    def to_connect_headers(self, topic: str, header_key: str, data: Any) -> Any:
+        """Return the texts."""
+        asked.append(header_key)
+        return NotImplemented if b"odd" in data.to_pylist() else ColumnRun(STRING_SCHEMA, data.cast("string"))
+
+
+@pytest.fixture(autouse=True)
+def _forget() -> None:
+    asked.clear()
+
+
+def conversion(name: str, retry: Retry = NO_RETRY) -> HeaderConversion:
+    """Return what runs one of the converters above."""
+    plugins = Plugins("source", retry)
+    plugins.load("header.converter", f"sample.{name}", f"{__name__}:{name}", {})
+    return HeaderConversion(plugins)
+
+
+def batch_of(*headers: Headers) -> Batch:
+    """Return a numbered batch whose rows have these headers."""
+    columns = [pa.array(["v"] * len(headers)), headers_to_column(headers)]
+    return number_rows(
+        Batch("t", None, STRING_SCHEMA, pa.RecordBatch.from_arrays(columns, names=["value", "headers"]))
+    )
+
+
+def test_headers_of_one_name_and_schema_go_through_a_batch_form_at_once() -> None:
+    """However rows mix them; what is no text and no whole number is given one by one, each value once."""
+    moment = Timestamp.to_logical(Timestamp.SCHEMA, 7)
+    headers = [
+        Headers().add_string("a", "x").add_int("n", 5).add_boolean("f", True),
+        Headers().add_int("n", -6).add_string("a", "y").add("a", STRING_SCHEMA, "z"),
+        Headers().add_boolean("f", True).add("at", Timestamp.SCHEMA, moment).add("none", None, None),
+    ]
+    written, failures = conversion("Columns").write("t", batch_of(*headers))
+    assert raw_rows(written) == [
+        [("a", b"x"), ("n", b"5"), ("f", b"True")],
+        [("n", b"-6"), ("a", b"y"), ("a", b"z")],
+        [("f", b"True"), ("at", str(moment).encode()), ("none", None)],
+    ]
+    assert failures == []
+    assert set(asked) == {("a", "string"), ("n", "int64"), True, moment, None}
+
+
+@pytest.mark.parametrize("value", ["odd", "bad", "few"])
+def test_a_batch_form_that_will_not_do_leaves_headers_to_the_form_for_one(value: str) -> None:
+    """Whether it says so, raises, or returns what cannot be; only the headers of that name and schema."""
+    headers = Headers().add_string("a", value).add_string("b", "x")
+    written, failures = conversion("Columns").write("t", batch_of(headers, headers))
+    assert (raw_rows(written), failures) == ([[("a", value.encode()), ("b", b"x")]] * 2, [])
+    assert asked == [("a", "string"), value, ("b", "string")]
+
+
+def test_headers_are_read_at_once_where_their_batch_form_takes_them() -> None:
+    """A null that the schema forbids is not taken from it; names and nulls stay where they were."""
+    raw: list[RawHeaders] = [[("a", b"x"), ("b", b"odd")], [], [("b", b"z"), ("a", b"y")], [("c", None)]]
+    column, failures = conversion("Columns").read("t", raw_column(raw))
+    found = [[(each.key, each.schema, each.value) for each in own or ()] for own in column_to_headers(column)]
+    text = STRING_SCHEMA
+    assert found == [
+        [("a", text, "x"), ("b", text, "odd")],
+        [],
+        [("b", text, "z"), ("a", text, "y")],
+        [("c", text, "")],
+    ]
+    assert failures == []
+    assert asked == ["a", "b", b"odd", b"z", "c", None]
+
+
+def test_rows_without_any_headers_cost_no_question() -> None:
+    """A filter may have left only those."""
+    written, failures = conversion("Columns").write("t", batch_of(Headers().add_string("a", "x"), Headers()).slice(1))
+    assert (raw_rows(written), failures, asked) == ([[]], [], [])
+    column, failures = conversion("Columns").read("t", written)
+    assert (column.type, column_to_headers(column), failures) == (headers_to_column([]).type, [None], [])
+
+
+def test_header_that_falters_is_tried_again_where_retries_are_asked_for() -> None:
+    """Each header by itself, in both directions; without retries its row fails."""
+    headers = Headers([Header("one", STRING_SCHEMA, "1"), Header("two", STRING_SCHEMA, "2")])
+    columns = [pa.array(["v"]), headers_to_column([headers])]
+    data = pa.RecordBatch.from_arrays(columns, names=["value", "headers"])
+    batch = number_rows(Batch("t", None, STRING_SCHEMA, data))
+    raw: RawHeaders = [("one", b"1"), ("two", b"2")]
+    patient = Retry(60_000, 1)
+    lasting = conversion("Faltering", patient)
+    written, failures = lasting.write("t", batch)
+    assert (raw_rows(written), failures) == ([raw], [])
+    column, failures = lasting.read("t", raw_column([[], raw]))
+    assert (column_to_headers(column), failures) == ([None, headers], [])
+    written, (failure,) = conversion("Faltering").write("t", batch)
+    assert (raw_rows(written), failure.row, failure.phase) == ([[]], 0, "HEADER_CONVERTER")
+
+
+def test_header_that_is_not_what_its_schema_says_fails_its_row_alone() -> None:
+    """No column holds it; the records beside it keep theirs."""
+    raw = raw_column([[("a", b"x")], [("a", b"y"), ("b", b"odd")], [], [("a", b"z")]])
+    column, (failure,) = conversion("Misfitting").read("t", raw)
+    assert [[each.value for each in own or ()] for own in column_to_headers(column)] == [["x"], [], [], ["z"]]
+    assert (failure.row, failure.phase, failure.error.kind) == (1, "HEADER_CONVERTER", "data")
+
+
+def test_headers_that_are_read_are_added_as_kafka_connect_adds_them() -> None:
+    """It looks whether value and schema go together, and its words are kept."""
+    raw = raw_column([[("a", b"null")], [("a", b"number")]])
+    _, failures = conversion("Misfitting").read("t", raw)
+    assert [each.error.message for each in failures] == [
+        "A null value requires an optional schema but was Schema{STRING}",
+        "The value a is not compatible with the schema Schema{INT8}",
+    ]
+
+
+def test_equal_headers_of_a_batch_are_written_once() -> None:
+    """And fail together, every row for itself."""
+    same, other = (Headers([Header("h", STRING_SCHEMA, text)]) for text in ("1", "2"))
+    columns = [pa.array(["v"] * 5), headers_to_column([same, other, same, Headers(), same])]
+    data = pa.RecordBatch.from_arrays(columns, names=["value", "headers"])
+    batch = number_rows(Batch("t", None, STRING_SCHEMA, data)).slice(1)
+    written, failures = conversion("Faltering").write("t", batch)
+    assert raw_rows(written) == [[], [("h", b"1")], [], [("h", b"1")]]
+    assert [failure.row for failure in failures] == [1]
+    written, failures = conversion("Faltering").write("t", batch.slice(1))
+    assert (raw_rows(written), [failure.row for failure in failures]) == ([[], [], []], [2, 4])
