@@ -65,12 +65,13 @@ class Headers:
 
     __slots__ = ("_items", "_read", "_row")
 
-    _read: Callable[[int], list[Header]]
+    _read: Callable[[int], list[Header]] | None
     _row: int
 
     def __init__(self, headers: Iterable[Header] | None = None) -> None:
         """Start with copies of the given headers, or none."""
         self._items: list[Header] = list(headers) if headers is not None else []
+        self._read = None
 
     @classmethod
     def later(cls, read: Callable[[int], list[Header]], row: int) -> Headers:
@@ -81,9 +82,10 @@ class Headers:
 
     def __getattr__(self, name: str) -> Any:
         """Return the headers that nobody has looked at; Python asks for nothing else that is there."""
-        if name != "_items":
+        if name != "_items" or (read := self._read) is None:
             raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
-        items = self._items = self._read(self._row)
+        items = self._items = read(self._row)
+        self._read = None
         return items
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -167,7 +169,7 @@ class Headers:
 
     def duplicate(self) -> Headers:
         """Return headers that can be changed without changing these."""
-        return Headers(self._items)
+        return Headers(self._items) if self._read is None else Headers.later(self._read, self._row)
 
     def __eq__(self, other: object) -> bool:
         """Compare header by header."""

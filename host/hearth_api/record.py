@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from enum import Enum
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 from hearth_api.header import Header, Headers
 from hearth_api.schema import Schema
 
 _Record = TypeVar("_Record", bound="ConnectRecord")
+_SourceRecord = TypeVar("_SourceRecord", bound="SourceRecord")
 _SinkRecord = TypeVar("_SinkRecord", bound="SinkRecord")
+_UNCHANGED: Any = object()
 
 
 class TimestampType(Enum):
@@ -55,12 +57,21 @@ class RecordMetadata(NamedTuple):
     timestamp: int | None = None
 
 
+_SHARED = {
+    **{name: name for name in ("topic", "key_schema", "key", "value_schema", "value", "timestamp")},
+    "headers": "_headers",
+}
+
+
 class ConnectRecord:
     """What records of sources and sinks share; change one with `new_record`, never in place."""
 
     __slots__ = (
         "_headers", "kafka_partition", "key", "key_schema", "timestamp", "topic", "value", "value_schema"
     )  # fmt: skip
+
+    _NAMES: ClassVar[Mapping[str, str]] = _SHARED
+    """The parts as the constructor names them, each with the attribute that holds it."""
 
     def __init__(
         self,
@@ -100,27 +111,34 @@ class ConnectRecord:
 
         Headers that are not changed are duplicated, so that both records can change theirs.
         """
-        parts = self._parts()
-        unknown = changes.keys() - parts.keys()
-        if unknown:
+        names = self._NAMES
+        if unknown := changes.keys() - names.keys():
             raise TypeError(f"{type(self).__name__} has no {', '.join(sorted(unknown))!r}")
-        if self._headers is not None and "headers" not in changes:
-            parts["headers"] = self._headers.duplicate()
-        return type(self)(**{**parts, **changes})
+        record = self._copied()
+        headers = changes.pop("headers", _UNCHANGED)
+        if headers is not _UNCHANGED:
+            record._headers = headers if headers is None or isinstance(headers, Headers) else Headers(headers)
+        elif self._headers is not None:
+            record._headers = self._headers.duplicate()
+        for name, value in changes.items():
+            setattr(record, names[name], value)
+        return record
 
-    def _parts(self) -> dict[str, Any]:
-        return {
-            "topic": self.topic,
-            "key_schema": self.key_schema,
-            "key": self.key,
-            "value_schema": self.value_schema,
-            "value": self.value,
-            "timestamp": self.timestamp,
-            "headers": self._headers,
-        }
+    def _copied(self: _Record) -> _Record:
+        record = type(self).__new__(type(self))
+        record.topic = self.topic
+        record.kafka_partition = self.kafka_partition
+        record.key_schema = self.key_schema
+        record.key = self.key
+        record.value_schema = self.value_schema
+        record.value = self.value
+        record.timestamp = self.timestamp
+        record._headers = None
+        return record
 
     def _state(self) -> dict[str, Any]:
-        return {**self._parts(), "headers": self._headers or None}
+        parts = {name: getattr(self, attribute) for name, attribute in self._NAMES.items()}
+        return {**parts, "headers": self._headers or None}
 
     def __eq__(self, other: object) -> bool:
         """Compare all parts."""
@@ -148,6 +166,10 @@ class SourceRecord(ConnectRecord):
 
     __slots__ = ("source_offset", "source_partition")
 
+    _NAMES: ClassVar[Mapping[str, str]] = {
+        name: name for name in ("source_partition", "source_offset", "kafka_partition")
+    } | _SHARED
+
     def __init__(
         self,
         source_partition: Mapping[str, Any] | None,
@@ -166,13 +188,18 @@ class SourceRecord(ConnectRecord):
         self.source_partition = source_partition
         self.source_offset = source_offset
 
-    def _parts(self) -> dict[str, Any]:
-        return {
-            "source_partition": self.source_partition,
-            "source_offset": self.source_offset,
-            "kafka_partition": self.kafka_partition,
-            **super()._parts(),
-        }
+    def _copied(self: _SourceRecord) -> _SourceRecord:
+        record = super()._copied()
+        record.source_partition = self.source_partition
+        record.source_offset = self.source_offset
+        return record
+
+
+_ORIGINS = {
+    "original_topic": "topic",
+    "original_kafka_partition": "kafka_partition",
+    "original_kafka_offset": "kafka_offset",
+}
 
 
 class SinkRecord(ConnectRecord):
@@ -187,6 +214,12 @@ class SinkRecord(ConnectRecord):
         "consumed", "kafka_offset", "original_kafka_offset", "original_kafka_partition", "original_topic",
         "timestamp_type",
     )  # fmt: skip
+
+    _NAMES: ClassVar[Mapping[str, str]] = {
+        "partition": "kafka_partition",
+        **{name: name for name in ("kafka_offset", "timestamp_type", *_ORIGINS)},
+        **_SHARED,
+    }
 
     def __init__(
         self,
@@ -218,16 +251,17 @@ class SinkRecord(ConnectRecord):
         if "kafka_partition" in changes:
             changes["partition"] = changes.pop("kafka_partition")
         changed = super().new_record(**changes)
-        changed.consumed = self.consumed
+        for original, present in _ORIGINS.items():
+            if getattr(changed, original) is None:
+                setattr(changed, original, getattr(changed, present))
         return changed
 
-    def _parts(self) -> dict[str, Any]:
-        return {
-            "partition": self.kafka_partition,
-            "kafka_offset": self.kafka_offset,
-            "timestamp_type": self.timestamp_type,
-            "original_topic": self.original_topic,
-            "original_kafka_partition": self.original_kafka_partition,
-            "original_kafka_offset": self.original_kafka_offset,
-            **super()._parts(),
-        }
+    def _copied(self: _SinkRecord) -> _SinkRecord:
+        record = super()._copied()
+        record.kafka_offset = self.kafka_offset
+        record.timestamp_type = self.timestamp_type
+        record.original_topic = self.original_topic
+        record.original_kafka_partition = self.original_kafka_partition
+        record.original_kafka_offset = self.original_kafka_offset
+        record.consumed = self.consumed
+        return record

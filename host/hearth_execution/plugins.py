@@ -102,13 +102,20 @@ class Attempts:
 
     def one_by_one(self, rows: Iterable[int], run: Callable[[X], T], items: Iterable[X], blank: T) -> list[T]:
         """Run on each item; the results come in order, with ``blank`` where a row failed."""
-        results = []
+        results: list[T] = []
+        clock = self._retry.clock
         for row, item in zip(rows, items):
-            try:
-                results.append(self._retry.run(lambda item=item: run(item)))  # type: ignore[misc]
-            except Exception as error:
-                self._note(row, error)
-                results.append(blank)
+            started, attempt = clock(), 0
+            while True:  # as ``Retry.run`` does, without a call for what goes well at once
+                try:
+                    results.append(run(item))
+                except Exception as error:
+                    if self._retry.is_worth_another(error, attempt, started):
+                        attempt += 1
+                        continue
+                    self._note(row, error)
+                    results.append(blank)
+                break
         return results
 
     def _run(self, rows: Any, run: Callable[[int, int], T], blank: T, start: int, size: int) -> list[T]:

@@ -32,16 +32,21 @@ class Retry:
 
     def run(self, operation: Callable[[], T]) -> T:
         """Call ``operation`` until it returns, raises for good, or the time is over."""
-        deadline = self.clock() + self.timeout_ms / 1000
+        started = self.clock()
         attempt = 0
         while True:
             try:
                 return operation()
             except Exception as error:
-                wait = self._wait_ms(attempt, deadline) if is_retriable(error) else None
-                if wait is None or self.stopping.wait(wait / 1000):
+                if not self.is_worth_another(error, attempt, started):
                     raise
                 attempt += 1
+
+    def is_worth_another(self, error: Exception, attempt: int, started: float) -> bool:
+        """Wait before the attempt after this one (from 0), and return whether there is to be one."""
+        deadline = started + self.timeout_ms / 1000
+        wait = self._wait_ms(attempt, deadline) if is_retriable(error) else None
+        return wait is not None and not self.stopping.wait(wait / 1000)
 
     def _wait_ms(self, attempt: int, deadline: float) -> float | None:
         delay: float = FIRST_DELAY_MS * 2 ** min(attempt, 60)

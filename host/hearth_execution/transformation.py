@@ -1,13 +1,15 @@
 """Transformations and predicates, run on batches whose rows are numbered.
 
-Each is called in its batch form where it has one that takes the batch, and record by record otherwise.
+Each is called in its batch form where it has one that takes the batch, and record by record otherwise. Steps that have
+no form for batches and follow each other hand the records over themselves.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import groupby, takewhile
 from typing import Any
 
 from hearth_api import PluginError, Predicate, Transformation
@@ -75,9 +77,35 @@ class Transformations:
     def __init__(self, plugins: Plugins) -> None:
         self.plugins = plugins
 
-    def apply(self, steps: list[Step], batch: Batch) -> Outcome:
-        """Run a batch through consecutive steps."""
-        return chain(batch, [partial(self._apply_step, step) for step in steps])
+    def apply(self, steps: Sequence[Step], batch: Batch, records: Sequence[Any] | None = None) -> Outcome:
+        """Run a batch through consecutive steps; ``records`` are those it was made of, where somebody has them."""
+        links: list[Callable[[Batch], Outcome]] = []
+        for take_records, group in groupby(steps, self._takes_records):
+            if take_records:
+                links.append(partial(self._apply_to_records, list(group), records=records))
+            else:
+                links += [partial(self._apply_step, step) for step in group]
+            records = None
+        return chain(batch, links)
+
+    def to_records(self, steps: Sequence[Step], batch: Batch) -> tuple[list[Any], list[Failure]]:
+        """Run a sink's batch through steps and return the records that are left, and the rows that failed.
+
+        Each record knows what it was read from (``consumed``), also one that a step made anew.
+        """
+        count = len(list(takewhile(self._takes_records, reversed(steps))))
+        first, last = steps[: len(steps) - count], steps[len(steps) - count :]
+        outcome = self.apply(first, batch)
+        parts = [each.replace(consumed=batch.consumed) for each in outcome.batches]
+        if not last:
+            return [record for part in parts for record in self.plugins.records(part)], outcome.failures
+        done: list[Any] = []
+        for part in parts:
+            numbers, records = self._run_records(last, part, None, outcome.failures)
+            for number, record in zip(numbers, records):
+                record.consumed = None if batch.consumed is None else (batch.consumed, number)
+            done += records
+        return done, outcome.failures
 
     def test(self, role: str, batch: Batch) -> tuple[Any, list[Failure]]:
         """Ask a predicate about every row: a boolean array, and the rows it failed on (``False`` there)."""
@@ -88,6 +116,57 @@ class Transformations:
         else:
             mask = self._test_records(predicate, attempts, batch)
         return mask, attempts.failures
+
+    def _takes_records(self, step: Step) -> bool:
+        """Tell whether a step has no part that is called with batches."""
+        guards = [] if step.predicate is None else [self.plugins[step.predicate]]
+        plugins = [self.plugins[step.role], *guards]
+        return not any(isinstance(each, (BatchTransformation, BatchPredicate)) for each in plugins)
+
+    def _apply_to_records(self, steps: Sequence[Step], batch: Batch, records: Sequence[Any] | None) -> Outcome:
+        outcome = Outcome()
+        numbers, left = self._run_records(steps, batch, records, outcome.failures)
+        attempts = self.plugins.attempts(steps[-1].role)
+        outcome.batches = _collected(attempts, numbers, left)
+        outcome.failures += attempts.failures
+        return outcome
+
+    def _run_records(
+        self, steps: Sequence[Step], batch: Batch, records: Sequence[Any] | None, failures: list[Failure]
+    ) -> tuple[list[int], list[Any]]:
+        """Take the rows of a batch through steps as records; returns those that are left, with their numbers."""
+        if records is None:
+            attempts = self.plugins.attempts(steps[0].role)
+            numbers, records = self._records(attempts, batch)
+            failures += attempts.failures
+        else:
+            numbers = rows_of(batch).tolist()
+        for step in steps:
+            numbers, records = self._step_records(step, numbers, records, failures)
+        return numbers, list(records)
+
+    def _step_records(
+        self, step: Step, numbers: list[int], records: Sequence[Any], failures: list[Failure]
+    ) -> tuple[list[int], list[Any]]:
+        """Take records through one step; the predicate chooses which of them it is for."""
+        attempts = self.plugins.attempts(step.role)
+        apply = self.plugins[step.role].apply
+        if step.predicate is None:
+            after = attempts.one_by_one(numbers, apply, records, None)
+            failures += attempts.failures
+            return _without_gaps(numbers, after)
+        tests = self.plugins.attempts(step.predicate)
+        answers = tests.one_by_one(numbers, self.plugins[step.predicate].test, records, None)
+        failures += [replace(failure, class_name=self.plugins.class_name(step.role)) for failure in tests.failures]
+        failed = {failure.row for failure in tests.failures}
+        rows = [row for row in zip(numbers, records, answers) if row[0] not in failed]
+        chosen = [(number, record) for number, record, answer in rows if bool(answer) is not step.negate]
+        after = attempts.one_by_one((number for number, _ in chosen), apply, (record for _, record in chosen), None)
+        failures += attempts.failures
+        results = dict(zip((number for number, _ in chosen), after))
+        return _without_gaps(
+            [number for number, _, _ in rows], [results.get(number, record) for number, record, _ in rows]
+        )
 
     def _apply_step(self, step: Step, batch: Batch) -> Outcome:
         transform = partial(self._transform, step.role)
@@ -120,13 +199,7 @@ class Transformations:
     def _transform_records(self, transformation: Transformation, attempts: Attempts, batch: Batch) -> list[Batch]:
         rows, records = self._records(attempts, batch)
         after = attempts.one_by_one(rows, transformation.apply, records, None)
-        rows = [row for row, record in zip(rows, after) if record is not None]
-        records = [record for record in after if record is not None]
-
-        def collect(start: int, size: int) -> list[Batch]:
-            return _numbered(records_to_batches(records[start : start + size]), rows[start : start + size])
-
-        return _flat(attempts.in_halves(rows, collect, []))
+        return _collected(attempts, *_without_gaps(rows, after))
 
     def _test_batch(self, predicate: BatchPredicate, attempts: Attempts, batch: Batch) -> Any:
         def run(start: int, size: int) -> Any:
@@ -155,6 +228,21 @@ class Transformations:
 
         pairs = _flat(attempts.in_halves(numbers, read, []))
         return [row for row, _ in pairs], [record for _, record in pairs]
+
+
+def _without_gaps(numbers: list[int], records: Iterable[Any]) -> tuple[list[int], list[Any]]:
+    """Return the records that are left, with their numbers."""
+    left = [(number, record) for number, record in zip(numbers, records) if record is not None]
+    return [number for number, _ in left], [record for _, record in left]
+
+
+def _collected(attempts: Attempts, numbers: list[int], records: list[Any]) -> list[Batch]:
+    """Return records as numbered batches; one that is not what its schemas say is a failure."""
+
+    def collect(start: int, size: int) -> list[Batch]:
+        return _numbered(records_to_batches(records[start : start + size]), numbers[start : start + size])
+
+    return _flat(attempts.in_halves(numbers, collect, []))
 
 
 def without(batch: Batch, failures: list[Failure]) -> Any:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
+from functools import partial
 from typing import Any
 
 from hearth_api import (
@@ -179,14 +180,16 @@ class StageSink:
         """
         arrived, consumed = call.split
         rows = ConsumedRecords(consumed) if consumed else None
-        batches: list[Batch] = []
+        task, _ = self._parts()
         failures: list[Failure] = []
-        for batch in arrived:
-            outcome = self._transformations.apply(self._steps, batch) if self._steps else Outcome([batch])
-            batches += [each.replace(consumed=rows) for each in outcome.batches]
-            failures += outcome.failures
+        if isinstance(task, BatchSinkTask):
+            batches = [each for batch in arrived for each in self._stepped(batch, rows, failures)]
+            put: Callable[[], None] = partial(_put_batches, task, batches)
+        else:
+            wanted = [batch.replace(consumed=rows) for batch in arrived]
+            put = partial(task.put, [record for batch in wanted for record in self._records(batch, failures)])
         if not failures or self._tolerant:
-            self._put(batches)
+            put()
         return PutDone(failures)
 
     def pre_commit(self, call: PreCommit) -> Agreed:
@@ -214,12 +217,26 @@ class StageSink:
         if task is not None:
             task.stop()
 
-    def _put(self, batches: list[Batch]) -> None:
-        task, _ = self._parts()
-        if not isinstance(task, BatchSinkTask) or task.put_batch(batches) is NotImplemented:
-            task.put([record for batch in batches for record in batch_to_sink_records(batch)])
+    def _stepped(self, batch: Batch, consumed: ConsumedRecords | None, failures: list[Failure]) -> list[Batch]:
+        """Run a batch through the stage's own steps, if it has any, and return what is left."""
+        outcome = self._transformations.apply(self._steps, batch) if self._steps else Outcome([batch])
+        failures += outcome.failures
+        return [each.replace(consumed=consumed) for each in outcome.batches]
+
+    def _records(self, batch: Batch, failures: list[Failure]) -> list[SinkRecord]:
+        """Run a batch through the steps, the last of which may hand their records to the task themselves."""
+        if not self._steps:
+            return batch_to_sink_records(batch)
+        records, failed = self._transformations.to_records(self._steps, batch)
+        failures += failed
+        return records
 
     def _parts(self) -> tuple[SinkTask, StageSinkContext]:
         assert self._task is not None, "the protocol starts a task before it is used"
         assert self._context is not None
         return self._task, self._context
+
+
+def _put_batches(task: BatchSinkTask, batches: list[Batch]) -> None:
+    if task.put_batch(batches) is NotImplemented:
+        task.put([record for batch in batches for record in batch_to_sink_records(batch)])

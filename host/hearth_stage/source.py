@@ -180,7 +180,8 @@ class StageSource:
             batches = records_to_batches(records)
         except DataError:
             return list(self._sorted_out(records, type(task)))
-        return [self._stepped(batch) for batch in batches]
+        rest = iter(records)
+        return [self._stepped(batch, list(itertools.islice(rest, batch.num_rows))) for batch in batches]
 
     def _remember(self, records: Iterable[SourceRecord]) -> None:
         """Number records as the runtime does, from 0 in the order they are handed over."""
@@ -191,9 +192,13 @@ class StageSource:
         assert self._task is not None, "the protocol starts a task before it is used"
         return self._task
 
-    def _stepped(self, batch: Batch) -> Polled:
-        """Run a polled batch through the stage's own steps, if it has any."""
-        return Polled(batch, self._transformations.apply(self._steps, number_rows(batch)) if self._steps else None)
+    def _stepped(self, batch: Batch, records: Sequence[SourceRecord] | None = None) -> Polled:
+        """Run a polled batch, and the records it was made of, through the stage's own steps, if it has any."""
+        if not self._steps:
+            return Polled(batch)
+        if records and type(records[0]) is not SourceRecord:
+            records = None  # a class of the plugin's own may not be copied with changes
+        return Polled(batch, self._transformations.apply(self._steps, number_rows(batch), records))
 
     def _sorted_out(self, records: Sequence[SourceRecord], task: type[SourceTask]) -> Iterator[Polled]:
         """Yield the records in their order: those that fit as they are, the others without key, value and headers.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -19,9 +20,18 @@ from hearth_api import (
     Headers,
     Predicate,
     RetriableError,
+    SinkRecord,
+    SourceRecord,
     Transformation,
 )
-from hearth_api.batch import Batch, BatchPredicate, BatchTransformation, batch_to_source_records, headers_to_column
+from hearth_api.batch import (
+    Batch,
+    BatchPredicate,
+    BatchTransformation,
+    batch_to_sink_records,
+    batch_to_source_records,
+    headers_to_column,
+)
 from hearth_execution.failure import ErrorInfo, Failure
 from hearth_execution.order import number_rows, rows_of
 from hearth_execution.plugins import Plugins
@@ -242,3 +252,101 @@ def test_a_predicate_may_leave_any_batch_to_the_records(texts: list[str]) -> Non
     answers, failures = plugins(UnsureIsLong).test("it", batch(*texts))
     assert answers.to_pylist() == [len(text) > 3 for text in texts]
     assert [each.row for each in failures] == [row for row, text in enumerate(texts) if text == "bad"]
+
+
+class Anew(Transformation):
+    """Makes another record of each, as some translations of Java do; drops what is short, refuses ``odd``."""
+
+    def configure(self, configs: Mapping[str, Any]) -> None:
+        """Need nothing."""
+
+    def apply(self, record: Any) -> Any:
+        """Return a record that has lost all but place and value."""
+        asked.append(("anew", record))
+        if record.value in ("odd", "ODD"):
+            raise DataError("odd")
+        if len(record.value) < 3:
+            return None
+        if isinstance(record, SinkRecord):
+            return SinkRecord("u", 1, None, None, STRING_SCHEMA, record.value + "!", record.kafka_offset)
+        return SourceRecord({"p": 1}, None, "u", value_schema=STRING_SCHEMA, value=record.value + "!")
+
+
+def several(type_: str) -> Transformations:
+    """Return plugins of this file, each loaded under its name."""
+    loaded = Plugins(type_)
+    for kind in (Shout, Anew, Unsure, IsLong, UnsureIsLong):
+        loaded.load(kind.__name__, f"sample.{kind.__name__}", f"{__name__}:{kind.__name__}", {})
+    return Transformations(loaded)
+
+
+STEPS = st.lists(
+    st.builds(Step, st.sampled_from(["Shout", "Anew"] * 2 + ["Unsure"]),
+              st.sampled_from([None, None, "IsLong", "IsLong", "UnsureIsLong"]), st.booleans()),
+    max_size=4,
+)  # fmt: skip
+
+
+def sink_batch(texts: list[str]) -> Batch:
+    """Return a numbered batch that was consumed."""
+    count = len(texts)
+    columns = [pa.array(texts, pa.string()), pa.array([0] * count, pa.int32()), pa.array(range(count), pa.int64())]
+    data = pa.RecordBatch.from_arrays(columns, names=["value", "partition", "offset"])
+    return number_rows(Batch("t", None, STRING_SCHEMA, data, original_topic="t"))
+
+
+@settings(deadline=None)
+@given(TEXTS, STEPS, st.booleans())
+def test_steps_give_together_what_they_give_one_after_the_other(
+    texts: list[str], steps: list[Step], are_known: bool
+) -> None:
+    """Records that are handed over by themselves become the same records and failures as those in columns."""
+    ours, whole = several("source"), batch(*texts)
+    apart = chain(whole, [partial(ours.apply, [step]) for step in steps])
+    together = ours.apply(steps, whole, batch_to_source_records(whole) if are_known else None)
+    assert content(together.batches) == content(apart.batches)
+    found, wanted = (
+        [record for part in each.batches for record in batch_to_source_records(part)] for each in (together, apart)
+    )
+    assert found == wanted
+    assert failed(together.failures) == failed(apart.failures)
+
+
+@settings(deadline=None)
+@given(TEXTS, STEPS)
+def test_a_sink_is_given_the_records_of_its_last_steps(texts: list[str], steps: list[Step]) -> None:
+    """Each knows what it was read from, also one that was made anew."""
+    ours, whole = several("sink"), sink_batch(texts).replace(consumed="read")
+    outcome = ours.apply(steps, whole)
+    records, failures = ours.to_records(steps, whole)
+    parts = [part.replace(consumed="read") for part in outcome.batches]
+    assert records == [record for part in parts for record in batch_to_sink_records(part)]
+    assert [record.consumed for record in records] == [("read", row) for row, _ in content(outcome.batches)]
+    assert failed(failures) == failed(outcome.failures)
+
+
+def failed(failures: list[Failure]) -> list[tuple[int, str, str]]:
+    """Return what failed, in the order of the rows."""
+    return sorted((each.row, each.class_name, each.error.message) for each in failures)
+
+
+def test_a_step_is_given_the_very_record_of_the_one_before() -> None:
+    """No column lies between them, nor between the first and whoever has the records."""
+    loaded, whole = several("source"), batch("long")
+    polled = batch_to_source_records(whole)
+    loaded.apply([Step("Anew"), Step("Anew")], whole, polled)
+    (_, first), (_, second) = asked
+    assert first is polled[0]
+    assert (second.value, second.topic) == ("long!", "u")
+    asked.clear()
+    loaded.apply([Step("Anew"), Step("Unsure"), Step("Anew")], whole, polled)
+    assert [each if isinstance(each, list) else each[1].value for each in asked] == ["long", ["long!"], "LONG!"]
+
+
+def test_a_record_that_does_not_fit_its_schema_fails_where_it_becomes_a_column() -> None:
+    """It is a failure of the last step that had it as a record, and of its row alone."""
+    loaded = several("source")
+    bad, good = batch_to_source_records(batch("long", "longer"))
+    outcome = loaded.apply([Step("Shout", "IsLong", True)], batch("long", "longer"), [bad.new_record(value=5j), good])
+    assert failed(outcome.failures)[0][:2] == (0, "sample.Shout")
+    assert content(outcome.batches) == [(1, "longer")]

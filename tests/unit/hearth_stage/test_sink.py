@@ -222,6 +222,17 @@ def test_records_that_fail_in_a_step_are_left_out_or_hold_up_all(tolerant: bool)
     assert heard[1:] == ([("put", [("A", 100), ("B", 102)])] if tolerant else [])
 
 
+def test_records_of_the_last_step_are_put_as_they_are() -> None:
+    """No column lies between two plugins in record form; a task of batches gets columns."""
+    sink, _, _ = started(steps=True)
+    sink.put(put(batch("a", "drop", "b")))
+    assert heard[-1] == ("put", [("A", 100), ("B", 102)])
+    assert {type(record) for record in puts[-1]} == {SinkRecord}
+    sink, _, _ = started("BatchConnector", steps=True)
+    sink.put(put(batch("a", "drop", "b")))
+    assert heard[-1] == ("put_batch", [["A", "B"]])
+
+
 def test_task_agrees_to_offsets() -> None:
     """What the task returns is what may be committed."""
     sink, _, _ = started()
