@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
 import click
 
 from hearth.broker import KafkaBroker
-from tests.bench import latency, plugin_list, record_form, recovery, startup, throughput, transformation
+from tests.bench import idle, latency, plugin_list, record_form, recovery, startup, throughput, transformation
 from tests.bench.bench import SIDES, Bench
 from tests.bench.report import table
 from tests.bench.result import Result
@@ -26,6 +26,7 @@ CASES: dict[str, Callable[[Bench], Result]] = {
     "f": startup.measure,
     "g": latency.measure,
     "h": recovery.measure,
+    "i": idle.measure,
     "j": record_form.measure,
     "t": transformation.measure,
 }
@@ -34,18 +35,58 @@ USUAL = [case for case in CASES if case != "t"]
 """The cases that run where none is named: all but the one that has more pipelines than all others together."""
 
 
+def _numbers(_context: click.Context, _option: click.Parameter, text: str) -> list[int]:
+    """Read how many connectors there are in each run, fewest first."""
+    try:
+        return sorted(int(number) for number in text.split(","))
+    except ValueError:
+        raise click.BadParameter(f"{text!r} is no list of numbers such as 20,100") from None
+
+
+def _properties(_context: click.Context, _option: click.Parameter, texts: Sequence[str]) -> dict[str, str]:
+    """Read properties."""
+    if wrong := [text for text in texts if "=" not in text]:
+        raise click.BadParameter(f"{wrong[0]!r} is no property such as task.isolation=environment")
+    return {key: value for key, _, value in (text.partition("=") for text in texts)}
+
+
 @click.command()
 @click.argument("cases", metavar="[CASE ...]", nargs=-1, type=click.Choice(list(CASES)))
 @click.option("--pairs", default=3, show_default=True, help="Runs of each side; the ratio is the median of the pairs.")
 @click.option("--records", default=3_000_000, show_default=True, help="Lines moved in a run of cases a to d.")
 @click.option("--only", type=click.Choice(SIDES), help="Run one side only; there are no ratios then.")
+@click.option(
+    "--connectors",
+    "connectors",
+    metavar="N[,N...]",
+    default="100,200",
+    show_default=True,
+    callback=_numbers,
+    help="How many connectors there are in the runs of case i.",
+)
+@click.option(
+    "--hearth",
+    "hearth",
+    metavar="KEY=VALUE",
+    multiple=True,
+    callback=_properties,
+    help="A further worker property of Hearth's side; may be given again.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON with every single run.")
-def main(cases: tuple[str, ...], pairs: int, records: int, only: str | None, as_json: bool) -> None:
+def main(
+    cases: tuple[str, ...],
+    pairs: int,
+    records: int,
+    only: str | None,
+    connectors: Sequence[int],
+    hearth: Mapping[str, str],
+    as_json: bool,
+) -> None:
     """Compare Java's Kafka Connect and Hearth in alternating runs.
 
     Cases: (a) file source, String; (b) with three transformations and Json; (c) file sink, String; (d) with Json and
-    ExtractField; (e) listing plugins; (f) start; (g) latency; (h) recovery from kills; (j) record form. Without any,
-    all of these. (t) every transformation in a pipeline of its own.
+    ExtractField; (e) listing plugins; (f) start; (g) latency; (h) recovery from kills; (i) many connectors that are
+    idle; (j) record form. Without any, all of these. (t) every transformation in a pipeline of its own.
     """
     with tempfile.TemporaryDirectory(prefix="hearth-bench-") as folder:
         # Kafka's own settings for its server: this machine's broker is not what is measured, and both sides get it.
@@ -55,8 +96,9 @@ def main(cases: tuple[str, ...], pairs: int, records: int, only: str | None, as_
         )
         with broker:
             bench = Bench(
-                Path(folder), broker, pairs, records, Topics(broker.bootstrap_servers), [only] if only else SIDES
-            )
+                Path(folder), broker, pairs, records, Topics(broker.bootstrap_servers), [only] if only else SIDES,
+                connectors, hearth,
+            )  # fmt: skip
             results = [_run(case, bench, as_json) for case in cases or USUAL]
     if as_json:
         click.echo(

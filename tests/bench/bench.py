@@ -36,6 +36,10 @@ class Bench:
     records: int
     topics: Topics
     sides: Sequence[str] = SIDES
+    connectors: Sequence[int] = (100, 200)
+    """How many connectors there are in the runs of case i."""
+    hearth: Mapping[str, str] = field(default_factory=dict)
+    """Further worker properties of Hearth's side."""
     _number: int = field(default=0)
 
     def say(self, text: str) -> None:
@@ -66,7 +70,7 @@ class Bench:
         merged = {**_WORKER, **(_STRINGS if strings else {}), **(settings or {})}
         if side == "java":
             return JavaConnect(folder, self.broker.bootstrap_servers, merged, connectors, DISTRIBUTION_OPTIONS)
-        return HearthConnect(folder, self.broker.bootstrap_servers, merged, connectors)
+        return HearthConnect(folder, self.broker.bootstrap_servers, {**merged, **self.hearth}, connectors)
 
 
 @contextmanager

@@ -5,13 +5,25 @@ from __future__ import annotations
 import os
 import threading
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 _TICKS = os.sysconf("SC_CLK_TCK")
 _CPU_EVERY = 0.1
 _MEMORY_EVERY = 0.5
 _PROC = Path("/proc")
+_STAGE = "hearth_stage"
+
+
+class Row(NamedTuple):
+    """What the kernel tells of a process at a glance: `parent` is a pid, `started` in ticks, `cpu` in seconds."""
+
+    name: str
+    parent: int
+    started: int
+    cpu: float
 
 
 @dataclass
@@ -89,9 +101,9 @@ class Meter:
         alive = _tree(self.root, self._seen)
         for pid in [pid for pid in self._seen if pid not in alive]:
             self._seen[pid].memory = 0
-        for pid, (name, started, cpu) in alive.items():
-            process = self._seen.setdefault(pid, Process(name, started))
-            process.name, process.cpu = name, cpu
+        for pid, row in alive.items():
+            process = self._seen.setdefault(pid, Process(row.name, row.started))
+            process.name, process.cpu = row.name, row.cpu
             if memory:
                 process.memory = pss(pid)
         if memory:
@@ -107,27 +119,27 @@ class Meter:
         return [f"{label(_command(pid))} {one.memory / 1e6:.0f} MB" for pid, one in rows if one.memory]
 
 
-def _tree(root: int, seen: dict[int, Process]) -> dict[int, tuple[str, int, float]]:
-    """Return name, start time and CPU of the root, its descendants, and what was seen before and lives."""
+def _tree(root: int, seen: Mapping[int, Process]) -> dict[int, Row]:
+    """Return the root, its descendants, and what was seen before and lives."""
     rows = {int(entry.name): row for entry in _PROC.iterdir() if entry.name.isdigit() and (row := _stat(entry))}
-    members = {root} | {pid for pid, process in seen.items() if pid in rows and rows[pid][2] == process.started}
+    members = {root} | {pid for pid, process in seen.items() if pid in rows and rows[pid].started == process.started}
     grew = True
     while grew:
-        more = {pid for pid, row in rows.items() if row[1] in members} - members
+        more = {pid for pid, row in rows.items() if row.parent in members} - members
         members |= more
         grew = bool(more)
-    return {pid: (rows[pid][0], rows[pid][2], rows[pid][3]) for pid in members if pid in rows}
+    return {pid: rows[pid] for pid in members if pid in rows}
 
 
-def _stat(entry: Path) -> tuple[str, int, int, float] | None:
-    """Return name, parent, start time and CPU seconds of a process, None when it is gone."""
+def _stat(entry: Path) -> Row | None:
+    """Return what the kernel tells of a process, None when it is gone."""
     try:
         text = (entry / "stat").read_text()
     except OSError:
         return None
     name = text[text.index("(") + 1 : text.rindex(")")]
     fields = text[text.rindex(")") + 2 :].split()
-    return name, int(fields[1]), int(fields[19]), (int(fields[11]) + int(fields[12])) / _TICKS
+    return Row(name, int(fields[1]), int(fields[19]), (int(fields[11]) + int(fields[12])) / _TICKS)
 
 
 def pss(pid: int) -> int:
@@ -142,6 +154,40 @@ def pss(pid: int) -> int:
 def descendants(root: int) -> dict[int, str]:
     """Return the pids of a process's descendants, itself included, with their command lines."""
     return {pid: _command(pid) for pid in _tree(root, {})}
+
+
+@dataclass
+class Kind:
+    """Processes of a tree that are alike: how many there are, CPU seconds and memory (PSS, bytes) of all together."""
+
+    count: int = 0
+    cpu: float = 0.0
+    memory: int = 0
+
+
+def kinds(root: int) -> dict[str, Kind]:
+    """Return what a tree consists of at this moment, by what its processes are.
+
+    A stage process counts with those whose stages they are; one that has ended and nobody took leave of is "ended".
+    """
+    rows = _tree(root, {})
+    labels = {pid: label(_command(pid)) for pid in rows}
+    found: dict[str, Kind] = {}
+    for pid, row in rows.items():
+        kind = found.setdefault(_kind(pid, rows, labels), Kind())
+        kind.count += 1
+        kind.cpu += row.cpu
+        kind.memory += pss(pid)
+    return found
+
+
+def _kind(pid: int, rows: Mapping[int, Row], labels: Mapping[int, str]) -> str:
+    """Return what a process is, a stage by the first of its forebears that is none."""
+    own = owner = labels[pid]
+    while owner == own == _STAGE and rows[pid].parent in rows:
+        pid = rows[pid].parent
+        owner = labels[pid]
+    return own if owner == own else f"stage of {owner}"
 
 
 def label(command: str) -> str:

@@ -15,10 +15,9 @@ from tempfile import mkdtemp
 from threading import Thread
 
 from hearth.foundation.child import start_child, stop_child
-from tests.peer.worker import Worker
+from tests.peer.worker import GRACE, Worker
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-_GRACE = 30.0
 
 
 @cache
@@ -59,9 +58,9 @@ class HearthConnect(Worker):
         assert self._process is not None
         return self._process.pid
 
-    def stop(self) -> None:
+    def stop(self, grace: float = GRACE) -> None:
         if self._process:
-            stop_child(self._process, _GRACE)
+            stop_child(self._process, grace)
         self._forget()
 
     def kill(self) -> None:

@@ -11,7 +11,7 @@ from hearth.broker.ivy import Progress
 from hearth.broker.jar import fetch_jars
 from hearth.broker.process import QUICK_START, JavaProcess, JavaProgram
 from hearth.foundation.java import find_java
-from tests.peer.worker import Worker
+from tests.peer.worker import GRACE, Worker
 
 LOCK = Path(__file__).with_name("jars.txt")
 _FILE_PLUGIN = "connect-file-"
@@ -71,9 +71,9 @@ class JavaConnect(Worker):
         assert self._process is not None
         return self._process.pid
 
-    def stop(self) -> None:
+    def stop(self, grace: float = GRACE) -> None:
         if self._process:
-            self._process.stop()
+            self._process.stop(grace)
         self._process = None
 
     def kill(self) -> None:

@@ -12,6 +12,8 @@ from tests.peer.rest import RestClient, eventually
 from tests.reservation import reserve_port
 
 _START_TIMEOUT = 90.0
+GRACE = 30.0
+"""Seconds an orderly stop may take."""
 
 
 class Worker(ABC):
@@ -95,8 +97,8 @@ class Worker(ABC):
         """Return the id of the process that was started; the worker's other processes descend from it."""
 
     @abstractmethod
-    def stop(self) -> None:
-        """Stop the worker in order."""
+    def stop(self, grace: float = GRACE) -> None:
+        """Stop the worker in order, by force where that takes longer than so many seconds."""
 
     @abstractmethod
     def kill(self) -> None:
