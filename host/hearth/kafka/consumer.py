@@ -34,7 +34,7 @@ SEEK_SECONDS = 0.01
 
 
 class Consumer:
-    """One member of a group; used by one thread.
+    """One member of a group; used by one thread, which others may ``wake``.
 
     With an ``identity`` (see ``Membership``) it takes out what earlier runs have left when it joins, and leaves itself
     at its end. A broker may fence such a member although nobody followed it: librdkafka keeps a commit while its
@@ -92,7 +92,7 @@ class Consumer:
         self._is_subscribed = False
 
     def poll(self, wait_ms: int, most: int = MOST_MESSAGES) -> list[Incoming]:
-        """Read up to ``most`` messages, waiting at most ``wait_ms`` for the first.
+        """Read up to ``most`` messages, waiting at most ``wait_ms`` for the first, or until ``wake``.
 
         Raises ``KafkaError`` when the consumer cannot go on, and what the listener raised.
         """
@@ -109,6 +109,10 @@ class Consumer:
                 raise
         self._begin_anew()
         return []
+
+    def wake(self) -> None:
+        """End a wait of ``poll``, this one or the next; may be called from any thread."""
+        self._messages.wake()
 
     def _join(self) -> None:
         """Go a step towards what is to be subscribed to; who is new takes out earlier runs with it."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -150,9 +151,10 @@ class MessageQueue:
         self.reader = MessageReader(wants_timestamps)
         self._library = library()
         self._client = client
-        self._queue = self._library.queue_get_consumer(client)
+        self._queue: int = self._library.queue_get_consumer(client)
         self._pointers = np.empty(most, np.int64)
         self._revoked = revoked
+        self._waking = threading.Lock()
 
     @contextmanager
     def piece(self, wait_ms: int, most: int) -> Iterator[Any]:
@@ -209,6 +211,14 @@ class MessageQueue:
         count = self._library.consume_batch_queue(queue, CLOSE_MS, address, len(self._pointers))
         self._free(self._pointers[: max(int(count), 0)])
 
+    def wake(self) -> None:
+        """End a wait for a piece, this one or the next; may be called from any thread, also when it is closed."""
+        with self._waking:
+            if self._queue:
+                self._library.queue_yield(self._queue)
+
     def close(self) -> None:
         """Free the queue."""
-        self._library.queue_destroy(self._queue)
+        with self._waking:
+            queue, self._queue = self._queue, 0
+        self._library.queue_destroy(queue)

@@ -173,6 +173,7 @@ _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "queue_get_consumer": (c_void_p, [c_void_p]),
     "queue_destroy": (None, [c_void_p]),
     "queue_poll": (c_void_p, [c_void_p, c_int]),
+    "queue_yield": (None, [c_void_p]),
     "event_type": (c_int, [c_void_p]),
     "event_message_count": (c_size_t, [c_void_p]),
     "event_message_array": (c_size_t, [c_void_p, c_void_p, c_size_t]),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import logging
+import threading
 from dataclasses import dataclass
 from itertools import repeat
 from typing import Any
@@ -95,7 +96,7 @@ class DeliveryReport:
 
 
 class Producer:
-    """One librdkafka producer; used by one thread.
+    """One librdkafka producer; used by one thread, which others may ``wake``.
 
     Order holds per partition when ``max.in.flight`` is 1 or idempotence is on. The memory of a sent row is not
     copied: the caller keeps its columns until the row's ``DeliveryReport``.
@@ -118,6 +119,7 @@ class Producer:
         self._library = library()
         self._client: int | None = None
         self._queue = 0
+        self._waking = threading.Lock()
         self._topics: dict[str, int] = {}
         self._open()
         self._failure: KafkaError | None = None
@@ -160,7 +162,7 @@ class Producer:
         return DeliveryReport(sequence[refused], errors[refused], nowhere, nowhere)
 
     def poll(self, wait_ms: int) -> list[DeliveryReport]:
-        """Collect what was delivered, waiting up to ``wait_ms`` for the first of it.
+        """Collect what was delivered, waiting up to ``wait_ms`` for the first of it, or until ``wake``.
 
         Raises ``KafkaError``, from then on always, when the producer cannot go on: fenced, out of step with its
         broker, or refused by it. What librdkafka reports after that says nothing of what is written.
@@ -182,17 +184,25 @@ class Producer:
             raise self._failure
         return reports
 
+    def wake(self) -> None:
+        """End a wait of ``poll``, this one or the next; may be called from any thread, also when it is closed."""
+        with self._waking:
+            if self._queue:
+                self._library.queue_yield(self._queue)
+
     def close(self) -> None:
         """Forget what is still on its way and free the client."""
         client, self._client = self._client, None
         if client is None:
             return
+        with self._waking:
+            queue, self._queue = self._queue, 0
         self._library.purge(client, _PURGE_ALL)
-        while event := self._library.queue_poll(self._queue, 0):
+        while event := self._library.queue_poll(queue, 0):
             self._library.event_destroy(event)
         for topic in self._topics.values():
             self._library.topic_destroy(topic)
-        self._library.queue_destroy(self._queue)
+        self._library.queue_destroy(queue)
         self._log.close()
         self._library.destroy_flags(client, 0)
 

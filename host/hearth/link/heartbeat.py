@@ -9,8 +9,8 @@ import threading
 from hearth.link.link_call import Alive
 from hearth_stage.channel import Channel, ChannelClosed
 
-HEARTBEAT_SECONDS = 3.0
-SILENCE_SECONDS = 5 * HEARTBEAT_SECONDS
+HEARTBEAT_SECONDS = 5.0
+SILENCE_SECONDS = 3 * HEARTBEAT_SECONDS
 """After so long without a word, a heartbeat at least, the other side is lost."""
 LAST_RESORT_SECONDS = 5.0
 """How long a task that lost its host may take to end before it is ended by force."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import socket
 import ssl
@@ -25,6 +26,8 @@ STOP_SECONDS = 10.0
 IDLE_SECONDS = 90
 RECEIVE_SECONDS = 30.0
 """How long a connection may take to bring a whole request: longer than that Kafka Connect's server waits for none."""
+DATE_SECONDS = 1.0
+"""How often the date is looked at that answers tell."""
 COMPLAINT_SECONDS = 60.0
 """How often the same trouble of the server is told."""
 
@@ -56,7 +59,7 @@ class RestServer:
     def stop(self) -> None:
         """Answer what has been asked and stop."""
         for server, _ in self._servers:
-            server.should_exit = True
+            server.end()
         self._thread.join(STOP_SECONDS)
         for each in self._listeners:
             each.close()
@@ -94,11 +97,29 @@ class _Server(uvicorn.Server):
     begins anew as often. So it is told that the queue holds one, and the kernel the truth.
     """
 
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._end = asyncio.Event()
+
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Begin to serve."""
         await super().startup(sockets)
         for each in sockets or ():
             each.listen(BACKLOG)
+
+    async def main_loop(self) -> None:
+        """Keep the date that answers tell until told to stop: uvicorn looks ten times a second whether it is."""
+        self._loop = asyncio.get_running_loop()
+        while not await self.on_tick(0):
+            with contextlib.suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(self._end.wait(), DATE_SECONDS)
+
+    def end(self) -> None:
+        """Serve no longer; may be called from any thread."""
+        self.should_exit = True
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self._end.set)
 
 
 class Complaints:

@@ -116,6 +116,11 @@ class ConsumedPositions:
         return self._refused is not None
 
     @property
+    def is_any_due(self) -> bool:
+        """Return whether there are records to hand over."""
+        return self.is_refused or bool(self._ahead)
+
+    @property
     def putting(self) -> Delivery | None:
         """Return what the task has and has not answered for, as it was handed over."""
         return self._putting

@@ -6,7 +6,9 @@ It is the first thing a run has, so nothing is told too early: what arrives befo
 from __future__ import annotations
 
 import queue
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from hearth.isolation.stage import Stage
@@ -52,10 +54,16 @@ Item = Command | HandedOver | ContextRequest | Errant | MadeRecord | StageEnded 
 
 
 class Inbox:
-    """What was told and not taken yet, in the order it came."""
+    """What was told and not taken yet, in the order it came.
+
+    A loop waits in one place for everything: here, while a task works, or where its client waits for a broker, from
+    which it is then ``fetched``.
+    """
 
     def __init__(self) -> None:
         self._items: queue.SimpleQueue[Item | None] = queue.SimpleQueue()
+        self._fetch: Callable[[], None] | None = None
+        self._fetching = threading.Lock()
 
     @property
     def is_empty(self) -> bool:
@@ -64,11 +72,34 @@ class Inbox:
 
     def put(self, item: Item) -> None:
         """Tell the task something; may be called from any thread."""
-        self._items.put(item)
+        self._put(item)
 
     def wake(self) -> None:
         """End a wait for the inbox: something has come that is looked for elsewhere."""
-        self._items.put(None)
+        self._put(None)
+
+    @contextmanager
+    def fetched(self, fetch: Callable[[], None]) -> Iterator[None]:
+        """Call ``fetch`` when something comes during this block, or is there: the loop waits elsewhere meanwhile.
+
+        It is called on any thread, once for each item, and must not block.
+        """
+        with self._fetching:
+            self._fetch = fetch
+            is_late = not self.is_empty
+        if is_late:
+            fetch()
+        try:
+            yield
+        finally:
+            with self._fetching:
+                self._fetch = None
+
+    def _put(self, item: Item | None) -> None:
+        self._items.put(item)
+        with self._fetching:
+            if self._fetch is not None:
+                self._fetch()
 
     def take(self, seconds: float = 0.0) -> Iterator[Item]:
         """Yield what is there, waiting at most so long for the first of it."""

@@ -41,7 +41,10 @@ R = TypeVar("R")
 
 log = logging.getLogger(__name__)
 
-IDLE_SECONDS = 0.1
+IDLE_SECONDS = 3.0
+"""How long at most a task is not told that nothing came; Java's tells it once in ``offset.flush.interval.ms``."""
+ANSWER_SECONDS = 0.1
+"""How often answers are looked for that come in no queue a loop waits at: to commits, and to dead letters."""
 FIRST_RETRY_SECONDS = 0.1
 MOST_RETRY_SECONDS = 5.0
 LEAST_SECONDS = 1.0
@@ -115,6 +118,7 @@ class SinkLoop:
         self._putting: Future[PutDone] | None = None
         self._next_commit = clock() + plan.settings.flush_interval
         self._retry_at = 0.0
+        self._next_put = clock() + IDLE_SECONDS
         self._retry_seconds = FIRST_RETRY_SECONDS
         self._is_holding = False
         self._is_paused = is_paused
@@ -156,19 +160,26 @@ class SinkLoop:
 
         A record that cannot be converted is reported, and skipped where that is tolerated.
         """
-        incoming = self._consumer.poll(math.ceil(self._patience() * 1000), self._intake.most)
+        with self._inbox.fetched(self._consumer.wake):
+            incoming = self._consumer.poll(math.ceil(self._patience() * 1000), self._intake.most)
         if incoming:
             delivery = converted(incoming, self._pipeline, self._judge)
             self._observer.polled(sum(len(part.offset) for part in incoming))
             self._positions.read(delivery)
 
     def _patience(self) -> float:
-        waits = [IDLE_SECONDS, self._next_commit - self._clock()]
-        if self._positions.is_refused:
-            waits.append(self._retry_at - self._clock())
-        elif (timeout := self._requests.take_timeout()) is not None:
-            waits.append(timeout)
-        return max(0.0, min(waits))
+        """Return how long nothing needs to be done unless records come, or something is told."""
+        now = self._clock()
+        if not self._positions.is_refused and (timeout := self._requests.take_timeout()) is not None:
+            self._next_put = min(self._next_put, now + timeout)
+        due = [self._subscription.next_look]
+        if self._positions.is_committing or self._tolerance.is_waiting:
+            due.append(now + ANSWER_SECONDS)
+        if not self._positions.is_committing:
+            due.append(self._next_commit)
+        if not self._tolerance.is_full:
+            due.append(self._retry_at if self._positions.is_refused else self._next_put)
+        return max(0.0, min(due) - now)
 
     def _judge(self, failures: list[Failure], delivery: Delivery) -> None:
         """Report failed records; where they are not tolerated, what was handed over before them still counts."""
@@ -183,8 +194,9 @@ class SinkLoop:
     def _put(self) -> None:
         """Settle the put before, then hand over what comes next: the one place that gives records to the task.
 
-        With nothing to hand over it is told that nothing came. While it wants records again, or while more dead
-        letters are under way than may be, all partitions rest; the group and the operator are served all the same.
+        With nothing to hand over it is told that nothing came, from time to time. While it wants records again, or
+        while more dead letters are under way than may be, all partitions rest; group and operator are served all the
+        same.
         What the task asked of its context in one put counts before the next: what was read ahead of a partition that
         it wants elsewhere, or not now, is not given to it.
         """
@@ -194,6 +206,9 @@ class SinkLoop:
         is_waiting = self._positions.is_refused and self._clock() < self._retry_at
         if is_waiting or self._tolerance.is_full or self._is_stopping:
             return
+        if not self._positions.is_any_due and self._clock() < self._next_put:
+            return
+        self._next_put = self._clock() + IDLE_SECONDS
         delivery = self._positions.hand_over()
         self._putting = self._begin_put(delivery)
         if not delivery.batches:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import time
 from collections import deque
 from collections.abc import Callable
@@ -47,10 +48,12 @@ log = logging.getLogger(__name__)
 AHEAD = 2
 """Hand-overs a stage may be ahead: one on its way while the one before is sent."""
 
-IDLE_SECONDS = 0.1
-BUSY_SECONDS = 0.01
+IDLE_SECONDS = 5.0
+"""How often a loop looks round to which nothing happens: what its client has to say by itself it reads then."""
 PING_SECONDS = 1.0
-FULL_WAIT_MS = 50
+"""How often a stage is asked, at most, whether it has come back from a poll; where that may take long, less often."""
+PING_SHARE = 10
+FULL_WAIT_SECONDS = 0.05
 LEAST_STOP_SECONDS = 1.0
 
 _CREDIT = object()
@@ -112,6 +115,7 @@ class SourceLoop:
         self._unstored: list[tuple[Any, Any]] = []
         self._next_commit = clock() + plan.settings.flush_interval
         self._ping: tuple[float, Future[None]] | None = None
+        self._ping_seconds = max(PING_SECONDS, plan.settings.call_timeout / PING_SHARE)
         self._hold: Future[None] | None = None
         self._deadline = 0.0
         self._is_paused = is_paused
@@ -151,22 +155,22 @@ class SourceLoop:
             raise
 
     def _work(self) -> None:
-        self._serve(self._patience())
+        self._serve()
         self._outbox.send()
         self._advance()
-        self._outbox.collect(FULL_WAIT_MS if self._outbox.is_blocked else 0)
+        self._await_answers()
         self._commit_when_due()
         self._watch()
 
     # What arrives ---------------------------------------------------------------------------------------------
 
-    def _serve(self, wait: float) -> None:
-        """Take what is in the inbox, waiting for the first of it.
+    def _serve(self) -> None:
+        """Take what is in the inbox.
 
         A command and the end of the host count at once, also while records wait to be sent; what the stage says
         keeps its order.
         """
-        for item in self._inbox.take(wait):
+        for item in self._inbox.take():
             self._take(item)
 
     def _take(self, item: Item) -> None:
@@ -179,11 +183,22 @@ class SourceLoop:
         else:
             self._waiting.append(item)
 
+    def _await_answers(self) -> None:
+        """Take in what the broker answered, and wait for that, or for the inbox, while there is nothing to be done."""
+        with self._inbox.fetched(self._producer.wake):
+            self._outbox.collect(math.ceil(self._patience() * 1000))
+
     def _patience(self) -> float:
         """Return how long nothing needs to be done unless something arrives."""
-        if self._waiting or self._outbox.is_blocked:
-            return 0
-        return IDLE_SECONDS if self._outbox.is_empty else BUSY_SECONDS
+        if self._outbox.is_blocked:
+            return FULL_WAIT_SECONDS
+        if self._waiting or self._is_drained():
+            return 0.0
+        now = self._clock()
+        due = [now + IDLE_SECONDS, self._next_commit, self._ping_due]
+        if self._hold is not None:
+            due.append(self._deadline)
+        return max(0.0, min(due) - now)
 
     def _command(self, command: Command) -> None:
         if isinstance(command, ENDS) and self._hold is None:
@@ -206,11 +221,19 @@ class SourceLoop:
     def _watch(self) -> None:
         """Raise when the stage has not come back from a poll for the longest time a call may take."""
         now = self._clock()
-        if self._ping is None or self._ping[1].done():
-            if self._ping is None or now - self._ping[0] >= PING_SECONDS:
-                self._ping = (now, self._stage.begin(Ping()))
-        elif now - self._ping[0] > self._settings.call_timeout:
+        if now < self._ping_due:
+            return
+        if self._ping is not None and not self._ping[1].done():
             raise self._stage.timed_out("poll", self._settings.call_timeout)
+        self._ping = (now, self._stage.begin(Ping()))
+
+    @property
+    def _ping_due(self) -> float:
+        """Return when the stage is to be asked again, or must have answered."""
+        if self._ping is None:
+            return -math.inf
+        sent, answer = self._ping
+        return sent + (self._ping_seconds if answer.done() else self._settings.call_timeout)
 
     # Sending --------------------------------------------------------------------------------------------------
 
@@ -321,7 +344,7 @@ class SourceLoop:
     def _await_acknowledgements(self) -> None:
         deadline = self._clock() + self._settings.flush_timeout
         while self._producer.in_flight and self._clock() < deadline:
-            self._outbox.collect(FULL_WAIT_MS)
+            self._outbox.collect(round(FULL_WAIT_SECONDS * 1000))
             for item in self._inbox.take():
                 if isinstance(item, HostLost):
                     raise item

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import math
 import re
 import time
 
@@ -37,6 +38,13 @@ class Subscription:
         self._subscribed: list[str] | None = None
         self._late = set(self._topics)
         self._next_look = 0.0
+
+    @property
+    def next_look(self) -> float:
+        """Return the moment of the monotonic clock at which to renew it: never, where all that was named is there."""
+        looks = [self._due] if self._pattern is not None else []
+        looks += [self._next_look] if self._late else []
+        return min(looks, default=math.inf)
 
     def renew(self, consumer: Consumer) -> bool:
         """Subscribe once there is a topic, and anew when the pattern matches others; returns whether that happened."""

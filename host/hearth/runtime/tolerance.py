@@ -111,6 +111,11 @@ class Tolerance:
         """Return whether as many dead letters are under way as may be: no more records should be looked at for now."""
         return self._dead_letters is not None and self._dead_letters.is_full
 
+    @property
+    def is_waiting(self) -> bool:
+        """Return whether dead letters are under way."""
+        return bool(self._outstanding) or self.is_full
+
     def settle(self, timeout: float) -> int:
         """Wait up to ``timeout`` seconds until every dead letter is where it belongs, and return how many are not.
 

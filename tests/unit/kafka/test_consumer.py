@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from typing import Any
 
@@ -249,3 +250,17 @@ def test_topic_that_is_not_there_yet_is_waited_for(topics: Topics, join: Join, g
     topics.create(name)
     filled(topics, name, b"a")
     poll_until(lambda: member.values == [b"a"], member)
+
+
+def test_wait_for_records_is_ended_by_another_thread(new_topic: NewTopic, join: Join, group: str) -> None:
+    """Now, or where nobody waits yet the next one, also of a member that has joined; one that is closed is let be."""
+    member = join(new_topic(), group=group)
+    poll_until(lambda: bool(member.assigned), member)
+    threading.Timer(0.05, member.consumer.wake).start()
+    began = time.monotonic()
+    assert member.consumer.poll(60_000) == []
+    member.consumer.wake()
+    assert member.consumer.poll(60_000) == []
+    assert time.monotonic() - began < WAIT
+    member.consumer.close()
+    member.consumer.wake()

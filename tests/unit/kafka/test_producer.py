@@ -415,3 +415,19 @@ def test_a_broker_that_is_away_is_waited_for() -> None:
     send(producer, Outgoing("t", binary(b"a")), numbers(1))
     assert [producer.poll(300) for _ in range(3)] == [[], [], []]
     producer.close()
+
+
+def test_wait_for_answers_is_ended_by_another_thread(open_producer: Open) -> None:
+    """Now, or where nobody waits yet the next one, once; a producer that is closed has nobody to wake."""
+    producer = open_producer()
+    threading.Timer(0.05, producer.wake).start()
+    began = time.monotonic()
+    assert producer.poll(60_000) == []
+    producer.wake()
+    assert producer.poll(60_000) == []
+    assert time.monotonic() - began < WAIT
+    began = time.monotonic()
+    producer.poll(50)
+    assert time.monotonic() - began >= 0.05
+    producer.close()
+    producer.wake()

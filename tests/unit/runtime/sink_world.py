@@ -7,6 +7,7 @@ what became of every record, and raises at the moment a promise is broken.
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future
@@ -135,6 +136,7 @@ class FakeRequest:
 class FakeSubscription:
     """Joins the group the first time it is renewed."""
 
+    next_look = math.inf
     _joined = False
 
     def renew(self, consumer: FakeConsumer) -> bool:
@@ -172,7 +174,8 @@ class FakeConsumer:
         self.moves.append((set(self._world.share), False, False))
 
     def poll(self, wait_ms: int, most: int = 5000) -> list[Incoming]:
-        """Let partitions move, then read what is not paused."""
+        """Let partitions move, then read what is not paused; a wait ends early where something was told."""
+        self.is_woken = False
         while self.moves:
             self._move(*self.moves.popleft())
         if self.polls:
@@ -185,9 +188,13 @@ class FakeConsumer:
                 left -= len(offsets)
                 self.position[partition] = offsets[-1] + 1
                 parts.append(_incoming(partition, offsets))
-        if not parts:
+        if not parts and not self.is_woken:
             self._world.now += max(wait_ms, 1) / 1000
         return parts
+
+    def wake(self) -> None:
+        """End a wait."""
+        self.is_woken = True
 
     def _move(self, wanted: set[TopicPartition], lost: bool, cooperative: bool) -> None:
         before = set(self.position)

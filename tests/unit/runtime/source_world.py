@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import weakref
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from types import SimpleNamespace
@@ -17,7 +17,7 @@ import pyarrow as pa
 from hearth.isolation.stage import StageDied, StageTimeout
 from hearth.kafka.kafka_error import KafkaError
 from hearth.kafka.producer import DeliveryReport, Outgoing
-from hearth.runtime.inbox import Inbox, Item, StageEnded
+from hearth.runtime.inbox import Inbox, StageEnded
 from hearth.runtime.link import HostLost
 from hearth.runtime.observer import TaskObserver
 from hearth.runtime.pipeline import Prepared
@@ -52,6 +52,8 @@ PURGED_IN_QUEUE, PURGED_IN_FLIGHT, OUT_OF_ORDER = -152, -151, 45
 ROOM = 6
 
 GRACEFUL, FLUSH_TIMEOUT, FLUSH_INTERVAL = 1.0, 0.2, 2.0
+MOMENT = 0.1
+"""So much time passes between two things that happen while a loop waits."""
 
 
 class Violation(BaseException):
@@ -91,6 +93,11 @@ class World:
     meanwhile: Callable[[], None] = lambda: None
     """What happens while the loop waits."""
 
+    def clock(self) -> float:
+        """Return the time; some passes between two looks at it."""
+        self.now += 1e-9
+        return self.now
+
     def pass_time(self, seconds: float) -> None:
         """Let the loop wait."""
         self.now += seconds
@@ -121,20 +128,6 @@ class World:
                 self.records[place] = record._replace(fate=OK)
 
 
-class WorldInbox(Inbox):
-    """An inbox in which waiting lets the world's time pass."""
-
-    def __init__(self, world: World) -> None:
-        super().__init__()
-        self._world = world
-
-    def take(self, seconds: float = 0.0) -> Iterator[Item]:
-        """Take what is there, or what comes while the time passes."""
-        if seconds > 0 and self.is_empty:
-            self._world.pass_time(seconds)
-        return super().take()
-
-
 @dataclass
 class _Sent:
     """A row on its way."""
@@ -159,6 +152,7 @@ class WorldProducer:
         self.is_forbidden = False
         """Whether the run may send nothing more."""
         self._crowded: set[tuple[str | None, int]] = set()
+        self._is_woken = False
 
     @property
     def in_flight(self) -> int:
@@ -198,14 +192,20 @@ class WorldProducer:
         return 0
 
     def poll(self, wait_ms: int) -> list[DeliveryReport]:
-        """Return what was answered."""
+        """Return what was answered, or comes while the time passes, unless somebody has other news."""
         demand(not self.is_closed, "polled after the end")
-        if wait_ms and not self.reports:
-            self._world.pass_time(wait_ms / 1000)
+        over = self._world.now + wait_ms / 1000
+        while not (self.reports or self.failure or self._is_woken) and self._world.now < over:
+            self._world.pass_time(min(MOMENT, over - self._world.now))
+        self._is_woken = False
         reports, self.reports = self.reports, []
         if self.failure is not None and not reports:
             raise self.failure
         return reports
+
+    def wake(self) -> None:
+        """End a wait."""
+        self._is_woken = True
 
     def close(self) -> None:
         """Forget what is on its way."""
@@ -429,7 +429,7 @@ class Run:
             graceful_timeout=GRACEFUL,
             is_tolerant=world.is_tolerant,
         )
-        self.inbox = WorldInbox(world)
+        self.inbox = Inbox()
         around = self.link, self.stage, self.producer, self.topics, WorldPipeline(world, self.link)
         link, stage, producer, topics, pipeline = map(cast_any, around)
         self.observer = TaskObserver("c-0", link, plan.settings)
@@ -445,7 +445,7 @@ class Run:
             producer=producer,
             topics=topics,
             wants_records=start_source(stage, plan, [], is_paused=is_paused),
-            clock=lambda: world.now,
+            clock=world.clock,
         )
 
     @property

@@ -54,3 +54,26 @@ def test_what_is_not_taken_stays() -> None:
         assert item == Pause()
         break
     assert list(inbox.take()) == [Stop()]
+
+
+def test_who_waits_elsewhere_is_fetched_for_each_item() -> None:
+    """Also for a wake, which is no item; and no more when he has come back."""
+    inbox = Inbox()
+    calls: list[None] = []
+    with inbox.fetched(lambda: calls.append(None)):
+        assert calls == []
+        inbox.put(Stop())
+        inbox.wake()
+        assert len(calls) == 2
+    inbox.put(Pause())
+    assert len(calls) == 2
+    assert list(inbox.take()) == [Stop(), Pause()]
+
+
+def test_who_goes_to_wait_elsewhere_is_fetched_for_what_is_there() -> None:
+    """It came between his last look and his going."""
+    inbox = Inbox()
+    inbox.put(Stop())
+    calls: list[None] = []
+    with inbox.fetched(lambda: calls.append(None)):
+        assert len(calls) == 1

@@ -9,6 +9,7 @@ import pytest
 from hearth.link.link_call import ForgetTopics, Pause, Resume, Stop
 from hearth.runtime import tolerance
 from hearth.runtime.delivery import PutFailed
+from hearth.runtime.sink import IDLE_SECONDS
 from hearth_api import STRING_SCHEMA, ConnectError, DataError, SinkRecord, TopicPartition
 from hearth_api.batch import records_to_batches
 from hearth_execution.failure import ErrorInfo, RemoteError
@@ -472,6 +473,37 @@ def test_the_observer_counts_what_becomes_of_records() -> None:
     assert (counts.polled, counts.failed, counts.dead_lettered, counts.retried) == (7, 1, 1, 3)
     assert counts.put == 5 + 3
     assert counts.commits == 1
+
+
+def settled(world: World) -> int:
+    """Read and put what there is, and return how many puts there were."""
+    steps(world, 20)
+    return len(world.deliveries)
+
+
+def test_an_idle_task_is_told_from_time_to_time_that_nothing_came(world: World) -> None:
+    """However often the loop is woken meanwhile; that is no answer to anything."""
+    before, began = settled(world), world.now
+    for _ in range(1000):
+        world.consumer.polls.append(world.inbox.wake)
+        world.step()
+    assert (world.now, len(world.deliveries)) == (began, before)
+    while world.now < began + 60:
+        world.step()
+    assert 60 / IDLE_SECONDS - 1 <= len(world.deliveries) - before <= 60 / IDLE_SECONDS + 7  # with its commits
+
+
+def test_a_time_a_task_asked_for_stands_although_the_loop_is_woken_before(world: World) -> None:
+    """``context.timeout`` says when it is to be given something again, be it nothing."""
+    before, began = settled(world), world.now
+    world.request(timeout=500)
+    for _ in range(3):
+        world.consumer.polls.append(world.inbox.wake)
+        world.step()
+    assert len(world.deliveries) == before
+    world.step()
+    assert len(world.deliveries) == before + 1
+    assert world.now == pytest.approx(began + 0.5)
 
 
 def test_a_world_notices_a_broken_promise(world: World) -> None:

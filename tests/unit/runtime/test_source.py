@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -12,11 +13,12 @@ import pytest
 
 from hearth.kafka.kafka_error import KafkaError
 from hearth.kafka.producer import DeliveryReport, Outgoing
-from hearth.link.link_call import ForgetTopics, Stop
+from hearth.link.link_call import ForgetTopics, Pause, Stop
 from hearth.runtime.link import HostLost
 from hearth.runtime.observer import TaskObserver
 from hearth.runtime.outbox import Outbox
 from hearth.runtime.pipeline import Prepared
+from hearth.runtime.source import IDLE_SECONDS, PING_SHARE
 from hearth.runtime.tolerance import Tolerance, ToleranceExceeded
 from hearth_api import STRING_SCHEMA, ConnectError, SourceRecord, TimestampType
 from hearth_api.batch import Batch, records_to_batches
@@ -28,9 +30,11 @@ from tests.unit.runtime.source_world import (
     CROWDED,
     DROPPED,
     FAILING,
+    FLUSH_INTERVAL,
     FLUSH_TIMEOUT,
     GRACEFUL,
     HUGE,
+    MOMENT,
     OK,
     ROOM,
     TOO_LARGE,
@@ -326,8 +330,8 @@ def test_a_stage_that_dies_while_draining_still_leaves_a_commit() -> None:
     """The task fails with the stage's last words; what it had handed over before is stored."""
     run = begin(OK, OK)
     run.inbox.put(Stop())
+    run.world.meanwhile = run.die
     run.turn()
-    run.die()
     run.world.meanwhile = lambda: answer_all(run)
     run.turn_until(lambda: run.is_over)
     assert "killed by signal 9" in str(run.error)
@@ -592,3 +596,58 @@ def test_rows_are_picked_with_all_their_columns() -> None:
     assert (picked.partition.tolist(), picked.timestamp.tolist()) == ([0, 2], [0, 2])
     assert raw_rows(picked.headers) == [headers[0], headers[2]]
     assert Outgoing("t", values).pick(np.array([False, True, False])) == Outgoing("t", values[1:2])
+
+
+# Nothing to do -------------------------------------------------------------------------------------------------
+
+
+def test_an_idle_loop_looks_round_seldom() -> None:
+    """It waits for a command, for records, for what is due; there are a dozen turns and the commits in a minute."""
+    run = Run(World())
+    run.turn()
+    turns, over = 0, run.world.now + 60
+    while run.world.now < over:
+        run.turn()
+        turns += 1
+    assert turns <= 60 / IDLE_SECONDS + 60 / FLUSH_INTERVAL + 2
+
+
+def test_a_wait_ends_with_what_comes() -> None:
+    """A command, records, the answer of a broker: nothing of it waits for the next look."""
+    run = Run(World())
+    run.turn()
+    began = run.world.now
+    run.world.meanwhile = lambda: run.inbox.put(Pause())
+    run.turn()
+    run.world.meanwhile = lambda: None
+    run.turn()
+    assert (run.stage.is_held, run.world.now - began < FLUSH_INTERVAL + 3 * MOMENT) == (True, True)
+    assert run.link.states == ["PAUSED"]
+
+
+def test_a_loop_that_has_drained_waits_for_nothing_more() -> None:
+    """Its task came back from its poll, and nothing is on its way."""
+    run = Run(World())
+    run.turn()
+    run.inbox.put(Stop())
+    run.turn()
+    began = run.world.now
+    run.world.meanwhile = run.answer_hold
+    run.turn_until(lambda: run.is_over)
+    assert run.world.now - began <= MOMENT
+
+
+def test_a_stage_is_asked_seldom_whether_it_hangs_where_it_may_take_long() -> None:
+    """As seldom as a tenth of the time that one call may take."""
+    run = Run(World())
+    asked: list[float] = []
+    ask = run.stage.begin
+
+    def asking(call: Any) -> Any:
+        asked.append(run.world.now)
+        return ask(call)
+
+    run.stage.begin = asking  # type: ignore[method-assign]
+    while run.world.now < 100:
+        run.turn()
+    assert len(asked) == math.ceil(100 / (SETTINGS.call_timeout / PING_SHARE))

@@ -20,8 +20,8 @@ from hearth_file.window import Window
 if TYPE_CHECKING:  # Arrow is loaded by the first poll: the connector's own process names this class and never polls
     from hearth_file.line_column import LineColumnReader, LineColumns
 
-MISSING_FILE_WAIT = 0.1
-"""Seconds between two looks for a file that does not exist."""
+LONGEST_PAUSE = 1.0
+"""Seconds between two looks at a file that has been quiet for a minute, or missing; as in Kafka Connect."""
 
 _log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -30,10 +30,10 @@ T = TypeVar("T")
 class FileStreamSourceTask(BatchSourceTask):
     """Follows one file and returns its complete lines.
 
-    A poll that finds nothing waits before it returns: a sixteenth of the time in which nothing came, at
-    least 1 ms, at most 20 ms in a file that was busy lately and 100 ms in one that is quiet for minutes. So
-    a busy file is followed closely and an idle one costs next to nothing. The two forms of polling must not
-    be mixed on one instance.
+    A poll that finds nothing waits before it returns: a sixteenth of the time in which nothing came, at least 1 ms
+    and at most 20 ms; where nothing came for longer a sixtieth of that time, and at most a second, which is what
+    Kafka Connect always waits. So a busy file is followed closely and an idle one costs next to nothing. The two forms
+    of polling must not be mixed on one instance.
     """
 
     def version(self) -> str:
@@ -53,6 +53,7 @@ class FileStreamSourceTask(BatchSourceTask):
         self._columns: LineColumnReader | None = None
         self._last_line = time.monotonic()
         self._is_waiting_for_file = False
+        self._is_at_end = False
 
     def poll(self) -> list[SourceRecord] | None:
         """Return the next lines as records, None when there are none at present."""
@@ -84,7 +85,11 @@ class FileStreamSourceTask(BatchSourceTask):
         try:
             if self._window is None:
                 self._window = self._open()
-            return take(self._window)
+            if self._is_at_end and not self._window.has_news():
+                return None
+            lines = take(self._window)
+            self._is_at_end = not lines
+            return lines
         except FileNotFoundError:
             if not self._is_waiting_for_file:
                 _log.warning("file %r does not exist yet, waiting for it", self._file)
@@ -94,10 +99,8 @@ class FileStreamSourceTask(BatchSourceTask):
             raise ConnectError(f"cannot read file {self._file!r}: {error.strerror or error}") from error
 
     def _pause(self) -> float:
-        if self._window is None:
-            return MISSING_FILE_WAIT
         idle = time.monotonic() - self._last_line
-        return max(0.001, min(idle / 16, 0.02 + idle / 1000, 0.1))
+        return max(0.001, min(idle / 16, max(0.02, idle / 60), LONGEST_PAUSE))
 
     def _open(self) -> Window:
         if self._file is None:

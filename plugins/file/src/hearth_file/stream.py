@@ -14,6 +14,10 @@ class Stream(ABC):
 
     position: int | None
 
+    def has_news(self) -> bool:
+        """Return whether a stream that was read to its end may bring more, now or by a successor."""
+        return True
+
     @abstractmethod
     def read_into(self, buffer: memoryview) -> int:
         """Fill the buffer from its start and return how many bytes came; never waits for them."""
@@ -53,6 +57,15 @@ class FollowedFile(Stream):
             self._file.seek(position)
         self.position = position
         return True
+
+    def has_news(self) -> bool:
+        """Return whether the path shows anything but this file, read to its end; that costs one question."""
+        try:
+            there = os.stat(self._path)
+        except FileNotFoundError:
+            return True
+        is_same = (there.st_dev, there.st_ino) == self._identity
+        return not (self._is_regular and is_same and there.st_size == self.position)
 
     def read_into(self, buffer: memoryview) -> int:
         """Read what was appended, as far as it fits."""

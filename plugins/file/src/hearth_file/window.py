@@ -31,6 +31,10 @@ class Window:
         """Return the position in the stream of a place in `data`; None where positions mean nothing."""
         return None if self._start is None else self._start + place
 
+    def has_news(self) -> bool:
+        """Return whether there may be more than what was taken when nothing could be taken any more."""
+        return self._next is not None or self._stream.has_news()
+
     def refill(self) -> None:
         """Drop what was handed out and read once more; what is left starts at 0 afterwards."""
         self._drop()

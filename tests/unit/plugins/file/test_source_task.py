@@ -169,9 +169,10 @@ def test_stop_wakes_a_waiting_poll(
     poll: Poll, started: Started, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """However long a wait would be, a stop ends it, and nothing is read afterwards."""
-    monkeypatch.setattr(source_task, "MISSING_FILE_WAIT", 60)
+    monkeypatch.setattr(source_task, "LONGEST_PAUSE", 60)
     file = tmp_path / "f"
     task = started(file)
+    task._last_line -= 10_000
     waiting = threading.Thread(target=poll, args=(task,))
     waiting.start()
     task.stop()
@@ -220,7 +221,7 @@ def test_a_rotated_file_is_followed(poll: Poll, started: Started, tmp_path: Path
 def test_an_idle_file_is_looked_at_less_and_less(
     started: Started, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The wait grows with the silence: 1 ms at once, 20 ms soon, 100 ms after minutes."""
+    """The wait grows with the silence: 1 ms at once, 20 ms soon, a second after a minute."""
     file = tmp_path / "f"
     file.write_text("")
     task = started(file)
@@ -229,7 +230,7 @@ def test_an_idle_file_is_looked_at_less_and_less(
     now = 1000.0
     monkeypatch.setattr(time, "monotonic", lambda: now)
     task._last_line = now
-    for silence in (0, 0.16, 1, 600):
+    for silence in (0, 0.16, 1, 12, 600):
         now = 1000.0 + silence
         task.poll()
-    assert waits == pytest.approx([0.001, 0.01, 0.021, 0.1])
+    assert waits == pytest.approx([0.001, 0.01, 0.02, 0.2, 1.0])

@@ -138,3 +138,39 @@ def test_the_standard_input_has_no_positions(monkeypatch: pytest.MonkeyPatch) ->
     assert lines(window) == []
     window.close()
     os.close(reading)
+
+
+def test_a_file_has_news_unless_all_of_it_was_read(path: Path, tmp_path: Path) -> None:
+    """More of it, less of it, another in its place, none in its place: each has to be looked at."""
+    window = Window(FollowedFile(str(path)))
+
+    def is_quiet_when_read() -> bool:
+        lines(window)
+        return not window.has_news()
+
+    assert window.has_news()
+    assert is_quiet_when_read()
+    append(path, b"o\n")
+    assert window.has_news()
+    assert is_quiet_when_read()
+    path.write_bytes(b"one\n")
+    assert window.has_news()
+    assert is_quiet_when_read()
+    path.unlink()
+    assert window.has_news()
+    lines(window)
+    assert window.has_news(), "the file may have gone elsewhere and grow there"
+    path.write_bytes(b"")
+    assert window.has_news()
+    assert is_quiet_when_read()
+    window.close()
+
+
+def test_a_pipe_always_may_have_news(tmp_path: Path) -> None:
+    """Its size says nothing."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    window = Window(FollowedFile(str(pipe)))
+    lines(window)
+    assert window.has_news()
+    window.close()
