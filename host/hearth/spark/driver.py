@@ -19,6 +19,7 @@ from hearth.foundation.class_archive import ClassArchive
 from hearth.foundation.java import java_executable
 from hearth.foundation.log_level import levels
 from hearth.spark.gateway import start_jvm
+from hearth.spark.job import JobFailed, Jobs
 from hearth.spark.spark_log import JvmLevels
 from hearth.spark.standalone_master import seek_admission
 from hearth_api import ConnectError
@@ -66,6 +67,7 @@ class Driver:
             self._levels = JvmLevels(gateway.jvm)
             levels.tell(self._levels)
             self.context: Any = SparkContext(conf=configuration, gateway=gateway)
+            self.jobs = Jobs(gateway.jvm)
             if self._is_stopped():
                 raise DriverFailed(f"spark.master={own['spark.master']} did not take it within a minute")
         except Exception as error:
@@ -77,7 +79,7 @@ class Driver:
         """Return whether the JVM is gone or Spark has stopped in it, which a call that failed makes one think."""
         from py4j.protocol import Py4JError, Py4JJavaError
 
-        if isinstance(failure, Py4JJavaError):
+        if isinstance(failure, (Py4JJavaError, JobFailed)):
             return self._is_stopped()
         if not isinstance(failure, (Py4JError, OSError)):
             return False

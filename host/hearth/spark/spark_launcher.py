@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import queue
 import re
 import sys
 import threading
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +29,10 @@ log = logging.getLogger(__name__)
 
 SLOTS = 512
 """Slots of the local default: a slot is a thread that waits, so many are cheap."""
+LAUNCHERS = 2
+"""How many tasks are handed to Spark at the same time: more would only wait for each other."""
 
-_FLAGS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xss512k"
+_FLAGS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData -Xss512k"
 _LOG_CONFIGURATION = Path(__file__).with_name("log4j2.properties")
 
 _DEFAULTS = {
@@ -114,7 +118,10 @@ def link_listen(settings: Mapping[str, str]) -> str:
 
 
 class SparkLauncher:
-    """Runs each Connect task as a Spark job of one partition, in a job group of its own."""
+    """Runs each Connect task as a Spark job of one partition, in a job group of its own.
+
+    A few threads submit the jobs, and nobody waits for one.
+    """
 
     def __init__(self, worker: Mapping[str, str], on_error: Callable[[str], None] | None = None) -> None:
         self.settings = spark_settings(worker)
@@ -122,6 +129,9 @@ class SparkLauncher:
         self._on_error = on_error or (lambda text: log.error("%s", text))
         self._ready = threading.Event()
         self._driver: Driver | None = None
+        self._launches: queue.SimpleQueue[_Launch | None] = queue.SimpleQueue()
+        self._wanted: dict[str, _Launch] = {}
+        """What is launched and not submitted yet, by its job group."""
         self._failure: str | None = None
         self._shipped: set[str] = set()
         self._slots = SlotWatch(self.settings)
@@ -131,6 +141,11 @@ class SparkLauncher:
     def start(self) -> None:
         """Begin to start Spark; returns at once, tasks launched meanwhile wait for it."""
         threading.Thread(target=self._look_for_master, name="spark-master", daemon=True).start()
+        for _ in range(LAUNCHERS):
+            threading.Thread(target=self._submit_all, name="spark-launch", daemon=True).start()
+        self._begin()
+
+    def _begin(self) -> None:
         self._starter = threading.Thread(target=self._start, name="spark-start", daemon=True)
         self._starter.start()
 
@@ -140,10 +155,12 @@ class SparkLauncher:
 
     def launch(self, launch: TaskLaunch, plan: TaskPlan, on_end: Callable[[TaskEnd], None]) -> None:
         """Run a task as a Spark job; ``on_end`` hears when the job is over."""
-        threading.Thread(target=self._run, args=(launch, plan, on_end), name=f"spark-{plan.name}", daemon=True).start()
+        added = self._wanted[_group(plan.connector, plan.task)] = _Launch(launch, plan, on_end)
+        self._launches.put(added)
 
     def cancel(self, connector: str, task: int) -> None:
         """Cancel the Spark job of a task, whose Python worker Spark then kills within seconds."""
+        self._wanted.pop(_group(connector, task), None)
         driver = self._driver
         if driver is not None:
             with contextlib.suppress(Exception):  # a context that is going away has cancelled it already
@@ -159,6 +176,8 @@ class SparkLauncher:
         with self._lock:
             self._stopping = True
             driver, self._driver = self._driver, None
+        for _ in range(LAUNCHERS):
+            self._launches.put(None)
         if driver is not None:
             driver.stop(grace)
             self._starter.join(grace)  # where it was still starting, it has something to clear away
@@ -199,17 +218,27 @@ class SparkLauncher:
         if (reason := silence_of(master)) is not None:
             log.error("nobody answers at spark.master=%s (%s); Spark goes on trying for a minute", master, reason)
 
-    def _run(self, launch: TaskLaunch, plan: TaskPlan, on_end: Callable[[TaskEnd], None]) -> None:
-        error = None
-        self._ready.wait()
-        driver = self._driver
-        try:
-            error = self._submit(driver, launch, plan)
-        except Exception as failure:
-            error = self._explained(reason_of(failure))
-            if driver is not None and driver.has_ended(failure):
-                self._replace(driver)
-        on_end(TaskEnd(launch.connector, launch.task, launch.generation, error))
+    def _submit_all(self) -> None:
+        """Submit what is launched and still wanted, as soon as Spark takes tasks."""
+        while (launch := self._launches.get()) is not None:
+            self._ready.wait()
+            group = _group(launch.plan.connector, launch.plan.task)
+            if self._wanted.get(group) is not launch:
+                launch.end(None)
+                continue
+            self._wanted.pop(group, None)
+            driver = self._driver
+            try:
+                self._submit(driver, launch, group)
+            except Exception as failure:
+                if driver is not None:
+                    self._after(driver, failure)
+                launch.end(self._explained(reason_of(failure)))
+
+    def _after(self, driver: Driver, failure: Exception) -> None:
+        """Start Spark anew where it has ended, as something that failed makes one think."""
+        if driver.has_ended(failure):
+            self._replace(driver)
 
     def _explained(self, reason: str) -> str:
         """Return a reason with the key that mends it, where it is the Python of the executors."""
@@ -231,24 +260,32 @@ class SparkLauncher:
             self._ready.clear()
         log.error("Spark ended unexpectedly, another one is started")
         ended.stop()
-        self.start()
+        self._begin()
 
-    def _submit(self, driver: Driver | None, launch: TaskLaunch, plan: TaskPlan) -> str | None:
-        """Run a task to its end; returns why it could not begin, if so."""
+    def _submit(self, driver: Driver | None, launch: _Launch, group: str) -> None:
+        """Begin to run a task; whoever launched it hears why it could not begin, if so, or of its end."""
         if driver is None:
             raise ConnectError(self._failure or "Spark is stopped")
-        context = driver.context
+        context, plan = driver.context, launch.plan
         self._ship(context, plan)
         # A cancelled task is not interrupted in the JVM: its thread would spin until Spark kills the Python worker.
-        group = _group(plan.connector, plan.task)
         context.setJobGroup(group, f"{plan.name} ({plan.connector_class})", False)
         from hearth.spark.executor import run
 
+        def end(told: list[Any], failure: Exception | None) -> None:
+            self._slots.ended(group)
+            if failure is None:
+                launch.end(next(iter(told), None))
+                return
+            self._after(driver, failure)
+            launch.end(self._explained(reason_of(failure)))
+
         self._slots.submitted(group)
         try:
-            return next(iter(context.parallelize([launch.to_json()], 1).mapPartitions(run).collect()), None)
-        finally:
+            driver.jobs.submit(context.parallelize([launch.launch.to_json()], 1).mapPartitions(run), end)
+        except Exception:
             self._slots.ended(group)
+            raise
 
     def _ship(self, context: Any, plan: TaskPlan) -> None:
         if is_local(self.settings):
@@ -258,6 +295,19 @@ class SparkLauncher:
                 if key not in self._shipped:
                     ship(context, environment)
                     self._shipped.add(key)
+
+
+@dataclass(frozen=True)
+class _Launch:
+    """A task that is to be run, and who hears of its end."""
+
+    launch: TaskLaunch
+    plan: TaskPlan
+    on_end: Callable[[TaskEnd], None]
+
+    def end(self, error: str | None) -> None:
+        """Tell that the run is over, and why where that was not the task's own end."""
+        self.on_end(TaskEnd(self.launch.connector, self.launch.task, self.launch.generation, error))
 
 
 def _group(connector: str, task: int) -> str:

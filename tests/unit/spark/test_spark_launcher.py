@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import queue
 import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,10 +16,14 @@ from pyspark.serializers import CloudPickleSerializer
 from hearth.config import WorkerConfig
 from hearth.herder.planner import Planner
 from hearth.link.admission import LinkAddress
-from hearth.runtime.launcher import TaskLaunch
+from hearth.runtime.launcher import TaskEnd, TaskLaunch
+from hearth.runtime.plan import TaskPlan
+from hearth.spark import spark_launcher
 from hearth.spark.executor import run
-from hearth.spark.spark_launcher import SparkLauncher, exposure, link_host, spark_settings
+from hearth.spark.job import JobFailed, OnEnd
+from hearth.spark.spark_launcher import LAUNCHERS, SparkLauncher, exposure, link_host, spark_settings
 from tests.unit.herder.catalogue import SOURCE, WORKER, directory
+from tests.unit.runtime.sample import task_plan
 
 
 def test_any_spark_key_of_the_worker_reaches_spark() -> None:
@@ -95,6 +101,8 @@ def test_a_failure_of_the_executors_python_names_the_key(reason: str, is_explain
 class Context:
     """A SparkContext that keeps what would travel to an executor, as Spark would write it."""
 
+    _jsc = None
+
     def __init__(self) -> None:
         self.carried = b""
         self.groups: list[tuple[str, str, bool]] = []
@@ -114,9 +122,86 @@ class Context:
         self.carried = bytes(CloudPickleSerializer().dumps((self._data, function)))
         return self
 
-    def collect(self) -> list[str]:
-        """End at once."""
-        return []
+
+@dataclass
+class Spark:
+    """A driver that has started when a test says so, and whose jobs end when it says so."""
+
+    context: Context = field(default_factory=Context)
+    is_started: threading.Event = field(default_factory=threading.Event)
+    submitted: queue.SimpleQueue[OnEnd] = field(default_factory=queue.SimpleQueue)
+    ended: queue.SimpleQueue[TaskEnd] = field(default_factory=queue.SimpleQueue)
+
+    def start(self) -> None:
+        """Start, which takes its time."""
+        assert self.is_started.wait(10)
+
+    @property
+    def jobs(self) -> Spark:
+        """Return itself, which takes jobs as well."""
+        return self
+
+    def submit(self, rdd: Context, on_end: OnEnd) -> None:
+        """Take a job."""
+        self.submitted.put(on_end)
+
+    def has_ended(self, failure: Exception) -> bool:
+        """Return that it is there, whatever failed."""
+        return False
+
+    def stop(self, grace: float) -> None:
+        """Stop."""
+
+
+@pytest.fixture
+def spark(monkeypatch: pytest.MonkeyPatch) -> Spark:
+    """Return what a launcher takes for Spark."""
+    spark = Spark()
+    monkeypatch.setattr(spark_launcher, "Driver", lambda settings: spark)
+    return spark
+
+
+@pytest.fixture
+def launcher(spark: Spark) -> Iterator[SparkLauncher]:
+    """Return a launcher that was started."""
+    launcher = SparkLauncher({"spark.master": "local[1]"})
+    launcher.start()
+    yield launcher
+    spark.is_started.set()
+    launcher.stop()
+
+
+def launched(launcher: SparkLauncher, spark: Spark, task: int = 0, plan: TaskPlan | None = None) -> TaskLaunch:
+    """Launch a task of a connector."""
+    launch = TaskLaunch("c", task, 7, LinkAddress("10.0.0.1", 4711, "the-token", "the-certificate"))
+    launcher.launch(launch, plan or replace(task_plan("source"), task=task), spark.ended.put)
+    return launch
+
+
+def test_no_launch_waits_for_the_end_of_another(launcher: SparkLauncher, spark: Spark) -> None:
+    """However many run: each is submitted, and what its job ends with is told."""
+    spark.is_started.set()
+    for task in range(LAUNCHERS + 2):
+        launched(launcher, spark, task)
+    ends = [spark.submitted.get(timeout=10) for _ in range(LAUNCHERS + 2)]
+    assert spark.ended.empty()
+    ends[0]([], None)
+    ends[1](["the host is not there"], None)
+    ends[2]([], JobFailed("org.apache.spark.SparkException: Job aborted\nDriver stacktrace:\n at x"))
+    told = [spark.ended.get(timeout=10).error for _ in range(3)]
+    assert told == [None, "the host is not there", "org.apache.spark.SparkException: Job aborted"]
+
+
+def test_launch_that_is_called_off_in_time_is_never_submitted(launcher: SparkLauncher, spark: Spark) -> None:
+    """Spark is still starting; whoever launched the task hears that nothing runs."""
+    for task in range(LAUNCHERS + 1):
+        launched(launcher, spark, task)
+    launcher.cancel("c", LAUNCHERS)
+    spark.is_started.set()
+    assert spark.ended.get(timeout=10) == TaskEnd("c", LAUNCHERS, 7)
+    for _ in range(LAUNCHERS):
+        spark.submitted.get(timeout=10)
+    assert spark.submitted.empty()
 
 
 SECRETS = {
@@ -140,19 +225,18 @@ SECRETS = {
 }
 
 
-def test_what_spark_carries_holds_no_setting_and_no_secret(tmp_path: Path) -> None:
+def test_what_spark_carries_holds_no_setting_and_no_secret(
+    launcher: SparkLauncher, spark: Spark, tmp_path: Path
+) -> None:
     """It is how a task finds and enters its host; everything else that host tells it itself."""
     known = directory(tmp_path)
     worker = WorkerConfig({**WORKER, **SECRETS["worker"]})
     config = {"name": "c", "connector.class": SOURCE, **SECRETS["connector"]}
     (plan,) = Planner(known, worker).plan(known.connector(config), "1", config, [{**config, "table": "sesame-table"}])
     assert "sesame-sasl" in str(plan.to_json())
-    launch = TaskLaunch("c", 0, 7, LinkAddress("10.0.0.1", 4711, "the-token", "the-certificate"))
-    launcher, context, ended = SparkLauncher(dict(worker.originals)), Context(), threading.Event()
-    launcher._driver = SimpleNamespace(context=context)  # type: ignore[assignment]
-    launcher._ready.set()
-    launcher.launch(launch, plan, lambda end: ended.set())
-    assert ended.wait(10)
+    spark.is_started.set()
+    launch, context = launched(launcher, spark, plan=plan), spark.context
+    spark.submitted.get(timeout=10)
     assert context.groups == [("c-0", f"c-0 ({SOURCE})", False)]
     for word in ("sesame", "127.0.0.1:9092", "RegexRouter", "JsonConverter", "converter", "bootstrap"):
         assert word.encode() not in context.carried, word

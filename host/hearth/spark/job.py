@@ -1,0 +1,112 @@
+"""Jobs of one Spark: each is submitted and left alone, and one thread hears of the ends of all.
+
+Spark's asynchronous actions return once a job is submitted. A job that is over goes into a queue of the JVM, and the
+queue is all that is waited for: as long as a job runs it costs neither this process nor the JVM a thread.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from hearth_api import ConnectError
+
+OnEnd = Callable[["list[Any]", "Exception | None"], None]
+"""Hears what a job returned, or why it failed."""
+
+
+class JobFailed(ConnectError):
+    """A job came to no good end; its text is what Spark says of it."""
+
+    code = "spark.job"
+
+
+class Jobs:
+    """The jobs of one JVM that are under way.
+
+    ``on_end`` of a job is called once, on the thread of this object; where the JVM is gone, with the error by which
+    that was found out.
+    """
+
+    def __init__(self, jvm: Any) -> None:
+        self._lock = threading.Lock()
+        self._under_way: dict[str, Callable[[Any, Exception | None], None]] = {}
+        self._numbers = itertools.count()
+        self._broken: Exception | None = None
+        self._actions = jvm.org.apache.spark.rdd.AsyncRDDActions
+        self._as_java = jvm.scala.jdk.javaapi.FutureConverters.asJava
+        self._ended = jvm.java.util.concurrent.LinkedBlockingQueue()
+        self._note = _note_in(jvm, self._ended)
+        threading.Thread(target=self._listen, name="spark-ends", daemon=True).start()
+
+    def submit(self, rdd: Any, on_end: OnEnd) -> None:
+        """Have what an RDD of pyspark has collected, in the job group of this thread; returns when it is submitted."""
+        java = rdd._jrdd
+        action = self._actions(java.rdd(), java.classTag()).collectAsync()
+        self.watch(self._as_java(action), lambda found, error: on_end(_read(rdd, found), error))
+
+    def watch(self, future: Any, on_end: Callable[[Any, Exception | None], None]) -> None:
+        """Hear of the end of a future of Java, with its result as it is there."""
+        with self._lock:
+            if self._broken is not None:
+                raise self._broken
+            key = str(next(self._numbers))
+            self._under_way[key] = on_end
+        try:
+            future.whenComplete(self._note(key))
+        except Exception:
+            with self._lock:
+                is_untold = self._under_way.pop(key, None) is not None
+            if is_untold:
+                raise
+
+    def _listen(self) -> None:
+        from py4j.protocol import Py4JError
+
+        while True:
+            try:
+                key, found, thrown = self._ended.take()
+                failure = None if thrown is None else JobFailed(thrown.toString())
+            except (Py4JError, OSError) as error:  # the JVM is gone, or goes
+                self._break(error)
+                return
+            self._end(key, found, failure)
+
+    def _end(self, key: str, found: Any, error: Exception | None) -> None:
+        with self._lock:
+            on_end = self._under_way.pop(key)
+        on_end(found, error)
+
+    def _break(self, error: Exception) -> None:
+        with self._lock:
+            self._broken = error
+            under_way, self._under_way = self._under_way, {}
+        for on_end in under_way.values():
+            on_end(None, error)
+
+
+def _note_in(jvm: Any, queue: Any) -> Callable[[str], Any]:
+    """Return what makes a ``BiConsumer`` that puts a key, a result and what was thrown into a queue of Java.
+
+    Nothing of this process runs there, and no class of ours is needed: method handles of Java's own do it.
+    """
+    handles, method_type = jvm.java.lang.invoke.MethodHandles, jvm.java.lang.invoke.MethodType.methodType
+    proxy = jvm.java.lang.invoke.MethodHandleProxies.asInterfaceInstance
+    named = jvm.java.lang.Class.forName
+    boolean, an_object, objects = jvm.java.lang.Boolean.TYPE, named("java.lang.Object"), named("[Ljava.lang.Object;")
+    a_list, consumer = named("java.util.List"), named("java.util.function.BiConsumer")
+    lookup = handles.publicLookup()
+    add = lookup.bind(queue, "add", method_type(boolean, an_object)).asType(method_type(boolean, a_list))
+    as_list = lookup.findStatic(named("java.util.Arrays"), "asList", method_type(a_list, objects))
+    note = handles.filterReturnValue(as_list.asCollector(objects, 3), add)
+    return lambda key: proxy(consumer, note.bindTo(key))
+
+
+def _read(rdd: Any, found: Any) -> list[Any]:
+    """Return the rows of a result of Spark: each of its elements is some of them, as a Python worker wrote them."""
+    if found is None:
+        return []
+    read = rdd._jrdd_deserializer.serializer.loads
+    return [row for index in range(found.size()) for row in read(bytes(found.apply(index)))]

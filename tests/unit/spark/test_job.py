@@ -1,0 +1,55 @@
+"""Jobs that nobody waits for: their ends are heard of, also where there is no JVM any more. In a real Java."""
+
+from __future__ import annotations
+
+import queue
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from hearth.spark.job import JobFailed, Jobs
+from tests.java import java
+
+
+@pytest.fixture(scope="module")
+def jvm() -> Iterator[Any]:
+    """Start a Java, without a Spark."""
+    with java() as jvm:
+        yield jvm
+
+
+def test_ends_are_told_in_whatever_order_they_come(jvm: Any) -> None:
+    """Each to whom it belongs, with its result, or with what Java says of the failure."""
+    jobs, told = Jobs(jvm), queue.SimpleQueue[Any]()
+    futures = [jvm.java.util.concurrent.CompletableFuture() for _ in range(3)]
+    for number, future in enumerate(futures):
+        jobs.watch(future, lambda found, error, number=number: told.put((number, found, error)))  # type: ignore[misc]
+    futures[2].complete("two")
+    assert told.get(timeout=10) == (2, "two", None)
+    futures[0].completeExceptionally(jvm.java.lang.IllegalStateException("no slot"))
+    number, found, error = told.get(timeout=10)
+    assert (number, found, type(error), str(error)) == (0, None, JobFailed, "java.lang.IllegalStateException: no slot")
+    futures[1].complete(None)
+    assert told.get(timeout=10) == (1, None, None)
+
+
+def test_end_that_came_before_anybody_asked_is_told(jvm: Any) -> None:
+    """A job may be over when its submission returns."""
+    told = queue.SimpleQueue[Any]()
+    Jobs(jvm).watch(jvm.java.util.concurrent.CompletableFuture.completedFuture("x"), lambda *end: told.put(end))
+    assert told.get(timeout=10) == ("x", None)
+
+
+def test_jobs_of_a_jvm_that_is_gone_have_ended() -> None:
+    """All of them, those that are submitted now as well."""
+    told = queue.SimpleQueue[Any]()
+    with java() as jvm:
+        jobs, future = Jobs(jvm), jvm.java.util.concurrent.CompletableFuture()
+        jobs.watch(future, lambda *end: told.put(end))
+    found, error = told.get(timeout=10)
+    assert found is None
+    assert error is not None
+    with pytest.raises(type(error)):
+        jobs.watch(future, lambda *end: told.put(end))
+    assert told.empty()
