@@ -1,8 +1,9 @@
-"""Start of a stage process: ``python -I -S PATH/hearth_stage TAG SITE... -- BASE...``.
+"""Start of a stage process: ``python -I -S PATH/hearth_stage TAG SITE... -- BASE... [-- IDLE LIFE MODULE...]``.
 
 Its standard input is the connection. ``TAG`` is that of the Python for which the packages were installed. ``SITE``
 directories are the bundle's own packages. ``BASE`` directories hold the host's packages; of them the process sees the
-author API, in front of everything the bundle brings, and the base layer, behind it.
+author API, in front of everything the bundle brings, and the base layer, behind it. What stands behind a second ``--``
+makes it a fork server, from which stages are forked.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from types import ModuleType
 
 API = frozenset({"hearth_api", "hearth_execution", "hearth_stage"})
 LAYER = frozenset({"pyarrow", "numpy"})
+_TO_ALL = (signal.SIGINT, signal.SIGTERM)
+"""What tells every process of a service to end."""
 
 
 class HostFinder(importlib.abc.MetaPathFinder):
@@ -47,40 +50,55 @@ def die_with_parent() -> None:
 def leave_signals_to_runtime() -> None:
     """Go on when all processes of a service are told to end: the runtime drains the task, then ends its stages.
 
-    What a plugin starts is not spared: a handler is not inherited by a program, and a forked process gives it up
-    before any signal reaches it.
+    A program that a plugin starts is not spared: a handler is not inherited.
     """
-    numbers = (signal.SIGINT, signal.SIGTERM)
+    for number in _TO_ALL:
+        signal.signal(number, lambda _number, _frame: None)
+
+
+def give_signals_back_to_forks() -> None:
+    """Have a process that a plugin forks give up the handlers before any signal reaches it."""
 
     def restore() -> None:
-        for number in numbers:
+        for number in _TO_ALL:
             signal.signal(number, signal.SIG_DFL)
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, numbers)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _TO_ALL)
 
-    for number in numbers:
-        signal.signal(number, lambda _number, _frame: None)
     os.register_at_fork(
-        before=lambda: signal.pthread_sigmask(signal.SIG_BLOCK, numbers),
-        after_in_parent=lambda: signal.pthread_sigmask(signal.SIG_UNBLOCK, numbers),
+        before=lambda: signal.pthread_sigmask(signal.SIG_BLOCK, _TO_ALL),
+        after_in_parent=lambda: signal.pthread_sigmask(signal.SIG_UNBLOCK, _TO_ALL),
         after_in_child=restore,
     )
 
 
 def main(arguments: list[str]) -> None:
-    """Set up the import path and serve the connection."""
-    split = arguments.index("--")
-    tag, sites, base = arguments[0], arguments[1:split], arguments[split + 1 :]
+    """Set up the import path and serve the connection; in a fork server, that of each process forked from it."""
+    (tag, *sites), base, *forking = _parts(arguments)
     check_interpreter(tag)
     sys.path[0:0] = sites
     sys.meta_path.insert(0, HostFinder(API, base))
     sys.meta_path.append(HostFinder(LAYER, base))
-    die_with_parent()
     leave_signals_to_runtime()
     from hearth_stage.log_output import begin_log
-    from hearth_stage.program import Program
 
     begin_log()
-    Program(_connection()).run()
+    connection = _forked(*forking[0]) if forking else _started()
+    os.register_at_fork(after_in_child=connection.close)
+    give_signals_back_to_forks()
+    from hearth_stage.program import Program
+
+    Program(connection).run()
+
+
+def _parts(arguments: list[str]) -> list[list[str]]:
+    """Return the arguments between the words ``--``."""
+    parts: list[list[str]] = [[]]
+    for word in arguments:
+        if word == "--":
+            parts.append([])
+        else:
+            parts[-1].append(word)
+    return parts
 
 
 def check_interpreter(tag: str) -> None:
@@ -90,17 +108,28 @@ def check_interpreter(tag: str) -> None:
         sys.exit(f"the environment was made for {tag}, and {sys.executable} is {own}")
 
 
-def _connection() -> socket.socket:
-    """Take over the connection, in whose place plugins find an empty standard input.
+def _started() -> socket.socket:
+    """Take over the connection of this process, which ends with it, and its parent."""
+    die_with_parent()
+    return socket.socket(fileno=_standard_input())
 
-    It ends with this process, even while processes that a plugin started or forked live on.
-    """
-    connection = socket.socket(fileno=os.dup(0))
+
+def _forked(idle: str, life: str, *modules: str) -> socket.socket:
+    """Be a fork server; returns in each process forked from it, with that one's connection."""
+    from hearth_stage.fork_server import ForkServer, load
+
+    listener = socket.socket(fileno=_standard_input())
+    load(modules)
+    return ForkServer(listener, float(idle), int(life)).serve()
+
+
+def _standard_input() -> int:
+    """Return another descriptor of the standard input, in whose place plugins find an empty one."""
+    taken = os.dup(0)
     empty = os.open(os.devnull, os.O_RDONLY)
     os.dup2(empty, 0)
     os.close(empty)
-    os.register_at_fork(after_in_child=connection.close)
-    return connection
+    return taken
 
 
 if __name__ == "__main__":

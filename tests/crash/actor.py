@@ -12,7 +12,7 @@ from pathlib import Path
 
 from hearth.broker import KafkaBroker
 from tests.crash.act import Act
-from tests.crash.process import find, tree
+from tests.crash.process import find, owner, tree
 from tests.peer.rest import eventually
 from tests.peer.worker import Worker
 
@@ -178,7 +178,7 @@ class Killer:
         if not alive:
             self._journal.note(f"{act.kind} {act.target}: nothing to kill")
             return
-        pid = alive[-1] if act.kind == "kill-stage" else find(alive[-1]).parent
+        pid = alive[-1] if act.kind == "kill-stage" else owner(find(alive[-1])).pid
         if pid not in ours or "java" in find(pid).command.split(" ")[0]:
             self._journal.note(f"{act.kind} {act.target}: {pid} is no process of a task")
             return

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tests.crash.ledger import Ledger
-from tests.crash.process import Process, await_end, find, holder, tree
+from tests.crash.process import Process, await_end, carried, holder, owner, tree
 from tests.peer.hearth_connect import HearthConnect
 from tests.peer.topic import Topics
 
@@ -73,8 +73,8 @@ class Pipeline:
         return holder(self.ledger.source if kind == "source" else self.ledger.sink)
 
     def python_worker(self, kind: str) -> Process:
-        """Return the process in which Spark runs the task: the parent of its stage."""
-        return find(self.stage(kind).parent)
+        """Return the process in which Spark runs the task: the owner of its stage."""
+        return owner(self.stage(kind))
 
     def kill(self) -> None:
         """SIGKILL the host's own process; what it started has to end by itself."""
@@ -84,7 +84,7 @@ class Pipeline:
 
     def kill_and_flow(self, pid: int) -> float:
         """SIGKILL a process, and return after how many seconds a new line has arrived; no part of it may stay."""
-        below = tree(pid)
+        below = carried(pid)
         os.kill(pid, signal.SIGKILL)
         seconds = self.await_new_line()
         await_end(below)

@@ -35,6 +35,11 @@ class Process:
         """Return the environment it was started with, empty when it is gone."""
         return self._told("environ")
 
+    @property
+    def title(self) -> str:
+        """Return what it calls itself, empty when it is gone."""
+        return self._told("comm").strip()
+
     def _told(self, name: str) -> str:
         try:
             return (_PROC / str(self.pid) / name).read_bytes().replace(b"\0", b" ").decode(errors="replace")
@@ -49,6 +54,37 @@ def tree(root: int) -> list[Process]:
     for each in found:  # grows while it is gone through
         found += [child for child in everyone if child.parent == each.pid]
     return found
+
+
+def stages(root: int) -> list[Process]:
+    """Return the stage processes below a process; what they are forked from is none."""
+    return [each for each in tree(root) if _is_stage(each)]
+
+
+def owner(stage: Process) -> Process:
+    """Return the process for which a stage runs: it has the other ends of its pipes."""
+    pipes, below = _pipes(stage.pid), {each.pid for each in tree(stage.pid)}
+    found = [each for each in _everyone() if each.pid not in below and pipes & _pipes(each.pid)]
+    assert len(found) == 1, [each.command for each in found]
+    return found[0]
+
+
+def carried(root: int) -> list[Process]:
+    """Return a process and what ends with it: its descendants, and the stages that run for any of these.
+
+    A stage of another process may descend from it as well: from a fork server that it started.
+    """
+    found = [each for each in tree(root) if "hearth_stage" not in each.command]
+    pipes = {pipe for each in found for pipe in _pipes(each.pid)}
+    return found + [each for each in _everyone() if _is_stage(each) and pipes & _pipes(each.pid)]
+
+
+def _is_stage(process: Process) -> bool:
+    return "hearth_stage" in process.command and process.title != "fork-server"
+
+
+def _pipes(pid: int) -> set[Path]:
+    return {path for path in _open_files(pid) if path.name.startswith("pipe:")}
 
 
 def defunct(root: int) -> list[int]:

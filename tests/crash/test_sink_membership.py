@@ -17,7 +17,7 @@ import pytest
 
 from hearth.broker import KafkaBroker
 from tests.crash.marking import LONG_SESSION, SOON, Marking
-from tests.crash.process import await_end, find, holder, tree
+from tests.crash.process import await_end, holder, owner, tree
 from tests.peer.hearth_connect import HearthConnect
 from tests.peer.rest import eventually
 from tests.peer.topic import Topics
@@ -118,7 +118,7 @@ def test_a_killed_tasks_next_run_reads_on(hosts: Hosts) -> None:
     for sink in hosts.sinks * 2:
         sink.marking.arrive(sink.a)
         stage = holder(sink.files[which])
-        os.kill(find(stage.parent).pid, signal.SIGKILL)
+        os.kill(owner(stage).pid, signal.SIGKILL)
         await_end([stage])
         sink.marking.arrive(sink.a, timeout=START)
     assert hosts.are_running()

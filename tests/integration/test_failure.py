@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from tests.crash.process import Process, tree
+from tests.crash.process import Process, owner, stages, tree
 from tests.integration.conftest import Host, MakeRecorder
 from tests.peer.rest import eventually
 from tests.peer.topic import Record, Topics
@@ -165,7 +165,7 @@ def test_a_plugin_that_hangs_does_not_keep_its_connector(host: Host, topics: Top
 
 def started_since(host: Host, before: set[int]) -> list[Process]:
     """Return the stage processes of a host that were not there before."""
-    return [each for each in tree(host.pid) if "hearth_stage" in each.command and each.pid not in before]
+    return [each for each in stages(host.pid) if each.pid not in before]
 
 
 def test_a_stage_killed_from_outside_fails_its_task_and_a_restart_goes_on(
@@ -188,7 +188,6 @@ def test_a_stage_killed_from_outside_fails_its_task_and_a_restart_goes_on(
 
 def stage_of(host: Host, name: str) -> Process:
     """Return the stage process of the one task of a connector, which runs alone on the host."""
-    stages = [each for each in tree(host.pid) if "hearth_stage" in each.command]
-    mine = [each for each in stages if each.parent != host.pid]
-    assert len(mine) == 1, [each.command for each in stages]
+    mine = [each for each in stages(host.pid) if owner(each).pid != host.pid]
+    assert len(mine) == 1, [each.command for each in mine]
     return mine[0]

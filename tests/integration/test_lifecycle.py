@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import urllib.request
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from hearth.spark.driver import driver_archive
-from tests.crash.process import defunct, find, holder, tree
+from tests.crash.process import defunct, holder, owner, stages, tree
 from tests.integration.conftest import Host
 from tests.peer.rest import eventually
 from tests.peer.topic import Record, Topics
@@ -171,7 +172,7 @@ def test_a_changed_configuration_reaches_the_tasks(lines: Lines, topics: Topics)
 def test_deleting_a_connector_ends_its_processes_and_a_new_one_of_its_name_goes_on(lines: Lines) -> None:
     """Source offsets outlive the connector, as in Kafka Connect; so does the group of the sink."""
     stages = [holder(lines.source_file), holder(lines.sink_file)]
-    runtimes = [find(stage.parent) for stage in stages]
+    runtimes = [owner(stage) for stage in stages]
     for connector in (lines.source, lines.sink):
         lines.host.delete(connector)
     assert eventually(lambda: not any(each.is_alive for each in stages), 10), runtimes
@@ -186,12 +187,16 @@ def test_nothing_below_a_running_host_is_defunct(lines: Lines, host: Host) -> No
 
 
 def test_twenty_tasks_of_one_connector_run_at_once(host: Host, topics: Topics, name: str) -> None:
-    """A slot is a thread that waits, so a local host has room for many tasks; each of them delivers."""
+    """A slot is a thread that waits, so a local host has room for many tasks; each of them delivers.
+
+    Whichever Python worker wants it, a stage of their environment is forked from one process.
+    """
     topics.create(name)
     config = {"name": name, "connector.class": MISBEHAVING, "topic": name, "tasks.max": "20"}
     assert host.rest.create(config).status == 201
     assert eventually(lambda: host.rest.states(name) == ["RUNNING"] * 21, 60), host.rest.states(name)
     assert eventually(lambda: len([next_ for next_ in next_numbers(host, name) if next_ > 5]) == 20, 30)
+    assert max(Counter(each.parent for each in stages(host.pid)).values()) == 20
 
 
 def next_numbers(host: Host, name: str) -> list[int]:

@@ -47,6 +47,11 @@ class Environment:
         return [_PATH.sub(lambda match: self.paths[int(match[1])], word)]
 
     @property
+    def is_forkable(self) -> bool:
+        """Return whether the program can fork its stages: that of the Python stage can."""
+        return STAGE in self.command
+
+    @property
     def is_here(self) -> bool:
         """Return whether this machine has the directories, be it on a disk that it shares with the host."""
         return all(Path(path).is_dir() for path in self.paths)

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import logging
 import os
 import platform
-import signal
 import socket
-import subprocess
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures import TimeoutError as FutureTimeoutError
-from io import BufferedIOBase
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from hearth.foundation.descriptor import FILES_HINT, OUT_OF_FILES
 from hearth.foundation.log_context import hand_on
 from hearth.foundation.log_level import Rules, levels
 from hearth.isolation.environment import Environment
+from hearth.isolation.forked_process import ForkPlan, NotForked, is_able
 from hearth.isolation.output import ProcessOutput
+from hearth.isolation.stage_process import StageProcess, StartedProcess
 from hearth_api import ConnectError, PluginError
 from hearth_execution.failure import TRACE_CHARACTERS, RemoteError, cut
 from hearth_stage.call import Call, Notice
@@ -39,14 +39,18 @@ FRAME_BYTES = 1 << 30
 _MEMORY = {"ARROW_DEFAULT_MEMORY_POOL": "system", "MALLOC_ARENA_MAX": "2"}
 """Allocators that give memory back: a stage holds one batch at a time, not the largest it ever had."""
 
+ARROW = ("hearth_stage.first_array",)
+"""What a stage loads through which batches go."""
+
 _SPARKS_OWN = ("PYSPARK_", "PYTHON_WORKER_FACTORY_")
 
 E = TypeVar("E", "StageDied", "StageBroken", "StageTimeout")
 R = TypeVar("R")
 T = TypeVar("T")
 
-# Linux kills a stage when the *thread* that started it ends, so one thread that never ends starts them all.
-_starter = ThreadPoolExecutor(max_workers=1, thread_name_prefix="stage-starter")
+P = TypeVar("P", bound=StageProcess)
+
+log = logging.getLogger(__name__)
 
 
 class StageDied(PluginError):
@@ -55,9 +59,15 @@ class StageDied(PluginError):
     code = "stage.died"
 
     def __init__(self, name: str, status: int | None, words: str) -> None:
-        how = f"was killed by signal {-status}" if status is not None and status < 0 else f"exited with {status}"
-        super().__init__(f"the stage process of {name} {how}")
+        super().__init__(f"the stage process of {name} {_how(status)}")
         self.trace = f"{self}\nits last words:\n{words}" if words else f"{self}, without a word"
+
+
+def _how(status: int | None) -> str:
+    """Return in words how a process ended."""
+    if status is None:
+        return "ended, and so did its fork server, which alone could tell how"
+    return f"was killed by signal {-status}" if status < 0 else f"exited with {status}"
 
 
 class StageNotStarted(PluginError):
@@ -98,7 +108,7 @@ class StageTimeout(PluginError):
 
 
 class Stage:
-    """A running stage process.
+    """A running stage process, forked where its environment can do that (``Environment.is_forkable``), else started.
 
     ``on_request`` answers what the stage asks (``offsets.read`` and the like) and takes its notices; it runs on the
     stage's reader thread, so it must be quick. So must ``on_death``, which is given the stage when its connection
@@ -111,7 +121,8 @@ class Stage:
 
     The process leads a session and a group of its own: a signal that a plugin sends to its group, or a terminal to
     its, reaches no neighbour, and what a plugin started ends with it. What it sends is not trusted: no frame may be
-    longer than ``frame_limit``, columns are checked, texts are cut.
+    longer than ``frame_limit``, columns are checked, texts are cut. Where it ``has_columns`` it is forked from a
+    process that has Arrow.
     """
 
     def __init__(
@@ -124,6 +135,7 @@ class Stage:
         frame_limit: int = FRAME_BYTES,
         label: str | None = None,
         plugins: Sequence[str] = (),
+        has_columns: bool = False,
     ) -> None:
         self.name = name
         self._plugins = f"in it: {', '.join(plugins)} of {environment.bundle or 'the host'}" if plugins else ""
@@ -133,11 +145,9 @@ class Stage:
         self._on_request = on_request
         self._on_death = on_death
         self._words = ProcessOutput(self._say)
-        self._group = threading.Lock()
-        self._is_group_ended = False
         self._hello: Future[Hello] = Future()
         self._unwanted: Future[None] = Future()
-        ours, self._process = _started(environment, name)
+        ours, self._process = _begun(environment, name, ARROW if has_columns else ())
         self._listener = threading.Thread(target=self._listen, name=f"{name}-output", daemon=True)
         self._listener.start()
         self._channel = Channel(
@@ -260,7 +270,7 @@ class Stage:
     @property
     def is_alive(self) -> bool:
         """Return whether the process can still be called."""
-        return not self._channel.closed.is_set() and self._process.returncode is None
+        return not self._channel.closed.is_set() and not self._process.has_ended
 
     def close(self, grace: float = 1.0) -> None:
         """End the process: it goes when its connection does, and is killed when it has not after ``grace`` seconds."""
@@ -269,8 +279,7 @@ class Stage:
 
     def kill(self) -> None:
         """End the process by force."""
-        self._end_group()
-        self._process.wait()
+        self._process.end(grace=0)
 
     def on_levels(self, rules: Rules) -> None:
         """Tell the process what is to be logged from now on."""
@@ -304,57 +313,45 @@ class Stage:
         error.trace = "\n".join(filter(None, [first, self._plugins, *rest]))
         return error
 
-    def _await_end(self, grace: float) -> int:
-        """Wait for the process to end, by force after ``grace`` seconds, end what it started; returns its status."""
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(grace)
-        self._end_group()
-        status = self._process.wait()
+    def _await_end(self, grace: float) -> int | None:
+        """Wait for the process to end, by force after ``grace`` seconds, with what it started; returns its status."""
+        status = self._process.end(grace)
         self._listener.join(timeout=1)
         return status
 
-    def _end_group(self) -> None:
-        """Kill what is left of the process's group, once: later the number may be that of somebody else's group."""
-        with self._group:
-            if self._is_group_ended:
-                return
-            self._is_group_ended = True
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(self._process.pid, signal.SIGKILL)
-
     def _listen(self) -> None:
-        assert self._process.stdout is not None
-        with self._process.stdout as output:
-            self._words.copy(cast(BufferedIOBase, output))
+        with self._process.output as output:
+            self._words.copy(output)
 
     def _say(self, line: LogLine) -> None:
         hand_on(line, self.labels.get(line.tenant, self.label))
 
 
-def _started(environment: Environment, name: str) -> tuple[socket.socket, subprocess.Popen[bytes]]:
-    """Start the process; returns this side of the connection as well."""
+def _begun(environment: Environment, name: str, modules: Sequence[str]) -> tuple[socket.socket, StageProcess]:
+    """Fork the process, or start it; returns this side of the connection as well."""
+    variables = {**_environment(), **_MEMORY}
     try:
-        ours, theirs = socket.socketpair()
-        with contextlib.ExitStack() as failed, theirs:
-            failed.push(ours)
-            widen(ours)
-            widen(theirs)
-            process = _starter.submit(_spawn, environment.command_line(), theirs.fileno()).result()
-            failed.pop_all()
-            return ours, process
+        if environment.is_forkable and is_able():
+            plan = ForkPlan(environment, variables, modules)
+            try:
+                return _connected(lambda connection: plan.fork(connection, name))
+            except NotForked as error:
+                log.warning("the stage process of %s is started anew, and shares no memory: %s", name, error)
+        return _connected(lambda connection: StartedProcess(environment.command_line(), variables, connection))
     except OSError as error:
         raise StageNotStarted(name, error) from error
 
 
-def _spawn(command: list[str], connection: int) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
-        command,
-        env={**_environment(), **_MEMORY},
-        stdin=connection,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        start_new_session=True,
-    )
+def _connected(begin: Callable[[int], P]) -> tuple[socket.socket, P]:
+    """Begin a process with one side of a connection; returns the other as well."""
+    ours, theirs = socket.socketpair()
+    with contextlib.ExitStack() as failed, theirs:
+        failed.push(ours)
+        widen(ours)
+        widen(theirs)
+        process = begin(theirs.fileno())
+        failed.pop_all()
+        return ours, process
 
 
 def _environment() -> dict[str, str]:

@@ -174,7 +174,8 @@ class TaskRun:
         own = plan.environments[environment]
         label = label_of(plan.connector, plan.task)
         plugins = [f"{each.class_name} {each.version}" for each in plan.plugins if each.environment == environment]
-        stage = Stage(own, plan.name, answer, on_death, self._settings.call_timeout, label=label, plugins=plugins)
+        limit = self._settings.call_timeout
+        stage = Stage(own, plan.name, answer, on_death, limit, label=label, plugins=plugins, has_columns=True)
         opened.callback(stage.close)
         self._end.watch(stage)
         stage.await_hello()

@@ -6,11 +6,14 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import os
 import signal
 import sys
 from pathlib import Path
+
+from hearth_stage.single_thread import single_threaded
 
 
 def without_zips(path: list[str], spark_home: str | None) -> list[str]:
@@ -27,23 +30,37 @@ def without_zips(path: list[str], spark_home: str | None) -> list[str]:
     return [entry for entry in path if not entry.startswith(zips)]
 
 
+def adopt_orphans() -> None:
+    """Become the parent of processes whose own has ended, so that all of an executor's descend from it.
+
+    A fork server was started by one worker and serves the others when that ends. Spark's daemon leaves it to the
+    kernel to clear away what ended.
+    """
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(36, 1)  # PR_SET_CHILD_SUBREAPER
+
+
 if __name__ == "__main__":
     os.environ.pop("_SPARK_AUTH_SECRET", None)  # the executor's, by which no plugin should know the cluster
     sys.path[:] = without_zips(sys.path, os.environ.get("SPARK_HOME"))
 
-    import numpy as np
-    import pyarrow.compute
-    import pyspark.worker  # noqa: F401  (Spark imports it after each fork, which is 7 MB more in every worker)
-    from pyspark.daemon import manager
+    with single_threaded():
+        import numpy as np
+        import pyarrow.compute
+        import pyspark.worker  # noqa: F401  (Spark imports it after each fork, which is 7 MB more in every worker)
+        from pyspark.daemon import manager
 
-    import hearth.runtime.task
-    import hearth.runtime.task_log
-    import hearth.spark.executor  # noqa: F401
-    from hearth.kafka.library import library
+        import hearth.runtime.task
+        import hearth.runtime.task_log
+        import hearth.spark.executor  # noqa: F401
+        from hearth.isolation.forked_process import meeting_place
+        from hearth.kafka.library import library
 
-    # The first array looks for pandas. Where that is installed, it is loaded here and not for a second in every fork.
-    pyarrow.array(np.zeros(1))
-    library()
+        # The first array looks for pandas. Where that is there, it is loaded here and not for a second in every fork.
+        pyarrow.array(np.zeros(1))
+        library()
+    meeting_place()  # of all workers: stages of one environment are forked from one process, whichever wants them
+    adopt_orphans()
     gc.collect()
     gc.freeze()
     # Who ends a host by a signal to all its processes wants it to drain. This one ends with its input, whoever its

@@ -623,8 +623,9 @@ def test_stage_without_file_descriptors_is_refused_with_what_to_do() -> None:
     }
 
 
-def test_process_that_never_speaks_is_ended(started: Started, tmp_path: Path) -> None:
+def test_process_that_never_speaks_is_ended(started: Started, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A process that does not say hello in time is not left behind."""
+    monkeypatch.setattr("hearth.isolation.forked_process.FORK_SECONDS", 0.1)
     stage = started(python=script(tmp_path, "#!/bin/sh\nexec sleep 60\n"))
     with pytest.raises(StageTimeout, match="'start'"):
         stage.await_hello(timeout=0.2)

@@ -1,0 +1,74 @@
+"""The process of a stage, as its owner has it: one that was started for it, be it of Python or of another program."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import threading
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from io import BufferedIOBase
+from typing import Protocol, cast
+
+# Linux kills a stage when the *thread* that started it ends, so one thread that never ends starts them all.
+_starter = ThreadPoolExecutor(max_workers=1, thread_name_prefix="stage-starter")
+
+
+class StageProcess(Protocol):
+    """A process that leads a session and a group of its own, and does not outlive its owner."""
+
+    pid: int
+    output: BufferedIOBase
+    """Where all that it writes can be read."""
+    has_ended: bool
+    """Whether it is known to have ended; asked for again and again."""
+
+    def end(self, grace: float) -> int | None:
+        """Wait for its end, by force after ``grace`` seconds, and kill what is left of its group.
+
+        Returns its exit status, the number of a signal below zero, or ``None`` where nobody knows. May be called from
+        any thread, again.
+        """
+
+
+class StartedProcess:
+    """A process that was started for one stage; raises ``OSError`` where that cannot be done."""
+
+    def __init__(self, command: Sequence[str], variables: Mapping[str, str], connection: int) -> None:
+        self._group = threading.Lock()
+        self._is_group_ended = False
+        self._process = _starter.submit(_spawn, command, variables, connection).result()
+        self.pid = self._process.pid
+        self.output = cast(BufferedIOBase, self._process.stdout)
+        self.has_ended = False
+
+    def end(self, grace: float) -> int | None:
+        """Wait for its end, by force after ``grace`` seconds; returns its status."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(grace)
+        self._end_group()
+        status = self._process.wait()
+        self.has_ended = True
+        return status
+
+    def _end_group(self) -> None:
+        """Kill what is left of the process's group, once: later the number may be that of somebody else's group."""
+        with self._group:
+            if self._is_group_ended:
+                return
+            self._is_group_ended = True
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+
+
+def _spawn(command: Sequence[str], variables: Mapping[str, str], connection: int) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        command,
+        env=variables,
+        stdin=connection,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+    )

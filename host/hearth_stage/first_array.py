@@ -1,0 +1,11 @@
+"""Loads what Arrow loads when its first array is made, its functions, and pandas where that is installed.
+
+A process from which others are forked imports this: then none of them loads it again.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import_module("pyarrow.compute")
+import_module("pyarrow").array(import_module("numpy").zeros(1))

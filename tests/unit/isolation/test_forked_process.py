@@ -1,0 +1,359 @@
+"""Stages that are forked: what they share with nobody, and what is left of them whoever is killed, and when."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+import textwrap
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import hearth.isolation.forked_process as module
+from hearth.isolation.environment_store import python_environment
+from hearth.isolation.forked_process import ForkPlan, NotForked, meeting_place
+from hearth.isolation.interpreter import host
+from hearth.isolation.stage import Stage, StageDied, StageTimeout
+from hearth_stage.plugin_call import Describe, Ping
+from tests.crash.process import Process, await_end, defunct, find, tree
+from tests.unit.isolation.test_stage import wait_for_end
+
+pytestmark = pytest.mark.skipif(not module.is_able(), reason="stages are forked on Linux 5.3 and later")
+
+PLUGIN = """
+import json, os, random, select, signal, socket, subprocess, sys, threading, time
+
+class Plugin:
+    def version(self):
+        return json.dumps(do())
+
+def do():
+{body}
+"""
+Begun = Callable[..., Stage]
+
+
+@pytest.fixture
+def begun(tmp_path: Path) -> Iterator[Begun]:
+    """Begin stages of one environment, whose plugin does what the first of them says, and close them in the end."""
+    stages: list[Stage] = []
+
+    def begin(body: str = "", **rest: Any) -> Stage:
+        if body:
+            text = PLUGIN.format(body=textwrap.indent(textwrap.dedent(body).strip("\n"), "    "))
+            (tmp_path / "doer.py").write_text(text)
+        stage = Stage(python_environment("test", host(), (str(tmp_path),)), f"fork-{len(stages)}", limit=20, **rest)
+        stages.append(stage)
+        stage.await_hello()
+        return stage
+
+    yield begin
+    for stage in stages:
+        stage.close(grace=0)
+
+
+def do(stage: Stage) -> Any:
+    """Have the plugin do what it does."""
+    return json.loads(str(stage.call(Describe("doer:Plugin")).version))
+
+
+def server_of(stage: Stage) -> Process:
+    """Return the fork server of a stage."""
+    server = find(find(stage.pid).parent)
+    assert server.title == "fork-server"
+    return server
+
+
+def test_stages_of_one_environment_come_from_one_process(begun: Begun, tmp_path: Path) -> None:
+    """It shows their names, and an environment beside it has another one."""
+    first, second = begun(), begun()
+    assert server_of(first) == server_of(second)
+    assert [find(each.pid).title for each in (first, second)] == ["fork-0", "fork-1"]
+    with_columns = begun(has_columns=True)
+    assert server_of(with_columns) != server_of(first)
+
+
+def test_a_stage_that_is_not_the_first_costs_next_to_nothing(begun: Begun) -> None:
+    """It loads nothing again: what it took of a processor until it spoke is some milliseconds."""
+    begun()
+    fields = Path(f"/proc/{begun().pid}/stat").read_text().rpartition(")")[2].split()
+    assert sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK") < 0.05
+
+
+def test_a_stage_has_its_own_descriptors_and_no_others(begun: Begun) -> None:
+    """Neither what its fork server holds of its neighbours, nor the address where others look for that."""
+    begun(
+        """
+        names = [os.readlink(f"/proc/self/fd/{each}") for each in sorted(map(int, os.listdir("/proc/self/fd")))
+                 if os.path.exists(f"/proc/self/fd/{each}") or os.path.islink(f"/proc/self/fd/{each}")]
+        return [name.split(":")[0] for name in names]
+        """
+    )
+    begun()
+    assert sorted(do(begun())) == ["/dev/null", "pipe", "pipe", "pipe", "socket"]
+
+
+def test_random_numbers_are_a_stages_own(begun: Begun) -> None:
+    """Two that were forked from one process would draw the same ones."""
+    begun("import numpy\nreturn [random.random(), numpy.random.random()]", has_columns=True)
+    one, other = do(first := begun(has_columns=True)), do(second := begun(has_columns=True))
+    assert server_of(first) == server_of(second)
+    assert one[0] != other[0]
+    assert one[1] != other[1]
+
+
+def test_variables_and_folder_are_those_of_the_owner_at_that_time(
+    begun: Begun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A stage that is started has them, and so has one that is forked, whatever others of its environment have."""
+    look = 'return [os.environ.get("COLOUR"), os.getcwd(), subprocess.getoutput("echo $COLOUR")]'
+    assert do(begun(look)) == [None, os.getcwd(), ""]
+    monkeypatch.setenv("COLOUR", "green")
+    monkeypatch.chdir(tmp_path)
+    assert do(begun()) == ["green", str(tmp_path), "green"]
+
+
+def test_a_file_that_came_meanwhile_is_found(begun: Begun, tmp_path: Path) -> None:
+    """What is on its path is looked at by each stage anew."""
+    begun("import late\nreturn late.__name__")
+    (tmp_path / "late.py").touch()
+    assert do(begun()) == "late"
+
+
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        ("os._exit(3)", "exited with 3"),
+        ("sys.exit(4)", "exited with 4"),
+        ("os.kill(os.getpid(), signal.SIGSEGV)", "killed by signal 11"),
+        ("if os.fork(): os._exit(0)\nos.setsid()\ntime.sleep(2)", "exited with 0"),
+        ("os.closerange(3, 100)\nos._exit(5)", "exited with 5"),
+    ],
+    ids=["os._exit", "sys.exit", "fault", "daemon", "all closed"],
+)
+def test_how_a_stage_ended_is_told_exactly(begun: Begun, body: str, says: str) -> None:
+    """As of one that was started, and its neighbour does not notice."""
+    neighbour, stage = begun(body), begun()
+    with pytest.raises(StageDied, match=says):
+        do(stage)
+    neighbour.call(Ping())
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "os.kill(os.getpid(), signal.SIGSTOP)",
+        "os.closerange(3, 100)\n__import__('re').match('(a+)+$', 'a' * 64 + 'b')",
+    ],
+    ids=["stopped", "deaf"],
+)
+def test_a_stage_that_does_not_react_is_ended(begun: Begun, body: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing that a plugin does keeps its owner from ending it."""
+    monkeypatch.setattr("hearth.isolation.stage.STACKS_SECONDS", 0.1)
+    monkeypatch.setattr("hearth.isolation.stage.END_SECONDS", 0.1)
+    stage = begun(body)
+    with pytest.raises((StageTimeout, StageDied)):
+        stage.call(Describe("doer:Plugin"), timeout=0.2)
+    stage.close(grace=0.1)
+    assert wait_for_end(stage.pid)
+    assert "killed by signal 9" in str(stage.died())
+
+
+def test_stages_go_on_when_their_fork_server_is_killed(begun: Begun) -> None:
+    """The next stage has another one; how one of those before ends is told as far as anybody knows."""
+    before = begun("return os.getppid()")
+    server = server_of(before)
+    os.kill(server.pid, signal.SIGKILL)
+    await_end([server])
+    before.call(Ping())
+    after = begun()
+    assert server_of(after) != server
+    before.close(grace=10)
+    assert wait_for_end(before.pid)
+    assert before.died().args == (
+        "the stage process of fork-0 ended, and so did its fork server, which alone could tell how",
+    )
+    after.call(Ping())
+
+
+def test_a_hanging_stage_without_its_fork_server_is_ended_by_force(begun: Begun) -> None:
+    """With what its plugin started, which the fork server would have killed."""
+    stage = begun(
+        """
+        print(subprocess.Popen(["sleep", "60"]).pid, file=sys.stderr, flush=True)
+        os.kill(os.getppid(), signal.SIGKILL)
+        time.sleep(60)
+        """
+    )
+    with pytest.raises(StageTimeout):
+        stage.call(Describe("doer:Plugin"), timeout=0.3)
+    child = int(stage.last_words.split()[0])
+    stage.close(grace=0.1)
+    assert wait_for_end(stage.pid)
+    assert wait_for_end(child)
+
+
+OWNER = """
+import os, sys
+from hearth.isolation.environment_store import python_environment
+from hearth.isolation.interpreter import host
+from hearth.isolation.stage import Stage
+from hearth_stage.plugin_call import Describe
+stages = [Stage.start(python_environment("t", host(), (sys.argv[1],)), "t") for _ in range(2)]
+answers = [stage.begin(Describe("doer:Plugin")) for stage in stages]
+print(*(each.pid for each in stages), flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.mark.parametrize("is_served", [True, False], ids=["with its fork server", "without"])
+def test_nothing_outlives_an_owner_that_is_killed(tmp_path: Path, is_served: bool) -> None:
+    """Neither stages whose plugins let no other thread run, nor what these started, nor the fork server."""
+    body = "    __import__('re').match('(a+)+$', 'a' * 64 + 'b')"
+    (tmp_path / "doer.py").write_text(PLUGIN.format(body=body))
+    variables = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    with subprocess.Popen(
+        [sys.executable, "-c", OWNER, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=variables
+    ) as owner:
+        assert owner.stdout is not None
+        everyone = [find(pid) for pid in map(int, owner.stdout.readline().split())]
+        everyone.append(find(everyone[0].parent))
+        if not is_served:
+            os.kill(everyone[-1].pid, signal.SIGKILL)
+            await_end(everyone[-1:])
+        owner.kill()
+    await_end(everyone, 5)
+
+
+def test_a_fork_server_that_nobody_needs_ends(begun: Begun, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not while there is a stage, and nothing of it is left."""
+    monkeypatch.setattr(module, "IDLE_SECONDS", 0.05)
+    stage = begun()
+    server = server_of(stage)
+    stage.call(Ping())
+    assert wait_for_end(server.pid, 0.3) is False
+    stage.close(grace=10)
+    assert wait_for_end(server.pid)
+    await_end([server])
+    assert server.pid not in defunct(os.getpid())
+
+
+def test_what_starts_a_thread_is_not_forked(begun: Begun, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """The stage is started, and the log says why; so are those that come later."""
+    (tmp_path / "threader.py").write_text(
+        "import threading\nthreading.Thread(target=threading.Event().wait).start()\n"
+    )
+    environment = python_environment("test", host(), (str(tmp_path),))
+    plan = ForkPlan(environment, dict(os.environ), ("threader",))
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        for _ in range(2):
+            with pytest.raises(NotForked, match="what its fork server has loaded for all stages runs 1 threads"):
+                plan.fork(theirs.fileno(), "test")
+
+
+def test_module_that_hangs_or_raises_holds_up_no_stage(
+    begun: Begun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """One that raises is left to the stage that needs it; for one that hangs a stage is started anew."""
+    (tmp_path / "pyarrow.py").write_text("raise RuntimeError('not today')\n")
+    assert find(find(begun(has_columns=True).pid).parent).title == "fork-server"
+    assert "not today" in caplog.text
+    monkeypatch.setattr(module, "FORK_SECONDS", 0.3)
+    (tmp_path / "pyarrow.py").write_text("import time\ntime.sleep(60)\n")
+    monkeypatch.setenv("ANOTHER", "server")
+    begun(has_columns=True).call(Ping())
+    assert "is started anew, and shares no memory: its fork server did not answer within 0.3 s" in caplog.text
+
+
+def test_a_fork_server_that_is_stopped_holds_up_no_stage(
+    begun: Begun, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Another process is started; where the server goes on later it forks for nobody."""
+    server = server_of(begun())
+    os.kill(server.pid, signal.SIGSTOP)
+    monkeypatch.setattr(module, "FORK_SECONDS", 0.2)
+    late = begun()
+    assert find(late.pid).parent == os.getpid()
+    os.kill(server.pid, signal.SIGCONT)
+    late.call(Ping())
+    monkeypatch.undo()
+    assert server_of(begun()) == server
+    assert len(tree(server.pid)) == 3
+
+
+def test_stages_begin_while_fork_servers_are_killed(begun: Begun) -> None:
+    """Whenever that happens: each stage is there and can be called, once."""
+    begun("return os.getpid()")
+    is_over = threading.Event()
+
+    def kill() -> None:
+        while not is_over.wait(random.uniform(0, 0.03)):
+            for each in tree(os.getpid()):
+                if each.title == "fork-server":
+                    os.kill(each.pid, signal.SIGKILL)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    with ThreadPoolExecutor(4) as threads:
+        stages = list(threads.map(lambda _: begun(), range(12)))
+        is_over.set()
+    killer.join()
+    assert len({do(each) for each in stages}) == len(stages)
+
+
+@pytest.mark.parametrize("count", [20, pytest.param(200, marks=pytest.mark.long)])
+def test_many_begin_at_once(begun: Begun, count: int) -> None:
+    """All of one process, which two of their owners may have begun to start."""
+    with ThreadPoolExecutor(count) as threads:
+        stages = list(threads.map(lambda _: begun(), range(count)))
+    assert len({server_of(each).pid for each in stages}) == 1
+    for each in stages:
+        each.call(Ping())
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may become somebody else")
+def test_a_fork_server_serves_nobody_else(begun: Begun, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who is not its user is turned away, also with the address, and turns away from somebody else at the address."""
+    seen: list[str] = []
+    connect = module._connected
+
+    def noted(address: str) -> socket.socket | None:
+        seen.append(address)
+        return connect(address)
+
+    monkeypatch.setattr(module, "_connected", noted)
+    begun()
+    code = (
+        "import os, socket, sys\nos.setuid(65534)\nsock = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)\n"
+        "sock.connect('\\0' + sys.argv[1])\nprint(sock.recv(100))\n"
+    )
+    asked = subprocess.run([sys.executable, "-c", code, seen[0][1:]], capture_output=True, text=True, check=True)
+    assert asked.stdout == "b''\n"
+    code = (
+        "import os, socket, sys\nos.setuid(65534)\nsock = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)\n"
+        "sock.bind('\\0hearth-other')\nsock.listen()\nprint(flush=True)\nsys.stdin.read()\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+        assert other.stdout is not None
+        other.stdout.readline()
+        with pytest.raises(NotForked, match="somebody else, of the user id 65534, listens"):
+            connect("\0hearth-other")
+
+
+def test_the_address_is_known_to_this_process_alone() -> None:
+    """Another process makes up another one for the same environment, also in a container of the same numbers."""
+    code = "from hearth.isolation.forked_process import meeting_place; print(meeting_place().address('a'))"
+    variables = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    other = subprocess.check_output([sys.executable, "-c", code], env=variables)
+    assert other.decode().strip() != meeting_place().address("a")
+    assert meeting_place().address("a") == meeting_place().address("a") != meeting_place().address("b")
