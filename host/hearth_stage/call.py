@@ -75,6 +75,14 @@ def operations(*kinds: type[Message]) -> Operations:
     return found
 
 
+def prepare(known: Operations) -> None:
+    """Make all codecs of what one side may say, and of the answers, for processes that are forked from this one."""
+    for kind in known.values():
+        codec_of(kind)
+        if issubclass(kind, Call) and kind.reply is not type(None):
+            codec_of(kind.reply)
+
+
 def encoded(value: Any) -> tuple[dict[str, Any], list[Batch]]:
     """Return members and bodies of a message or a reply; nothing of none."""
     return ({}, []) if value is None else codec_of(type(value)).encode(value)

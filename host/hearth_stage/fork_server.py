@@ -24,7 +24,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import hearth_stage.program  # noqa: F401 - what every stage needs
+from hearth_stage.call import prepare
 from hearth_stage.fork_answer import MOST_BYTES, ForkAnswer
+from hearth_stage.operation import FROM_STAGE, TO_STAGE
 from hearth_stage.single_thread import single_threaded, threads
 
 LOAD_SECONDS = 30
@@ -46,6 +48,8 @@ def load(modules: Iterable[str]) -> None:
                 importlib.import_module(name)
             except Exception:
                 traceback.print_exc()
+    for known in (TO_STAGE, FROM_STAGE):
+        prepare(known.all())
     signal.alarm(0)
 
 

@@ -41,6 +41,14 @@ def client_context(certificate: str) -> ssl.SSLContext:
     return context
 
 
+def prepare_encryption() -> None:
+    """Have OpenSSL load what a task's first word needs, for processes that are forked from this one."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False
+    with contextlib.suppress(ssl.SSLWantReadError):  # nobody answers
+        context.wrap_bio(ssl.MemoryBIO(), ssl.MemoryBIO()).do_handshake()
+
+
 class EncryptedSocket(socket.socket):
     """A connection whose content is encrypted, with those methods of a socket that a channel uses.
 

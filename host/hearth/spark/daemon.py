@@ -6,8 +6,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import gc
+import importlib
 import os
 import signal
 import sys
@@ -20,14 +22,33 @@ def without_zips(path: list[str], spark_home: str | None) -> list[str]:
     """Return an import path without the zips in which Spark brings pyspark and py4j, where both are installed beside.
 
     What comes from a zip is compiled by every process that imports it, which costs two seconds and 10 MB. Only the
-    pyspark that Spark itself was installed with takes the place of its zip.
+    pyspark that Spark itself was installed with takes the place of its zip. A jar of Spark's is a zip without Python.
     """
     if spark_home is None or str(Path(spark_home).parent) not in path or not Path(spark_home, "__init__.py").exists():
         return path
     if not Path(spark_home).with_name("py4j").is_dir():
         return path
-    zips = os.path.join(spark_home, "python", "lib", "")
+    zips = tuple(os.path.join(spark_home, *folder, "") for folder in (("python", "lib"), ("jars",)))
     return [entry for entry in path if not entry.startswith(zips)]
+
+
+def forget_zips(spark_home: str | None) -> None:
+    """Take these zips from the import path, and what finds modules in them.
+
+    Spark has each worker look for modules anew, for which one of a zip reads a list of thousands of files: 13 MB.
+    """
+    path = without_zips(sys.path, spark_home)
+    zips = tuple(set(sys.path).difference(path))
+    sys.path[:] = path
+    for entry in [each for each in sys.path_importer_cache if each.startswith(zips)]:
+        del sys.path_importer_cache[entry]
+
+
+def load_converters() -> None:
+    """Load what most tasks convert their records with, and what looks up their host's address."""
+    for name in ("hearth_converters.string", "hearth_json.converter", "encodings.idna"):
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
 
 
 def adopt_orphans() -> None:
@@ -42,7 +63,7 @@ def adopt_orphans() -> None:
 
 if __name__ == "__main__":
     os.environ.pop("_SPARK_AUTH_SECRET", None)  # the executor's, by which no plugin should know the cluster
-    sys.path[:] = without_zips(sys.path, os.environ.get("SPARK_HOME"))
+    forget_zips(os.environ.get("SPARK_HOME"))
 
     with single_threaded():
         import numpy as np
@@ -55,10 +76,21 @@ if __name__ == "__main__":
         import hearth.spark.executor  # noqa: F401
         from hearth.isolation.forked_process import meeting_place
         from hearth.kafka.library import library
+        from hearth.link.encryption import prepare_encryption
+        from hearth.link.link_call import TO_HOST, TO_TASK
+        from hearth.runtime.plan import TaskPlan
+        from hearth_stage.call import prepare
+        from hearth_stage.form import codec_of
+        from hearth_stage.operation import FROM_STAGE, TO_STAGE
 
         # The first array looks for pandas. Where that is there, it is loaded here and not for a second in every fork.
         pyarrow.array(np.zeros(1))
         library()
+    load_converters()
+    for known in (TO_STAGE.all(), FROM_STAGE.all(), TO_TASK, TO_HOST):
+        prepare(known)
+    codec_of(TaskPlan)
+    prepare_encryption()
     meeting_place()  # of all workers: stages of one environment are forked from one process, whichever wants them
     adopt_orphans()
     gc.collect()

@@ -1,12 +1,16 @@
-"""The daemon imports pyspark from where it is installed, not from the zip that Spark puts before it."""
+"""The daemon imports pyspark from where it is installed, not from the zip that Spark puts before it; then it forks."""
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
+import pyspark
 import pytest
 
-from hearth.spark.daemon import without_zips
+from hearth.spark.daemon import forget_zips, without_zips
 
 
 @pytest.fixture
@@ -38,3 +42,33 @@ def test_zips_stay_where_nothing_can_take_their_place(site_packages: Path, tmp_p
     (site_packages / "py4j" / "__init__.py").unlink()
     (site_packages / "py4j").rmdir()
     assert without_zips(path, str(site_packages / "pyspark")) == path
+
+
+def test_what_looked_for_modules_in_a_zip_is_forgotten(site_packages: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Spark has a worker look for modules anew, and whoever is known would read his zip again; so for its jars."""
+    jar = str(site_packages / "pyspark" / "jars" / "spark-core.jar")
+    path = [jar, *_path(site_packages, site_packages)]
+    known = dict.fromkeys([*path, f"{jar}/org"])
+    monkeypatch.setattr(sys, "path", list(path))
+    monkeypatch.setattr(sys, "path_importer_cache", known)
+    forget_zips(None)
+    assert (sys.path, len(known)) == (path, 6)
+    forget_zips(str(site_packages / "pyspark"))
+    assert sys.path == list(known) == ["own", str(site_packages)]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="read from /proc")
+def test_the_daemon_has_one_thread_when_it_forks() -> None:
+    """A lock that another held would be held in every worker for ever; numpy and Arrow come with threads otherwise."""
+    home = Path(pyspark.__file__).parent
+    zips = [str(each) for each in (home / "python" / "lib").glob("*.zip")]
+    variables = {**os.environ, "SPARK_HOME": str(home), "PYTHONPATH": os.pathsep.join([*zips, *sys.path])}
+    command = [sys.executable, "-m", "hearth.spark.daemon", "pyspark.worker"]
+    with subprocess.Popen(command, env=variables, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as daemon:
+        assert daemon.stdin is not None
+        assert daemon.stdout is not None
+        port = int.from_bytes(daemon.stdout.read(4), "big")
+        threads = os.listdir(f"/proc/{daemon.pid}/task")
+        daemon.stdin.close()  # by which Spark ends it
+    assert port > 0
+    assert len(threads) == 1
