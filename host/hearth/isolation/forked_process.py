@@ -99,6 +99,19 @@ class ForkPlan:
     modules: Sequence[str]
     """What its stages are going to load."""
 
+    def claim_first(self) -> socket.socket | None:
+        """Claim, until the socket is closed, to be the one stage that is started; ``None`` where another is.
+
+        A stage by itself has nobody to share its memory with, and a fork server beside it would be more than it saves.
+        """
+        claim = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        try:
+            claim.bind(self._address("claim"))
+        except OSError:
+            claim.close()
+            return None
+        return claim
+
     def fork(self, connection: int, name: str) -> ForkedProcess:
         """Have a process forked whose connection is a descriptor of this process.
 
@@ -119,17 +132,20 @@ class ForkPlan:
 
     def _found(self) -> tuple[socket.socket, subprocess.Popen[bytes] | None]:
         """Connect to the fork server; returns its process as well where it was started for that."""
-        place, here = meeting_place(), os.stat(".")
-        facts = (self.environment.key, self.environment.command_line(), *self.modules, here.st_dev, here.st_ino)
-        address = place.address(*facts, sorted(self.variables.items()))
+        address = self._address("fork server")
         patient_until = time.monotonic() + FORK_SECONDS
         while (control := _connected(address)) is None:
-            if (started := self._started(address, place.life[0])) is not None:
+            if (started := self._started(address, meeting_place().life[0])) is not None:
                 return started
             if time.monotonic() > patient_until:
                 raise NotForked("whoever starts its fork server does not go on")
             time.sleep(0.001)
         return control, None
+
+    def _address(self, what: str) -> str:
+        here = os.stat(".")
+        facts = (self.environment.key, self.environment.command_line(), *self.modules, here.st_dev, here.st_ino)
+        return meeting_place().address(what, *facts, sorted(self.variables.items()))
 
     def _started(self, address: str, life: int) -> tuple[socket.socket, subprocess.Popen[bytes]] | None:
         """Start the fork server, unless somebody else is doing that, and connect to it before it can have ended."""

@@ -9,7 +9,7 @@ import os
 import platform
 import socket
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from typing import Any, TypeVar
@@ -108,7 +108,7 @@ class StageTimeout(PluginError):
 
 
 class Stage:
-    """A running stage process, forked where its environment can do that (``Environment.is_forkable``), else started.
+    """A running stage process: the first of an environment is started, others are forked where that can be done.
 
     ``on_request`` answers what the stage asks (``offsets.read`` and the like) and takes its notices; it runs on the
     stage's reader thread, so it must be quick. So must ``on_death``, which is given the stage when its connection
@@ -333,13 +333,27 @@ def _begun(environment: Environment, name: str, modules: Sequence[str]) -> tuple
     try:
         if environment.is_forkable and is_able():
             plan = ForkPlan(environment, variables, modules)
+            if (claim := plan.claim_first()) is not None:
+                return _started(environment, variables, claim)
             try:
                 return _connected(lambda connection: plan.fork(connection, name))
             except NotForked as error:
                 log.warning("the stage process of %s is started anew, and shares no memory: %s", name, error)
-        return _connected(lambda connection: StartedProcess(environment.command_line(), variables, connection))
+        return _started(environment, variables)
     except OSError as error:
         raise StageNotStarted(name, error) from error
+
+
+def _started(
+    environment: Environment, variables: Mapping[str, str], claim: socket.socket | None = None
+) -> tuple[socket.socket, StageProcess]:
+    command = environment.command_line()
+    with contextlib.ExitStack() as failed:
+        if claim is not None:
+            failed.push(claim)
+        begun = _connected(lambda connection: StartedProcess(command, variables, connection, claim))
+        failed.pop_all()
+        return begun
 
 
 def _connected(begin: Callable[[int], P]) -> tuple[socket.socket, P]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import socket
 import subprocess
 import threading
 from collections.abc import Mapping, Sequence
@@ -34,9 +35,19 @@ class StageProcess(Protocol):
 
 
 class StartedProcess:
-    """A process that was started for one stage; raises ``OSError`` where that cannot be done."""
+    """A process that was started for one stage; raises ``OSError`` where that cannot be done.
 
-    def __init__(self, command: Sequence[str], variables: Mapping[str, str], connection: int) -> None:
+    It keeps its ``claim`` to be the first of its environment, if it has one, until its end.
+    """
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        variables: Mapping[str, str],
+        connection: int,
+        claim: socket.socket | None = None,
+    ) -> None:
+        self._claim = claim
         self._group = threading.Lock()
         self._is_group_ended = False
         self._process = _starter.submit(_spawn, command, variables, connection).result()
@@ -51,6 +62,8 @@ class StartedProcess:
         self._end_group()
         status = self._process.wait()
         self.has_ended = True
+        if self._claim is not None:
+            self._claim.close()
         return status
 
     def _end_group(self) -> None:

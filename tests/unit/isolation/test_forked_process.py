@@ -43,8 +43,12 @@ Begun = Callable[..., Stage]
 
 
 @pytest.fixture
-def begun(tmp_path: Path) -> Iterator[Begun]:
-    """Begin stages of one environment, whose plugin does what the first of them says, and close them in the end."""
+def begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Begun]:
+    """Begin stages of one environment, whose plugin does what the first of them says, and close them in the end.
+
+    None of them may claim to be the first, as if the environment had a stage already.
+    """
+    monkeypatch.setattr(ForkPlan, "claim_first", lambda _: None)
     stages: list[Stage] = []
 
     def begin(body: str = "", **rest: Any) -> Stage:
@@ -80,6 +84,21 @@ def test_stages_of_one_environment_come_from_one_process(begun: Begun, tmp_path:
     assert [find(each.pid).title for each in (first, second)] == ["fork-0", "fork-1"]
     with_columns = begun(has_columns=True)
     assert server_of(with_columns) != server_of(first)
+
+
+def test_the_only_stage_of_an_environment_is_started(tmp_path: Path) -> None:
+    """It has nobody to share its memory with; where it has ended, the next one is in its place."""
+    environment = python_environment("test", host(), (str(tmp_path),))
+    first = Stage.start(environment, "first")
+    assert find(first.pid).parent == os.getpid()
+    second = Stage.start(environment, "second")
+    assert server_of(second).parent == os.getpid()
+    first.close()
+    third, fourth = Stage.start(environment, "third"), Stage.start(environment, "fourth")
+    assert find(third.pid).parent == os.getpid()
+    assert server_of(fourth) == server_of(second)
+    for stage in (second, third, fourth):
+        stage.close()
 
 
 def test_a_stage_that_is_not_the_first_costs_next_to_nothing(begun: Begun) -> None:
@@ -208,7 +227,7 @@ from hearth.isolation.environment_store import python_environment
 from hearth.isolation.interpreter import host
 from hearth.isolation.stage import Stage
 from hearth_stage.plugin_call import Describe
-stages = [Stage.start(python_environment("t", host(), (sys.argv[1],)), "t") for _ in range(2)]
+stages = [Stage.start(python_environment("t", host(), (sys.argv[1],)), "t") for _ in range(3)]
 answers = [stage.begin(Describe("doer:Plugin")) for stage in stages]
 print(*(each.pid for each in stages), flush=True)
 sys.stdin.read()
@@ -226,7 +245,7 @@ def test_nothing_outlives_an_owner_that_is_killed(tmp_path: Path, is_served: boo
     ) as owner:
         assert owner.stdout is not None
         everyone = [find(pid) for pid in map(int, owner.stdout.readline().split())]
-        everyone.append(find(everyone[0].parent))
+        everyone.append(find(everyone[1].parent))
         if not is_served:
             os.kill(everyone[-1].pid, signal.SIGKILL)
             await_end(everyone[-1:])
@@ -281,12 +300,12 @@ def test_a_fork_server_that_is_stopped_holds_up_no_stage(
     """Another process is started; where the server goes on later it forks for nobody."""
     server = server_of(begun())
     os.kill(server.pid, signal.SIGSTOP)
-    monkeypatch.setattr(module, "FORK_SECONDS", 0.2)
-    late = begun()
+    with monkeypatch.context() as impatient:
+        impatient.setattr(module, "FORK_SECONDS", 0.2)
+        late = begun()
     assert find(late.pid).parent == os.getpid()
     os.kill(server.pid, signal.SIGCONT)
     late.call(Ping())
-    monkeypatch.undo()
     assert server_of(begun()) == server
     assert len(tree(server.pid)) == 3
 
