@@ -17,9 +17,10 @@ import numpy as np
 import pyarrow as pa
 
 from hearth_api.batch.column import arrow_type
+from hearth_api.batch.many import UnlikeError
 from hearth_api.batch.wire import SCALAR_TAGS
 from hearth_api.layout.piece import memory
-from hearth_api.layout.scalars import Scalars, Spot, are_scalars
+from hearth_api.layout.scalars import ManyOfColumn, Scalars, Spot, are_scalars
 from hearth_api.layout.template import Fitting, Known, NoTemplateError, Payloads, Template, Walker, are_few, cut
 
 _DEEPEST = 20
@@ -47,16 +48,20 @@ class Alike:
 class Layouts:
     """Finds the rows of columns that are laid out alike, and remembers how rows were."""
 
-    def __init__(self, knows_tags: bool = True) -> None:
-        """Tell whether an object such as `{"@bytes": ...}` is a scalar that JSON lacks, as it is in columns."""
-        self._knows_tags = knows_tags
+    def __init__(self, are_foreign: bool = False) -> None:
+        """Tell whether others wrote the texts.
+
+        Then an object such as `{"@bytes": ...}` is none of the scalars that JSON lacks, and what is escaped in a
+        text is written anew.
+        """
+        self._are_foreign = are_foreign
         self._known: Known[_Layout] = Known()
         self._misses = self._skipping = 0
 
     def groups(self, texts: Any, allowed: Any = None) -> Iterator[Alike]:
         """Return groups of the rows of a column of JSON texts; of other texts `allowed` tells which may be in one.
 
-        Of such a text all has been proved then but that what stands in quotes is UTF-8 as JSON has it. After columns
+        Of such a text all has been proved then but that it is UTF-8 without control characters. After columns
         in which hardly any rows are alike some others are not looked at, the more the more often that was so.
         """
         if are_few(len(texts)):
@@ -75,9 +80,13 @@ class Layouts:
             found = cut(layout.template, payloads)
             fitting = _sure(layout.template, payloads, found, np.flatnonzero(found.fits & left))
             left[fitting.rows] = False
+            try:
+                value = _filled(layout.value, layout.template, fitting, self._are_foreign) if len(fitting) else None
+            except UnlikeError:
+                continue
             count += len(fitting)
             if len(fitting):
-                yield Alike(fitting.rows, _filled(layout.value, layout.template, fitting))
+                yield Alike(fitting.rows, value)
 
         self._misses = 0 if count * _WORTH_IT >= len(texts) else min(2 * self._misses + 1, _MOST_SKIPPED)
         self._skipping = self._misses
@@ -86,7 +95,7 @@ class Layouts:
         """Return the layout of one of the texts that are left, if it was not known."""
         rows = np.flatnonzero(left)
         chosen = (int(rows[place]) for place in (0, len(rows) // 2, -1))
-        found = (_learned(texts[row].as_py(), self._knows_tags) for row in chosen)
+        found = (_learned(texts[row].as_py(), not self._are_foreign) for row in chosen)
         return next((layout for layout in found if layout not in (None, *self._known.layouts)), None)
 
 
@@ -136,11 +145,13 @@ class _Learner(Walker):
         return item._replace(tag=name)
 
 
-def _filled(value: Any, template: Template, fitting: Fitting) -> Any:
+def _filled(value: Any, template: Template, fitting: Fitting, are_foreign: bool) -> Any:
     """Return a value with scalars in their places."""
     if isinstance(value, Spot):
-        return Scalars(template, fitting, value)
-    return {name: _filled(item, template, fitting) for name, item in value.items()}
+        is_rewritten = are_foreign and len(fitting.escaped(value.number))
+        scalars = Scalars(template, fitting, value)
+        return ManyOfColumn(*scalars.column()) if is_rewritten else scalars
+    return {name: _filled(item, template, fitting, are_foreign) for name, item in value.items()}
 
 
 def _sure(template: Template, payloads: Payloads, found: Any, rows: Any) -> Fitting:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +12,7 @@ import pyarrow.compute as pc
 from hearth_api.batch.column import arrow_type, column_to_values
 from hearth_api.batch.many import Many, UnlikeError
 from hearth_api.batch.wire import plain_to_json, strict_json
-from hearth_api.layout.piece import as_string, constant, join, memory, nulled
+from hearth_api.layout.piece import as_string, constant, join, memory, nulled, rows_of
 from hearth_api.layout.template import Fitting, Template
 from hearth_api.logical import Date, Time, Timestamp
 from hearth_api.schema import BOOLEAN_SCHEMA, FLOAT64_SCHEMA, INT64_SCHEMA, STRING_SCHEMA, Schema, Type
@@ -21,9 +22,12 @@ _NUMBER = (
     r"^(?:0|-?(?:[1-9][0-9]{0,17}|[1-8][0-9]{18})|0\.0|-?[1-9][0-9]{0,6}\.(?:0|[0-9]{0,7}[1-9])"
     r"|-?0\.0{0,2}(?:[1-9]|[1-9][0-9]{0,7}[1-9]))$"
 )
+# A fraction that is written without exponent, however many digits it has.
+_FRACTION = r"^-?(?:[1-9][0-9]{0,6}\.|0\.0{0,2}[1-9])[0-9]{1,20}$"
 _MOST_DIGITS = 18
 _ZERO, _MINUS, _POINT = b"0-."
 _N, _T, _F = b"ntf"
+_QUOTE, _BACKSLASH = b'"\\'
 _PRINTED = (Type.INT8, Type.INT16, Type.INT32, Type.INT64, Type.BOOLEAN)
 _TIMES: dict[str, Schema] = {"@timestamp": Timestamp.SCHEMA, "@date": Date.SCHEMA, "@time": Time.SCHEMA}
 _TAGS: dict[str | None, str] = {schema.name: tag for tag, schema in _TIMES.items()}
@@ -68,8 +72,8 @@ class ManyOfColumn(Many):
             texts = as_string(join([f'{{"{_TAGS[schema.name]}":'.encode(), numbers, b"}"], len(column)))
         elif self.is_plain and schema.type in _PRINTED:
             texts = column.cast(pa.string())
-        elif schema.type is Type.STRING and not _needs_escape(column):
-            texts = as_string(join([b'"', column, b'"'], len(column)))
+        elif self.is_text:
+            texts = as_string(join([b'"', _escaped(column), b'"'], len(column)))
         else:
             texts = pa.array([plain_to_json(each) for each in column_to_values(schema, column)], pa.string())
         return texts.fill_null(_NULL)
@@ -97,7 +101,7 @@ class Scalars(Many):
     def _texts(self, texts: Any) -> Any:
         """Return texts as they are without escapes, null for the word that stands without quotes."""
         escaped = self.fitting.escaped(self.place)
-        texts = _unescaped(texts, escaped) if len(escaped) else texts
+        texts = _replaced(texts, escaped, lambda text: strict_json(f'"{text}"')) if len(escaped) else texts
         if self._opens is True:
             return texts
         if pc.any(pc.not_equal(texts.filter(pa.array(~self._opens)), _NULL)).as_py():
@@ -130,9 +134,21 @@ def are_scalars(texts: Any) -> Any:
         return None if not odd.any() else ~odd
     texts = as_string(texts)
     found = pc.is_in(texts, _WORDS)
-    if found.true_count < len(texts):
-        found = pc.or_(found, pc.match_substring_regex(texts, _NUMBER))
+    for also in (_have_few_digits, _are_shortest):
+        if found.true_count == len(texts):
+            return None
+        found = pc.or_(found, also(texts))
     return None if found.true_count == len(texts) else found.to_numpy(zero_copy_only=False)
+
+
+def _have_few_digits(texts: Any) -> Any:
+    return pc.match_substring_regex(texts, _NUMBER)
+
+
+def _are_shortest(texts: Any) -> Any:
+    """Tell which texts are fractions with many digits, none of which can be left out."""
+    fractions = pc.if_else(pc.match_substring_regex(texts, _FRACTION), texts, pa.scalar(None, pa.string()))
+    return pc.equal(fractions.cast(pa.float64()).cast(pa.string()), fractions).fill_null(False)
 
 
 def _typed(texts: Any) -> tuple[Schema, Any]:
@@ -153,18 +169,20 @@ def _typed(texts: Any) -> tuple[Schema, Any]:
     return (FLOAT64_SCHEMA, texts.cast(pa.float64())) if points else (INT64_SCHEMA, texts.cast(pa.int64()))
 
 
-def _unescaped(texts: Any, rows: Any) -> Any:
-    """Return quoted texts without their escapes, of which only some rows have any."""
+def _escaped(texts: Any) -> Any:
+    """Return texts as they stand between quotes; few of them need a change."""
+    content, offsets = memory(texts)
+    odd = np.flatnonzero((content < 0x20) | (content == _QUOTE) | (content == _BACKSLASH))
+    return _replaced(texts, rows_of(odd, offsets), lambda text: plain_to_json(text)[1:-1]) if len(odd) else texts
+
+
+def _replaced(texts: Any, rows: Any, change: Callable[[str], str]) -> Any:
+    """Return texts of which those of some rows are changed, given by their ascending numbers."""
     mask = np.zeros(len(texts), bool)
     mask[rows] = True
     found = texts.filter(pa.array(mask)).to_pylist()
     try:
-        plain = pa.array([strict_json(f'"{text}"') for text in found], pa.string())
+        changed = pa.array([text if text is None else change(text) for text in found], pa.string())
     except ValueError as error:
         raise UnlikeError("half a character, which no column can hold") from error
-    return pc.replace_with_mask(texts, pa.array(mask), plain)
-
-
-def _needs_escape(column: Any) -> bool:
-    content, _ = memory(column)
-    return bool(((content < 0x20) | (content == 0x22) | (content == 0x5C)).any())
+    return pc.replace_with_mask(texts, pa.array(mask), changed)

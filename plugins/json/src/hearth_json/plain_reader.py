@@ -20,12 +20,11 @@ import pyarrow.compute as pc
 
 from hearth_api.batch import UnlikeError
 from hearth_api.java import hash_ordered
-from hearth_api.layout import Layouts, as_string, memory, rows_of, to_texts
+from hearth_api.layout import Layouts, as_string, memory, to_texts
 from hearth_json.column_reader import Part, clean_rows
 from hearth_json.leaf import without_null
 from hearth_json.scan import MAY_BE_DEEP, may_be_deep, may_hold_odd_number
 
-_BACKSLASH = 0x5C
 _MARK = "\x7f"
 _BETWEEN = f',"{_MARK}",'.encode()
 # In a text written anew: a number with an exponent or a tiny one, which orjson and Python print differently, an
@@ -45,13 +44,13 @@ class PlainReader:
 
     def __init__(self) -> None:
         """Know no layout yet."""
-        self._layouts = Layouts(knows_tags=False)
+        self._layouts = Layouts(are_foreign=True)
 
     def parts(self, payloads: Any) -> list[Part]:
         """Return the texts of the rows it is sure of."""
         left = np.ones(len(payloads), bool)
         parts: list[Part] = []
-        for group in self._layouts.groups(payloads, _unescaped_rows(payloads)):
+        for group in self._layouts.groups(payloads, clean_rows(payloads, *memory(payloads))):
             try:
                 parts.append((group.rows, to_texts(_ordered(group.value), len(group.rows))))
             except UnlikeError:
@@ -63,16 +62,6 @@ class PlainReader:
             found, column = _part(others.slice(first, _ROWS_AT_ONCE))
             parts.append((rows[found + first], column))
         return parts
-
-
-def _unescaped_rows(payloads: Any) -> Any:
-    """Tell which rows are UTF-8 without control characters and backslashes."""
-    content, offsets = memory(payloads)
-    clean = clean_rows(payloads, content, offsets)
-    clean = np.ones(len(payloads), bool) if clean is None else clean
-    if b"\\" in content.tobytes():
-        clean[rows_of(np.flatnonzero(content == _BACKSLASH), offsets)] = False
-    return clean
 
 
 def _part(payloads: Any) -> Part:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from hearth_api import BOOLEAN_SCHEMA, FLOAT64_SCHEMA, INT64_SCHEMA, STRING_SCHEMA, Timestamp
 from hearth_api.batch import Many, UnlikeError, column_to_values, plain_to_json, values_to_column
+from hearth_api.java import double_text
 from hearth_api.layout import template
 from hearth_api.layout.alike import Layouts, in_rows
 from hearth_api.layout.scalars import ManyOfColumn
@@ -35,6 +36,19 @@ def grouped(values: list[Any]) -> tuple[Any, Any]:
     (group,) = Layouts().groups(column)
     assert group.rows.tolist() == list(range(len(values)))
     return column, group.value
+
+
+def test_escapes_of_others_are_written_as_columns_have_them() -> None:
+    """A text that half a character is in leaves its rows to others."""
+    texts = [rb'{"a":"\u00e9","b":"x"}', rb'{"a":"\/\"","b":"y"}', rb'{"a":"","b":"\u0001"}']
+    (group,) = Layouts(are_foreign=True).groups(pa.array(texts))
+    assert to_texts(group.value, 3).to_pylist() == [
+        '{"a":"é","b":"x"}',
+        r'{"a":"/\"","b":"y"}',
+        r'{"a":"","b":"\u0001"}',
+    ]
+    assert list(Layouts(are_foreign=True).groups(pa.array([rb'{"a":"\ud800"}', b'{"a":"x"}']))) == []
+    assert list(Layouts(are_foreign=True).groups(pa.array([rb'{"a":"\x"}']))) == []
 
 
 def scalar(*values: Any) -> Many:
@@ -106,6 +120,17 @@ def test_several_layouts_are_as_many_groups() -> None:
     parts = [(group.rows, to_texts(group.value, len(group.rows))) for group in groups]
     assert in_rows(5, parts).to_pylist() == column.to_pylist()
     assert in_rows(0, []).to_pylist() == []
+
+
+@given(st.lists(st.floats(allow_nan=False, allow_infinity=False) | st.floats(-1e8, 1e8), min_size=1, max_size=20))
+def test_fractions_in_groups_are_printed_alike_by_all(numbers: list[float]) -> None:
+    """By Python and Java; those with an exponent in either are in none."""
+    texts = [repr(number) for number in numbers] + [f"{number:.17f}" for number in numbers]
+    for group in Layouts().groups(pa.array(texts)):
+        for row in group.rows.tolist():
+            assert double_text(float(texts[row])) == plain_to_json(float(texts[row])) == texts[row]
+    usual = [repr(number) for number in numbers if 1e-3 <= abs(number) < 1e7]
+    assert sum(len(group.rows) for group in Layouts().groups(pa.array(usual, pa.string()))) == len(usual)
 
 
 @pytest.mark.parametrize(
@@ -192,5 +217,5 @@ def test_columns_become_the_texts_of_their_values(data: st.DataObject) -> None:
 def test_bytes_of_others_may_have_tags_for_names() -> None:
     """There such an object is one like others, and left alone; rows that are not allowed are in no group."""
     data = pa.array([b'{"@date":1}'] * 2 + [b'{"a" : 1}'] * 3)
-    (group,) = Layouts(knows_tags=False).groups(data, np.array([True, True, True, False, True]))
+    (group,) = Layouts(are_foreign=True).groups(data, np.array([True, True, True, False, True]))
     assert group.rows.tolist() == [2, 4]
