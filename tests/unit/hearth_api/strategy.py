@@ -128,7 +128,7 @@ SCHEMALESS: st.SearchStrategy[Any] = st.recursive(
 _KINDS = (
     st.integers(-5, 5),
     st.none() | st.integers(-(1 << 64), 1 << 64),
-    st.floats(),
+    st.floats(allow_nan=False),
     st.sampled_from([0.0, 0.5, -1.25, 12.5, 3.0, None]),
     st.sampled_from(["", "a", "b"]),
     st.none() | TEXT,
@@ -137,7 +137,7 @@ _KINDS = (
     MOMENTS | st.none(),
     st.dates(),
     st.binary(max_size=3),
-    st.none() | st.booleans() | st.integers(0, 3) | st.floats() | TEXT,
+    st.none() | st.booleans() | st.integers(0, 3) | st.floats(allow_nan=False) | TEXT,
     st.lists(st.integers(0, 2) | st.just("a"), max_size=2),
 )
 ALIKE: st.SearchStrategy[st.SearchStrategy[Any]] = st.recursive(
