@@ -20,8 +20,8 @@ from hearth_api.layout.piece import pick
 
 L = TypeVar("L")
 
-FEW = 16
-"""Fewer rows than this are not worth a template."""
+FEW = 64
+"""Fewer rows than this are not worth a template: to look takes as long as 60 to 100 rows one by one."""
 _AT_MOST = 4
 _QUOTE = 0x22
 _BACKSLASH = 0x5C

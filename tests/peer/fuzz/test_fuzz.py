@@ -20,7 +20,7 @@ LONG = 1_000_000
 @pytest.fixture(autouse=True)
 def _templates_of_few(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the few records of a pipeline be taken for many that are laid out alike."""
-    monkeypatch.setattr(template, "FEW", 1)
+    monkeypatch.setattr(template, "FEW", 2)
 
 
 @pytest.fixture(autouse=True)

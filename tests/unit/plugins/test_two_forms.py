@@ -30,7 +30,6 @@ from hearth_api.batch import (
     column_to_values,
     values_to_column,
 )
-from hearth_api.layout import template
 from hearth_api.schema import deep_key
 from hearth_execution.load import load_class
 from hearth_transforms.extract_field import ExtractFieldValue
@@ -50,16 +49,6 @@ WORDS = (
     '{"type": "struct", "optional": true, "fields": [{"field": "a", "type": "string"}]}',
 )  # fmt: skip
 """Something among it suits nearly every key that does not list its own words."""
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _templates_of_few() -> Iterator[None]:
-    """Let columns of a few rows be taken for many that are laid out alike, as those of thousands are."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(template, "FEW", 1)
-        yield
-
-
 THOROUGH = settings(deadline=None, suppress_health_check=list(HealthCheck))
 
 

@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 
 from hearth_api.batch import UnlikeError
 from hearth_api.java import hash_ordered
-from hearth_api.layout import Layouts, as_string, memory, to_texts
+from hearth_api.layout import Layouts, as_string, join, memory, to_texts
 from hearth_json.column_reader import Part, clean_rows
 from hearth_json.leaf import without_null
 from hearth_json.scan import MAY_BE_DEEP, may_be_deep, may_hold_odd_number
@@ -33,8 +33,11 @@ _ODD = (
     r"(?:^|[:,\[])(?:-?(?:[0-9]+(?:\.[0-9]+)?[eE]|0\.0000|[0-9]{19})|-0\.0(?:$|[,\]}]))"
     r'|\{"@'
 )
-# In the bytes that were read: an exponent or so many digits that Jackson may have refused them.
-_ODD_INPUT = r"[eE][-+]?[0-9]{3}|[0-9.]{500}"
+# In the bytes that were read: an exponent, or so many digits that Jackson may have refused them. To be ready for these
+# takes 0.3 ms, so a pattern of their own is for columns that have room for them.
+_ODD_INPUT = r"[eE][-+]?[0-9]{3}"
+_LONG = 500
+_ODD_LONG_INPUT = rf"{_ODD_INPUT}|[0-9.]{{{_LONG}}}"
 # So many rows and their values stay in the processor's cache.
 _ROWS_AT_ONCE = 2000
 
@@ -76,7 +79,7 @@ def _part(payloads: Any) -> Part:
             texts, odd = payloads, None
         else:
             texts = pa.array(written[1:-1].split(_BETWEEN), pa.binary())
-            odd = _matches(payloads, _ODD_INPUT)
+            odd = _odd_input(payloads)
     except (orjson.JSONEncodeError, RecursionError):  # nested deeper than orjson writes
         return _one_by_one(payloads)
     content, _ = memory(texts)
@@ -89,8 +92,7 @@ def _part(payloads: Any) -> Part:
 def _joined(payloads: Any) -> bytes:
     """Return all rows as one JSON array, with the mark between any two."""
     rows = pa.ListArray.from_arrays(pa.array([0, len(payloads)], pa.int32()), payloads)
-    joined = pc.binary_join_element_wise(b"[", pc.binary_join(rows, _BETWEEN), b"]", b"")
-    whole: bytes = joined[0].as_py()
+    whole: bytes = join([b"[", pc.binary_join(rows, pa.scalar(_BETWEEN, pa.binary())), b"]"], 1)[0].as_py()
     return whole
 
 
@@ -123,7 +125,7 @@ def _ordered(value: Any) -> Any:
 def _one_by_one(payloads: Any) -> Part:
     rows: list[int] = []
     texts: list[bytes] = []
-    odd = _matches(payloads, _ODD_INPUT)
+    odd = _odd_input(payloads)
     for row, payload in enumerate(payloads.to_pylist()):
         try:
             texts.append(orjson.dumps(_ordered(orjson.loads(payload))))
@@ -156,6 +158,11 @@ def _deep_rows(payloads: Any) -> Any:
     mask = np.zeros(len(payloads), bool)
     mask[deep] = True
     return mask
+
+
+def _odd_input(payloads: Any) -> Any:
+    _, offsets = memory(payloads)
+    return _matches(payloads, _ODD_INPUT if np.diff(offsets).max(initial=0) < _LONG else _ODD_LONG_INPUT)
 
 
 def _matches(texts: Any, pattern: str) -> Any:

@@ -15,7 +15,7 @@ from hearth_api.layout.alike import Layouts
 from hearth_api.layout.scalars import ManyOfColumn
 from hearth_api.layout.stretch import to_texts
 
-ROWS = [{"a": row, "b": "x", "c": {"d": True}} for row in range(20)]
+ROWS = [{"a": row, "b": "x", "c": {"d": True}} for row in range(80)]
 
 
 @pytest.fixture
@@ -41,12 +41,12 @@ def test_what_stood_side_by_side_is_copied_in_one_piece(value: Any) -> None:
 def test_an_object_that_looks_like_a_tag_is_not_written(value: Any) -> None:
     """It would be read as something else."""
     with pytest.raises(UnlikeError):
-        to_texts({"@a": value["a"]}, 20)
+        to_texts({"@a": value["a"]}, 80)
 
 
 def test_constants_and_columns_stand_beside_what_was_there(value: Any) -> None:
     """What is the same in every row, none of it at all, and null as a whole."""
-    numbers = ManyOfColumn(INT64_SCHEMA, pa.array(range(20)))
-    assert to_texts({"n": numbers, "a": value["a"], "l": [1, None]}, 20)[7].as_py() == '{"n":7,"a":7,"l":[1,null]}'
+    numbers = ManyOfColumn(INT64_SCHEMA, pa.array(range(80)))
+    assert to_texts({"n": numbers, "a": value["a"], "l": [1, None]}, 80)[7].as_py() == '{"n":7,"a":7,"l":[1,null]}'
     assert to_texts({"x": 1.5}, 2).to_pylist() == ['{"x":1.5}'] * 2
     assert to_texts(None, 2).to_pylist() == [None, None]

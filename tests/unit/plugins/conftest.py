@@ -1,0 +1,17 @@
+"""What the tests of plugins have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from hearth_api.layout import template
+
+
+@pytest.fixture(autouse=True, scope="package")
+def _templates_of_few() -> Iterator[None]:
+    """Let columns of two rows be taken for many that are laid out alike, as those of thousands are."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(template, "FEW", 2)
+        yield
