@@ -54,6 +54,8 @@ _PREDICATES: tuple[tuple[str, Change], ...] = (
 _FILTER = _one("transforms", "Filter", {})
 _JSON = {"value.converter": _CONVERTER + "json.JsonConverter"}
 _GROUPS = {"topic.creation.default.replication.factor": "1", "topic.creation.default.partitions": "2"}
+_HOIST = {"transforms": "t", "transforms.t.type": _SMT + "HoistField$Value", "transforms.t.field": "f"}
+_TEXTS = {"key.converter": _CONVERTER + "storage.StringConverter"}
 _ROUTER = {"transforms.a.type": _SMT + "RegexRouter", "transforms.a.regex": "x", "transforms.a.replacement": "y"}
 
 SOURCE_CHANGES: dict[str, tuple[Change, ...]] = {
@@ -145,6 +147,18 @@ SOURCE_CHANGES: dict[str, tuple[Change, ...]] = {
             " ", f" {_CONVERTER}json.JsonConverter ", "Json", _CONVERTER + "file.FileStreamSinkConnector")),
     ),
 }  # fmt: skip
+_RANGES = ("[", "(1)", "[2,1]", "a]", "](", "1,2", " a , b ", "[4,5),[4,6)", "[1][2]", "(,5]", "4.3.1")
+SOURCE_CHANGES["versions"] = (
+    *({**_TEXTS, "key.converter.plugin.version": text} for text in _RANGES),
+    *({"key.converter.plugin.version": text, "header.converter": "NoSuch", "header.converter.plugin.version": text}
+      for text in _RANGES[:4]),
+    *({**_HOIST, "transforms.t.plugin.version": text} for text in _RANGES),
+    *({**_HOIST, "transforms.t.negate": "true", "transforms.t.plugin.version": text} for text in _RANGES[:6]),
+    *({**_HOIST, "transforms.t.type": "NoSuch", "transforms.t.plugin.version": text} for text in _RANGES[:4]),
+    {**_TEXTS, "connector.plugin.version": "a,b", "value.converter.plugin.version": "["},
+)  # fmt: skip
+"""Versions and ranges of them; a connector's own version that there is none of is not asked for in all forms, because
+Java stumbles over most."""
 SINK_CHANGES: dict[str, tuple[Change, ...]] = {
     "keys": (
         {},

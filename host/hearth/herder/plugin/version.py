@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from hearth.discovery.version_order import compare
 from hearth_api import ConfigError
 
 LATEST = "latest"
-_RANGE = re.compile(r"\s*(?P<open>[\[(])(?P<inner>[^\[\]()]*)(?P<close>[\])])\s*(?:,|$)")
+_END = re.compile(r"[\])]")
 
 
 @dataclass(frozen=True)
@@ -52,17 +52,7 @@ class VersionRange:
         spec = text.strip()
         if not spec:
             return cls(())
-        if not spec.startswith(("[", "(")):
-            return cls((Bounds(spec, True, spec, True),))
-        found = []
-        position = 0
-        while position < len(spec):
-            match = _RANGE.match(spec, position)
-            if match is None:
-                raise ConfigError(f"Unbounded range: {spec}", code="version.range")
-            found.append(_bounds(spec, match))
-            position = match.end()
-        return cls(tuple(found))
+        return cls(tuple(_sets(spec if spec.startswith(("[", "(")) else f"[{spec}]")))
 
     def newest(self, versions: Iterable[str]) -> str | None:
         """Return the newest of the versions that lie in the range; `versions` has the newest last."""
@@ -74,13 +64,34 @@ class VersionRange:
         return ",".join(str(each) for each in self.bounds) or "[,]"
 
 
-def _bounds(spec: str, match: re.Match[str]) -> Bounds:
-    lower, comma, upper = (part.strip() for part in match["inner"].partition(","))
-    is_lower_in, is_upper_in = match["open"] == "[", match["close"] == "]"
+def _sets(spec: str) -> Iterator[Bounds]:
+    """Yield the sets of versions that follow each other, with a comma between them or without."""
+    rest, upper = spec, None
+    while rest.startswith(("[", "(")):
+        end = _END.search(rest)
+        if end is None:
+            raise _invalid("Unbounded range", spec)
+        found = _bounds(rest[: end.end()])
+        if upper is not None and (found.lower is None or compare(found.lower, upper) < 0):
+            raise _invalid("Ranges overlap", spec)
+        yield found
+        upper = found.upper
+        rest = rest[end.end() :].strip().removeprefix(",").strip()
+    if rest:
+        raise _invalid("Only fully-qualified sets allowed in multiple set scenario", spec)
+
+
+def _bounds(spec: str) -> Bounds:
+    lower, comma, upper = (part.strip() for part in spec[1:-1].partition(","))
+    is_lower_in, is_upper_in = spec[0] == "[", spec[-1] == "]"
     if not comma:
         if not (is_lower_in and is_upper_in):
-            raise ConfigError(f"Single version must be surrounded by []: {spec}", code="version.range")
+            raise _invalid("Single version must be surrounded by []", spec)
         return Bounds(lower, True, lower, True)
     if lower and upper and (order := compare(upper, lower)) <= 0 and (order < 0 or not (is_lower_in and is_upper_in)):
-        raise ConfigError(f"Range defies version ordering: {spec}", code="version.range")
+        raise _invalid("Range defies version ordering", spec)
     return Bounds(lower or None, is_lower_in, upper or None, is_upper_in)
+
+
+def _invalid(why: str, spec: str) -> ConfigError:
+    return ConfigError(f"{why}: {spec}", code="version.range")

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from hearth.config import WorkerConfig
-from hearth.config.connector_key import CONNECTOR_CLASS, CONNECTOR_VERSION, VERSION_SUFFIX
+from hearth.config.connector_key import CONNECTOR_CLASS, CONNECTOR_VERSION, CONVERTER_KEYS, VERSION_SUFFIX
 from hearth.config.sink_key import check_topics
 from hearth.config.variable import Resolved, Variables
 from hearth.config.worker_configuration import CHOICE
@@ -16,6 +16,7 @@ from hearth.discovery import Plugin, PluginType
 from hearth.herder.plugin.directory import CONNECTOR_TYPES, PluginDirectory, VersionNotFound
 from hearth.herder.plugin.pool import StagePool
 from hearth.herder.plugin.stage import PluginStage, answer_seconds, wants_apart
+from hearth.herder.plugin.version import VersionRange
 from hearth.herder.validation.alias_key import AliasKeys
 from hearth.herder.validation.doubt import Doubt, Doubts
 from hearth.herder.validation.framework_definition import DefinitionMaker
@@ -177,6 +178,11 @@ class ConnectorValidator:
         values = definition.validate_all(config)
         for name in (CONNECTOR_CLASS, CONNECTOR_VERSION):
             values[name].add_error_message(message)
+        for name in (f"{role}{VERSION_SUFFIX}" for role in CONVERTER_KEYS):
+            try:
+                VersionRange.parse(config.get(name))
+            except ConfigError as error:
+                values[name].add_error_message(str(error))
         return connector_section(definition, _without_nulls(config, values), [], [])
 
     def _said(self, plugin: Plugin, config: Config) -> tuple[list[Any], list[Any]]:

@@ -10,6 +10,7 @@ from hearth.config import ConnectorConfig, SinkConnectorConfig, SourceConnectorC
 from hearth.config.connector_key import CONNECTOR_CLASS, CONNECTOR_VERSION, CONVERTER_KEYS, VERSION_SUFFIX
 from hearth.discovery import PluginType
 from hearth.herder.plugin.directory import PluginDirectory, VersionNotFound
+from hearth.herder.plugin.version import VersionRange
 from hearth_api import ConfigDef, ConfigError, ConfigKey, ConfigValue, Lambda, NotFoundError, Recommender
 
 INTERFACES = {
@@ -93,20 +94,24 @@ class DefinitionMaker:
         }
 
     def check_versions(self, config: Mapping[str, Any], values: Mapping[str, ConfigValue]) -> None:
-        """Object, at the class and at the version, to versions of a class that are not there."""
+        """Object, at the class and at the version, to versions of a class that are not there, and to what is none.
+
+        The class of a transformation or predicate hears of it unless something is wrong with it already.
+        """
         for name, value in values.items():
             if not name.endswith(VERSION_SUFFIX) or name == CONNECTOR_VERSION or config.get(name) is None:
                 continue
             role = name.removesuffix(VERSION_SUFFIX)
             named = values[role if role in CONVERTER_KEYS else f"{role}.type"]
-            if config.get(named.name) is None:
-                continue
             try:
-                self._directory.plugin(named.value or "", config[name], type_of(role))
+                VersionRange.parse(config[name])
+                if config.get(named.name) is not None:
+                    self._directory.plugin(named.value or "", config[name], type_of(role))
             except ConfigError as error:
-                if role not in CONVERTER_KEYS or isinstance(error, VersionNotFound):
-                    named.add_error_message(str(error))
                 value.add_error_message(str(error))
+                is_heard = isinstance(error, VersionNotFound) if role in CONVERTER_KEYS else not named.error_messages
+                if is_heard and config.get(named.name) is not None:
+                    named.add_error_message(str(error))
             except NotFoundError:
                 continue  # the check of the class says so
 
@@ -140,7 +145,7 @@ class DefinitionMaker:
         if self._worker is None:
             if key.name == role:
                 return replace(key, resolver=self._named)
-            return replace(key, recommender=Suggestions([], is_visible=False))
+            return replace(key, recommender=Suggestions([], is_visible=config.get(role) is not None))
         default = self._worker.parsed[role]
         if key.name == role:
             return replace(key, default=self.resolved(default), **self.class_parts(type_of(role)))

@@ -37,7 +37,7 @@ def _targets(items: list[str]) -> dict[str | None, Type]:
     targets: dict[str | None, Type] = {}
     for item in items:
         found = parts(item)
-        if len(found) > 2:
+        if len(found) not in (1, 2):
             raise invalid_pair(items, item)
         targets[trimmed(found[0]) if len(found) == 2 else _WHOLE] = _target(trimmed(found[-1]))
     if _WHOLE in targets and len(items) > 1:

@@ -43,9 +43,13 @@ def test_the_newest_version_in_a_range_is_taken(text: str, newest: str | None, s
     ("text", "says"),
     [
         ("[1,", "Unbounded range: [1,"),
-        ("[1.0,2.0) and more", "Unbounded range"),
-        ("(1.0)", "Single version must be surrounded by []"),
-        ("[2.0,1.0]", "Range defies version ordering"),
+        ("[1.0,2.0) and more", "Only fully-qualified sets allowed in multiple set scenario: [1.0,2.0) and more"),
+        ("1.0]", "Only fully-qualified sets allowed in multiple set scenario: [1.0]]"),
+        ("[1],(1.0)", "Single version must be surrounded by []: (1.0)"),
+        ("[2.0,1.0]", "Range defies version ordering: [2.0,1.0]"),
+        ("2.0,1.0", "Range defies version ordering: [2.0,1.0]"),
+        ("[1,3] [2,4]", "Ranges overlap: [1,3] [2,4]"),
+        ("[1,3],(,4)", "Ranges overlap: [1,3],(,4)"),
     ],
 )
 def test_a_bad_range_is_refused_in_mavens_words(text: str, says: str) -> None:
