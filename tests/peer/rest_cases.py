@@ -505,6 +505,28 @@ REST_CASES = (
     ),
     RestCase("plugins", tuple(Step("GET", f"/connector-plugins{query}", same="types") for query in _PLUGIN_QUERIES)),
     RestCase(
+        "another-name-in-the-configuration",
+        (
+            _create(_SOURCE),
+            _patched({"name": "other"}, state="RUNNING"),
+            Step("POST", "/connectors/c/restart?includeTasks=true", state="RUNNING", same="status"),
+            Step("GET", "/connectors/c", state="RUNNING"),
+            Step("POST", "/connectors/c/tasks/0/restart"),
+            Step("GET", "/connectors/c/status", state="RUNNING"),
+        ),
+    ),
+    RestCase(
+        "task-that-cannot-be-launched",
+        (
+            _create({**_READER, "tasks.max": "2"}),
+            Step("PUT", "/connectors/c/pause", state="RUNNING"),
+            _patched({"tasks.max": "1"}, state="PAUSED"),
+            Step("POST", "/connectors/c/tasks/0/restart"),
+            Step("GET", "/connectors/c/tasks/0/status"),
+            Step("POST", "/connectors/c/tasks/7/restart"),
+        ),
+    ),
+    RestCase(
         "restart-flags",
         (
             _create(_SOURCE),

@@ -10,6 +10,7 @@ from concurrent.futures import Future
 from dataclasses import replace
 from typing import Any
 
+from hearth.config.connector_key import NAME
 from hearth.discovery import PluginType
 from hearth.herder.queue import Queues
 from hearth.herder.supervisor import Equipment
@@ -87,7 +88,7 @@ class ConnectorOffsets:
 
     def _of_group(self, name: str, entry: ConfiguredConnector) -> Offsets:
         try:
-            found = self._group(entry).list()
+            found = self._group(name, entry).list()
         except KafkaError as error:
             raise _failed(f"Failed to retrieve consumer group offsets for sink connector {name}", error) from error
         return [({PARTITION: each.partition, TOPIC: each.topic}, {OFFSET: offset}) for each, offset in found.items()]
@@ -115,7 +116,7 @@ class ConnectorOffsets:
         return is_seen_to
 
     def _modify_sink(self, name: str, entry: ConfiguredConnector, offsets: Offsets | None) -> bool:
-        group = self._group(entry)
+        group = self._group(name, entry)
         if offsets is not None:
             wanted = parse_sink_offsets(offsets)
         else:
@@ -162,8 +163,8 @@ class ConnectorOffsets:
             )
         return is_seen_to
 
-    def _group(self, entry: ConfiguredConnector) -> GroupOffsets:
-        return GroupOffsets(*self._with.planner.sink_group(entry.config))
+    def _group(self, name: str, entry: ConfiguredConnector) -> GroupOffsets:
+        return GroupOffsets(*self._with.planner.sink_group({**entry.config, NAME: name}))
 
     def _is_sink(self, entry: ConfiguredConnector) -> bool:
         return self._with.directory.connector(entry.config).type is PluginType.SINK

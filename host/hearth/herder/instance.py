@@ -26,7 +26,7 @@ STATE_OF_TARGET = {
 
 
 class TransitionFailed(ConnectError):
-    """An instance could not be brought to the state that is wanted; its status has the trace."""
+    """An instance or a task could not be brought to the state that is wanted; its status has the trace."""
 
 
 class ConnectorRun:

@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
 
-from hearth.config.connector_key import RELOAD_ACTION, RESTART
+from hearth.config.connector_key import NAME, RELOAD_ACTION, RESTART
 from hearth.config.variable import Resolved, Variables, asked_once
 from hearth.discovery import PluginType
 from hearth.foundation.log_context import about, label_of
@@ -268,7 +268,8 @@ class Supervisor:
     ) -> None:
         """Let the tasks of the store run, and no others: all anew where they are others, else those asked for.
 
-        Those that failed and begin again by themselves, which nobody asked for, keep their count of that.
+        Those that failed and begin again by themselves, which nobody asked for, keep their count of that. Raises
+        TransitionFailed where some were asked for and cannot be launched; their status has the trace.
         """
         if entry.tasks_revision != self._tasks_revision:
             self._stop_tasks(are_followed=bool(entry.tasks))
@@ -284,11 +285,11 @@ class Supervisor:
         self._with.board.forget_tasks(self.name, len(entry.tasks))
         for task in list(self._tasks.values()):
             task.pause(entry.target is TargetState.PAUSED)
-        if due:
-            self._start_tasks(entry, due, by_themselves)
+        if due and not self._start_tasks(entry, due, by_themselves) and again:
+            raise TransitionFailed(f"Failed to start task: {self.name}-{min(again)}")
 
-    def _start_tasks(self, entry: ConfiguredConnector, numbers: list[int], by_themselves: Collection[int]) -> None:
-        """Launch tasks; where their plugins cannot be resolved, all of them are FAILED with the reason.
+    def _start_tasks(self, entry: ConfiguredConnector, numbers: list[int], by_themselves: Collection[int]) -> bool:
+        """Launch tasks, and return whether they are; where they cannot be, all are FAILED with the reason.
 
         They are launched without an instance of their connector as well, as in Kafka Connect: it may have failed.
         """
@@ -300,14 +301,15 @@ class Supervisor:
             plugin = self._with.directory.connector(settings.config)
             version = run.version if run and run.plugin == plugin else plugin.version
             tasks = [variables.resolve(each).config for each in entry.tasks]
-            plans = self._with.planner.plan(plugin, version, settings.config, tasks)
+            named = {**settings.config, NAME: self.name}  # a connector is called as it is, whatever it says
+            plans = self._with.planner.plan(plugin, version, named, tasks)
             restarts = self._with.planner.worker_for(settings.config).task_restarts(settings.config)
         except (ConnectError, OSError) as error:
             trace = settings.hidden(summary_of(error))
             log.error("no task is started, and all are FAILED:\n%s", trace)
             for number in numbers:
-                self._report(number, State.FAILED, trace)
-            return
+                self._report(number, State.FAILED, trace, is_versioned=False)
+            return False
         self._reload_after(settings)
         log.info("tasks are started: %s", ", ".join(map(str, numbers)))
         for number in numbers:
@@ -318,10 +320,11 @@ class Supervisor:
             )  # fmt: skip
             with self._lock:
                 if self._is_over:
-                    return
+                    return True
                 self._tasks[number] = task
             self._restarts.begin(number, restarts, by_itself=number in by_themselves)
             task.start(entry.target is TargetState.PAUSED)
+        return True
 
     def _stop_tasks(self, numbers: Collection[int] | None = None, are_followed: bool = False) -> None:
         """Let tasks, or all, drain in one span of time, and end by force those that do not (Invariant 8).
@@ -363,7 +366,8 @@ class Supervisor:
                 request = RestartRequest(self.name)
                 self._reload = self._with.ring_later(settings.ttl, lambda: self._with.configs.put_restart(request))
 
-    def _report(self, task: int, state: State, trace: str | None = None) -> None:
+    def _report(self, task: int, state: State, trace: str | None = None, *, is_versioned: bool = True) -> None:
         run = self._run
         if not self._is_over:
-            self._with.board.task(self.name, task, state, trace, run.version if run else None)
+            version = run.version if run and is_versioned else None
+            self._with.board.task(self.name, task, state, trace, version)

@@ -266,6 +266,28 @@ class TestRestart:
         assert bench.spark.commands == [("c", 1, "replace")]
         assert [run.task for run in bench.spark.runs] == [0, 1, 1]
 
+    def test_a_task_that_cannot_be_launched_is_not_restarted(self, bench: Bench) -> None:
+        """Who asked hears so, as in Java; its status has the reason, and no version of what did not start."""
+        bench.put("c", tasks="2", tasks_max="2")
+        bench.await_task("c", State.RUNNING, 1)
+        bench.herder.want("c", TargetState.PAUSED).result(30)
+        bench.await_task("c", State.PAUSED, 1)
+        bench.put("c", tasks="2", tasks_max="1")
+        with pytest.raises(ConnectError, match="Failed to start task: c-0"):
+            bench.herder.restart_task("c", 0).result(30)
+        task = bench.herder.view.task("c", 0)
+        assert (task["state"], task["version"]) == ("FAILED", None)
+        assert "tasks.max" in task["trace"]
+
+    def test_a_connector_is_called_as_it_is_whatever_its_configuration_says(self, bench: Bench) -> None:
+        """Kafka Connect lets `name` be changed; the connector and its tasks keep theirs, and so start anew."""
+        bench.put("c")
+        bench.await_task("c", State.RUNNING)
+        bench.herder.patch("c", {"name": "other"}).result(30)
+        bench.herder.restart(RestartRequest("c", include_tasks=True)).result(30)
+        assert {run.plan.name for run in bench.spark.runs} == {"c-0"}
+        assert bench.herder.view.info("c")["config"]["name"] == "other"
+
     def test_only_failed_tasks_are_restarted_when_asked_so(self, bench: Bench) -> None:
         """The plan shows what is about to be restarted (KIP-745)."""
         bench.put("c", tasks="2", tasks_max="2")
