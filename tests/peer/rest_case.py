@@ -25,7 +25,7 @@ class Step:
     be through with what it was told as well. With `until` it is sent again until its answer holds that text. Where the
     text of the answer comes from Java itself (a class list, a parser's message), `same` is "status". Of
     a list of plugins, which differ, it is "types". Of a validation all is the same but what keys are for, and what is
-    recommended beyond Kafka's own classes: "validation".
+    recommended beyond Kafka's own classes: "validation". A path may be a whole URI, with {port} for the worker's.
     """
 
     method: str
@@ -117,7 +117,8 @@ def _answer(step: Step, worker: Worker) -> Answer:
     answers: list[Answer] = []
 
     def is_there() -> bool:
-        answers.append(worker.rest.call(step.method, step.path, step.body, step.content_type, step.accept))
+        path = step.path.replace("{port}", str(worker.port))
+        answers.append(worker.rest.call(step.method, path, step.body, step.content_type, step.accept))
         return step.until is None or step.until in answers[-1].text
 
     assert eventually(is_there, _DEADLINE), f"{worker.side}: never {step.until!r}: {answers[-1]}"

@@ -527,6 +527,20 @@ REST_CASES = (
         ),
     ),
     RestCase(
+        "whole-uris",
+        tuple(
+            Step(method, uri)
+            for method, uri in (
+                *(("GET", f"http://127.0.0.1:{{port}}{rest}") for rest in
+                  ("/connectors", "/connectors?expand=info", "/connectors/c", "/connectors/#x", "/nowhere")),
+                ("GET", "http://kafka.example:1/connectors"),
+                ("OPTIONS", "http://127.0.0.1:{port}/connectors"),
+                ("DELETE", "http://127.0.0.1:{port}/connectors/c"),
+                ("POST", "http://127.0.0.1:{port}/connectors"),
+            )
+        ),
+    ),
+    RestCase(
         "restart-flags",
         (
             _create(_SOURCE),

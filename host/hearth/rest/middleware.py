@@ -21,11 +21,59 @@ HEADER_BYTES = 8 << 10
 VERSIONS = ("1.0", "1.1")
 
 
-class RequestLimits:
-    """Refuses requests that a server in front of this one may have understood otherwise, and oversized ones.
+class RequestTarget:
+    """Serves a request that names a whole URI (RFC 9112, absolute form) like one that names its path, as Java does.
 
-    The connection is closed with the answer: where the next request would begin is not known for certain.
+    What stands for the authority has to be what the `Host` header says, where there is one: a server in front of this
+    one may have gone by either. A fragment, which no client should send, counts for nothing.
     """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request."""
+        if scope["type"] == "http":
+            target, host = scope["raw_path"].partition(b"#")[0], Headers(scope=scope).get("host")
+            path, reason = _target(scope["method"], target, host)
+            if reason is not None:
+                await _refuse(scope, receive, send, 400, reason)
+                return
+            scope = {**scope, "raw_path": path}
+        await self._app(scope, receive, send)
+
+
+def _target(method: str, path: bytes, host: str | None) -> tuple[bytes, str | None]:
+    """Return the path of a request's target, and why the target is refused, if it is."""
+    if host is not None and (reason := _wrong_host(host)):
+        return path, reason
+    if path.startswith(b"/") or (path == b"*" and method == "OPTIONS"):
+        return path, None
+    found = _ABSOLUTE.fullmatch(path)
+    if found is None:
+        return path, "Bad Request"
+    authority = (found["authority"] or b"").decode("latin-1").lower()
+    if "@" in authority:
+        return path, "Deprecated User Info"
+    if host is not None and authority != host.lower():
+        return path, "Authority!=Host"
+    return found["path"] or b"/", None
+
+
+def _wrong_host(host: str) -> str | None:
+    """Return what is wrong with a `Host` header, None where it says a host, perhaps with a port."""
+    if not host:
+        return "Blank Host"
+    found = _HOST.fullmatch(host)
+    return None if found and int(found["port"] or 0) < 1 << 16 else "Bad HostPort"
+
+
+_HOST = re.compile(r"(\[[0-9A-Fa-f:.%]+\]|[^\s/:\[\]]+)(:(?P<port>[0-9]{0,5}))?")
+_ABSOLUTE = re.compile(rb"[a-z][a-z0-9+.-]*:(//(?P<authority>[^/]*))?(?P<path>.*)", re.IGNORECASE)
+
+
+class RequestLimits:
+    """Refuses requests that a server in front of this one may have understood otherwise, and oversized ones."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -36,9 +84,14 @@ class RequestLimits:
         if refusal is None:
             await self._app(scope, receive, send)
             return
-        response = answer(*refusal)
-        response.headers["connection"] = "close"
-        await response(scope, receive, send)
+        await _refuse(scope, receive, send, *refusal)
+
+
+async def _refuse(scope: Scope, receive: Receive, send: Send, status: int, reason: str) -> None:
+    """Refuse a request and end its connection: where the next one would begin is not known for certain."""
+    response = answer(status, reason)
+    response.headers["connection"] = "close"
+    await response(scope, receive, send)
 
 
 def refused(scope: Scope) -> tuple[int, str] | None:
@@ -157,7 +210,7 @@ def _apply(rule: HeaderRule, headers: MutableHeaders) -> None:
 
 def limits() -> list[Middleware]:
     """Return what is around every application."""
-    return [Middleware(RequestLimits), Middleware(PlainPath)]
+    return [Middleware(RequestTarget), Middleware(RequestLimits), Middleware(PlainPath)]
 
 
 def middleware(worker: WorkerConfig) -> list[Middleware]:

@@ -30,6 +30,41 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     yield from serve(tmp_path_factory.mktemp("shared"), settings)
 
 
+@pytest.mark.parametrize(
+    ("line", "host", "status", "told"),
+    [
+        ("GET http://a.example:1/connectors", "a.example:1", 200, "[]"),
+        ("GET HTTPS://A.example:1/connectors?expand=info#x", "a.example:1", 200, "{}"),
+        ("GET http://a.example/connectors;a=b", "a.example", 200, "[]"),
+        ("GET http://a.example?expand=info", "a.example", 200, '"version"'),
+        ("GET http://a.example/nowhere", "a.example", 404, "HTTP 404 Not Found"),
+        ("OPTIONS http://a.example/connectors", "a.example", 200, "HEAD"),
+        ("GET http://a.example/connectors", None, 200, "[]"),
+        ("GET http://a.example/connectors", "b.example", 400, "Authority!=Host"),
+        ("GET http://a.example/connectors", "a.example:80", 400, "Authority!=Host"),
+        ("GET http:///connectors", "a.example", 400, "Authority!=Host"),
+        ("GET http:/connectors", "a.example", 400, "Authority!=Host"),
+        ("GET http://me:pw@a.example/connectors", "a.example", 400, "Deprecated User Info"),
+        ("GET http://a.example//connectors", "a.example", 400, "Ambiguous URI empty segment"),
+        ("GET //a.example/connectors", "a.example", 400, "Ambiguous URI empty segment"),
+        ("GET connectors", "a.example", 400, "Bad Request"),
+        ("GET *", "a.example", 400, "Bad Request"),
+        ("OPTIONS *", "a.example", 404, "HTTP 404 Not Found"),
+        ("GET /connectors#x", "a.example", 200, "[]"),
+        ("GET /connectors", "[::1]:8083", 200, "[]"),
+        ("GET /connectors", "", 400, "Blank Host"),
+        ("GET /connectors", "a b", 400, "Bad HostPort"),
+        ("GET /connectors", "a.example:99999", 400, "Bad HostPort"),
+    ],
+)
+def test_a_target_may_be_a_whole_uri(shared: Client, line: str, host: str | None, status: int, told: str) -> None:
+    """Whatever its scheme, as long as it is for whom the `Host` header says: proxies send such."""
+    head = f"{line} HTTP/1.0\r\n" if host is None else f"{line} HTTP/1.1\r\nHost: {host}\r\n"
+    answer = shared.raw(f"{head}Connection: close\r\n\r\n".encode()).decode()
+    assert answer.startswith(f"HTTP/1.1 {status} ")
+    assert told in answer
+
+
 def cors(headers: dict[str, str]) -> dict[str, str]:
     """Return what an answer says to the page that asked."""
     return {name: value for name, value in headers.items() if name.startswith("access-control-")}
