@@ -63,30 +63,28 @@ class Header:
 class Headers:
     """The headers of one record, in order; changed in place, every change returns the headers themselves."""
 
-    __slots__ = ("_items", "_read", "_row")
+    __slots__ = ("_held", "_read", "_row")
 
-    _read: Callable[[int], list[Header]] | None
+    _read: Callable[[int], list[Header]]
     _row: int
 
     def __init__(self, headers: Iterable[Header] | None = None) -> None:
         """Start with copies of the given headers, or none."""
-        self._items: list[Header] = list(headers) if headers is not None else []
-        self._read = None
+        self._held: list[Header] | None = list(headers) if headers is not None else []
 
     @classmethod
     def later(cls, read: Callable[[int], list[Header]], row: int) -> Headers:
         """Return headers that belong to the host: `read` tells those of the row when they are first looked at."""
         headers = cls.__new__(cls)
-        headers._read, headers._row = read, row
+        headers._held, headers._read, headers._row = None, read, row
         return headers
 
-    def __getattr__(self, name: str) -> Any:
-        """Return the headers that nobody has looked at; Python asks for nothing else that is there."""
-        if name != "_items" or (read := self._read) is None:
-            raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
-        items = self._items = read(self._row)
-        self._read = None
-        return items
+    @property
+    def _items(self) -> list[Header]:
+        held = self._held
+        if held is None:
+            held = self._held = self._read(self._row)
+        return held
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copy and pickle what the headers are, wherever they are read from."""
@@ -98,7 +96,7 @@ class Headers:
 
     def __iter__(self) -> Iterator[Header]:
         """Iterate in order."""
-        return iter(self._items)
+        return iter(self._items if self._held is None else self._held)
 
     def add(self, key: str | Header, schema: Schema | None = None, value: Any = None) -> Headers:
         """Append a header; a value that does not fit its schema raises a DataError."""
@@ -114,7 +112,10 @@ class Headers:
 
     def add_string(self, key: str, value: str) -> Headers:
         """Append a STRING header."""
-        return self.add(key, STRING_SCHEMA, value)
+        if type(value) is not str:
+            return self.add(key, STRING_SCHEMA, value)
+        (self._items if self._held is None else self._held).append(Header(key, STRING_SCHEMA, value))
+        return self
 
     def add_bytes(self, key: str, value: bytes) -> Headers:
         """Append a BYTES header."""
@@ -142,7 +143,7 @@ class Headers:
 
     def remove(self, key: str) -> Headers:
         """Remove every header of a name."""
-        self._items = [header for header in self._items if header.key != key]
+        self._held = [header for header in self._items if header.key != key]
         return self
 
     def retain_latest(self, key: str | None = None) -> Headers:
@@ -153,13 +154,13 @@ class Headers:
             if header.key not in seen or (key is not None and header.key != key):
                 kept.append(header)
             seen.add(header.key)
-        self._items = kept[::-1]
+        self._held = kept[::-1]
         return self
 
     def apply(self, transform: Callable[[Header], Header | None], key: str | None = None) -> Headers:
         """Replace every header (of one name) by what the function returns; None removes it."""
         changed = [header if key not in (None, header.key) else transform(header) for header in self._items]
-        self._items = [header for header in changed if header is not None]
+        self._held = [header for header in changed if header is not None]
         return self
 
     def clear(self) -> Headers:
@@ -169,7 +170,7 @@ class Headers:
 
     def duplicate(self) -> Headers:
         """Return headers that can be changed without changing these."""
-        return Headers(self._items) if self._read is None else Headers.later(self._read, self._row)
+        return Headers.later(self._read, self._row) if self._held is None else Headers(self._held)
 
     def __eq__(self, other: object) -> bool:
         """Compare header by header."""

@@ -111,16 +111,17 @@ class ConnectRecord:
 
         Headers that are not changed are duplicated, so that both records can change theirs.
         """
-        names = self._NAMES
-        if unknown := changes.keys() - names.keys():
-            raise TypeError(f"{type(self).__name__} has no {', '.join(sorted(unknown))!r}")
         record = self._copied()
         headers = changes.pop("headers", _UNCHANGED)
         if headers is not _UNCHANGED:
             record._headers = headers if headers is None or isinstance(headers, Headers) else Headers(headers)
         elif self._headers is not None:
             record._headers = self._headers.duplicate()
+        names = self._NAMES
         for name, value in changes.items():
+            if name not in names:
+                unknown = ", ".join(sorted(changes.keys() - names.keys()))
+                raise TypeError(f"{type(self).__name__} has no {unknown!r}")
             setattr(record, names[name], value)
         return record
 
@@ -195,13 +196,6 @@ class SourceRecord(ConnectRecord):
         return record
 
 
-_ORIGINS = {
-    "original_topic": "topic",
-    "original_kafka_partition": "kafka_partition",
-    "original_kafka_offset": "kafka_offset",
-}
-
-
 class SinkRecord(ConnectRecord):
     """A record read from Kafka, on its way to a sink task.
 
@@ -217,7 +211,8 @@ class SinkRecord(ConnectRecord):
 
     _NAMES: ClassVar[Mapping[str, str]] = {
         "partition": "kafka_partition",
-        **{name: name for name in ("kafka_offset", "timestamp_type", *_ORIGINS)},
+        **{name: name for name in ("kafka_offset", "timestamp_type")},
+        **{f"original_{name}": f"original_{name}" for name in ("topic", "kafka_partition", "kafka_offset")},
         **_SHARED,
     }
 
@@ -250,11 +245,15 @@ class SinkRecord(ConnectRecord):
         """Return a copy with some parts changed; `kafka_partition` is understood for `partition`."""
         if "kafka_partition" in changes:
             changes["partition"] = changes.pop("kafka_partition")
-        changed = super().new_record(**changes)
-        for original, present in _ORIGINS.items():
-            if getattr(changed, original) is None:
-                setattr(changed, original, getattr(changed, present))
-        return changed
+        record = super().new_record(**changes)
+        changed: Any = record  # a place that is taken away is given again
+        if changed.original_topic is None:
+            changed.original_topic = changed.topic
+        if changed.original_kafka_partition is None:
+            changed.original_kafka_partition = changed.kafka_partition
+        if changed.original_kafka_offset is None:
+            changed.original_kafka_offset = changed.kafka_offset
+        return record
 
     def _copied(self: _SinkRecord) -> _SinkRecord:
         record = super()._copied()

@@ -69,6 +69,7 @@ class Schema:
     version: int | None
     doc: str | None
     parameters: Mapping[str, str] | None
+    _by_name: Mapping[str, Field]
 
     def __init__(
         self,
@@ -110,8 +111,7 @@ class Schema:
         """Return the field of that name of a struct schema, or None."""
         if self.type is not Type.STRUCT:
             raise DataError("Cannot look up fields on non-struct type")
-        field: Field | None = self._by_name.get(name)  # type: ignore[attr-defined]
-        return field
+        return self._by_name.get(name)
 
     @property
     def key_schema(self) -> Schema | None:

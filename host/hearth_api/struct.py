@@ -38,6 +38,9 @@ _LOGICAL_TYPES: dict[str, type] = {
 }
 
 
+_EXACT: dict[Type, type] = {**SIMPLE, **dict.fromkeys(_INTEGER_LIMIT, int)}
+
+
 class Struct:
     """A value with named fields; `put` checks every value against the schema of its field.
 
@@ -67,10 +70,11 @@ class Struct:
 
     def put(self, field: str | Field, value: Any) -> Struct:
         """Set a field and return the struct; a value that does not fit raises a DataError."""
-        target = self._lookup(field)
-        schema = target.schema
-        if schema.name is not None or type(value) is not SIMPLE.get(schema.type):
-            validate_value(schema, value, target.name)
+        target = self.schema._by_name.get(field) if type(field) is str else None
+        if target is None:
+            target = self._lookup(field)
+        if not _fits_plainly(target.schema, value):
+            validate_value(target.schema, value, target.name)
         self._values[target.index] = value
         return self
 
@@ -139,13 +143,13 @@ class Struct:
                 validate_value(field.schema, value, field.name)
 
     def _lookup(self, field: str | Field) -> Field:
-        found: Field | None = field if isinstance(field, Field) else self.schema._by_name.get(field)  # type: ignore[attr-defined]
+        found = field if isinstance(field, Field) else self.schema._by_name.get(field)
         if found is None:
             raise DataError(f"{field} is not a valid field name")
         return found
 
     def _typed(self, name: str, type_: Type) -> Any:
-        field = self._lookup(name)
+        field = self.schema._by_name.get(name) or self._lookup(name)
         if field.schema.type is not type_:
             raise DataError(f"Field '{name}' is not of type {type_}")
         return self._values[field.index]
@@ -172,13 +176,16 @@ class Struct:
 
 def validate_value(schema: Schema, value: Any, field: str | None = None) -> None:
     """Raise a DataError unless the value fits the schema; `field` names the place in the message."""
-    if schema.name is None:
-        kind = type(value)
-        if kind is SIMPLE.get(schema.type):
-            return
-        if kind is int and (limit := _INTEGER_LIMIT.get(schema.type)) is not None and -limit <= value < limit:
-            return
-    _validate(schema, value, "value" if field is None else f'field: "{field}"')
+    if not _fits_plainly(schema, value):
+        _validate(schema, value, "value" if field is None else f'field: "{field}"')
+
+
+def _fits_plainly(schema: Schema, value: Any) -> bool:
+    """Tell whether a value is of just the class its schema wants, as nearly every one is."""
+    kind = type(value)
+    if schema.name is not None or kind is not _EXACT.get(schema.type):
+        return False
+    return kind is not int or -(limit := _INTEGER_LIMIT[schema.type]) <= value < limit
 
 
 def is_logical(schema: Schema) -> bool:

@@ -164,18 +164,16 @@ def _add(columns: dict[str, Any], name: str, schema: Schema | None, values: list
 
 
 def _offsets(positions: Sequence[Any]) -> Any:
-    """Return offsets as a column of JSON text, or `None` where there are none.
-
-    Nearly every source has one number there, under the same name in each record.
-    """
-    if {dict}.issuperset(map(type, positions)) and sum(map(len, positions)) == len(positions):
+    """Return offsets as a column of JSON text, or `None` where there are none."""
+    if None not in positions:
         names = set(chain.from_iterable(positions))
-        if len(names) == 1 and type(name := names.pop()) is str:
+        if len(names) == 1 and type(name := names.pop()) is str and all(positions):
             return _numbered(name, [position[name] for position in positions])
     return _texts(positions)
 
 
 def _numbered(name: str, numbers: list[Any]) -> Any:
+    """Return offsets of one member of the same name, which is a number in nearly every source there is."""
     if not {int}.issuperset(map(type, numbers)):
         return _texts([{name: number} for number in numbers])
     opening = offset_opening(name)

@@ -17,7 +17,7 @@ from hearth_api.batch.wire import value_from_json, value_to_json
 from hearth_api.header import Header, Headers
 from hearth_api.java.schema_json import schema_from_text, schema_to_text
 from hearth_api.schema import Schema, Type
-from hearth_api.struct import validate_value
+from hearth_api.struct import Struct, validate_value
 
 
 def headers_to_column(headers: Sequence[Headers | None]) -> Any:
@@ -26,7 +26,7 @@ def headers_to_column(headers: Sequence[Headers | None]) -> Any:
     flat = list(chain.from_iterable(rows))
     ends = [0, *accumulate(map(len, rows))]
     names = pa.array([header.key for header in flat], pa.string())
-    schemas, values = _parts([header.schema for header in flat], [header.value for header in flat])
+    schemas, values = _parts([header._schema for header in flat], [header.value for header in flat])
     return header_lists(pa.array(ends, pa.int32()), names, schemas, values)
 
 
@@ -126,10 +126,13 @@ def _schemas_and_values(entries: Any) -> tuple[list[Schema | None], list[Any]]:
 
 def _parts(schemas: Sequence[Schema | None], values: Sequence[Any]) -> tuple[Any, Any]:
     """Return the columns of schemas and of values; nearly always there is one schema, the very same object."""
+    if len(set(map(id, schemas))) == 1 and schemas[0] is not None:
+        return schema_texts(schemas[0], len(values)), header_texts(schemas[0], values)
+    schemas = [
+        value.schema if schema is None and isinstance(value, Struct) else schema
+        for schema, value in zip(schemas, values)
+    ]
     distinct = {id(schema): schema for schema in schemas}
-    if len(distinct) == 1:
-        (schema,) = distinct.values()
-        return schema_texts(schema, len(values)), header_texts(schema, values)
     own: dict[int, list[Any]] = {number: [] for number in distinct}
     for schema, value in zip(schemas, values):
         own[id(schema)].append(value)
