@@ -1,0 +1,58 @@
+"""The source and the sink of keyed records with two headers once more, on columns."""
+
+from __future__ import annotations
+
+import os
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from hearth_api import STRING_SCHEMA, SinkTask, SourceTask
+from hearth_api.batch import Batch, BatchSinkTask, BatchSourceTask, header_lists, schema_texts
+from pace import AT_ONCE, START, TEXT, PaceSink, PaceSinkTask, PaceSource, PaceSourceTask
+
+
+class PaceBatchSource(PaceSource):
+    def task_class(self) -> type[SourceTask]:
+        return PaceBatchSourceTask
+
+
+class PaceBatchSink(PaceSink):
+    def task_class(self) -> type[SinkTask]:
+        return PaceBatchSinkTask
+
+
+class PaceBatchSourceTask(BatchSourceTask, PaceSourceTask):
+    def poll_batch(self) -> list[Batch] | None:
+        count = min(self._left, AT_ONCE)
+        self._left -= count
+        if not count:
+            self._rest()
+            return None
+        numbers = range(self._number, self._number + count)
+        self._number += count
+        values = [text for number in numbers for text in (f"trace-{number}", "pace")]
+        columns = {
+            "value": pa.array([f"{TEXT}{number:07d}" for number in numbers]),
+            "key": pa.array([f"key-{number % 1000}" for number in numbers]),
+            "timestamp": pa.array([START + number for number in numbers]),
+            "source_offset": pa.array([f'{{"position":{number}}}' for number in numbers]),
+            "headers": header_lists(
+                pa.array(range(0, 2 * count + 1, 2), pa.int32()),
+                pa.array(["trace", "origin"] * count),
+                schema_texts(STRING_SCHEMA, 2 * count),
+                pa.array(values),
+            ),
+        }
+        data = pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
+        return [Batch(self._topic, STRING_SCHEMA, STRING_SCHEMA, data, {"source": "pace"})]
+
+
+class PaceBatchSinkTask(BatchSinkTask, PaceSinkTask):
+    def put_batch(self, batches: list[Batch]) -> None:
+        for batch in batches:
+            texts = batch.column("value"), batch.column("key"), batch.column("headers").flatten().field("value")
+            self._size += sum(pc.sum(pc.utf8_length(text)).as_py() for text in texts)
+            self._size += pc.sum(batch.column("timestamp")).as_py() % 2
+            self._count += batch.num_rows
+        os.pwrite(self._file, f"{self._count:012d}".encode(), 0)
