@@ -11,6 +11,7 @@ from typing import Any, Protocol, TypeVar
 from hearth.discovery import Plugin
 from hearth.herder.plugin.stage import LET_DOWN, STOP_SECONDS, Hear, OnEnd, PluginStage
 from hearth.herder.queue import is_interrupted
+from hearth.isolation.stage import StageBroken, StageDied
 from hearth_api import ConnectError, PluginError
 from hearth_execution.failure import RemoteError, summary_of
 from hearth_stage.call import Call, Message
@@ -127,6 +128,10 @@ class StagedConnector:
         try:
             # Not to be interrupted: it takes no longer than anybody has patience, and has to be tried (Invariant 8).
             stage.insist(StopConnector(), STOP_SECONDS)
+        except (StageBroken, StageDied) as error:
+            if not stage.is_shared:
+                raise
+            self._conduct.set_apart(str(error))  # nothing of it runs any more, whoever ended the process
         except PluginError as error:
             self._conduct.set_apart(str(error))
             raise

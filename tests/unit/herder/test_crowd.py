@@ -1,0 +1,179 @@
+"""Connectors that share a process, under all that users do and they do to each other: real processes, a fake Spark."""
+
+from __future__ import annotations
+
+import logging
+import random
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hearth.storage import RestartRequest, TargetState
+from hearth_api import ConnectError
+from tests.peer.rest import eventually
+from tests.unit.herder.fake import Bench
+
+WAIT = 60.0
+STATES = {TargetState.STARTED: "RUNNING", TargetState.PAUSED: "PAUSED", TargetState.STOPPED: "STOPPED"}
+GOOD = ""
+DEEDS = [GOOD] * 8 + ["raise", "exit", "hang"]
+"""What a connector does in its start, or when it is validated."""
+LIMIT = "500"
+"""How many milliseconds a call may take of one that hangs."""
+
+
+@dataclass
+class Wanted:
+    """What a connector is to be, as far as users have said."""
+
+    deed: str
+    target: TargetState = TargetState.STARTED
+    run: int | None = None
+    """The run of its task that is to go on, where nobody has done anything since that ends it."""
+
+
+class Crowd:
+    """Connectors, what was asked of them, and what must come of that."""
+
+    def __init__(self, root: Path, chance: random.Random, size: int) -> None:
+        self.bench = Bench(root, {"plugin.call.timeout.ms": "20000"})
+        self.herder = self.bench.herder
+        self._chance = chance
+        self._names = [f"c{number}" for number in range(size)]
+        self._wanted: dict[str, Wanted] = {}
+        self._asked: list[tuple[str, Future[Any]]] = []
+
+    def act(self) -> None:
+        """Do something to some connector, and mostly do not wait for it."""
+        name = self._chance.choice(self._names)
+        known = self._wanted.get(name)
+        if known is None:
+            self._put(name)
+            return
+        acts: list[Callable[[], None]] = [
+            partial(self._put, name),
+            partial(self._delete, name),
+            partial(self._want, name, known),
+            partial(self._restart, name),
+            self._kill,
+            self._validate,
+        ]
+        self._chance.choices(acts, [2, 1, 3, 3, 4, 2])[0]()
+
+    def settle(self) -> None:
+        """Wait until everything has taken place, and look whether all is as it must be."""
+        for name, asked in self._asked:
+            error = asked.exception(WAIT)
+            assert error is None or isinstance(error, ConnectError), (name, error)
+        self._asked.clear()
+        for name, wanted in self._wanted.items():
+            assert eventually(partial(self._is_right, name, wanted), WAIT), self._told(name)
+            self._remember(name, wanted)
+        assert sorted(self.herder.connectors()) == sorted(self._wanted)
+
+    def _put(self, name: str) -> None:
+        deed = self._chance.choice(DEEDS)
+        config = {"name": name, "connector.class": "FileStreamSource", "topic": "t", "do.start": deed}
+        config["text"] = str(self._chance.random())
+        if deed == "hang":
+            config["plugin.call.timeout.ms"] = LIMIT
+        known = self._wanted.get(name)
+        self._wanted[name] = Wanted(deed, TargetState.STARTED if known is None else known.target)
+        self._ask(name, self.herder.put(name, config), is_awaited=True)
+
+    def _delete(self, name: str) -> None:
+        del self._wanted[name]
+        self._ask(name, self.herder.delete(name), is_awaited=True)
+
+    def _want(self, name: str, known: Wanted) -> None:
+        known.target = self._chance.choice(list(TargetState))
+        if known.target is TargetState.STOPPED:
+            known.run = None
+        self._ask(name, self.herder.want(name, known.target))
+
+    def _restart(self, name: str) -> None:
+        if self._chance.random() < 0.5:
+            self._ask(name, self.herder.restart_connector(name))
+            return
+        self._wanted[name].run = None
+        self._ask(name, self.herder.restart(RestartRequest(name, include_tasks=True)))
+
+    def _kill(self) -> None:
+        """Kill the process that is shared, at whatever it is."""
+        for opened in list(self.herder._with.pool._shared.values()):
+            if opened.done() and opened.exception() is None and opened.result().is_alive:
+                opened.result().stage.kill()
+
+    def _validate(self) -> None:
+        config = {"name": "x", "connector.class": "FileStreamSource", "topic": "t"}
+        config |= {"do.validate": self._chance.choice(DEEDS), "plugin.call.timeout.ms": LIMIT}
+        self._ask("x", self.herder.validate(config))
+
+    def _ask(self, name: str, asked: Future[Any], *, is_awaited: bool = False) -> None:
+        """Go on while it takes place; what makes another connector of a name is waited for."""
+        self._asked.append((name, asked))
+        if is_awaited:
+            asked.exception(WAIT)
+
+    def _is_right(self, name: str, wanted: Wanted) -> bool:
+        found = self.bench.statuses.connector(name)
+        if found is None:
+            return False
+        target = STATES[wanted.target]
+        if wanted.deed != GOOD:
+            return str(found.state) in (target, "FAILED") and (str(found.state), target) != ("RUNNING", "RUNNING")
+        tasks = [str(each.state) for each in self.bench.statuses.tasks(name)]
+        if wanted.run is not None or wanted.target is TargetState.STARTED:
+            is_task_right = tasks == [target]
+        else:
+            is_task_right = tasks in ([], [target])  # who pauses what was stopped has no tasks yet
+        run = self.bench.supervisor(name)._run
+        lives = run is not None and run._stage is not None and run._stage.is_alive
+        return str(found.state) == target and is_task_right and (lives or target != "RUNNING")
+
+    def _remember(self, name: str, wanted: Wanted) -> None:
+        """Look whether the task that was to go on does, and expect that of the one that runs."""
+        if wanted.deed != GOOD or not self.bench.statuses.tasks(name):
+            wanted.run = None
+            return
+        generation = self.bench.spark.newest(name, 0).generation
+        assert wanted.run in (None, generation), f"the task of {name} was disturbed"
+        if wanted.target is TargetState.STARTED:  # what was changed while it is paused takes place when it goes on
+            wanted.run = generation
+
+    def _told(self, name: str) -> str:
+        status = self.bench.statuses.connector(name)
+        return f"{name} is to be {self._wanted[name]} and is {status}, its tasks {self.bench.statuses.tasks(name)}"
+
+
+@pytest.fixture(autouse=True)
+def _errors_only() -> Iterator[None]:
+    """Spare what fails here without end the way through all handlers."""
+    logging.disable(logging.ERROR)
+    yield
+    logging.disable(logging.NOTSET)
+
+
+@pytest.mark.parametrize(
+    ("seed", "size", "rounds"),
+    [(1, 6, 6), *(pytest.param(seed, 20, 60, marks=pytest.mark.long) for seed in range(20))],
+)
+def test_connectors_become_what_is_wanted_whatever_their_neighbours_do(
+    tmp_path: Path, seed: int, size: int, rounds: int
+) -> None:
+    """Who behaves is never FAILED and keeps its task, and when all have gone no process is left."""
+    crowd = Crowd(tmp_path, random.Random(seed), size)
+    try:
+        for _ in range(rounds):
+            for _ in range(size):
+                crowd.act()
+            crowd.settle()
+    finally:
+        made = list(crowd.herder._with.pool._made)
+        crowd.herder.shut_down()
+    assert not [each for each in made if each.is_alive]
