@@ -118,7 +118,8 @@ class Topics:
     def watched(self, topic: str) -> Iterator[Callable[[], int]]:
         """Provide a function that returns the number of records of a topic of one partition, cheaply.
 
-        It is 0 when there is no such topic: a broker may take a moment to tell of one that was just created.
+        It is 0 when there is no such topic: a broker may take a moment to tell of one that was just created, or to
+        lead it.
         """
         consumer = self._consumer()
         where = TopicPartition(topic, 0)
@@ -127,7 +128,7 @@ class Topics:
             try:
                 return int(consumer.get_watermark_offsets(where, timeout=_TIMEOUT)[1])
             except KafkaException as error:
-                if error.args[0].code() != KafkaError._UNKNOWN_PARTITION:
+                if error.args[0].code() not in (KafkaError._UNKNOWN_PARTITION, KafkaError.NOT_LEADER_FOR_PARTITION):
                     raise
                 return 0
 

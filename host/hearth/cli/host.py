@@ -14,6 +14,7 @@ from hearth.config import StandaloneConfig
 from hearth.discovery import Catalogue, discover, split_plugin_path
 from hearth.foundation.certificate import new_identity
 from hearth.foundation.descriptor import raise_limit
+from hearth.foundation.java import find_java
 from hearth.foundation.terminal import printable
 from hearth.foundation.user_file import cache_directory
 from hearth.herder.cluster_lookup import ClusterLookup
@@ -55,8 +56,8 @@ class SparkFailed(ConnectError):
 class StandaloneHost:
     """One host that works alone.
 
-    What takes a while begins early and side by side: reading plugins, asking for the cluster's id, and, once the REST
-    API is up, starting Spark.
+    What takes a while begins early and side by side: reading plugins, asking for the cluster's id, and starting Spark,
+    as soon as little stands against this host: its offset file and its ports are its own, and its plugins are there.
     """
 
     def __init__(self, worker: StandaloneConfig, say: Callable[[str], None], free_port: bool = False) -> None:
@@ -87,9 +88,12 @@ class StandaloneHost:
         self._stops.append(variables.close)
         policy = new_policy(worker, directory)
         self._stops.append(policy.close)
+        find_java()
+        launcher = SparkLauncher(worker.originals, self._fail)
+        self._stops.append(launcher.stop)
+        launcher.start()
         cluster_id = cluster.wait()
         self._warn_of_rejected(catalogue.result())
-        launcher = SparkLauncher(worker.originals, self._fail)
         link = TaskLinkServer(
             lambda event: self.herder.reconciler.on_event(event),
             offsets,
@@ -118,11 +122,10 @@ class StandaloneHost:
         app = new_app(worker, self.herder, directory, info, self.health, extensions=extensions)
         server = RestServer(app, listeners, new_admin_app())
         link.start()
+        # Spark ends before the links to what runs on it, and where it is not reached from here, as the last of all.
         self._stops += [link.close, launcher.stop, self.herder.shut_down, server.stop]
         self.herder.reconciler.lead(offsets.begin_term())  # alone with its offset file, a host leads from the start
         server.start()
-        _find_java()
-        launcher.start()
         addresses = ", ".join(each.url for each in listeners if not each.is_admin)
         self._say(f"Hearth {hearth.__version__} serves {addresses}, Kafka cluster {cluster_id}")
 
@@ -169,13 +172,6 @@ def plugin_path(given: Sequence[str] | None) -> list[Path]:
         return split_plugin_path(",".join(given))
     own = Path(hearth.__file__).resolve().parents[2] / "plugin_path"
     return [own] if own.is_dir() else []
-
-
-def _find_java() -> None:
-    """Raise JavaMissing when Spark would not find a Java it can use; looked for once the REST API is up."""
-    from hearth.foundation.java import find_java
-
-    find_java()
 
 
 def _in_background(job: Callable[[], T]) -> Future[T]:

@@ -11,14 +11,13 @@ import sys
 import threading
 import warnings
 from collections.abc import Mapping
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from hearth.foundation.class_archive import ClassArchive
 from hearth.foundation.java import java_executable
 from hearth.foundation.log_level import levels
-from hearth.spark.gateway import start_jvm
+from hearth.spark.gateway import installed_spark, start_jvm
 from hearth.spark.job import JobFailed, Jobs
 from hearth.spark.spark_log import JvmLevels
 from hearth.spark.standalone_master import seek_admission
@@ -54,14 +53,14 @@ class Driver:
         if is_local(settings):
             os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
         os.environ["PYTHONPATH"] = os.pathsep.join(_import_path())
-        from pyspark import SparkConf, SparkContext
-
-        _spare_numpy()
         options = f"{settings[_OPTIONS]} {shlex.join(driver_archive().options())}".strip()
         # Executors on this machine import what this process does, installed or not; on others the path leads nowhere.
         own = {_IMPORT_PATH: os.environ["PYTHONPATH"], **settings, _OPTIONS: options}
-        configuration = SparkConf().setAll(list(own.items()))
         gateway = start_jvm(own, self._keep)
+        from pyspark import SparkConf, SparkContext  # the JVM comes first, and starts beside this process
+
+        _spare_numpy()
+        configuration = SparkConf().setAll(list(own.items()))
         try:
             seek_admission(gateway.jvm, own["spark.master"])
             self._levels = JvmLevels(gateway.jvm)
@@ -140,10 +139,7 @@ class Driver:
 
 def driver_archive() -> ClassArchive:
     """Return the archive of the classes of a driver: of the Spark that is installed here, which is not imported."""
-    spec = find_spec("pyspark")
-    assert spec is not None
-    assert spec.origin is not None
-    return ClassArchive(java_executable(os.environ), [Path(spec.origin).with_name("jars")])
+    return ClassArchive(java_executable(os.environ), [installed_spark() / "jars"])
 
 
 def _spare_numpy() -> None:

@@ -10,6 +10,7 @@ import subprocess
 import tempfile
 import threading
 from collections.abc import Callable, Mapping
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,8 @@ def start_jvm(settings: Mapping[str, str], keep: Callable[[subprocess.Popen[byte
         introduction = Path(folder, "gateway")
         jvm = _started(settings, introduction)
         keep(jvm)
+        import pyspark.java_gateway  # noqa: F401  # while the JVM starts
+
         _await(introduction, jvm)
         return _connect(introduction.read_bytes())
     finally:
@@ -82,9 +85,16 @@ def _started(settings: Mapping[str, str], introduction: Path) -> subprocess.Pope
 
 def _environment() -> dict[str, str]:
     """Return what ``spark-submit`` and pyspark set for the JVM; equal texts hash alike in all Python workers."""
-    from pyspark.find_spark_home import _find_spark_home
+    home = os.environ.get("SPARK_HOME") or str(installed_spark())
+    return {"SPARK_HOME": home, "SPARK_CONNECT_MODE": "0", "PYTHONHASHSEED": "0"}
 
-    return {"SPARK_HOME": str(_find_spark_home()), "SPARK_CONNECT_MODE": "0", "PYTHONHASHSEED": "0"}
+
+def installed_spark() -> Path:
+    """Return the folder of pyspark, which is a whole Spark, without loading any of it."""
+    spec = find_spec("pyspark")
+    assert spec is not None
+    assert spec.origin is not None
+    return Path(spec.origin).parent
 
 
 def _await(introduction: Path, jvm: subprocess.Popen[bytes]) -> None:
