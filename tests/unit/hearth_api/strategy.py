@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import decimal
+from functools import cache
 from typing import Any
 
 from hypothesis import strategies as st
@@ -37,39 +38,55 @@ def decimals(scale: int) -> st.SearchStrategy[decimal.Decimal]:
     return UNSCALED.map(lambda unscaled: decimal.Decimal(unscaled).scaleb(-scale, context))
 
 
+# Strategies are made once: hypothesis looks through every new one before it draws from it.
+_VERSIONS, _SCALES, _FLAGS = st.integers(0, 9), st.integers(-3, 5), st.booleans()
+_NAMES = st.lists(NAME, max_size=3, unique=True)
+
+
+@cache
 @st.composite
 def schemas(draw: st.DrawFn, depth: int = 2, key: bool = False) -> Schema:
     """Return schemas of every kind; those for keys of maps hold values Python can hash."""
     builder = draw(_builders(depth, key))
-    if not key and draw(st.booleans()):
+    if not key and draw(_FLAGS):
         builder.optional()
-    if draw(st.booleans()):
+    if draw(_FLAGS):
         builder.doc(draw(TEXT)).parameter(draw(NAME), draw(TEXT))
     logical = builder.build().name is not None
-    if not logical and draw(st.booleans()):
-        builder.name(draw(NAME)).version(draw(st.integers(0, 9)))
-    if draw(st.booleans()):
+    if not logical and draw(_FLAGS):
+        builder.name(draw(NAME)).version(draw(_VERSIONS))
+    if draw(_FLAGS):
         default = draw(values(builder.build()))
         if default is not None:
             builder.default(default)
     return builder.build()
 
 
+@cache
+def _kinds(is_nested: bool) -> st.SearchStrategy[str]:
+    return st.sampled_from(["primitive", "logical", *(["array", "map", "struct"] if is_nested else [])])
+
+
+@cache
+def _types(key: bool) -> st.SearchStrategy[Type]:
+    return st.sampled_from([t for t in PRIMITIVES if not (key and t in FLOATS)])
+
+
+@cache
 @st.composite
 def _builders(draw: st.DrawFn, depth: int, key: bool) -> SchemaBuilder:
-    kinds = ["primitive", "logical", *(["array", "map", "struct"] if depth and not key else [])]
-    kind = draw(st.sampled_from(kinds))
+    kind = draw(_kinds(depth > 0 and not key))
     if kind == "primitive":
-        return SchemaBuilder.type(draw(st.sampled_from([t for t in PRIMITIVES if not (key and t in FLOATS)])))
+        return SchemaBuilder.type(draw(_types(key)))
     if kind == "logical":
-        decimal_builder = Decimal.builder(draw(st.integers(-3, 5)))
+        decimal_builder = Decimal.builder(draw(_SCALES))
         return draw(st.sampled_from([Date.builder(), Time.builder(), Timestamp.builder(), decimal_builder]))
     if kind == "array":
         return SchemaBuilder.array(draw(schemas(depth - 1)))
     if kind == "map":
         return SchemaBuilder.map(draw(schemas(depth - 1, key=True)), draw(schemas(depth - 1)))
     builder = SchemaBuilder.struct()
-    for name in draw(st.lists(NAME, max_size=3, unique=True)):
+    for name in draw(_NAMES):
         builder.field(name, draw(schemas(depth - 1)))
     return builder
 

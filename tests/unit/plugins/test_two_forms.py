@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -77,11 +78,8 @@ def all_of(base: type[Any]) -> pytest.MarkDecorator:
 
 def configured(kind: type[Any], data: st.DataObject) -> Any:
     """Return a plugin with settings that its definition allows."""
-    keys = kind().config().keys.values()
-    needed = {key.name: words(key) for key in keys if not key.has_default}
-    rest = {key.name: words(key) for key in keys if key.has_default}
     plugin = kind()
-    config = data.draw(st.fixed_dictionaries(needed, optional=rest), label="settings")
+    config = data.draw(configurations(kind), label="settings")  # type: ignore[arg-type]  # a class has a hash
     try:
         plugin.configure(
             {name: word for name, word in config.items() if word},
@@ -90,6 +88,15 @@ def configured(kind: type[Any], data: st.DataObject) -> Any:
     except ConnectError:
         reject()  # settings that are wrong together
     return plugin
+
+
+@cache
+def configurations(kind: type[Any]) -> st.SearchStrategy[dict[str, str]]:
+    """Return the settings that a plugin's definition allows."""
+    keys = kind().config().keys.values()
+    needed = {key.name: words(key) for key in keys if not key.has_default}
+    rest = {key.name: words(key) for key in keys if key.has_default}
+    return st.fixed_dictionaries(needed, optional=rest)
 
 
 def words(key: ConfigKey) -> st.SearchStrategy[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Callable
 from decimal import Decimal as PythonDecimal
+from functools import cache, lru_cache
 from typing import Any
 
 from hypothesis import strategies as st
@@ -50,6 +51,13 @@ _SIMPLE = (
     INT8_SCHEMA, INT16_SCHEMA, INT32_SCHEMA, INT64_SCHEMA, FLOAT32_SCHEMA, FLOAT64_SCHEMA, BOOLEAN_SCHEMA,
     STRING_SCHEMA, BYTES_SCHEMA, Decimal.schema(2), Date.SCHEMA, Time.SCHEMA, Timestamp.SCHEMA,
 )  # fmt: skip
+# Strategies are made once: hypothesis looks through every new one before it draws from it.
+_SIMPLE_ONES = st.sampled_from(_SIMPLE)
+_KINDS = st.sampled_from(["simple", "simple", "array", "map", "struct"])
+_NAMES = st.sampled_from([None, "s"])
+_TIMES = st.none() | st.integers(0, 10**13)
+_HEADERS = st.lists(st.sampled_from("ab"), max_size=2)
+_PARTITIONS = st.none() | st.integers(0, 9)
 
 
 def source_record(schema: Schema | None, value: Any, **changes: Any) -> SourceRecord:
@@ -76,12 +84,13 @@ def rebuilt(schema: Schema, optional: bool, default: Any) -> Schema:
     )
 
 
+@cache
 @st.composite
 def schemas(draw: st.DrawFn, depth: int = 2) -> Schema:
     """Draw a schema of any type, perhaps optional, perhaps with a default."""
-    kind = draw(st.sampled_from(["simple", "simple", "array", "map", "struct"] if depth else ["simple"]))
+    kind = draw(_KINDS) if depth else "simple"
     if kind == "simple":
-        schema = draw(st.sampled_from(_SIMPLE))
+        schema = draw(_SIMPLE_ONES)
     elif kind == "array":
         schema = SchemaBuilder.array(draw(schemas(depth - 1))).build()
     elif kind == "map":
@@ -95,15 +104,17 @@ def schemas(draw: st.DrawFn, depth: int = 2) -> Schema:
     return rebuilt(schema, optional, default)
 
 
+@cache
 @st.composite
 def struct_schemas(draw: st.DrawFn, depth: int = 2) -> Schema:
     """Draw a schema of structs whose fields are named a, b, c."""
-    builder = SchemaBuilder.struct().name(draw(st.sampled_from([None, "s"])))
+    builder = SchemaBuilder.struct().name(draw(_NAMES))
     for name in "abc"[: draw(st.integers(0, 3))]:
         builder.field(name, draw(schemas(depth - 1)))
     return rebuilt(builder.build(), draw(st.booleans()), None)
 
 
+@lru_cache(1000)
 def values(schema: Schema, unsound: bool = False) -> st.SearchStrategy[Any]:
     """Return a strategy for values of a schema; unsound ones are null where that is not allowed."""
     may_be_null = schema.optional or unsound
@@ -158,7 +169,7 @@ def batches(draw: st.DrawFn, unsound: bool = False) -> Batch:
     """Draw a batch, of a source or of a sink, numbered and perhaps cut out of a larger one."""
     key_schema, key_values = draw(_sides(unsound))
     value_schema, value_values = draw(_sides(unsound))
-    make = draw(st.sampled_from([_source, _sink]))
+    make = draw(_MAKERS)
     count = draw(st.integers(1, 5))
     records = [make(draw, row, key_schema, draw(key_values), value_schema, draw(value_values)) for row in range(count)]
     (batch,) = records_to_batches(records)
@@ -167,6 +178,7 @@ def batches(draw: st.DrawFn, unsound: bool = False) -> Batch:
     return batch.slice(start, draw(st.integers(1, count - start)))
 
 
+@cache
 def _sides(unsound: bool) -> st.SearchStrategy[tuple[Schema | None, st.SearchStrategy[Any]]]:
     typed = (struct_schemas() | struct_schemas() | schemas()).map(lambda schema: (schema, values(schema, unsound)))
     alike = ALIKE.map(lambda shape: (None, st.none() | shape | shape | shape | shape))
@@ -175,13 +187,13 @@ def _sides(unsound: bool) -> st.SearchStrategy[tuple[Schema | None, st.SearchStr
 
 def _common(draw: st.DrawFn) -> dict[str, Any]:
     return {
-        "timestamp": draw(st.none() | st.integers(0, 10**13)),
-        "headers": [Header(name, STRING_SCHEMA, "h") for name in draw(st.lists(st.sampled_from("ab"), max_size=2))],
+        "timestamp": draw(_TIMES),
+        "headers": [Header(name, STRING_SCHEMA, "h") for name in draw(_HEADERS)],
     }
 
 
 def _source(draw: st.DrawFn, row: int, *sides: Any) -> SourceRecord:
-    partition = draw(st.none() | st.integers(0, 9))
+    partition = draw(_PARTITIONS)
     return SourceRecord({"f": "x"}, {"position": row}, "topic", partition, *sides, **_common(draw))
 
 
@@ -189,6 +201,9 @@ def _sink(draw: st.DrawFn, row: int, *sides: Any) -> SinkRecord:
     key_schema, key, value_schema, value = sides
     partition = draw(st.integers(0, 9))
     return SinkRecord("topic", partition, key_schema, key, value_schema, value, row, **_common(draw))
+
+
+_MAKERS = st.sampled_from([_source, _sink])
 
 
 def numbered(batch: Batch) -> Batch:
