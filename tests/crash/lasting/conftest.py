@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import tempfile
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -14,15 +15,18 @@ from tests.peer.topic import Topics
 
 
 @pytest.fixture(scope="session")
-def small_disk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path | None]:
-    """Provide a file system of 64 KiB, which only root may make; None for others."""
-    folder = tmp_path_factory.mktemp("small")
-    made = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "hearth-test", str(folder)], capture_output=True)
-    if made.returncode:
-        yield None
-        return
-    yield folder
-    subprocess.run(["umount", "--lazy", str(folder)], check=True)
+def small_disk() -> Iterator[Path | None]:
+    """Provide a file system of 64 KiB, which only root may make; None for others.
+
+    It is not among pytest's own folders, which no later run could remove where this one is killed.
+    """
+    with tempfile.TemporaryDirectory(prefix="hearth-small-") as name:
+        mount = ["mount", "-t", "tmpfs", "-o", "size=64k", "hearth-test", name]
+        if subprocess.run(mount, capture_output=True).returncode:
+            yield None
+            return
+        yield Path(name)
+        subprocess.run(["umount", "--lazy", name], check=True)
 
 
 @pytest.fixture(scope="session")
