@@ -203,11 +203,14 @@ class FakeConsumer:
             self._take(taken, lost)
         given = sorted(wanted - self.position.keys())
         if given:
-            offsets = self.listener.on_assign(given)
-            self._world.check_start(offsets)
-            for partition in given:
-                self.position[partition] = offsets.get(partition, 0)
-                self._world.expect(partition, self.position[partition])
+            offsets: Mapping[TopicPartition, int] = {}
+            try:
+                offsets = self.listener.on_assign(given)
+                self._world.check_start(offsets)
+            finally:  # librdkafka is given them, whatever the listener raises
+                for partition in given:
+                    self.position[partition] = offsets.get(partition, 0)
+                    self._world.expect(partition, self.position[partition])
             self.listener.on_assigned()
 
     def _take(self, taken: set[TopicPartition], lost: bool) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
+from itertools import combinations
 from typing import Any
 
 import pytest
@@ -16,14 +16,33 @@ from hearth_api import ConnectError
 from tests.profile import machine_settings
 from tests.unit.runtime.sink_world import PARTITIONS, Place, Turn, World, look
 
+Act = tuple[Any, ...]
+"""A word, and what it is about: see `SinkMachine._do`."""
 ANSWERS = st.sampled_from(["accept", "accept", "refuse", "refuse", "fail", "die", "hang"])
 FATES = st.sampled_from(["ok", "refused", "late", "unanswered"])
 FLUSHES = st.sampled_from(["accept", "accept", "fail"])
 CLOSES = st.sampled_from(["accept", "accept", "accept", "accept", "fail"])
-LETTERS = st.sampled_from(["late", "confirmed", "refused"])
+LETTERS = ["late", "confirmed", "refused"]
 """What becomes of a dead letter for the time being; a late one may be any of it later, or never."""
-SHARES = st.sets(st.sampled_from(PARTITIONS))
-COMMANDS = st.sampled_from(list[Command]([Pause(), Resume(), Stop()]))
+SHARES = [set(each) for count in range(4) for each in combinations(PARTITIONS, count)]
+COMMANDS: list[Command] = [Pause(), Resume(), Stop()]
+
+# To draw costs more than to do, so what happens is drawn at once. Each kind of request is as likely as the next, and
+# reports are half of what happens meanwhile.
+REQUESTS: list[Act] = [
+    *(("request", {"commit": True}) for _ in range(21)),
+    *(("request", {"timeout": milliseconds}) for milliseconds in range(1, 5001, 249)),
+    *(("request", {"rewind": [[*place, offset]]}) for place in PARTITIONS for offset in range(7)),
+    *(("request", {word: [[*place]]}) for word in ("pause", "resume") for place in PARTITIONS for _ in range(7)),
+]
+MEANWHILE = st.sampled_from(
+    [
+        *(("report", number, letter) for number in range(6) for letter in LETTERS for _ in range(17)),
+        *REQUESTS,
+        *(("command", command) for command in COMMANDS for _ in range(35)),
+        *(("rebalance", share, lost) for share in SHARES for lost in (False, True) for _ in range(7)),
+    ]
+)
 
 
 @pytest.fixture(autouse=True)
@@ -84,52 +103,52 @@ class SinkMachine(RuleBasedStateMachine):
                 self.world.start()
                 return
 
-    @rule(share=SHARES, lost=st.booleans(), cooperative=st.booleans())
+    @rule(share=st.sampled_from(SHARES), lost=st.booleans(), cooperative=st.booleans())
     def rebalance(self, share: set[Any], lost: bool, cooperative: bool) -> None:
         """Partitions move with the next poll."""
         self.world.rebalance(share, lost, cooperative)
 
-    @rule(command=COMMANDS)
+    @rule(command=st.sampled_from(COMMANDS))
     def command(self, command: Command) -> None:
         """An operator acts."""
         self.world.inbox.put(command)
 
-    @rule(answer=ANSWERS, data=st.data())
-    def next_put(self, answer: str, data: st.DataObject) -> None:
+    @rule(answer=ANSWERS, meanwhile=MEANWHILE)
+    def next_put(self, answer: str, meanwhile: Act) -> None:
         """The task is going to answer its next put so, and something happens while it is at it."""
-        self.world.stage.turns.append(Turn(answer, self._meanwhile(data)))
+        self.world.stage.turns.append(Turn(answer, partial(self._do, meanwhile)))
 
-    @rule(answer=st.sampled_from(["accept", "refuse", "fail", "hang"]), data=st.data())
-    def next_flush(self, answer: str, data: st.DataObject) -> None:
+    @rule(answer=st.sampled_from(["accept", "refuse", "fail", "hang"]), meanwhile=MEANWHILE)
+    def next_flush(self, answer: str, meanwhile: Act) -> None:
         """The task is going to answer its next flush so."""
-        self.world.stage.flushes.append(Turn(answer, self._meanwhile(data)))
+        self.world.stage.flushes.append(Turn(answer, partial(self._do, meanwhile)))
 
-    @rule(answer=st.sampled_from(["accept", "accept", "fail"]), data=st.data())
-    def next_open(self, answer: str, data: st.DataObject) -> None:
+    @rule(answer=st.sampled_from(["accept", "accept", "fail"]), meanwhile=MEANWHILE)
+    def next_open(self, answer: str, meanwhile: Act) -> None:
         """The task is going to answer its next open so."""
-        self.world.stage.opens.append(Turn(answer, self._meanwhile(data)))
+        self.world.stage.opens.append(Turn(answer, partial(self._do, meanwhile)))
 
-    @rule(answer=CLOSES, data=st.data())
-    def next_close(self, answer: str, data: st.DataObject) -> None:
+    @rule(answer=CLOSES, meanwhile=MEANWHILE)
+    def next_close(self, answer: str, meanwhile: Act) -> None:
         """The task is going to answer its next close so."""
-        self.world.stage.closes.append(Turn(answer, self._meanwhile(data)))
+        self.world.stage.closes.append(Turn(answer, partial(self._do, meanwhile)))
 
-    @rule(data=st.data())
-    def next_poll(self, data: st.DataObject) -> None:
+    @rule(meanwhile=MEANWHILE)
+    def next_poll(self, meanwhile: Act) -> None:
         """Something happens while the loop reads, on a thread of the task's own, so to say."""
-        self.world.consumer.polls.append(self._meanwhile(data))
+        self.world.consumer.polls.append(partial(self._do, meanwhile))
 
-    @rule(answer=ANSWERS, times=st.integers(1, 2), data=st.data())
-    def put(self, answer: str, times: int, data: st.DataObject) -> None:
+    @rule(answer=ANSWERS, times=st.integers(1, 2), partition=st.sampled_from(PARTITIONS), meanwhile=MEANWHILE)
+    def put(self, answer: str, times: int, partition: Any, meanwhile: Act) -> None:
         """The task is given records, and says something while it has them."""
-        self.world.write(data.draw(st.sampled_from(PARTITIONS)), 2)
-        self.next_put(answer, data)
+        self.world.write(partition, 2)
+        self.next_put(answer, meanwhile)
         self.step(times)
 
-    @rule(answer=FLUSHES, fate=FATES, data=st.data())
-    def flush(self, answer: str, fate: str, data: st.DataObject) -> None:
+    @rule(answer=FLUSHES, fate=FATES, meanwhile=MEANWHILE)
+    def flush(self, answer: str, fate: str, meanwhile: Act) -> None:
         """The task asks for a commit, and says something while it flushes for it."""
-        self.next_flush(answer, data)
+        self.next_flush(answer, meanwhile)
         self.world.commit_fates.append(fate)
         self.world.request(commit=True)
         self.step(2)
@@ -158,16 +177,16 @@ class SinkMachine(RuleBasedStateMachine):
         """A commit arrives that took its time."""
         self.world.consumer.land()
 
-    @rule(data=st.data())
-    def request(self, data: st.DataObject) -> None:
+    @rule(act=st.sampled_from(REQUESTS))
+    def request(self, act: Act) -> None:
         """The task asks something of its context."""
-        self._request(data)()
+        self._do(act)
 
     @precondition(lambda self: self.world.stage.kept)
-    @rule(data=st.data())
-    def report(self, data: st.DataObject) -> None:
+    @rule(number=st.integers(0, 99), letter=st.sampled_from(LETTERS))
+    def report(self, number: int, letter: str) -> None:
         """The task reports a record, now or long after its put."""
-        self._report(data.draw(st.sampled_from(self.world.stage.kept)), data.draw(LETTERS))
+        self._report(self.world.stage.kept[number % len(self.world.stage.kept)], letter)
 
     @precondition(lambda self: self.world.letters)
     @rule(count=st.integers(1, 5))
@@ -196,11 +215,17 @@ class SinkMachine(RuleBasedStateMachine):
         """The process ends without a word, and another one begins."""
         self.world.start(paused)
 
-    @rule(share=SHARES, cooperative=st.booleans(), flush=FLUSHES, close=CLOSES, data=st.data())
-    def give_back(self, share: set[Any], cooperative: bool, flush: str, close: str, data: st.DataObject) -> None:
+    @rule(
+        share=st.sampled_from(SHARES),
+        cooperative=st.booleans(),
+        flush=FLUSHES,
+        close=CLOSES,
+        said=st.tuples(MEANWHILE, MEANWHILE),
+    )
+    def give_back(self, share: set[Any], cooperative: bool, flush: str, close: str, said: tuple[Act, Act]) -> None:
         """Partitions move, and the task says something while it flushes or closes them."""
-        self.next_flush(flush, data)
-        self.next_close(close, data)
+        self.next_flush(flush, said[0])
+        self.next_close(close, said[1])
         self.world.rebalance(share, cooperative=cooperative)
         self.step(2)
 
@@ -217,21 +242,17 @@ class SinkMachine(RuleBasedStateMachine):
         except ConnectError:
             return  # what hung or died on the way out is told to the host
 
-    def _meanwhile(self, data: st.DataObject) -> Callable[[], None]:
-        """Return what happens during a call of the task, or beside it."""
-        kind = data.draw(st.sampled_from(["report", "report", "report", "request", "command", "rebalance"]))
-        if kind == "command":
-            command = data.draw(COMMANDS)
-            return lambda: self.world.inbox.put(command)
-        if kind == "request":
-            return self._request(data)
-        if kind == "report":
-            number, letter = data.draw(st.integers(0, 5)), data.draw(LETTERS)
-            return lambda: self._report_one(number, letter)
-        if kind == "rebalance":
-            share, lost = data.draw(SHARES), data.draw(st.booleans())
-            return lambda: self.world.rebalance(share, lost)
-        return lambda: None
+    def _do(self, act: Act) -> None:
+        """Let something happen, during a call of the task or beside it."""
+        match act:
+            case ("report", number, letter):
+                self._report_one(number, letter)
+            case ("request", asked):
+                self.world.request(**asked)
+            case ("command", command):
+                self.world.inbox.put(command)
+            case ("rebalance", share, lost):
+                self.world.rebalance(share, lost)
 
     def _report_one(self, number: int, letter: str) -> None:
         """Have the task report one of its last records."""
@@ -245,19 +266,6 @@ class SinkMachine(RuleBasedStateMachine):
             self.world.confirm_letters()
         elif letter == "refused":
             self.world.refuse_letter(-1)
-
-    def _request(self, data: st.DataObject) -> Callable[[], None]:
-        kind = data.draw(st.sampled_from(["timeout", "rewind", "pause", "resume", "commit"]))
-        topic, number = data.draw(st.sampled_from(PARTITIONS))
-        if kind == "timeout":
-            milliseconds = data.draw(st.integers(1, 5000))
-            return lambda: self.world.request(timeout=milliseconds)
-        if kind == "rewind":
-            offset = data.draw(st.integers(0, 6))
-            return lambda: self.world.request(rewind=[[topic, number, offset]])
-        if kind == "commit":
-            return lambda: self.world.request(commit=True)
-        return lambda: self.world.request(**{kind: [[topic, number]]})
 
 
 TestSinkMachine = pytest.mark.timeout(900)(SinkMachine.TestCase)
