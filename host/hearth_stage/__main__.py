@@ -82,7 +82,7 @@ def main(arguments: list[str]) -> None:
     from hearth_stage.log_output import begin_log
 
     begin_log()
-    connection = _forked(*forking[0]) if forking else _started()
+    connection = _forked(sites, *forking[0]) if forking else _started()
     os.register_at_fork(after_in_child=connection.close)
     give_signals_back_to_forks()
     from hearth_stage.program import Program
@@ -114,13 +114,14 @@ def _started() -> socket.socket:
     return socket.socket(fileno=_standard_input())
 
 
-def _forked(idle: str, life: str, *modules: str) -> socket.socket:
+def _forked(sites: list[str], idle: str, life: str, *modules: str) -> socket.socket:
     """Be a fork server; returns in each process forked from it, with that one's connection."""
     from hearth_stage.fork_server import ForkServer, load
+    from hearth_stage.preload import LoadedFiles, agreed
 
     listener = socket.socket(fileno=_standard_input())
-    load(modules)
-    return ForkServer(listener, float(idle), int(life)).serve()
+    load([*modules, *agreed(sites)] if modules else ())  # a connector loads little
+    return ForkServer(listener, LoadedFiles(sites), float(idle), int(life)).serve()
 
 
 def _standard_input() -> int:

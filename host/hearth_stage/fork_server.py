@@ -27,6 +27,7 @@ import hearth_stage.program  # noqa: F401 - what every stage needs
 from hearth_stage.call import prepare
 from hearth_stage.fork_answer import MOST_BYTES, ForkAnswer
 from hearth_stage.operation import FROM_STAGE, TO_STAGE
+from hearth_stage.preload import LoadedFiles
 from hearth_stage.single_thread import single_threaded, threads
 
 LOAD_SECONDS = 30
@@ -75,8 +76,9 @@ class Fork:
 class ForkServer:
     """Forks a stage for each connection to a listening socket; ``life`` is a pipe that ends with all its owners."""
 
-    def __init__(self, listener: socket.socket, idle_seconds: float, life: int) -> None:
+    def __init__(self, listener: socket.socket, loaded: LoadedFiles, idle_seconds: float, life: int) -> None:
         self._listener = listener
+        self._loaded = loaded
         self._idle_seconds = idle_seconds
         self._life = life
         self._asking: dict[int, socket.socket] = {}
@@ -123,12 +125,18 @@ class ForkServer:
         return None
 
     def _accept(self) -> None:
-        """Take an owner, who is this user's; one that cannot be taken finds nobody here, and starts another server."""
+        """Take an owner, who is this user's; one that cannot be taken finds nobody here, and starts another server.
+
+        So does one whose stage would find loaded what has been changed since.
+        """
         try:
             control, _ = self._listener.accept()
         except OSError:
-            self._poll.unregister(self._listener)
-            self._listener.close()
+            self._retire()
+            return
+        if self._loaded.have_changed():
+            self._retire()
+            control.close()
             return
         credentials = control.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
         if _CREDENTIALS.unpack(credentials)[1] != os.geteuid():
@@ -136,6 +144,11 @@ class ForkServer:
             return
         self._asking[control.fileno()] = control
         self._poll.register(control, select.POLLIN)
+
+    def _retire(self) -> None:
+        """Leave the address to another server; this one stays for its stages."""
+        self._poll.unregister(self._listener)
+        self._listener.close()
 
     def _answer(self, control: socket.socket) -> socket.socket | None:
         """Fork, or say why not; returns the connection in the process that was forked."""

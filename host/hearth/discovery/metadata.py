@@ -20,6 +20,9 @@ VERSION_GROUP = "hearth.plugin_versions"
 The value may also be a module or ``module:Class``; the longest that fits a plugin's reference counts.
 """
 
+PRELOAD_GROUP = "hearth.preloads"
+"""Entry points that name modules, which the stages of tasks may find loaded (``hearth_stage.preload``)."""
+
 _OURS = "hearth."
 """What the names of all groups begin with; one that is none of them was meant to be."""
 _FILES = ("METADATA", "entry_points.txt")
@@ -81,7 +84,7 @@ def declared(entry_points: str, version: str) -> tuple[list[Declaration], list[s
     versions = {point.value: point.name for point in points if point.group == VERSION_GROUP}
     declarations, faults = [], []
     for point in points:
-        if point.group == VERSION_GROUP:
+        if point.group in (VERSION_GROUP, PRELOAD_GROUP):
             continue
         if point.group not in TYPE_OF_GROUP:
             near = did_you_mean(point.group, TYPE_OF_GROUP)

@@ -251,6 +251,11 @@ def test_a_group_that_is_none_is_told_with_the_one_that_was_meant(tmp_path: Path
     )
 
 
+def test_modules_to_be_loaded_before_a_fork_are_no_plugins() -> None:
+    """They are named by a group of Hearth as well, which is for stages to read."""
+    assert declared("[hearth.preloads]\nall = demo.task\n", "1.0") == ([], [])
+
+
 def test_malformed_lines_of_entry_points_cost_only_themselves(tmp_path: Path) -> None:
     """A file that no packaging tool would write is read as far as it makes sense."""
     points = "stray\n[x]\n= \n[hearth.sink_connectors]\n# comment\nno value\n = a:B\nGood = demo : Demo [extra]\n"

@@ -148,6 +148,21 @@ def test_a_file_that_came_meanwhile_is_found(begun: Begun, tmp_path: Path) -> No
     assert do(begun()) == "late"
 
 
+def test_modules_that_a_bundle_names_are_loaded_before_the_fork(begun: Begun, tmp_path: Path) -> None:
+    """Those of its tasks; where an author changes one, the next stage has it as it is then."""
+    (tmp_path / "own-1.0.dist-info").mkdir()
+    (tmp_path / "own-1.0.dist-info" / "entry_points.txt").write_text("[a]\nb = c\n[hearth.preloads]\nall = own\n")
+    (tmp_path / "own.py").write_text("import os\nWHOSE = os.getpid()\n")
+    connector, task = begun("import own\nreturn own.WHOSE"), begun(has_columns=True)
+    assert do(connector) == connector.pid
+    assert do(task) == server_of(task).pid
+    (tmp_path / "own.py").write_text("WHOSE = 'changed'\n")
+    changed, other = begun(has_columns=True), begun(has_columns=True)
+    assert do(changed) == do(other) == "changed"
+    assert server_of(changed) == server_of(other) != server_of(task)
+    task.call(Ping())
+
+
 @pytest.mark.parametrize(
     ("body", "says"),
     [

@@ -1,0 +1,49 @@
+"""Modules of a bundle that the stages of its tasks may find loaded, because the bundle says so.
+
+A distribution agrees with entry points of the group ``hearth.preloads``, each of a name of its own and a module:
+loading it starts no thread, opens nothing and draws nothing that two processes may not share.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+GROUP = "hearth.preloads"
+
+
+def agreed(sites: Sequence[str]) -> list[str]:
+    """Return the modules that the distributions in these directories name, in order."""
+    files = [path for site in sites for path in sorted(Path(site).glob("*.dist-info/entry_points.txt"))]
+    return [module for path in files for module in _named(path.read_text(encoding="utf-8"))]
+
+
+def _named(text: str) -> Iterator[str]:
+    group = ""
+    for line in map(str.strip, text.splitlines()):
+        if line.startswith("["):
+            group = line.strip("[]").strip()
+        elif group == GROUP and "=" in line:
+            yield line.partition("=")[2].strip()
+
+
+class LoadedFiles:
+    """The files of what was loaded from some directories: an author may change them where they lie."""
+
+    def __init__(self, sites: Sequence[str]) -> None:
+        begins = tuple(os.path.join(site, "") for site in sites)
+        files = [getattr(module, "__file__", None) or "" for module in list(sys.modules.values())]
+        self._times = {file: _changed_at(file) for file in files if file.startswith(begins)}
+
+    def have_changed(self) -> bool:
+        """Return whether a stage that is started would load another text."""
+        return any(_changed_at(file) != time for file, time in self._times.items())
+
+
+def _changed_at(file: str) -> int | None:
+    try:
+        return os.stat(file).st_mtime_ns
+    except OSError:
+        return None
