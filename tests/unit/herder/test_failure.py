@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from hearth.herder.instance import TransitionFailed
 from hearth.herder.planner import Planner
 from hearth.herder.plugin.stage import PluginStage
 from hearth.herder.supervisor import Restart
@@ -112,7 +113,8 @@ def test_tasks_that_are_too_many_by_now_do_not_start_again(bench: Bench) -> None
     with pytest.raises(ConnectError, match="does not say what its tasks are"):
         bench.put("c", tasks="3", tasks_max="2")
     assert [each["state"] for each in bench.connector("c")["tasks"]] == ["RUNNING"] * 3
-    bench.herder.restart_task("c", 1).result(30)
+    with pytest.raises(TransitionFailed, match="Failed to start task: c-1"):
+        bench.herder.restart_task("c", 1).result(30)
     bench.await_task("c", State.FAILED, 1)
     states = bench.connector("c")["tasks"]
     assert [each["state"] for each in states] == ["RUNNING", "FAILED", "RUNNING"]
@@ -282,7 +284,8 @@ def test_a_task_whose_plugins_are_gone_is_failed_and_does_not_stay_restarting(
         raise OSError(2, "No such file or directory")
 
     monkeypatch.setattr(Planner, "plan", gone)
-    bench.herder.restart_task("c", 0).result(30)
+    with pytest.raises(TransitionFailed, match="Failed to start task: c-0"):
+        bench.herder.restart_task("c", 0).result(30)
     state = bench.herder.view.task("c", 0)
     assert state["state"] == "FAILED"
     assert "No such file or directory" in state["trace"]

@@ -92,10 +92,10 @@ class TestBodies:
         ("body", "says"),
         [
             ("{bad", "line: 1, column: 2"),
-            ("", "no body"),
-            ("null", "no body"),
+            ("", 'because "createRequest" is null'),
+            ("null", 'because "createRequest" is null'),
             ("[]", "from Array value (token `JsonToken.START_ARRAY`)"),
-            ('{"name":"a"}', "no config"),
+            ('{"name":"a"}', 'because "connectorConfig" is null'),
             ('{"zz":1}', 'Unrecognized field "zz" (class org.apache.kafka.connect.runtime.rest.entities.CreateConn'),
             ('{"zz":1}', 'not marked as ignorable (3 known properties: "config", "name", "initial_state")'),
             (
@@ -104,7 +104,7 @@ class TestBodies:
             ),
             ('{"name":"a","config":{},"initial_state":"x"}', "No enum constant"),
             ('{"name":"a","config":{"a":NaN}}', "Non-standard token 'NaN'"),
-            (b"\xff", "Invalid UTF-8"),
+            (b"\xff", "Unrecognized token '\ufffd'"),
         ],
     )
     def test_an_unreadable_body_is_the_servers_error(self, client: Client, body: Any, says: str) -> None:
