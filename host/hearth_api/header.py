@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from hearth_api.errors import DataError
@@ -63,27 +63,27 @@ class Header:
 class Headers:
     """The headers of one record, in order; changed in place, every change returns the headers themselves."""
 
-    __slots__ = ("_held", "_read", "_row")
+    __slots__ = ("_held", "_make", "_parts")
 
-    _read: Callable[[int], list[Header]]
-    _row: int
+    _make: Callable[[Sequence[Any]], list[Header]]
+    _parts: Sequence[Any]
 
     def __init__(self, headers: Iterable[Header] | None = None) -> None:
         """Start with copies of the given headers, or none."""
         self._held: list[Header] | None = list(headers) if headers is not None else []
 
     @classmethod
-    def later(cls, read: Callable[[int], list[Header]], row: int) -> Headers:
-        """Return headers that belong to the host: `read` tells those of the row when they are first looked at."""
+    def later(cls, make: Callable[[Sequence[Any]], list[Header]], parts: Sequence[Any]) -> Headers:
+        """Return headers of a record that the host has read: they are made of their parts when one is looked at."""
         headers = cls.__new__(cls)
-        headers._held, headers._read, headers._row = None, read, row
+        headers._held, headers._make, headers._parts = None, make, parts
         return headers
 
     @property
     def _items(self) -> list[Header]:
         held = self._held
         if held is None:
-            held = self._held = self._read(self._row)
+            held = self._held = self._make(self._parts)
         return held
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -170,7 +170,7 @@ class Headers:
 
     def duplicate(self) -> Headers:
         """Return headers that can be changed without changing these."""
-        return Headers.later(self._read, self._row) if self._held is None else Headers(self._held)
+        return Headers.later(self._make, self._parts) if self._held is None else Headers(self._held)
 
     def __eq__(self, other: object) -> bool:
         """Compare header by header."""

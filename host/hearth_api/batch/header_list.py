@@ -7,8 +7,8 @@ form. Names and schemas are few, so each is read once, and values of one schema 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import accumulate, chain
+from collections.abc import Iterable, Sequence
+from itertools import accumulate, chain, islice, repeat
 from typing import Any
 
 from hearth_api.batch import arrow as pa
@@ -33,10 +33,20 @@ def headers_to_column(headers: Sequence[Headers | None]) -> Any:
 def column_to_headers(column: Any) -> list[Headers | None]:
     """Return the headers of several records from a column; None where a record has none.
 
-    They are read from it when those of one record are looked at: then those of all.
+    Texts, names and schemas are taken from it at once; a header is made of them when somebody looks at those of its
+    record. Nothing holds on to the column: a plugin may keep one record of a batch, and keeps no more.
     """
-    read, later = HeaderReader(column), Headers.later
-    return [later(read, row) if count else None for row, count in enumerate(_counts(column))]
+    entries = column.flatten()
+    counts = numbers("i", pa.compute.fill_null(pa.compute.list_value_length(column), 0))
+    texts, codes = coded(entries.field("schema"))
+    schemas = [None if text is None else schema_from_text(text) for text in texts]
+    make = _texts if all(schema is not None and schema.type is Type.STRING for schema in schemas) else _values
+    parts = _chosen(*coded(entries.field("key"))), _chosen(schemas, codes), entries.field("value").to_pylist()
+    later = Headers.later
+    return [
+        later(make, own) if count else None
+        for count, own in zip(counts, zip(*(_in_rows(part, counts) for part in parts)))
+    ]
 
 
 def header_lists(ends: Any, names: Any, schemas: Any, values: Any) -> Any:
@@ -69,40 +79,34 @@ def header_text(schema: Schema | None, value: Any) -> str | None:
 
 def header_values(schema: Schema | None, texts: Any) -> list[Any]:
     """Return the values that `header_texts` made the texts of."""
-    found: list[str | None] = texts.to_pylist()
-    if schema is not None and schema.type is Type.STRING:
-        return found
-    return [None if text is None else value_from_json(schema, text) for text in found]
+    return [header_value(schema, text) for text in texts.to_pylist()]
 
 
-class HeaderReader:
-    """Reads the headers of a column's rows, all of them when it is asked for some."""
-
-    def __init__(self, column: Any) -> None:
-        self._column = column
-        self._ends: list[int] = []
-        self._headers: list[Header] = []
-
-    def __call__(self, row: int) -> list[Header]:
-        """Return the headers of a row."""
-        if not self._ends:
-            self._read()
-        return self._headers[self._ends[row] : self._ends[row + 1]]
-
-    def _read(self) -> None:
-        entries = self._column.flatten()
-        self._headers = list(map(Header, interned(entries.field("key")), *_schemas_and_values(entries)))
-        self._ends = [0, *accumulate(_counts(self._column))]
+def header_value(schema: Schema | None, text: str | None) -> Any:
+    """Return the value that `header_text` made the text of."""
+    if text is None or (schema is not None and schema.type is Type.STRING):
+        return text
+    return value_from_json(schema, text)
 
 
-def _counts(column: Any) -> list[int]:
-    return numbers("i", pa.compute.fill_null(pa.compute.list_value_length(column), 0))
+def _texts(parts: Sequence[Any]) -> list[Header]:
+    """Make headers of names, schemas and values that are texts."""
+    return list(map(Header, *parts))
 
 
-def interned(column: Any) -> list[Any]:
-    """Return the texts of a column in which few different ones stand again and again."""
-    words, codes = coded(column)
-    return words * len(codes) if len(words) == 1 else [words[code] for code in codes]
+def _values(parts: Sequence[Any]) -> list[Header]:
+    """Make headers of names, schemas and what stands in a column for the values."""
+    return [Header(name, schema, header_value(schema, text)) for name, schema, text in zip(*parts)]
+
+
+def _in_rows(parts: list[Any], counts: Sequence[int]) -> Iterable[tuple[Any, ...]]:
+    """Yield the parts of each row, which has so many; where all rows have the same, the very same tuple."""
+    width = counts[0] if counts else 0
+    if width and len(parts) == width * len(counts) and counts.count(width) == len(counts):
+        first = parts[:width]
+        return repeat(tuple(first)) if parts == first * len(counts) else zip(*[iter(parts)] * width)
+    rest = iter(parts)
+    return (tuple(islice(rest, count)) for count in counts)
 
 
 def coded(column: Any) -> tuple[list[Any], list[int]]:
@@ -111,17 +115,9 @@ def coded(column: Any) -> tuple[list[Any], list[int]]:
     return encoded.dictionary.to_pylist(), numbers("i", encoded.indices)
 
 
-def _schemas_and_values(entries: Any) -> tuple[list[Schema | None], list[Any]]:
-    encoded = entries.field("schema").dictionary_encode("encode")
-    schemas = [None if text is None else schema_from_text(text) for text in encoded.dictionary.to_pylist()]
-    texts, count = entries.field("value"), len(entries)
-    if len(schemas) == 1:
-        return schemas * count, header_values(schemas[0], texts)
-    values: list[Iterator[Any]] = []
-    for code, schema in enumerate(schemas):
-        values.append(iter(header_values(schema, texts.filter(pa.compute.equal(encoded.indices, code)))))
-    codes = numbers("i", encoded.indices)
-    return [schemas[code] for code in codes], [next(values[code]) for code in codes]
+def _chosen(values: list[Any], codes: Sequence[int]) -> list[Any]:
+    """Return for each code the value it stands for."""
+    return values * len(codes) if len(values) == 1 else [values[code] for code in codes]
 
 
 def _parts(schemas: Sequence[Schema | None], values: Sequence[Any]) -> tuple[Any, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import gc
 import pickle
 
 import pytest
@@ -55,6 +56,22 @@ def test_headers_that_are_read_later_are_headers_like_others() -> None:
     own.add_int("n", 5)
     assert [each.key for each in own] == ["b", "n"]
     assert first == Headers().add_string("a", "x")
+
+
+def test_a_record_that_is_kept_keeps_nothing_else_of_its_batch() -> None:
+    """A sink that remembers one record of each put may do so for ever."""
+    other = "x" * 100
+    own, _ = column_to_headers(
+        headers_to_column([Headers().add_string("a", "kept"), Headers().add_string("a", other)])
+    )
+    held = gc.get_referents(own)
+    seen = {id(each) for each in held}
+    for each in held:
+        inside = [one for one in gc.get_referents(each) if isinstance(one, (tuple, list, str)) and id(one) not in seen]
+        seen.update(map(id, inside))
+        held += inside
+    assert "kept" in held
+    assert other not in held
 
 
 @given(source_records())
