@@ -37,8 +37,11 @@ def hash_ordered(
         return dict(entries)
     type_ = None if key_schema is None else key_schema.type
     keys = tuple(entries)
-    is_usual = len(keys) <= _MOST_REMEMBERED and {*map(type, keys)} == _TEXTS
-    order = (_remembered if is_usual else _ordered)(keys, type_, copied, capacity)
+    are_texts = type_ is Type.STRING or {*map(type, keys)} == _TEXTS
+    if are_texts and len(keys) <= _MOST_REMEMBERED:
+        order = _remembered(keys, None, copied, capacity)
+    else:
+        order = _ordered(keys, type_, copied, capacity)
     return dict(entries) if order is None else {key: entries[key] for key in order}
 
 

@@ -18,6 +18,7 @@ import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from hearth_api import STRING_SCHEMA
 from hearth_api.batch import UnlikeError
 from hearth_api.java import hash_ordered
 from hearth_api.layout import Layouts, as_string, join, memory, to_texts
@@ -113,7 +114,7 @@ def _parse_all(payloads: Any, joined: bytes) -> list[Any] | None:
 def _ordered(value: Any) -> Any:
     """Return a value with its objects in hash order."""
     if type(value) is dict:
-        value = hash_ordered(value)
+        value = hash_ordered(value, STRING_SCHEMA)
         for key, item in value.items():
             if type(item) is dict or type(item) is list:
                 value[key] = _ordered(item)

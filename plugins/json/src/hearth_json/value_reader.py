@@ -12,7 +12,7 @@ import decimal
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from hearth_api import DataError, Date, Decimal, Schema, Struct, Time, Timestamp, Type
+from hearth_api import STRING_SCHEMA, DataError, Date, Decimal, Schema, Struct, Time, Timestamp, Type
 from hearth_api.java import decimal_to_float32, hash_ordered, to_long, wrap
 from hearth_json.literal import from_base64
 from hearth_json.setting import JsonConverterSettings
@@ -100,7 +100,7 @@ class ValueReader:
             return _text(tree)
         if isinstance(tree, list):
             return [self._schemaless(item) for item in tree]
-        return hash_ordered({_text(key): self._schemaless(item) for key, item in tree.items()})
+        return hash_ordered({_text(key): self._schemaless(item) for key, item in tree.items()}, STRING_SCHEMA)
 
 
 def _primitive(type_: Type, tree: Any) -> Any:
