@@ -115,6 +115,7 @@ _UNREADABLE = (
     '{"name":["x"]}', '{"config":5}', '{"config":"x"}', '{"config":[]}', '{"config":true}', '{"config":null}',
     '{"name":"c","config":{"a":{}}}', '{"name":"c","config":{"a":"b","c":[1]}}', '{"name":"c","config":{"a":tru}}',
     '{"zz":{"a":1},"name":{}}', '{"zz":1,"name":"c"}', '{"name":"c","config":{},"initial_state":null,"zz":1}',
+    '{"":1,"zz":2}',
     '{"offsets":5}', '{"offsets":[5]}', '{"offsets":[{"partition":[]}]}', '{"offsets":[{"partition":{"a":1,}}]}',
     '{"offsets":[{"partition":{}},{"offset":"y"}]}', '{"offsets":[{"partition":{},"offset":{},"zz":1}]}',
     '{"offsets":[],"zz":1}', '{"zz":' + "[" * 1001 + "]" * 1001 + "}",
@@ -596,6 +597,7 @@ REST_CASES = (
                 Step("GET", f"/connector-plugins/FileStreamSource/config?version={each}", same="status")
                 for each in ("latest", "4.3.1", "[4.3.1]", "[4,)")
             ),
+            *(Step("GET", f"/connector-plugins/nothing/config?version={each}") for each in ("[", "a]", "1", "")),
         ),
     ),
     RestCase("plugins-that-are-none", tuple(Step("GET", f"/connector-plugins/{each}/config") for each in _NO_PLUGINS)),

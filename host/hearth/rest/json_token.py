@@ -35,8 +35,12 @@ _PLAIN = re.compile(rb'[^"\\\x00-\x1f]*')
 _ESCAPE = re.compile(rb'["\\/bfnrt]|u[0-9a-fA-F]{4}')
 _HEX = re.compile(rb"[0-9a-fA-F]*")
 _DIGITS = re.compile(rb"[0-9]*")
-_WORD_PART = re.compile(r"[\w$]")
+_WORD_START = re.compile(r"[^\W\d]|[$\xa2-\xa5]")
+_WORD_PART = re.compile(r"[\w$\xa2-\xa5\x00-\x08\x0e-\x1b\x7f-\x9f]")
+"""What Java takes for the parts of an identifier, as far as it matters."""
 _MOST_OF_A_WORD = 256
+_LEADS = {1: 0b110, 2: 0b1110, 3: 0b11110}
+"""With which bits the first byte of a character begins that so many follow."""
 _WORDS = {
     b"t": ("true", "VALUE_TRUE", True),
     b"f": ("false", "VALUE_FALSE", False),
@@ -284,9 +288,9 @@ class Tokens:
 
     def _unknown_word(self, start: int, at: int) -> Malformed:
         """Say what stands there in the place of a word, as far as it looks like one."""
-        word = self.data[start:at].decode("utf-8", "replace")
+        word = self.data[start:at].decode("latin-1")  # its first byte counts as a character, whatever it begins
         while at < len(self.data) and len(word) < _MOST_OF_A_WORD:
-            char = self._char(at)
+            char = self._whole_char(at)
             if not _WORD_PART.match(char):
                 break
             at += len(char.encode())
@@ -301,9 +305,9 @@ class Tokens:
             return self._no_such_number(start, _NO_NUMBERS[char], start)
         if char == b"+":
             return self._unexpected(start + 1, _NO_PLUS, " in numeric value", "+")
-        if _WORD_PART.match(self._char(start)):
-            return self._unknown_word(start, start + len(self._char(start).encode()))
-        return self._unexpected(start, f"expected a valid value {_VALUES}")
+        if _WORD_START.match(char.decode("latin-1")):
+            return self._unknown_word(start, start + 1)
+        return self._unexpected(start, f"expected a valid value {_VALUES}", char=char.decode("latin-1"))
 
     def _no_digit(self, at: int) -> Malformed:
         """Say what is wrong with what follows a minus; Infinity is read, or a letter of it."""
@@ -315,6 +319,19 @@ class Tokens:
     def _no_such_number(self, start: int, word: str, begin: int) -> Malformed:
         self._match(word, begin)
         return self._malformed(f"Non-standard token '{word}': {_NO_NUMBER}", start + len(word))
+
+    def _whole_char(self, at: int) -> str:
+        """Return a character; raises Malformed for bytes that are none in UTF-8."""
+        first = self.data[at]
+        more = 0 if first < 0x80 else next((n for n, lead in _LEADS.items() if first >> (6 - n) == lead), -1)
+        if more < 0:
+            raise self._malformed(f"Invalid UTF-8 start byte 0x{first:x}", at + 1)
+        for place in range(at + 1, at + 1 + more):
+            if place == len(self.data):
+                raise self._ended(f" in {self._told}")
+            if self.data[place] >> 6 != 0b10:
+                raise self._malformed(f"Invalid UTF-8 middle byte 0x{self.data[place]:x}", place + 1)
+        return self.data[at : at + 1 + more].decode("utf-8", "replace")[:1]
 
     def _char(self, at: int) -> str:
         """Return a character, of a byte that is none in UTF-8 what it is in ISO-8859-1."""

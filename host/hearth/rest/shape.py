@@ -203,7 +203,7 @@ class RecordShape(Shape):
                 self._read_member(tokens, name.value)
                 missing.discard(name.value)
             else:
-                unknown = unknown or name.value
+                unknown = name.value if unknown is None else unknown
                 value = _following(tokens)
                 if not missing:
                     raise self._unknown(tokens, unknown)

@@ -98,8 +98,13 @@ def test_what_is_too_deep_is_told_without_its_place() -> None:
         ('{"a":"b\r\n', "Illegal unquoted character ((CTRL-CHAR, code 13)): ", (1, 8)),
         ('["\u2603', "Unexpected end-of-input in VALUE_STRING", (1, 6)),
         ("[1,]", "Unexpected character (']' (code 93)): expected a value", (1, 4)),
-        ("[\u2603]", "Unexpected character ('\u2603' (code 9731 / 0x2603)): expected a valid value ", (1, 2)),
+        ("[\u05d0]", "Unexpected character ('\xd7' (code 215)): expected a valid value ", (1, 2)),
+        ("[1\u2603]", "Unexpected character ('\u2603' (code 9731 / 0x2603)): was expecting comma ", (1, 3)),
         ('["\udcff"]', "Invalid UTF-8 start byte 0xff", (1, 4)),
+        ("[\udcb55i]", "Unrecognized token '\xb55i': was expecting ", (1, 2)),
+        ("[r\udcff]", "Invalid UTF-8 start byte 0xff", (1, 4)),
+        ("[m\udcda3", "Invalid UTF-8 middle byte 0x33", (1, 5)),
+        ("[\xe9]", "Invalid UTF-8 start byte 0xa9", (1, 4)),
     ],
 )
 def test_what_is_wrong_is_told_with_its_place(text: str, told: str, place: tuple[int, int]) -> None:

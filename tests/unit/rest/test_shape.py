@@ -62,6 +62,7 @@ def test_nothing_is_said_of_what_fits_and_of_what_is_too_long(body: str) -> None
             20,
             'a.R["b"]',
         ),
+        ('{"":1,"b":1}', 'Unrecognized field "" (class a.R), not marked as ignorable (3 known', 13, 'a.R[""]'),
         ('{"any":"x"', "Unexpected end-of-input: expected close marker for Object", 11, None),
         ("{} []", "Trailing token (of type START_ARRAY) found after value (bound as `a.R`)", 4, None),
     ],

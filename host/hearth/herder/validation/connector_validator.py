@@ -149,6 +149,10 @@ class ConnectorValidator:
 
     def _described_plugin(self, name: str, version: str | None) -> Plugin:
         try:
+            VersionRange.parse(version)
+        except ConfigError as error:
+            raise ConfigError(f"Invalid version specification: {version}", code="version.range") from error
+        try:
             plugin = self._directory.catalogue.find(name)
         except NotFoundError as error:
             raise NotFoundError(f"Unknown plugin {name}.", code="plugin.unknown", hint=error.hint) from error
@@ -158,12 +162,7 @@ class ConnectorValidator:
                 "transformation, predicate.",
                 code="plugin.type",
             )
-        try:
-            return self._directory.plugin(name, version)
-        except VersionNotFound:
-            raise
-        except ConfigError as error:
-            raise ConfigError(f"Invalid version specification: {version}", code="version.range") from error
+        return self._directory.plugin(name, version)
 
     def _governing(self, config: Config) -> tuple[WorkerConfig, dict[str, ConfigValue]]:
         """Return the worker's settings as they go for a connector, and what is wrong with its choice of them."""
