@@ -7,12 +7,14 @@ written past both, by C or by a program that the plugin started, is a line as it
 
 from __future__ import annotations
 
+import contextlib
 import io
 import logging
 import os
 import sys
 import threading
 
+from hearth_stage.log_budget import LogBudget
 from hearth_stage.log_call import LogLine
 from hearth_stage.tenancy import follow_threads
 
@@ -20,16 +22,39 @@ OUTPUT, ERROR_OUTPUT = 1, 2
 
 
 class ErrorOutputHandler(logging.Handler):
-    """Writes each line in one piece, past all buffers: a process that is killed has said what it said."""
+    """Writes each line in one piece, past all buffers: a process that is killed has said what it said.
+
+    Of those that share the process nobody takes the others' part of the log: each has a budget of its own.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._budgets: dict[int, LogBudget] = {}
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write a line."""
-        rest = LogLine.of(record).written().encode("utf-8", "backslashreplace")
-        try:
-            while rest:
-                rest = rest[os.write(ERROR_OUTPUT, rest) :]
-        except OSError:
-            pass  # nobody reads it any more: the process is about to end
+        """Write a line; called under the handler's lock."""
+        line = LogLine.of(record)
+        if line.tenant == 0:
+            _write(line)
+            return
+        for each in self._budgets.setdefault(line.tenant, LogBudget()).admit(line):
+            _write(each)
+
+    def forget(self, tenant: int) -> None:
+        """Write how much was left out of what somebody has said who is gone."""
+        with self.lock or contextlib.nullcontext():
+            budget = self._budgets.pop(tenant, None)
+            for each in budget.close(tenant) if budget is not None else ():
+                _write(each)
+
+
+def _write(line: LogLine) -> None:
+    rest = line.written().encode("utf-8", "backslashreplace")
+    try:
+        while rest:
+            rest = rest[os.write(ERROR_OUTPUT, rest) :]
+    except OSError:
+        pass  # nobody reads it any more: the process is about to end
 
 
 class PrintedLines(io.TextIOWrapper):
@@ -61,9 +86,18 @@ class PrintedLines(io.TextIOWrapper):
             self._log.log(self._level, "%s", begun)
 
 
+_handler = ErrorOutputHandler()
+"""The one of this process, where its log has begun."""
+
+
+def forget_lines_of(tenant: int) -> None:
+    """Say how much was left out of what a tenant has said, who is gone."""
+    _handler.forget(tenant)
+
+
 def begin_log() -> None:
     """Let the loggers of this process, and what it prints, write to its error output, each line for whom it is."""
-    handler = ErrorOutputHandler()
+    handler = _handler
     logging.basicConfig(level=logging.INFO, handlers=[handler])
     logging.captureWarnings(True)
     sys.stdout = PrintedLines(OUTPUT, "stdout", logging.INFO, handler)

@@ -17,6 +17,7 @@ from hearth_stage.call import Message, PluginCall
 from hearth_stage.channel import ChannelClosed, Request, Speaker
 from hearth_stage.connector import StageConnector
 from hearth_stage.connector_call import AlterOffsets, AskTaskConfigs, LoadConnector, StartConnector, StopConnector
+from hearth_stage.log_output import forget_lines_of
 from hearth_stage.plugin_call import Configure, Describe, EndTenant, Ping, Stopping, Validate
 from hearth_stage.sink import StageSink
 from hearth_stage.source import StageSource
@@ -178,6 +179,7 @@ class Tenant:
         self._commits.put(None)
         if self._number:
             self._tell_of_threads()
+            forget_lines_of(self._number)
 
     def _tell_of_threads(self) -> None:
         """Say which threads go on: those of a stage of one end with it, here others live on beside them."""

@@ -6,10 +6,11 @@ import io
 import logging
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from io import BufferedIOBase
 
 from hearth_execution.failure import cut
+from hearth_stage.log_budget import LogBudget
 from hearth_stage.log_call import MARK, LogLine
 
 LINE_BYTES = 8 << 10
@@ -24,9 +25,6 @@ PIECE_BYTES = 64 << 10
 KEPT_LINES = 200
 KEPT_BYTES = 64 << 10
 """How much of the end is kept for the trace."""
-BURST_BYTES = 1 << 20
-BYTES_A_SECOND = 64 << 10
-"""How much may go to the log at once, and how much in the long run: a plugin may write without end."""
 
 
 class ProcessOutput:
@@ -37,13 +35,10 @@ class ProcessOutput:
     """
 
     def __init__(self, write: Callable[[LogLine], object], clock: Callable[[], float] = time.monotonic) -> None:
+        self.budget = LogBudget(clock)
         self._write = write
-        self._clock = clock
         self._kept: deque[str] = deque()
         self._kept_bytes = 0
-        self._budget = float(BURST_BYTES)
-        self._counted_at = clock()
-        self._left_out = 0
 
     @property
     def end(self) -> str:
@@ -61,10 +56,10 @@ class ProcessOutput:
             said = LogLine.read(line)
             self._keep(line if said is None else _remembered(said))
             if said is not None or _raw.isEnabledFor(logging.WARNING):
-                self._log(said or LogLine("WARN", STDERR, line.rstrip("\n"), time.time()))
-            if self._left_out:
+                self._say(self.budget.admit(said or LogLine("WARN", STDERR, line.rstrip("\n"), time.time())))
+            if self.budget.left_out:
                 self._skip(source)
-        self._tell_left_out()
+        self._say(self.budget.close())
 
     def _keep(self, line: str) -> None:
         self._kept.append(line)
@@ -74,34 +69,17 @@ class ProcessOutput:
 
     def _skip(self, source: BufferedIOBase) -> None:
         """Read on in large pieces while they come: looking at every line of a flood would take the host's time."""
-        while not self._may_log(0):
+        while not self.budget.is_open:
             piece = source.read1(PIECE_BYTES)
-            self._left_out += piece.count(b"\n")
+            self.budget.left_out += piece.count(b"\n")
             for line in io.StringIO(piece[-LINE_BYTES:].decode(errors="replace")):
                 self._keep(line if (said := LogLine.read(line)) is None else _remembered(said))
             if len(piece) <= LINE_BYTES:
                 return  # no flood any more
 
-    def _may_log(self, size: int) -> bool:
-        now = self._clock()
-        self._budget = min(BURST_BYTES, self._budget + (now - self._counted_at) * BYTES_A_SECOND)
-        self._counted_at = now
-        return self._budget >= (max(size, BURST_BYTES // 4) if self._left_out else size)
-
-    def _log(self, line: LogLine) -> None:
-        size = len(line.text)
-        if not self._may_log(size):
-            self._left_out += 1
-            return
-        self._tell_left_out()
-        self._budget -= size
-        self._write(line)
-
-    def _tell_left_out(self) -> None:
-        if self._left_out:
-            text = f"... {self._left_out} lines left out, the log takes no more of a process ..."
-            self._write(LogLine("WARN", STDERR, text, time.time()))
-            self._left_out = 0
+    def _say(self, lines: Iterable[LogLine]) -> None:
+        for each in lines:
+            self._write(each)
 
 
 def _remembered(line: LogLine) -> str:

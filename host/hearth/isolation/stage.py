@@ -180,6 +180,10 @@ class Stage:
         """Return whether several may share the process; asked when it has spoken."""
         return self._hello.result(0).tenants
 
+    def share_log(self, tenants: int) -> None:
+        """Take as much to the log as of so many processes; each of its tenants keeps to its own part."""
+        self._words.budget.sharers = max(1, tenants)
+
     @property
     def last_words(self) -> str:
         """Return the end of what the process wrote to its error output."""

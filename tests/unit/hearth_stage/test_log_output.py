@@ -6,6 +6,7 @@ import io
 import subprocess
 import sys
 
+from hearth_stage.log_budget import BURST_BYTES
 from hearth_stage.log_call import LogLine
 
 BEGIN = "import logging, os, sys, threading, warnings\nfrom hearth_stage.log_output import begin_log\nbegin_log()\n"
@@ -98,3 +99,24 @@ def test_a_handler_of_a_plugin_does_not_hear_what_it_writes_itself() -> None:
         "logging.getLogger('a').warning('beware')\n"
     )
     assert sorted(lines) == [("INFO", "stdout", "beware"), ("WARN", "a", "beware"), ("WARN", "stderr", "beware")]
+
+
+def test_one_that_talks_without_end_leaves_the_others_their_part() -> None:
+    """What was left out of its lines is told when it says something again, or when it has gone."""
+    lines = said(
+        "from hearth_stage.log_output import forget_lines_of\n"
+        "from hearth_stage.tenancy import work_for\n"
+        "work_for(1)\n"
+        "for number in range(8_000): print(number, 'x' * 200)\n"
+        "work_for(2)\n"
+        "print('short')\n"
+        "forget_lines_of(1)\n"
+        "forget_lines_of(2)\n"
+        "forget_lines_of(3)\n"
+    )
+    told = [each for each in lines if isinstance(each, LogLine)]
+    assert len(told) == len(lines)
+    long = [each for each in told if each.tenant == 1]
+    assert BURST_BYTES * 0.9 < sum(len(each.text) for each in long) < BURST_BYTES * 1.5
+    assert long[-1].text == f"... {8_000 - (len(long) - 1)} lines left out, the log takes no more of a process ..."
+    assert [each.text for each in told if each.tenant == 2] == ["short"]

@@ -23,6 +23,7 @@ from hearth_stage import (
     conversion_call,
     extension_call,
     frame,
+    log_budget,
     log_call,
     offset_call,
     operation,
@@ -192,7 +193,8 @@ def test_numbers_on_the_page_are_those_of_the_programs() -> None:
     assert f"{frame.BUFFER_BYTES >> 20} MiB" in prose("1. Connection")
     assert f"Of a line {output.LINE_BYTES >> 10} KiB" in prose("1. Connection")
     assert f"of one of a logger {output.LOG_LINE_BYTES >> 10} KiB" in prose("1. Connection")
-    assert f"{output.BURST_BYTES >> 20} MiB at once and {output.BYTES_A_SECOND >> 10} KiB" in prose("1. Connection")
+    limits = f"{log_budget.BURST_BYTES >> 20} MiB at once and {log_budget.BYTES_A_SECOND >> 10} KiB"
+    assert limits in prose("1. Connection")
     assert f"last {output.KEPT_LINES} lines" in prose("1. Connection")
     assert f"less than {stage.FRAME_BYTES >> 30} GiB from" in prose("2. Frames")
     assert f"less than {FRAME_BYTES >> 20} MiB where" in prose("2. Frames")

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hearth.isolation.output import BURST_BYTES, BYTES_A_SECOND, KEPT_BYTES, KEPT_LINES, LINE_BYTES, ProcessOutput
+from hearth.isolation.output import KEPT_BYTES, KEPT_LINES, LINE_BYTES, ProcessOutput
+from hearth_stage.log_budget import BURST_BYTES, BYTES_A_SECOND
 from hearth_stage.log_call import LogLine
 
 

@@ -116,12 +116,14 @@ class PluginProcess:
             self._wait_no_more()
             number = next(self._numbers) if self.is_shared else 0
             self._tenants[number] = tenant
+            self.stage.share_log(len(self._tenants))
             return number
 
     def leave(self, number: int) -> None:
         """Take note that a tenant is gone; with the last of them the process ends, after a while if it may be used."""
         with self._lock:
             self._tenants.pop(number, None)
+            self.stage.share_log(len(self._tenants))
             self._gone.append(number)
             if len(self._gone) > KEPT_LABELS:
                 self.stage.labels.pop(self._gone.popleft(), None)

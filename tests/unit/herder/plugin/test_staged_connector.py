@@ -358,13 +358,16 @@ def test_a_victim_of_a_neighbour_is_asked_once_more(
     blocking.join()
 
 
-def test_a_neighbour_that_talks_without_end_is_in_nobodys_way(moody: Moody) -> None:
-    """Its lines are cut short, and the others' calls are answered meanwhile."""
+def test_a_neighbour_that_talks_without_end_is_in_nobodys_way(moody: Moody, log: Log) -> None:
+    """Its lines are cut short; the others' calls are answered meanwhile, and what they say is told."""
     neighbour = moody.start("a")
     talking = threading.Thread(target=silently, args=[moody.start, "bad", {"start": "print"}])
     talking.start()
-    for _ in range(5):
+    assert eventually(lambda: len(log.lines) > 1_000, 10)
+    for name in "bcd":
+        assert moody.lives(moody.start(name))["name"] == name
         assert moody.lives(neighbour)["name"] == "a"
+        assert eventually(partial(told_in, log, {(f"{name}|worker", f"start of {name}")}), 10)
     assert talking.is_alive()
     moody.pool.close()
     talking.join()
