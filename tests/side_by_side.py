@@ -25,8 +25,12 @@ LONGEST_FIRST = (
 )
 """Where tests take longest. How long the last one keeps the others waiting decides how well all share the work."""
 
-TOGETHER = ("tests/crash/lasting/",)
-"""Folders whose files share what each of them would start for itself."""
+_OF_ONE_HOST = (
+    "commit", "dead_letter", "failure", "lifecycle", "pipeline", "reconfigured_sink", "rest_server", "spark_secret",
+    "validation", "variable", "worker_configuration",
+)  # fmt: skip
+TOGETHER = (("tests/crash/lasting/",), tuple(f"tests/integration/test_{each}.py" for each in _OF_ONE_HOST))
+"""Files, and folders of them, that share what each of them would start for itself."""
 
 _GIBIBYTES_OF_A_WORKER = 2.5  # a broker, a host with its Spark, Java's Connect beside it
 
@@ -39,8 +43,8 @@ class Together(LoadFileScheduling):  # type: ignore[misc]
 
 
 def scope(test: str) -> str:
-    """Return the file or the folder that a test stays together with."""
-    return next((folder for folder in TOGETHER if test.startswith(folder)), test.partition("::")[0])
+    """Return the file that a test stays together with, or the first place of those that share something."""
+    return next((places[0] for places in TOGETHER if test.startswith(places)), test.partition("::")[0])
 
 
 def rank(test: str) -> int:

@@ -33,6 +33,7 @@ def topics(broker: KafkaBroker) -> Topics:
 class Host(HearthConnect):
     """A host with the sample bundles and text converters, whose tasks commit often."""
 
+    kept_lines = 10_000
     key_of_the_store = "the-key-of-the-store"
     """What a key of Spark's is set to."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from tests.side_by_side import LONGEST_FIRST, TOGETHER, are_chosen, available_me
 _ROOT = Path(__file__).resolve().parents[2]
 
 
-@pytest.mark.parametrize("place", [*LONGEST_FIRST, *TOGETHER])
+@pytest.mark.parametrize("place", [*LONGEST_FIRST, *(place for places in TOGETHER for place in places)])
 def test_every_place_that_is_named_has_tests(place: str) -> None:
     """What was renamed would begin last, or start what others have, without a word."""
     path = _ROOT / place
@@ -26,8 +27,22 @@ def test_what_takes_long_begins_first() -> None:
 
 def test_files_that_share_a_host_go_to_one_process() -> None:
     """Each other file goes where there is time for it."""
-    tests = [f"{TOGETHER[0]}test_a.py::a[b::c]", f"{TOGETHER[0]}test_b.py::b", "tests/x.py::a", "tests/x.py::b"]
-    assert [scope(test) for test in tests] == [TOGETHER[0], TOGETHER[0], "tests/x.py", "tests/x.py"]
+    (lasting,), (first, *_, last) = TOGETHER
+    places = {
+        f"{lasting}test_a.py": lasting,
+        f"{lasting}test_b.py": lasting,
+        first: first,
+        last: first,
+        "x.py": "x.py",
+    }
+    assert {file: scope(f"{file}::test[a::b]") for file in places} == places
+
+
+def test_all_files_that_use_the_host_of_the_integration_tests_share_it() -> None:
+    """One that is not named starts another in a process of its own."""
+    files = (_ROOT / "tests" / "integration").glob("test_*.py")
+    users = [each for each in files if re.search(r"conftest import .*\bHost\b", each.read_text("utf-8"))]
+    assert sorted(str(each.relative_to(_ROOT)) for each in users) == sorted(TOGETHER[1])
 
 
 @pytest.mark.parametrize(
