@@ -12,7 +12,18 @@ from pathlib import Path
 import click
 
 from hearth.broker import KafkaBroker
-from tests.bench import idle, latency, plugin_list, record_form, recovery, startup, throughput, transformation
+from tests.bench import (
+    chain,
+    idle,
+    latency,
+    parallel,
+    plugin_list,
+    record_form,
+    recovery,
+    startup,
+    throughput,
+    transformation,
+)
 from tests.bench.bench import SIDES, Bench
 from tests.bench.report import table
 from tests.bench.result import Result
@@ -28,6 +39,8 @@ CASES: dict[str, Callable[[Bench], Result]] = {
     "h": recovery.measure,
     "i": idle.measure,
     "j": record_form.measure,
+    "k": chain.measure,
+    "l": parallel.measure,
     "t": transformation.measure,
 }
 
@@ -86,7 +99,8 @@ def main(
 
     Cases: (a) file source, String; (b) with three transformations and Json; (c) file sink, String; (d) with Json and
     ExtractField; (e) listing plugins; (f) start; (g) latency; (h) recovery from kills; (i) many connectors that are
-    idle; (j) record form. Without any, all of these. (t) every transformation in a pipeline of its own.
+    idle; (j) record form; (k) eight transformations in a chain; (l) eight tasks. Without any, all of these.
+    (t) every transformation in a pipeline of its own.
     """
     with tempfile.TemporaryDirectory(prefix="hearth-bench-") as folder:
         # Kafka's own settings for its server: this machine's broker is not what is measured, and both sides get it.

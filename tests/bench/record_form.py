@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,13 +32,13 @@ _STRING = {"value.converter": "org.apache.kafka.connect.storage.StringConverter"
 _SERVICES = {
     "sink.SinkConnector": "org.example.pace.PaceSink",
     "source.SourceConnector": "org.example.pace.PaceSource",
-    "transforms.Transformation": "org.example.pace.Label",
+    "transforms.Transformation": "org.example.pace.Label\norg.example.pace.Raise",
 }
 _LABEL = {"transforms": "label", "transforms.label.type": "org.example.pace.Label"}
 
 
 @dataclass(frozen=True)
-class _Row:
+class Row:
     """A kind of records, and what their connectors are configured with; sinks of texts have a goal of their own."""
 
     name: str
@@ -55,18 +55,18 @@ class _Row:
 
 
 _ROWS = (
-    _Row("text", "text", _STRING, 0.5),
-    _Row("with key and time", "keyed", _STRING, 0.5),
-    _Row("and two headers", "headed", _STRING),
-    _Row("and two headers, in columns", "headed", _STRING, 2.0, 2.0, is_batch=True),
-    _Row("struct", "struct", {}),
-    _Row("struct, transformed", "struct", _LABEL),
+    Row("text", "text", _STRING, 0.5),
+    Row("with key and time", "keyed", _STRING, 0.5),
+    Row("and two headers", "headed", _STRING),
+    Row("and two headers, in columns", "headed", _STRING, 2.0, 2.0, is_batch=True),
+    Row("struct", "struct", {}),
+    Row("struct, transformed", "struct", _LABEL),
 )
 
 
 def measure(bench: Bench) -> Result:
     """Run every row as source and as sink in one worker of a side after each other, the sides alternating."""
-    world = _World(bench)
+    world = World(bench, _ROWS)
     metrics = [metric for row in _ROWS for kind in ("source", "sink") for metric in _metrics(row, kind)]
     result = Result("j", f"record form, {world.count:,} records", metrics)
     for pair, side in bench.runs():
@@ -82,7 +82,7 @@ def measure(bench: Bench) -> Result:
     return result
 
 
-def _metrics(row: _Row, kind: str) -> tuple[Metric, Metric]:
+def _metrics(row: Row, kind: str) -> tuple[Metric, Metric]:
     name = f"{kind} {row.name}"
     goal = row.source_goal if kind == "source" else row.sink_goal
     return (
@@ -91,13 +91,13 @@ def _metrics(row: _Row, kind: str) -> tuple[Metric, Metric]:
     )
 
 
-class _World:
+class World:
     """The plugins of both sides, and a topic of each kind for the sinks."""
 
-    def __init__(self, bench: Bench) -> None:
+    def __init__(self, bench: Bench, sinks: Sequence[Row] = (), share: int = SHARE) -> None:
         self.bench = bench
-        self.count = bench.records // SHARE
-        self._topics = {shape: self._filled(shape) for shape in dict.fromkeys(row.shape for row in _ROWS)}
+        self.count = bench.records // share
+        self._topics = {shape: self._filled(shape) for shape in dict.fromkeys(row.shape for row in sinks)}
         self._plugins: dict[str, Path] = {}
 
     def plugins(self, side: str) -> Path:
@@ -106,16 +106,16 @@ class _World:
             self._plugins[side] = plugin_path("pace") if side == "hearth" else self._compiled()
         return self._plugins[side]
 
-    def run(self, worker: Worker, meter: Meter, row: _Row, kind: str) -> dict[str, float]:
-        """Make one run."""
+    def run(self, worker: Worker, meter: Meter, row: Row, kind: str, partitions: int = 1) -> dict[str, float]:
+        """Make one run; a source writes to so many partitions."""
         if kind == "sink":
             return self._sink(worker, meter, row)
         topic = self.bench.fresh("bench-j")
-        self.bench.topics.create(topic)
+        self.bench.topics.create(topic, partitions)
         config = {"connector.class": row.connector(worker.side, kind), "records": str(self.count), "topic": topic}
         try:
-            with self.bench.topics.watched(topic) as count:
-                return self._follow(worker, meter, row, {"name": topic, **config}, count)
+            with self.bench.topics.watched(topic, partitions) as count:
+                return self.follow_to_end(worker, meter, row, {"name": topic, **config}, count)
         finally:
             self.bench.topics.delete([topic])
 
@@ -126,24 +126,25 @@ class _World:
     def _compiled(self) -> Path:
         javac = compiler()
         assert javac is not None, "Java's side of this case needs a JDK: install one, or run --only hearth"
-        return twin_plugins(self.bench.folder / "pace", javac, Path(__file__).with_name("java"), _SERVICES)
+        folder, sources = self.bench.folder / self.bench.fresh("pace"), Path(__file__).with_name("java")
+        return twin_plugins(folder, javac, sources, _SERVICES)
 
-    def _sink(self, worker: Worker, meter: Meter, row: _Row) -> dict[str, float]:
+    def _sink(self, worker: Worker, meter: Meter, row: Row) -> dict[str, float]:
         name = self.bench.fresh("sink")
         file = self.bench.folder / f"{name}.txt"
         class_name = row.connector(worker.side, "sink")
         config = {"connector.class": class_name, "topics": self._topics[row.shape], "file": str(file)}
         try:
-            return self._follow(worker, meter, row, {"name": name, **config}, lambda: _number_in(file))
+            return self.follow_to_end(worker, meter, row, {"name": name, **config}, lambda: _number_in(file))
         finally:
             file.unlink(missing_ok=True)
             self.bench.topics.delete_groups([f"connect-{name}"])
 
-    def _follow(
-        self, worker: Worker, meter: Meter, row: _Row, config: Mapping[str, str], count: Callable[[], float]
+    def follow_to_end(
+        self, worker: Worker, meter: Meter, row: Row, config: Mapping[str, str], count: Callable[[], float]
     ) -> dict[str, float]:
         costs = []
-        answer = worker.rest.create({**row.config, **config, "shape": row.shape})
+        answer = worker.rest.create({**config, **row.config, "shape": row.shape})
         assert answer.status == 201, answer.text
         looks = itertools.count()
 

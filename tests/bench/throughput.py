@@ -54,7 +54,7 @@ CASES = (
 def measure(case: Throughput, bench: Bench) -> Result:
     """Run one case in alternating pairs."""
     result = Result(case.case, f"{case.title}, {bench.records:,} lines of {LINE_BYTES} bytes", _metrics(case))
-    world = _Source(bench, case) if case.is_source else _Sink(bench, case)
+    world = Source(bench, case) if case.is_source else Sink(bench, case)
     for pair, side in bench.runs():
         worker = bench.worker(side, strings=case.is_text)
         values = world.run(worker)
@@ -184,7 +184,7 @@ def _memory(side: str, meter: Meter) -> dict[str, float]:
     return {"memory": meter.peak / 1e6, "memory_without_jvm": own / 1e6}
 
 
-class _Source(_World):
+class Source(_World):
     """Reads one file of lines into a new topic."""
 
     def __init__(self, bench: Bench, case: Throughput) -> None:
@@ -213,13 +213,13 @@ class _Source(_World):
         """Keep the file: the other source case reads it as well."""
 
 
-class _Sink(_World):
+class Sink(_World):
     """Writes one topic, filled beforehand, into a new file."""
 
-    def __init__(self, bench: Bench, case: Throughput) -> None:
+    def __init__(self, bench: Bench, case: Throughput, partitions: int = 1) -> None:
         super().__init__(bench, case)
         self.topic = bench.fresh(f"bench-{case.case}")
-        bench.topics.create(self.topic)
+        bench.topics.create(self.topic, partitions)
         bench.say(f"{case.case}: filling {self.topic}")
         fill(bench, self.topic, case.is_text)
 

@@ -115,18 +115,18 @@ class Topics:
             consumer.close()
 
     @contextmanager
-    def watched(self, topic: str) -> Iterator[Callable[[], int]]:
-        """Provide a function that returns the number of records of a topic of one partition, cheaply.
+    def watched(self, topic: str, partitions: int = 1) -> Iterator[Callable[[], int]]:
+        """Provide a function that returns the number of records of a topic of so many partitions, cheaply.
 
         It is 0 when there is no such topic: a broker may take a moment to tell of one that was just created, or to
         lead it.
         """
         consumer = self._consumer()
-        where = TopicPartition(topic, 0)
+        places = [TopicPartition(topic, number) for number in range(partitions)]
 
         def counted() -> int:
             try:
-                return int(consumer.get_watermark_offsets(where, timeout=_TIMEOUT)[1])
+                return sum(int(consumer.get_watermark_offsets(each, timeout=_TIMEOUT)[1]) for each in places)
             except KafkaException as error:
                 if error.args[0].code() not in (KafkaError._UNKNOWN_PARTITION, KafkaError.NOT_LEADER_FOR_PARTITION):
                     raise

@@ -1,7 +1,8 @@
-"""A source and a sink in record form, as third parties write them, and a transformation; `tests/bench/java` is the same in Java.
+"""A source and a sink in record form, as third parties write them, and transformations; `tests/bench/java` is the same in Java.
 
-The source makes records of a `shape` as fast as it is asked for them, `records` of them; the sink looks at each part of
-every record that the shape has, and writes how many it saw into a file.
+The source makes records of a `shape` as fast as it is asked for them, `records` of them, shared out among its tasks; of
+several each writes to the Kafka partition of its number. The sink looks at each part of every record that the shape has,
+and writes how many it saw into a file. `PaceColumns` is the source of texts in the form for batches.
 """
 
 from __future__ import annotations
@@ -37,6 +38,8 @@ for _name in "abcd":
 for _name in "wxyz":
     _builder.field(_name, INT64_SCHEMA)
 SCHEMA = _builder.build()
+_INNER = SchemaBuilder.struct().name("inner").field("count", INT64_SCHEMA).field("text", STRING_SCHEMA).build()
+NESTED = SchemaBuilder.struct().name("nested").field("id", INT64_SCHEMA).field("inner", _INNER).build()
 
 
 class _Connector:
@@ -60,6 +63,17 @@ class PaceSource(_Connector, SourceConnector):
     def task_class(self) -> type[SourceTask]:
         return PaceSourceTask
 
+    def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
+        share = {"records": str(int(self._props["records"]) // max_tasks)}
+        return [{**self._props, **share, "task": str(task), "tasks": str(max_tasks)} for task in range(max_tasks)]
+
+
+class PaceColumns(PaceSource):
+    def task_class(self) -> type[SourceTask]:
+        from pace.columns import PaceColumnsTask
+
+        return PaceColumnsTask
+
 
 class PaceSink(_Connector, SinkConnector):
     def task_class(self) -> type[SinkTask]:
@@ -74,6 +88,7 @@ class PaceSourceTask(SourceTask):
         self._topic, self._left = props["topic"], int(props["records"])
         self._make = getattr(self, f"_{props['shape']}")
         self._number = 0
+        self._partition = int(props["task"]) if int(props["tasks"]) > 1 else None
 
     def poll(self) -> Sequence[SourceRecord] | None:
         count = min(self._left, AT_ONCE)
@@ -96,7 +111,7 @@ class PaceSourceTask(SourceTask):
     def _text(self, number: int) -> SourceRecord:
         partition, offset = {"source": "pace"}, {"position": number}
         return SourceRecord(
-            partition, offset, self._topic, value_schema=STRING_SCHEMA, value=f"{TEXT}{number:07d}"
+            partition, offset, self._topic, self._partition, value_schema=STRING_SCHEMA, value=f"{TEXT}{number:07d}"
         )
 
     def _keyed(self, number: int) -> SourceRecord:
@@ -120,6 +135,12 @@ class PaceSourceTask(SourceTask):
         value.put("a", "some text").put("b", f"text {number}").put("c", "more").put("d", f"{number % 100}")
         value.put("w", number).put("x", number * 1000).put("y", -number).put("z", 7)
         return SourceRecord(partition, offset, self._topic, value_schema=SCHEMA, value=value)
+
+    def _nested(self, number: int) -> SourceRecord:
+        partition, offset = {"source": "pace"}, {"position": number}
+        inner = Struct(_INNER).put("count", number).put("text", f"text {number}")
+        value = Struct(NESTED).put("id", number).put("inner", inner)
+        return SourceRecord(partition, offset, self._topic, value_schema=NESTED, value=value)
 
 
 class PaceSinkTask(SinkTask):
@@ -172,3 +193,19 @@ class Label(Transformation):
 
     def apply(self, record: Any) -> Any:
         return record.new_record(timestamp=START, key_schema=STRING_SCHEMA, key="label")
+
+
+class Raise(Transformation):
+    """Counts on in the struct that is inside of a struct."""
+
+    def config(self) -> ConfigDef:
+        return ConfigDef()
+
+    def configure(self, configs: Mapping[str, Any]) -> None:
+        pass
+
+    def apply(self, record: Any) -> Any:
+        value = record.value
+        inner = value.get_struct("inner")
+        raised = Struct(_INNER).put("count", inner.get_int64("count") + 1).put("text", inner.get_string("text"))
+        return record.new_record(value=Struct(NESTED).put("id", value.get_int64("id")).put("inner", raised))

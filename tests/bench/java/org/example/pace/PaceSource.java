@@ -1,6 +1,7 @@
 package org.example.pace;
 
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.apache.kafka.common.config.ConfigDef;
@@ -21,6 +22,10 @@ public class PaceSource extends SourceConnector {
     static final long START = 1_700_000_000_000L;
     static final String TEXT = "the quick brown fox jumps over the lazy dog, ".repeat(2);
     static final Schema SCHEMA = schema();
+    static final Schema INNER = SchemaBuilder.struct().name("inner")
+            .field("count", Schema.INT64_SCHEMA).field("text", Schema.STRING_SCHEMA).build();
+    static final Schema NESTED =
+            SchemaBuilder.struct().name("nested").field("id", Schema.INT64_SCHEMA).field("inner", INNER).build();
 
     private Map<String, String> props;
 
@@ -35,12 +40,24 @@ public class PaceSource extends SourceConnector {
     @Override public ConfigDef config() { return CONFIG; }
     @Override public void start(Map<String, String> props) { this.props = props; }
     @Override public Class<? extends Task> taskClass() { return PaceTask.class; }
-    @Override public List<Map<String, String>> taskConfigs(int most) { return List.of(props); }
     @Override public void stop() { }
+
+    @Override public List<Map<String, String>> taskConfigs(int most) {
+        List<Map<String, String>> configs = new ArrayList<>();
+        for (int task = 0; task < most; task++) {
+            Map<String, String> config = new HashMap<>(props);
+            config.put("records", "" + Long.parseLong(props.get("records")) / most);
+            config.put("task", "" + task);
+            config.put("tasks", "" + most);
+            configs.add(config);
+        }
+        return configs;
+    }
 
     public static class PaceTask extends SourceTask {
         private String topic;
         private String shape;
+        private Integer kafkaPartition;
         private long left;
         private long number;
 
@@ -50,6 +67,7 @@ public class PaceSource extends SourceConnector {
             topic = props.get("topic");
             shape = props.get("shape");
             left = Long.parseLong(props.get("records"));
+            kafkaPartition = props.get("tasks").equals("1") ? null : Integer.valueOf(props.get("task"));
         }
 
         @Override public List<SourceRecord> poll() throws InterruptedException {
@@ -72,7 +90,7 @@ public class PaceSource extends SourceConnector {
             Schema text = Schema.STRING_SCHEMA;
             switch (shape) {
                 case "text":
-                    return new SourceRecord(partition, offset, topic, text, text(number));
+                    return new SourceRecord(partition, offset, topic, kafkaPartition, text, text(number));
                 case "keyed":
                     return new SourceRecord(
                             partition, offset, topic, null, text, "key-" + number % 1000, text, text(number), START + number);
@@ -82,6 +100,10 @@ public class PaceSource extends SourceConnector {
                     return new SourceRecord(
                             partition, offset, topic, null, text, "key-" + number % 1000, text, text(number),
                             START + number, headers);
+                case "nested":
+                    Struct inner = new Struct(INNER).put("count", number).put("text", "text " + number);
+                    Struct outer = new Struct(NESTED).put("id", number).put("inner", inner);
+                    return new SourceRecord(partition, offset, topic, NESTED, outer);
                 default:
                     Struct value = new Struct(SCHEMA);
                     value.put("a", "some text").put("b", "text " + number).put("c", "more").put("d", "" + number % 100);
