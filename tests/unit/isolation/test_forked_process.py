@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import random
@@ -40,22 +41,31 @@ def do():
 {body}
 """
 Begun = Callable[..., Stage]
+_numbers = itertools.count()
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Provide the folder of an environment for tests that need none of their own; mostly its server runs by then."""
+    return tmp_path_factory.mktemp("shared")
 
 
 @pytest.fixture
-def begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Begun]:
+def begun(shared: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Begun]:
     """Begin stages of one environment, whose plugin does what the first of them says, and close them in the end.
 
     None of them may claim to be the first, as if the environment had a stage already.
     """
     monkeypatch.setattr(ForkPlan, "claim_first", lambda _: None)
     stages: list[Stage] = []
+    plugin = f"doer_{next(_numbers)}"
 
-    def begin(body: str = "", **rest: Any) -> Stage:
+    def begin(body: str = "", folder: Path = shared, **rest: Any) -> Stage:
         if body:
             text = PLUGIN.format(body=textwrap.indent(textwrap.dedent(body).strip("\n"), "    "))
-            (tmp_path / "doer.py").write_text(text)
-        stage = Stage(python_environment("test", host(), (str(tmp_path),)), f"fork-{len(stages)}", limit=20, **rest)
+            (folder / f"{plugin}.py").write_text(text)
+        stage = Stage(python_environment("test", host(), (str(folder),)), f"fork-{len(stages)}", limit=20, **rest)
+        stage.label = plugin
         stages.append(stage)
         stage.await_hello()
         return stage
@@ -65,9 +75,14 @@ def begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Begun]:
         stage.close(grace=0)
 
 
+def doing(stage: Stage) -> Describe:
+    """Return the call by which the plugin does what it does."""
+    return Describe(f"{stage.label}:Plugin")
+
+
 def do(stage: Stage) -> Any:
     """Have the plugin do what it does."""
-    return json.loads(str(stage.call(Describe("doer:Plugin")).version))
+    return json.loads(str(stage.call(doing(stage)).version))
 
 
 def server_of(stage: Stage) -> Process:
@@ -77,7 +92,7 @@ def server_of(stage: Stage) -> Process:
     return server
 
 
-def test_stages_of_one_environment_come_from_one_process(begun: Begun, tmp_path: Path) -> None:
+def test_stages_of_one_environment_come_from_one_process(begun: Begun) -> None:
     """It shows their names, and an environment beside it has another one."""
     first, second = begun(), begun()
     assert server_of(first) == server_of(second)
@@ -141,10 +156,10 @@ def test_variables_and_folder_are_those_of_the_owner_at_that_time(
     assert do(begun()) == ["green", str(tmp_path), "green"]
 
 
-def test_a_file_that_came_meanwhile_is_found(begun: Begun, tmp_path: Path) -> None:
+def test_a_file_that_came_meanwhile_is_found(begun: Begun, shared: Path) -> None:
     """What is on its path is looked at by each stage anew."""
     begun("import late\nreturn late.__name__")
-    (tmp_path / "late.py").touch()
+    (shared / "late.py").touch()
     assert do(begun()) == "late"
 
 
@@ -153,11 +168,11 @@ def test_modules_that_a_bundle_names_are_loaded_before_the_fork(begun: Begun, tm
     (tmp_path / "own-1.0.dist-info").mkdir()
     (tmp_path / "own-1.0.dist-info" / "entry_points.txt").write_text("[a]\nb = c\n[hearth.preloads]\nall = own\n")
     (tmp_path / "own.py").write_text("import os\nWHOSE = os.getpid()\n")
-    connector, task = begun("import own\nreturn own.WHOSE"), begun(has_columns=True)
+    connector, task = begun("import own\nreturn own.WHOSE", tmp_path), begun(folder=tmp_path, has_columns=True)
     assert do(connector) == connector.pid
     assert do(task) == server_of(task).pid
     (tmp_path / "own.py").write_text("WHOSE = 'changed'\n")
-    changed, other = begun(has_columns=True), begun(has_columns=True)
+    changed, other = (begun(folder=tmp_path, has_columns=True) for _ in range(2))
     assert do(changed) == do(other) == "changed"
     assert server_of(changed) == server_of(other) != server_of(task)
     task.call(Ping())
@@ -196,7 +211,7 @@ def test_a_stage_that_does_not_react_is_ended(begun: Begun, body: str, monkeypat
     monkeypatch.setattr("hearth.isolation.stage.END_SECONDS", 0.1)
     stage = begun(body)
     with pytest.raises((StageTimeout, StageDied)):
-        stage.call(Describe("doer:Plugin"), timeout=0.2)
+        stage.call(doing(stage), timeout=0.2)
     stage.close(grace=0.1)
     assert wait_for_end(stage.pid)
     assert "killed by signal 9" in str(stage.died())
@@ -229,7 +244,7 @@ def test_a_hanging_stage_without_its_fork_server_is_ended_by_force(begun: Begun)
         """
     )
     with pytest.raises(StageTimeout):
-        stage.call(Describe("doer:Plugin"), timeout=0.3)
+        stage.call(doing(stage), timeout=0.3)
     child = int(stage.last_words.split()[0])
     stage.close(grace=0.1)
     assert wait_for_end(stage.pid)
@@ -268,10 +283,10 @@ def test_nothing_outlives_an_owner_that_is_killed(tmp_path: Path, is_served: boo
     await_end(everyone, 5)
 
 
-def test_a_fork_server_that_nobody_needs_ends(begun: Begun, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fork_server_that_nobody_needs_ends(begun: Begun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Not while there is a stage, and nothing of it is left."""
     monkeypatch.setattr(module, "IDLE_SECONDS", 0.05)
-    stage = begun()
+    stage = begun(folder=tmp_path)
     server = server_of(stage)
     stage.call(Ping())
     assert wait_for_end(server.pid, 0.3) is False
@@ -300,12 +315,12 @@ def test_module_that_hangs_or_raises_holds_up_no_stage(
 ) -> None:
     """One that raises is left to the stage that needs it; for one that hangs a stage is started anew."""
     (tmp_path / "pyarrow.py").write_text("raise RuntimeError('not today')\n")
-    assert find(find(begun(has_columns=True).pid).parent).title == "fork-server"
+    assert find(find(begun(folder=tmp_path, has_columns=True).pid).parent).title == "fork-server"
     assert "not today" in caplog.text
     monkeypatch.setattr(module, "FORK_SECONDS", 0.3)
     (tmp_path / "pyarrow.py").write_text("import time\ntime.sleep(60)\n")
     monkeypatch.setenv("ANOTHER", "server")
-    begun(has_columns=True).call(Ping())
+    begun(folder=tmp_path, has_columns=True).call(Ping())
     assert "is started anew, and shares no memory: its fork server did not answer within 0.3 s" in caplog.text
 
 
@@ -339,13 +354,13 @@ def test_stages_begin_while_fork_servers_are_killed(begun: Begun) -> None:
     killer = threading.Thread(target=kill)
     killer.start()
     with ThreadPoolExecutor(4) as threads:
-        stages = list(threads.map(lambda _: begun(), range(12)))
+        stages = list(threads.map(lambda _: begun(), range(8)))
         is_over.set()
     killer.join()
     assert len({do(each) for each in stages}) == len(stages)
 
 
-@pytest.mark.parametrize("count", [20, pytest.param(200, marks=pytest.mark.long)])
+@pytest.mark.parametrize("count", [12, pytest.param(200, marks=pytest.mark.long)])
 def test_many_begin_at_once(begun: Begun, count: int) -> None:
     """All of one process, which two of their owners may have begun to start."""
     with ThreadPoolExecutor(count) as threads:
