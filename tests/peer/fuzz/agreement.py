@@ -28,6 +28,7 @@ _REFUSED = re.compile(
     r"|TimestampConverter does not support class java\.lang\.Integer"  # nor this one's: a partition without a schema
     r"|Decimal value has mismatching scale"  # one that is masked
 )
+_OTHER_SCALE = "Decimal value has mismatching scale for given Decimal schema"
 _MORE_DIGITS = "decimal has more digits than the scale of its schema"
 _MASKED = re.compile(r"(?<![\w.])0(\.0+|E[-+]?\d+)(?![\w.])")
 """A decimal that is masked has the scale of its schema, as the README says; in Java it is 0, which some texts show."""
@@ -65,14 +66,16 @@ def is_beyond_python(told: Answer) -> bool:
     """Return whether Hearth refused what it has no value for, as it says it does, so that there is nothing to compare.
 
     That is a day outside of Python's years, a header whose value is not what its own schema says, a day, moment or
-    decimal that is cast and keeps its schema's name, and a decimal with more digits than its schema has.
+    decimal that is cast and keeps its schema's name, and a decimal, read or put in the place of another, with more
+    digits than its schema has.
     """
     if "failed" not in told:
         return False
     phase, class_name, _, message = told["failed"]
     may_misfit = phase == "HEADER_CONVERTER" or "transforms.Cast$" in class_name
     is_misfit = may_misfit and message.startswith("Invalid Python object for schema")
-    return is_misfit or "outside of the years 1 to 9999" in message or message.startswith(_MORE_DIGITS)
+    is_masked = "transforms.MaskField$" in class_name and message.startswith(_OTHER_SCALE)
+    return is_misfit or is_masked or "outside of the years 1 to 9999" in message or message.startswith(_MORE_DIGITS)
 
 
 def digest(answer: Answer | None) -> bytes:
