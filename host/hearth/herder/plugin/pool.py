@@ -65,12 +65,12 @@ class StagePool:
         is_apart = not stage.is_shared
         try:
             return question(stage, seconds)
-        except LET_DOWN as error:
+        except LET_DOWN:
             if is_apart:
                 self._unsociable.add(name)
             if is_apart or is_interrupted():
                 raise
-            log.warning("%s is asked once more, in a process of its own: %s", plugin.class_name, error)
+            log.warning("%s is asked once more, in a process of its own: it had no answer", plugin.class_name)
         finally:
             stage.close()
         return self.ask(plugin, environment, min(seconds, AGAIN_SECONDS), question, is_apart=True)

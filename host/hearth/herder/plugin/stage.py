@@ -19,7 +19,6 @@ from hearth.herder.queue import interruptible
 from hearth.isolation.environment import Environment
 from hearth.isolation.stage import Stage, StageBroken, StageDied, StageTimeout
 from hearth_api import ConfigError, ConnectError, PluginError
-from hearth_execution.failure import summary_of
 from hearth_stage.call import Call, Message
 from hearth_stage.channel import ChannelClosed, Request
 from hearth_stage.connector_call import AlterOffsets, LoadConnector
@@ -45,8 +44,8 @@ _starting = threading.BoundedSemaphore(8)
 R = TypeVar("R")
 Hear = Callable[[Message], Any]
 """Answers what a plugin asks or tells, on the process's own thread: it must return at once."""
-OnEnd = Callable[[PluginError, bool], None]
-"""Hears why a process ended that it lived in, and whether it is known who was asked something then."""
+OnEnd = Callable[["PluginStage", PluginError, bool], None]
+"""Hears why the process of a tenant ended, and whether it is known who was asked something then."""
 
 
 def answer_seconds(worker: WorkerConfig, config: Mapping[str, Any]) -> float:
@@ -196,7 +195,7 @@ class PluginProcess:
     def _tell_of_death(self, stage: Stage, tenants: list[PluginStage]) -> None:
         error = stage.died()
         if self.is_shared:
-            log.warning("a process that several connectors share has ended:\n%s", summary_of(error))
+            log.warning("%s, which several connectors may share", error)
         for each in tenants:
             each.on_end(error, self.was_at_work)
 
@@ -256,7 +255,8 @@ class PluginStage:
     def insist(self, call: Call[R], seconds: float) -> R:
         """Return the answer to what has to be tried, whoever waits."""
         stage = self._process.stage
-        stage.labels[self._number] = current_label()  # whoever asks is whom the plugin works for
+        if (label := current_label()) is not None:
+            stage.labels[self._number] = label  # whoever asks is whom the plugin works for
         answer = stage.begin(call, self._number)
         with self._lock:
             self._under_way += 1
@@ -288,7 +288,7 @@ class PluginStage:
     def on_end(self, error: PluginError, is_known: bool) -> None:
         """Hear that the process has ended."""
         if self._on_end is not None and not self._is_closed:
-            self._on_end(error, is_known)
+            self._on_end(self, error, is_known)
 
     def _note_answer(self, answer: Future[Any]) -> None:
         """Count an answer that came, or note that none will: before anybody else hears that the process has ended."""

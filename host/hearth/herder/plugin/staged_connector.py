@@ -67,7 +67,10 @@ class Conduct:
             self.set_apart("the processes that it shared have ended again and again")
 
     def set_apart(self, reason: str) -> None:
-        """Let the connector share no process until it is configured anew."""
+        """Let the connector share no process until it is configured anew.
+
+        The reason is logged, so it is nothing that a plugin has said: that may hold what is secret.
+        """
         if not self.is_apart:
             self.is_apart = True
             log.warning("the connector has a process of its own from now on: %s", reason)
@@ -128,12 +131,12 @@ class StagedConnector:
         try:
             # Not to be interrupted: it takes no longer than anybody has patience, and has to be tried (Invariant 8).
             stage.insist(StopConnector(), STOP_SECONDS)
-        except (StageBroken, StageDied) as error:
+        except (StageBroken, StageDied):  # nothing of it runs any more, whoever ended the process
             if not stage.is_shared:
                 raise
-            self._conduct.set_apart(str(error))  # nothing of it runs any more, whoever ended the process
-        except PluginError as error:
-            self._conduct.set_apart(str(error))
+            self._conduct.set_apart("the process that it shared has ended when it was to stop")
+        except PluginError:
+            self._conduct.set_apart("it has not stopped as it should")
             raise
 
     def end(self) -> None:
@@ -158,14 +161,14 @@ class StagedConnector:
     def _tried(self, act: Callable[[PluginStage], R]) -> R:
         try:
             return act(self._stage or self._live())
-        except RemoteError as error:
-            self._conduct.set_apart(str(error))
+        except RemoteError:
+            self._conduct.set_apart("it has raised an error")
             raise
-        except LET_DOWN as error:
+        except LET_DOWN:
             stage = self._stage
             if stage is None or not stage.is_shared:
                 raise
-            self._conduct.set_apart(str(error))
+            self._conduct.set_apart("the process that it shared has ended, or did not answer in time")
             if is_interrupted():
                 raise
             stage.close()
@@ -199,9 +202,9 @@ class StagedConnector:
             raise LookupError(f"a connector has no request {message.op!r}")
         return None
 
-    def _on_end(self, error: PluginError, is_known: bool) -> None:
-        listener, stage = self._listener, self._stage
-        if listener is None or stage is None:
+    def _on_end(self, stage: PluginStage, error: PluginError, is_known: bool) -> None:
+        listener = self._listener
+        if listener is None or stage is not self._stage:
             return
         if stage.is_shared:
             self._conduct.lost(is_known)
