@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, TypeVar
 
 import pytest
 from hypothesis import strategies as st
@@ -14,6 +14,8 @@ from hearth.storage import RestartRequest, TargetState
 from tests.profile import machine_settings
 from tests.unit.herder.herder_world import Run, World
 
+T = TypeVar("T")
+
 NAMES = st.sampled_from(["a", "b"])
 TEXTS = st.sampled_from(["1", "2"])
 GOOD: dict[str, str] = {}
@@ -22,6 +24,8 @@ DEEDS = st.sampled_from([GOOD, GOOD, GOOD, *BAD, {"load": "hang"}, {"validate": 
 """What a connector does when it is called."""
 TARGETS = st.sampled_from([TargetState.STARTED, TargetState.STARTED, TargetState.PAUSED, TargetState.STOPPED])
 TASKS = st.integers(0, 2)
+NUMBERS = st.integers(0, 11)
+"""Which of several, as many as there may be: counted round."""
 REQUESTS = st.builds(RestartRequest, NAMES, st.booleans(), st.booleans())
 CONFIG = {"connector.class": "x", "tasks.max": "2"}
 RESTARTS = "errors.task.restart.max"
@@ -35,6 +39,11 @@ def _nothing_is_logged() -> Iterator[None]:
     logging.disable(logging.CRITICAL)
     yield
     logging.disable(logging.NOTSET)
+
+
+def one_of(several: Sequence[T], number: int) -> T:
+    """Return one of several, each as likely as the next where twelve can be divided by their number."""
+    return several[number % len(several)]
 
 
 class ReconcilerMachine(RuleBasedStateMachine):
@@ -156,12 +165,12 @@ class ReconcilerMachine(RuleBasedStateMachine):
                 self.world.faults.add(name)
                 instance.listener.on_error("the database is gone")
 
-    @rule(data=st.data(), act=st.sampled_from(["report", "fail", "lose", "deafen"]))
-    def something_happens_to_a_run(self, data: st.DataObject, act: str) -> None:
+    @rule(number=NUMBERS, act=st.sampled_from(["report", "fail", "lose", "deafen"]))
+    def something_happens_to_a_run(self, number: int, act: str) -> None:
         """It links, fails, is lost with its executor, or hears no command any more."""
         if not self.world.runs:
             return
-        run: Run = data.draw(st.sampled_from(self.world.runs))
+        run: Run = one_of(self.world.runs, number)
         if act == "report":
             self.world.report(run)
         elif act == "fail":
@@ -172,34 +181,34 @@ class ReconcilerMachine(RuleBasedStateMachine):
             run.is_deaf = True
 
     @precondition(lambda self: bool(self.world.host.alarms))
-    @rule(data=st.data())
-    def a_pause_is_over(self, data: st.DataObject) -> None:
+    @rule(number=NUMBERS)
+    def a_pause_is_over(self, number: int) -> None:
         """A task that failed is to restart itself."""
-        data.draw(st.sampled_from(self.world.host.alarms)).ring()
+        one_of(self.world.host.alarms, number).ring()
 
     # Queues and hosts --------------------------------------------------------------------------------------------
 
     @precondition(lambda self: bool(self.world.host.queues.ready))
-    @rule(data=st.data(), is_one=st.booleans())
-    def work(self, data: st.DataObject, is_one: bool) -> None:
+    @rule(number=NUMBERS, is_one=st.booleans())
+    def work(self, number: int, is_one: bool) -> None:
         """A queue, or each, works until it has nothing to do or its plugin hangs; nobody else's is waited for."""
         ready = self.world.host.queues.ready
-        for queue in [data.draw(st.sampled_from(ready))] if is_one else list(ready):
+        for queue in [one_of(ready, number)] if is_one else list(ready):
             self.world.host.queues.work(queue)
 
     @precondition(lambda self: bool(self.world.host.queues.parked))
-    @rule(data=st.data(), outcome=st.sampled_from(["", "raise"]))
-    def release(self, data: st.DataObject, outcome: str) -> None:
+    @rule(number=NUMBERS, outcome=st.sampled_from(["", "raise"]))
+    def release(self, number: int, outcome: str) -> None:
         """A plugin that hung answers after all, or is given up."""
         self.world.outcome = outcome
-        self.world.host.queues.release(data.draw(st.sampled_from(list(self.world.host.queues.parked))))
+        self.world.host.queues.release(one_of(list(self.world.host.queues.parked), number))
 
     @precondition(lambda self: bool(self.world.host.queues.parked))
-    @rule(data=st.data())
-    def run_out_of_patience(self, data: st.DataObject) -> None:
+    @rule(number=NUMBERS)
+    def run_out_of_patience(self, number: int) -> None:
         """Somebody has waited long enough behind a plugin that hangs, which he is to end."""
         self.world.outcome = ""
-        self.world.host.queues.run_out_of_patience(data.draw(st.sampled_from(list(self.world.host.queues.parked))))
+        self.world.host.queues.run_out_of_patience(one_of(list(self.world.host.queues.parked), number))
 
     @rule(act=st.sampled_from(["lead", "follow", "stop", "kill"]), leads_then=st.sampled_from([True, True, False]))
     def host_changes(self, act: str, leads_then: bool) -> None:
