@@ -387,6 +387,7 @@ REST_CASES = (
         _create({"password": "secret", "tasks.max": "1"}),
         Step("PUT", "/connector-plugins/FileStreamSource/config/validate", {"password": "secret", "tasks.max": "1"}))),
     RestCase("name-with-control-character", (_create(_SOURCE, name="c\x01d"),)),
+    RestCase("name-with-blanks", tuple(_create(_SOURCE, name=each) for each in (" c\t", "c\u00a0", "\u2003c"))),
     RestCase(
         "topics",
         (

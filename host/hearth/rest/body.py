@@ -25,6 +25,7 @@ from hearth.rest.shape import (
 )
 from hearth.storage import TargetState
 from hearth_api import ConfigError
+from hearth_api.java import trimmed
 
 JSON = "application/json"
 MAX_TEXT = 20_000_000
@@ -147,7 +148,7 @@ class CreateRequest:
         body = _record(body, _CREATE)
         self.target = _target(body.get("initial_state"))
         # Kafka leaves a missing name to validation, which has a sentence for an empty one.
-        self.name = (_text(body.get("name")) or "").strip()
+        self.name = trimmed(_text(body.get("name")) or "")
         if body.get("config") is None:
             raise _missing(_GET, "connectorConfig")
         self.config = text_map(body["config"])
@@ -165,7 +166,7 @@ class WorkerConfigurationRequest:
         if body is None:
             raise Unreadable("the request has no body that is a JSON object")
         body = _record(body, _WORKER_CONFIGURATION)
-        self.name = (_text(body.get("name")) or "").strip()
+        self.name = trimmed(_text(body.get("name")) or "")
         self.description = _text(body.get("description")) or ""
         config = body.get("config", {})
         if config is None:
