@@ -2,7 +2,7 @@
 
 The source makes records of a `shape` as fast as it is asked for them, `records` of them, shared out among its tasks; of
 several each writes to the Kafka partition of its number. The sink looks at each part of every record that the shape has,
-and writes how many it saw into a file. `PaceColumns` is the source of texts in the form for batches.
+and writes how many it saw into a file.
 """
 
 from __future__ import annotations
@@ -68,13 +68,6 @@ class PaceSource(_Connector, SourceConnector):
         return [{**self._props, **share, "task": str(task), "tasks": str(max_tasks)} for task in range(max_tasks)]
 
 
-class PaceColumns(PaceSource):
-    def task_class(self) -> type[SourceTask]:
-        from pace.columns import PaceColumnsTask
-
-        return PaceColumnsTask
-
-
 class PaceSink(_Connector, SinkConnector):
     def task_class(self) -> type[SinkTask]:
         return PaceSinkTask
@@ -117,7 +110,7 @@ class PaceSourceTask(SourceTask):
     def _keyed(self, number: int) -> SourceRecord:
         partition, offset = {"source": "pace"}, {"position": number}
         return SourceRecord(
-            partition, offset, self._topic, None, STRING_SCHEMA, f"key-{number % 1000}",
+            partition, offset, self._topic, self._partition, STRING_SCHEMA, f"key-{number % 1000}",
             STRING_SCHEMA, f"{TEXT}{number:07d}", START + number,
         )  # fmt: skip
 
@@ -125,7 +118,7 @@ class PaceSourceTask(SourceTask):
         partition, offset = {"source": "pace"}, {"position": number}
         headers = Headers().add_string("trace", f"trace-{number}").add_string("origin", "pace")
         return SourceRecord(
-            partition, offset, self._topic, None, STRING_SCHEMA, f"key-{number % 1000}",
+            partition, offset, self._topic, self._partition, STRING_SCHEMA, f"key-{number % 1000}",
             STRING_SCHEMA, f"{TEXT}{number:07d}", START + number, headers,
         )  # fmt: skip
 

@@ -44,6 +44,8 @@ class PaceBatchSourceTask(BatchSourceTask, PaceSourceTask):
                 pa.array(values),
             ),
         }
+        if self._partition is not None:
+            columns["partition"] = pa.repeat(pa.scalar(self._partition, pa.int32()), count)
         data = pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
         return [Batch(self._topic, STRING_SCHEMA, STRING_SCHEMA, data, {"source": "pace"})]
 

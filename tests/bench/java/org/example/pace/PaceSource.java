@@ -93,12 +93,13 @@ public class PaceSource extends SourceConnector {
                     return new SourceRecord(partition, offset, topic, kafkaPartition, text, text(number));
                 case "keyed":
                     return new SourceRecord(
-                            partition, offset, topic, null, text, "key-" + number % 1000, text, text(number), START + number);
+                            partition, offset, topic, kafkaPartition, text, "key-" + number % 1000, text, text(number),
+                            START + number);
                 case "headed":
                     ConnectHeaders headers = new ConnectHeaders();
                     headers.addString("trace", "trace-" + number).addString("origin", "pace");
                     return new SourceRecord(
-                            partition, offset, topic, null, text, "key-" + number % 1000, text, text(number),
+                            partition, offset, topic, kafkaPartition, text, "key-" + number % 1000, text, text(number),
                             START + number, headers);
                 case "nested":
                     Struct inner = new Struct(INNER).put("count", number).put("text", "text " + number);
