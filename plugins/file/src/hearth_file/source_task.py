@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # Arrow is loaded by the first poll: the connector's own proc
     from hearth_file.line_column import LineColumnReader, LineColumns
 
 LONGEST_PAUSE = 1.0
-"""Seconds between two looks at a file that has been quiet for a minute, or missing; as in Kafka Connect."""
+"""Seconds between two looks at a file that has been quiet for 20 seconds, or missing; as in Kafka Connect."""
 
 _log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -31,7 +31,7 @@ class FileStreamSourceTask(BatchSourceTask):
     """Follows one file and returns its complete lines.
 
     A poll that finds nothing waits before it returns: a sixteenth of the time in which nothing came, at least 1 ms
-    and at most 20 ms; where nothing came for longer a sixtieth of that time, and at most a second, which is what
+    and at most 20 ms; where nothing came for seconds a twentieth of that time, and at most a second, which is what
     Kafka Connect always waits. So a busy file is followed closely and an idle one costs next to nothing. The two forms
     of polling must not be mixed on one instance.
     """
@@ -100,7 +100,7 @@ class FileStreamSourceTask(BatchSourceTask):
 
     def _pause(self) -> float:
         idle = time.monotonic() - self._last_line
-        return max(0.001, min(idle / 16, max(0.02, idle / 60), LONGEST_PAUSE))
+        return max(0.001, min(idle / 16, max(0.02, (idle - 1) / 20), LONGEST_PAUSE))
 
     def _open(self) -> Window:
         if self._file is None:
