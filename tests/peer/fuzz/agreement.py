@@ -28,6 +28,7 @@ _REFUSED = re.compile(
     r"|TimestampConverter does not support class java\.lang\.Integer"  # nor this one's: a partition without a schema
     r"|Decimal value has mismatching scale"  # one that is masked
 )
+_NO_SCALE = "Invalid Decimal schema: scale parameter not found"
 _OTHER_SCALE = "Decimal value has mismatching scale for given Decimal schema"
 _MORE_DIGITS = "decimal has more digits than the scale of its schema"
 _MASKED = re.compile(r"(?<![\w.])0(\.0+|E[-+]?\d+)(?![\w.])")
@@ -67,15 +68,16 @@ def is_beyond_python(told: Answer) -> bool:
 
     That is a day outside of Python's years, a header whose value is not what its own schema says, a day, moment or
     decimal that is cast and keeps its schema's name, and a decimal, read or put in the place of another, with more
-    digits than its schema has.
+    digits than its schema has, or read by a schema that does not say how many.
     """
     if "failed" not in told:
         return False
     phase, class_name, _, message = told["failed"]
     may_misfit = phase == "HEADER_CONVERTER" or "transforms.Cast$" in class_name
-    is_misfit = may_misfit and message.startswith("Invalid Python object for schema")
+    is_misfit = may_misfit and message.startswith(("Invalid Python object for schema", "Invalid value: "))
     is_masked = "transforms.MaskField$" in class_name and message.startswith(_OTHER_SCALE)
-    return is_misfit or is_masked or "outside of the years 1 to 9999" in message or message.startswith(_MORE_DIGITS)
+    is_unheld = "outside of the years 1 to 9999" in message or message.startswith((_MORE_DIGITS, _NO_SCALE))
+    return is_misfit or is_masked or is_unheld
 
 
 def digest(answer: Answer | None) -> bytes:
@@ -165,4 +167,5 @@ def _text(data: str | None, converter: str) -> Any:
     if data is None or not converter.endswith(_JSON):
         return data if data is None else _MASKED.sub("0", base64.b64decode(data).decode("latin-1"))
     text = base64.b64decode(data).decode()
-    return json.dumps(json.loads(text, parse_int=str, parse_float=str, parse_constant=str), sort_keys=True)
+    read = json.loads(text, parse_int=str, parse_float=str, parse_constant=str)
+    return _MASKED.sub("0", json.dumps(read, sort_keys=True))
