@@ -20,6 +20,7 @@ from hearth.runtime.plan import DeadLetterPlan
 from hearth_api import ConnectError
 from hearth_execution.failure import ErrorInfo, Failure
 from hearth_execution.raw_header import raw_column
+from tests.peer.rest import eventually
 from tests.peer.topic import Record, Topics
 from tests.unit.runtime.sample import task_plan
 
@@ -122,7 +123,7 @@ def test_topic_is_made_with_one_partition_or_used_as_it_is(open_reporter: Open, 
     """A dead letter topic that exists keeps its shape."""
     assert topic not in topics.names()
     open_reporter()
-    assert topic in topics.names()
+    assert eventually(lambda: topic in topics.names(), 10)  # a broker may tell of it a moment after it was made
     open_reporter(replication=3)
 
 

@@ -42,6 +42,21 @@ class Suggestions(Recommender):
         return self._is_visible
 
 
+class VersionOf(Recommender):
+    """Shows the version of a class that was found, as Kafka Connect's ``ConverterPluginVersionRecommender``."""
+
+    def __init__(self, role: str) -> None:
+        self._role = role
+
+    def valid_values(self, name: str, parsed_config: Mapping[str, Any]) -> list[Any]:
+        """Return no values."""
+        return []
+
+    def visible(self, name: str, parsed_config: Mapping[str, Any]) -> bool:
+        """Return whether the class was found."""
+        return parsed_config.get(self._role) is not None
+
+
 def base_definition(type_: PluginType | None) -> ConfigDef:
     """Return the framework's keys of a type of connector, of any connector without a type."""
     return (SETTINGS[type_] if type_ is not None else ConnectorConfig).definition()
@@ -145,7 +160,7 @@ class DefinitionMaker:
         if self._worker is None:
             if key.name == role:
                 return replace(key, resolver=self._named)
-            return replace(key, recommender=Suggestions([], is_visible=config.get(role) is not None))
+            return replace(key, recommender=VersionOf(role))
         default = self._worker.parsed[role]
         if key.name == role:
             return replace(key, default=self.resolved(default), **self.class_parts(type_of(role)))
