@@ -17,7 +17,6 @@ import resource
 import select
 import signal
 import socket
-import struct
 import sys
 import traceback
 from collections.abc import Iterable
@@ -25,14 +24,13 @@ from dataclasses import dataclass
 
 import hearth_stage.program  # noqa: F401 - what every stage needs
 from hearth_stage.call import prepare
-from hearth_stage.fork_answer import MOST_BYTES, ForkAnswer
+from hearth_stage.fork_answer import MOST_BYTES, ForkAnswer, user_of
 from hearth_stage.operation import FROM_STAGE, TO_STAGE
 from hearth_stage.preload import LoadedFiles
 from hearth_stage.single_thread import single_threaded, threads
 
 LOAD_SECONDS = 30
 """How long modules may take to be loaded."""
-_CREDENTIALS = struct.Struct("3i")
 _ITS_END = 0
 """What is watched for nothing else."""
 
@@ -138,8 +136,7 @@ class ForkServer:
             self._retire()
             control.close()
             return
-        credentials = control.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
-        if _CREDENTIALS.unpack(credentials)[1] != os.geteuid():
+        if user_of(control) != os.geteuid():
             control.close()
             return
         self._asking[control.fileno()] = control

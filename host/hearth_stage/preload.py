@@ -11,7 +11,8 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-GROUP = "hearth.preloads"
+PRELOADS = "hearth.preloads"
+"""The group of the entry points."""
 
 
 def agreed(sites: Sequence[str]) -> list[str]:
@@ -25,7 +26,7 @@ def _named(text: str) -> Iterator[str]:
     for line in map(str.strip, text.splitlines()):
         if line.startswith("["):
             group = line.strip("[]").strip()
-        elif group == GROUP and "=" in line:
+        elif group == PRELOADS and "=" in line:
             yield line.partition("=")[2].strip()
 
 

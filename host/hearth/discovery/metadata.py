@@ -13,15 +13,13 @@ from hearth.discovery.declaration import TYPE_OF_GROUP, Declaration
 from hearth.discovery.refusal import REPACK, BundleError, quoted
 from hearth.discovery.tree import Tree
 from hearth.foundation.nearest import did_you_mean
+from hearth_stage.preload import PRELOADS
 
 VERSION_GROUP = "hearth.plugin_versions"
 """Entry points ``version = package`` where plugins have another version than their distribution.
 
 The value may also be a module or ``module:Class``; the longest that fits a plugin's reference counts.
 """
-
-PRELOAD_GROUP = "hearth.preloads"
-"""Entry points that name modules, which the stages of tasks may find loaded (``hearth_stage.preload``)."""
 
 _OURS = "hearth."
 """What the names of all groups begin with; one that is none of them was meant to be."""
@@ -84,7 +82,7 @@ def declared(entry_points: str, version: str) -> tuple[list[Declaration], list[s
     versions = {point.value: point.name for point in points if point.group == VERSION_GROUP}
     declarations, faults = [], []
     for point in points:
-        if point.group in (VERSION_GROUP, PRELOAD_GROUP):
+        if point.group in (VERSION_GROUP, PRELOADS):
             continue
         if point.group not in TYPE_OF_GROUP:
             near = did_you_mean(point.group, TYPE_OF_GROUP)

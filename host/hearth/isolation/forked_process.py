@@ -18,7 +18,6 @@ import secrets
 import select
 import signal
 import socket
-import struct
 import subprocess
 import sys
 import threading
@@ -32,7 +31,7 @@ from typing import cast
 from hearth.foundation.log_context import hand_on
 from hearth.isolation.environment import Environment
 from hearth.isolation.output import ProcessOutput
-from hearth_stage.fork_answer import ForkAnswer
+from hearth_stage.fork_answer import ForkAnswer, user_of
 
 FORK_SECONDS = 10.0
 """How long a fork server may take to answer; most of that is its own start."""
@@ -41,7 +40,6 @@ IDLE_SECONDS = 15.0
 STATUS_SECONDS = 2.0
 """How long a fork server may take to tell how a process ended that is gone."""
 ATTEMPTS = 3
-_CREDENTIALS = struct.Struct("3i")
 
 
 class NotForked(Exception):
@@ -255,8 +253,7 @@ def _connected(address: str) -> socket.socket | None:
     except BaseException:
         control.close()
         raise
-    credentials = control.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
-    if (user := _CREDENTIALS.unpack(credentials)[1]) != os.geteuid():
+    if (user := user_of(control)) != os.geteuid():
         control.close()
         raise NotForked(f"somebody else, of the user id {user}, listens where its fork server would")
     return control

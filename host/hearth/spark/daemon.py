@@ -66,14 +66,13 @@ if __name__ == "__main__":
     forget_zips(os.environ.get("SPARK_HOME"))
 
     with single_threaded():
-        import numpy as np
-        import pyarrow.compute
         import pyspark.worker  # noqa: F401  (Spark imports it after each fork, which is 7 MB more in every worker)
         from pyspark.daemon import manager
 
         import hearth.runtime.task
         import hearth.runtime.task_log
         import hearth.spark.executor  # noqa: F401
+        import hearth_stage.first_array  # noqa: F401
         from hearth.isolation.forked_process import meeting_place
         from hearth.kafka.library import library
         from hearth.link.encryption import prepare_encryption
@@ -83,8 +82,6 @@ if __name__ == "__main__":
         from hearth_stage.form import codec_of
         from hearth_stage.operation import FROM_STAGE, TO_STAGE
 
-        # The first array looks for pandas. Where that is there, it is loaded here and not for a second in every fork.
-        pyarrow.array(np.zeros(1))
         library()
     load_converters()
     for known in (TO_STAGE.all(), FROM_STAGE.all(), TO_TASK, TO_HOST):
