@@ -6,7 +6,7 @@ together to. `piece` cuts texts and joins them.
 """
 
 from hearth_api.layout.alike import Alike, Layouts, in_rows
-from hearth_api.layout.piece import as_string, constant, join, memory, nulled, rows_of
+from hearth_api.layout.piece import as_string, constant, join, memory, nulled, replaced, rows_of
 from hearth_api.layout.scalars import ManyOfColumn
 from hearth_api.layout.stretch import to_texts
 from hearth_api.layout.template import Fitting, Known, NoTemplateError, Payloads, Template, Walker, are_few, cut
@@ -29,6 +29,7 @@ __all__ = [
     "join",
     "memory",
     "nulled",
+    "replaced",
     "rows_of",
     "to_texts",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -81,6 +81,17 @@ def join(pieces: Sequence[Any], length: int) -> Any:
 def rows_of(positions: Any, offsets: Any) -> Any:
     """Return the numbers of the rows that hold the bytes at the given positions, each once."""
     return np.unique(np.searchsorted(offsets, positions, side="right") - 1)
+
+
+def replaced(column: Any, rows: Any, change: Callable[[Any], Any]) -> Any:
+    """Return a column with a function applied to the texts of some rows, given by their ascending numbers."""
+    if len(rows) == 0:
+        return column
+    mask = np.zeros(len(column), bool)
+    mask[rows] = True
+    before = column.filter(pa.array(mask)).to_pylist()
+    after = pa.array([None if text is None else change(text) for text in before], column.type)
+    return pc.replace_with_mask(column, pa.array(mask), after)
 
 
 def as_string(texts: Any) -> Any:

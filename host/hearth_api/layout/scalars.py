@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from hearth_api.batch.column import arrow_type, column_to_values
 from hearth_api.batch.many import Many, UnlikeError
 from hearth_api.batch.wire import plain_to_json, strict_json
-from hearth_api.layout.piece import as_string, constant, join, memory, nulled, rows_of
+from hearth_api.layout.piece import as_string, constant, join, memory, nulled, replaced, rows_of
 from hearth_api.layout.template import Fitting, Template
 from hearth_api.logical import Date, Time, Timestamp
 from hearth_api.schema import BOOLEAN_SCHEMA, FLOAT64_SCHEMA, INT64_SCHEMA, STRING_SCHEMA, Schema, Type
@@ -101,7 +101,7 @@ class Scalars(Many):
     def _texts(self, texts: Any) -> Any:
         """Return texts as they are without escapes, null for the word that stands without quotes."""
         escaped = self.fitting.escaped(self.place)
-        texts = _replaced(texts, escaped, lambda text: strict_json(f'"{text}"')) if len(escaped) else texts
+        texts = _replaced(texts, escaped, lambda text: strict_json(f'"{text}"'))
         if self._opens is True:
             return texts
         if pc.any(pc.not_equal(texts.filter(pa.array(~self._opens)), _NULL)).as_py():
@@ -173,16 +173,12 @@ def _escaped(texts: Any) -> Any:
     """Return texts as they stand between quotes; few of them need a change."""
     content, offsets = memory(texts)
     odd = np.flatnonzero((content < 0x20) | (content == _QUOTE) | (content == _BACKSLASH))
-    return _replaced(texts, rows_of(odd, offsets), lambda text: plain_to_json(text)[1:-1]) if len(odd) else texts
+    return _replaced(texts, rows_of(odd, offsets), lambda text: plain_to_json(text)[1:-1])
 
 
 def _replaced(texts: Any, rows: Any, change: Callable[[str], str]) -> Any:
-    """Return texts of which those of some rows are changed, given by their ascending numbers."""
-    mask = np.zeros(len(texts), bool)
-    mask[rows] = True
-    found = texts.filter(pa.array(mask)).to_pylist()
+    """Return texts of which those of some rows are changed; an UnlikeError where one cannot be held then."""
     try:
-        changed = pa.array([text if text is None else change(text) for text in found], pa.string())
+        return replaced(texts, rows, change)
     except ValueError as error:
         raise UnlikeError("half a character, which no column can hold") from error
-    return pc.replace_with_mask(texts, pa.array(mask), changed)

@@ -12,9 +12,8 @@ import numpy as np
 import pyarrow.compute as pc
 
 from hearth_api.batch import plain_from_json
-from hearth_api.layout import memory
+from hearth_api.layout import memory, replaced
 from hearth_json.scan import may_hold_odd_number
-from hearth_json.text_column import replaced
 from hearth_json.value_writer import ValueWriter
 
 # A number that Java may lay out in another way, an integer that may not fit 64 bits, a tag, an escaped control

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hearth_api.layout import memory, rows_of
+from hearth_api.layout import memory, replaced, rows_of
 from hearth_json.literal import escape
 
 
@@ -33,14 +33,3 @@ def escaped(column: Any) -> Any:
     if has_backslash:
         column = pc.replace_substring(column, "\\", "\\\\")
     return pc.replace_substring(column, '"', '\\"') if has_quote else column
-
-
-def replaced(column: Any, rows: Any, change: Any) -> Any:
-    """Return the column with a function applied to the texts of some rows, given by their ascending numbers."""
-    if len(rows) == 0:
-        return column
-    mask = np.zeros(len(column), bool)
-    mask[rows] = True
-    before = column.filter(pa.array(mask)).to_pylist()
-    after = pa.array([None if text is None else change(text) for text in before], column.type)
-    return pc.replace_with_mask(column, pa.array(mask), after)
