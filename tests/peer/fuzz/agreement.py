@@ -33,6 +33,8 @@ _OTHER_SCALE = "Decimal value has mismatching scale for given Decimal schema"
 _MORE_DIGITS = "decimal has more digits than the scale of its schema"
 _MASKED = re.compile(r"(?<![\w.])0(\.0+|E[-+]?\d+)(?![\w.])")
 """A decimal that is masked has the scale of its schema, as the README says; in Java it is 0, which some texts show."""
+_ZERO_KEYS = tuple(tuple(f'[["{kind}", "{zero}"], ' for zero in ("-0.0", "0.0")) for kind in ("f32", "f64"))
+"""How a map's entry begins whose key is a zero; in Python those of both signs are one key, in Java they are two."""
 SIZE = 6
 """Bytes of a digest."""
 _WIDE = {"i8": "i64", "i16": "i64", "i32": "i64", "f32": "f64"}
@@ -40,7 +42,7 @@ _WIDE = {"i8": "i64", "i16": "i64", "i32": "i64", "f32": "f64"}
 
 def java_form(told: Mapping[str, Any], config: Mapping[str, str]) -> Answer | None:
     """Return Java's answer as it is compared; None where Hearth has no such values, and so nothing to compare."""
-    if "unheld" in told or _has_address(told) or _is_otherwise(told):
+    if "unheld" in told or _has_address(told) or _is_otherwise(told) or _has_two_zeros(told):
         return None
     if "failed" in told:
         failed = told["failed"]
@@ -61,6 +63,11 @@ def our_forms(told: Answer, config: Mapping[str, str]) -> Iterator[Answer]:
         yield {"failed": [phase, class_name, *_STUMBLED], **_letter(told, config, is_meant=False)}
     else:
         yield _form(told, config)
+
+
+def is_open(answer: Mapping[str, Any] | bytes, config: Mapping[str, str]) -> bool:
+    """Return whether an answer of Java's, or its digest, is one that nothing of Hearth's is compared with."""
+    return answer == digest(None) if isinstance(answer, bytes) else java_form(answer, config) is None
 
 
 def is_beyond_python(told: Answer) -> bool:
@@ -96,9 +103,9 @@ def _form(told: Mapping[str, Any], config: Mapping[str, str]) -> Answer:
         }
     if "sent" in told:
         topic, partition, timestamp, key, value, headers = told["sent"]
-        texts = _text(key, config["key.converter"]), _text(value, config["value.converter"])
-        header = config.get("header.converter", "")
-        return {"sent": [topic, partition, timestamp, *texts, [[name, _text(own, header)] for name, own in headers]]}
+        texts = (_text(each, f"{side}.converter", config) for side, each in (("key", key), ("value", value)))
+        own = [[name, _text(each, "header.converter", config)] for name, each in headers]
+        return {"sent": [topic, partition, timestamp, *texts, own]}
     return dict(told)
 
 
@@ -162,10 +169,22 @@ def _has_address(told: Mapping[str, Any]) -> bool:
     return any(_ADDRESS.search(text.replace("\0", "")) for text in texts)
 
 
-def _text(data: str | None, converter: str) -> Any:
+def _has_two_zeros(told: Mapping[str, Any]) -> bool:
+    """Return whether Java has a map whose keys are floating point zeros of both signs."""
+    text = json.dumps(told)
+    return any(minus in text and plus in text for minus, plus in _ZERO_KEYS)
+
+
+def _text(data: str | None, converter: str, config: Mapping[str, str]) -> Any:
     """Return written bytes; members of JSON in an order of their own, since that of Java's maps is a hash table's."""
-    if data is None or not converter.endswith(_JSON):
+    if data is None or not config.get(converter, "").endswith(_JSON):
         return data if data is None else _MASKED.sub("0", base64.b64decode(data).decode("latin-1"))
     text = base64.b64decode(data).decode()
     read = json.loads(text, parse_int=str, parse_float=str, parse_constant=str)
-    return _MASKED.sub("0", json.dumps(read, sort_keys=True))
+    text = _MASKED.sub("0", json.dumps(read, sort_keys=True))
+    for key, replacement in config.items():
+        if key.endswith(".replacement"):
+            begin = replacement if "." in replacement else f"{replacement}."
+            plain = replacement.replace("\\", r"\\")
+            text = re.sub(rf"(?<![\w.]){re.escape(begin)}0+(?![\w.])", plain, text)
+    return text

@@ -30,6 +30,8 @@ _EXPONENTS = range(-(2**31) + 1, 2**31 + 1)
 _SPACE = re.compile(r"[ \t\n\r]*")
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[-+.\w]+', re.DOTALL)
 _LEADING_ZEROS = re.compile(r"^(-?)0+(?=[0-9])")
+_QUAD = 4
+"""How many bytes Jackson wants to see before it believes a byte order mark."""
 _BOM = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
 
 
@@ -84,7 +86,9 @@ def _read_strictly(text: str, start: int) -> Any:
 
 def _text(data: bytes) -> str:
     encoding = "utf-8"
-    if 0 in data[:4] or data.startswith(_BOM):
+    if len(data) < _QUAD:  # in so few no mark is looked for
+        encoding = json.detect_encoding(data[:2]) if 0 in data[:2] else encoding
+    elif 0 in data[:_QUAD] or data.startswith(_BOM):
         encoding = json.detect_encoding(data)
     try:
         return data.decode(encoding)
