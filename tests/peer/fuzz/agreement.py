@@ -25,7 +25,7 @@ _JSON = "json.JsonConverter"
 _ADDRESS = re.compile(r"(\[B|HeapByteBuffer|SchemaBuilder)@[0-9a-f]+")
 _REFUSED = re.compile(
     r"Failed to serialize to \w+ \(was class java\.lang\.(Long|Double)\)"  # whose size Python does not know
-    r"|TimestampConverter does not support class java\.lang\.Integer"  # nor this one's: a partition without a schema
+    r"|TimestampConverter does not support class java\.lang\.(Byte|Short|Integer)"  # nor theirs, without a schema
     r"|Decimal value has mismatching scale"  # one that is masked
 )
 _NO_SCALE = "Invalid Decimal schema: scale parameter not found"

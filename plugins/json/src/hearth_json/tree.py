@@ -79,7 +79,7 @@ def _read_strictly(text: str, start: int) -> Any:
     first = text[start]
     if first in "-0123456789" and following and following not in " \t\n\r":
         raise ValueError(f"number followed by {following!r}")
-    if first in "tfn" and (following.isalnum() or following in ("_", "$")):
+    if first in "tfn" and (following.isalnum() or following in ("_", "$") or following > "~"):
         raise ValueError(f"literal followed by {following!r}")
     return value
 
