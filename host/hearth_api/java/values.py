@@ -259,10 +259,14 @@ def _aligned_array(elements: list[SchemaAndValue]) -> SchemaAndValue:
 def _aligned_map(entries: list[tuple[SchemaAndValue, SchemaAndValue]]) -> SchemaAndValue:
     # Of equal keys the last one wins, in the place of the first; they may become equal only when they are aligned.
     last = list({as_key(key.value): (key, item) for key, item in entries}.values())
-    keys = _held(_common_schema([key for key, _ in entries]), [key for key, _ in last])
-    items = _common_schema([item for _, item in entries]) if keys is not None else None
+    common = _common_schema([key for key, _ in entries])
+    items = _common_schema([item for _, item in entries]) if common is not None else None
     items = _held(items, [item for _, item in last])
-    result = {as_key(_aligned(keys, key)): _aligned(items, item) for key, item in last}
+    values = [_aligned(items, item) for _, item in last]
+    keys = _held(common, [key for key, _ in last])
+    if keys is None:
+        items, values = None, [_untyped(items, value) for value in values]
+    result = {as_key(_aligned(keys, key)): value for (key, _), value in zip(last, values)}
     return SchemaAndValue(Schema(Type.MAP, key_schema=keys, value_schema=items), result)
 
 
