@@ -15,7 +15,7 @@ from hearth_api.schema import (
     Schema,
     Type,
 )
-from hearth_api.struct import SIMPLE, Struct, validate_value
+from hearth_api.struct import Struct, validate_value
 
 
 class Header:
@@ -105,7 +105,7 @@ class Headers:
         else:
             header = Header(key, schema, value)
             schema = header.schema if schema is None else schema
-        if schema is not None and (schema.name is not None or type(value) is not SIMPLE.get(schema.type)):
+        if schema is not None and (type(value) is not schema._kind or schema._most is not None):
             _check(schema, value)
         self._items.append(header)
         return self

@@ -13,6 +13,7 @@ _Record = TypeVar("_Record", bound="ConnectRecord")
 _SourceRecord = TypeVar("_SourceRecord", bound="SourceRecord")
 _SinkRecord = TypeVar("_SinkRecord", bound="SinkRecord")
 _UNCHANGED: Any = object()
+_new = object.__new__
 
 
 class TimestampType(Enum):
@@ -63,6 +64,10 @@ _SHARED = {
 }
 
 
+def _own(headers: Iterable[Header] | None) -> Headers | None:
+    return headers if headers is None or isinstance(headers, Headers) else Headers(headers)
+
+
 class ConnectRecord:
     """What records of sources and sinks share; change one with `new_record`, never in place."""
 
@@ -92,7 +97,7 @@ class ConnectRecord:
         self.value_schema = value_schema
         self.value = value
         self.timestamp = timestamp
-        self._headers = headers if headers is None or isinstance(headers, Headers) else Headers(headers)
+        self._headers = _own(headers)
 
     @property
     def headers(self) -> Headers:
@@ -106,36 +111,22 @@ class ConnectRecord:
         """Tell whether there is at least one header, at no cost."""
         return bool(self._headers)
 
-    def new_record(self: _Record, **changes: Any) -> _Record:
+    def new_record(
+        self: _Record,
+        topic: str | None = _UNCHANGED,
+        kafka_partition: int | None = _UNCHANGED,
+        key_schema: Schema | None = _UNCHANGED,
+        key: Any = _UNCHANGED,
+        value_schema: Schema | None = _UNCHANGED,
+        value: Any = _UNCHANGED,
+        timestamp: int | None = _UNCHANGED,
+        headers: Iterable[Header] | None = _UNCHANGED,
+    ) -> _Record:
         """Return a copy with some parts changed, named as the constructor names them.
 
         Headers that are not changed are duplicated, so that both records can change theirs.
         """
-        record = self._copied()
-        headers = changes.pop("headers", _UNCHANGED)
-        if headers is not _UNCHANGED:
-            record._headers = headers if headers is None or isinstance(headers, Headers) else Headers(headers)
-        elif self._headers is not None:
-            record._headers = self._headers.duplicate()
-        names = self._NAMES
-        for name, value in changes.items():
-            if name not in names:
-                unknown = ", ".join(sorted(changes.keys() - names.keys()))
-                raise TypeError(f"{type(self).__name__} has no {unknown!r}")
-            setattr(record, names[name], value)
-        return record
-
-    def _copied(self: _Record) -> _Record:
-        record = type(self).__new__(type(self))
-        record.topic = self.topic
-        record.kafka_partition = self.kafka_partition
-        record.key_schema = self.key_schema
-        record.key = self.key
-        record.value_schema = self.value_schema
-        record.value = self.value
-        record.timestamp = self.timestamp
-        record._headers = None
-        return record
+        raise NotImplementedError(f"{type(self).__name__} does not say how it is copied")
 
     def _state(self) -> dict[str, Any]:
         parts = {name: getattr(self, attribute) for name, attribute in self._NAMES.items()}
@@ -185,14 +176,45 @@ class SourceRecord(ConnectRecord):
         headers: Iterable[Header] | None = None,
     ) -> None:
         """Take the parts."""
-        super().__init__(topic, kafka_partition, key_schema, key, value_schema, value, timestamp, headers)
+        self.topic = topic
+        self.kafka_partition = kafka_partition
+        self.key_schema = key_schema
+        self.key = key
+        self.value_schema = value_schema
+        self.value = value
+        self.timestamp = timestamp
+        self._headers = None if headers is None else _own(headers)
         self.source_partition = source_partition
         self.source_offset = source_offset
 
-    def _copied(self: _SourceRecord) -> _SourceRecord:
-        record = super()._copied()
-        record.source_partition = self.source_partition
-        record.source_offset = self.source_offset
+    def new_record(
+        self: _SourceRecord,
+        topic: str | None = _UNCHANGED,
+        kafka_partition: int | None = _UNCHANGED,
+        key_schema: Schema | None = _UNCHANGED,
+        key: Any = _UNCHANGED,
+        value_schema: Schema | None = _UNCHANGED,
+        value: Any = _UNCHANGED,
+        timestamp: int | None = _UNCHANGED,
+        headers: Iterable[Header] | None = _UNCHANGED,
+        source_partition: Mapping[str, Any] | None = _UNCHANGED,
+        source_offset: Mapping[str, Any] | None = _UNCHANGED,
+    ) -> _SourceRecord:
+        """Return a copy with some parts changed, as `ConnectRecord.new_record` does."""
+        record = _new(type(self))
+        record.topic = self.topic if topic is _UNCHANGED else topic
+        record.kafka_partition = self.kafka_partition if kafka_partition is _UNCHANGED else kafka_partition
+        record.key_schema = self.key_schema if key_schema is _UNCHANGED else key_schema
+        record.key = self.key if key is _UNCHANGED else key
+        record.value_schema = self.value_schema if value_schema is _UNCHANGED else value_schema
+        record.value = self.value if value is _UNCHANGED else value
+        record.timestamp = self.timestamp if timestamp is _UNCHANGED else timestamp
+        if headers is not _UNCHANGED:
+            record._headers = _own(headers)
+        else:
+            record._headers = None if self._headers is None else self._headers.duplicate()
+        record.source_partition = self.source_partition if source_partition is _UNCHANGED else source_partition
+        record.source_offset = self.source_offset if source_offset is _UNCHANGED else source_offset
         return record
 
 
@@ -241,26 +263,52 @@ class SinkRecord(ConnectRecord):
         self.original_kafka_partition = partition if original_kafka_partition is None else original_kafka_partition
         self.original_kafka_offset = kafka_offset if original_kafka_offset is None else original_kafka_offset
 
-    def new_record(self: _SinkRecord, **changes: Any) -> _SinkRecord:
+    def new_record(
+        self: _SinkRecord,
+        topic: str | None = _UNCHANGED,
+        kafka_partition: int | None = _UNCHANGED,
+        key_schema: Schema | None = _UNCHANGED,
+        key: Any = _UNCHANGED,
+        value_schema: Schema | None = _UNCHANGED,
+        value: Any = _UNCHANGED,
+        timestamp: int | None = _UNCHANGED,
+        headers: Iterable[Header] | None = _UNCHANGED,
+        partition: int | None = _UNCHANGED,
+        kafka_offset: int = _UNCHANGED,
+        timestamp_type: TimestampType = _UNCHANGED,
+        original_topic: str | None = _UNCHANGED,
+        original_kafka_partition: int | None = _UNCHANGED,
+        original_kafka_offset: int | None = _UNCHANGED,
+    ) -> _SinkRecord:
         """Return a copy with some parts changed; `kafka_partition` is understood for `partition`."""
-        if "kafka_partition" in changes:
-            changes["partition"] = changes.pop("kafka_partition")
-        record = super().new_record(**changes)
-        changed: Any = record  # a place that is taken away is given again
-        if changed.original_topic is None:
-            changed.original_topic = changed.topic
-        if changed.original_kafka_partition is None:
-            changed.original_kafka_partition = changed.kafka_partition
-        if changed.original_kafka_offset is None:
-            changed.original_kafka_offset = changed.kafka_offset
-        return record
-
-    def _copied(self: _SinkRecord) -> _SinkRecord:
-        record = super()._copied()
-        record.kafka_offset = self.kafka_offset
-        record.timestamp_type = self.timestamp_type
-        record.original_topic = self.original_topic
-        record.original_kafka_partition = self.original_kafka_partition
-        record.original_kafka_offset = self.original_kafka_offset
+        record = _new(type(self))
+        if kafka_partition is _UNCHANGED:
+            kafka_partition = partition
+        record.topic = self.topic if topic is _UNCHANGED else topic
+        record.kafka_partition = self.kafka_partition if kafka_partition is _UNCHANGED else kafka_partition
+        record.key_schema = self.key_schema if key_schema is _UNCHANGED else key_schema
+        record.key = self.key if key is _UNCHANGED else key
+        record.value_schema = self.value_schema if value_schema is _UNCHANGED else value_schema
+        record.value = self.value if value is _UNCHANGED else value
+        record.timestamp = self.timestamp if timestamp is _UNCHANGED else timestamp
+        if headers is not _UNCHANGED:
+            record._headers = _own(headers)
+        else:
+            record._headers = None if self._headers is None else self._headers.duplicate()
+        record.kafka_offset = self.kafka_offset if kafka_offset is _UNCHANGED else kafka_offset
+        record.timestamp_type = self.timestamp_type if timestamp_type is _UNCHANGED else timestamp_type
         record.consumed = self.consumed
+        if original_topic is _UNCHANGED:
+            original_topic = self.original_topic
+        if original_kafka_partition is _UNCHANGED:
+            original_kafka_partition = self.original_kafka_partition
+        if original_kafka_offset is _UNCHANGED:
+            original_kafka_offset = self.original_kafka_offset
+        # A place that is taken away is given again.
+        present: Any = record.topic
+        record.original_topic = present if original_topic is None else original_topic
+        record.original_kafka_partition = (
+            record.kafka_partition if original_kafka_partition is None else original_kafka_partition
+        )
+        record.original_kafka_offset = record.kafka_offset if original_kafka_offset is None else original_kafka_offset
         return record

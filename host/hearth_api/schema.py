@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -41,6 +42,37 @@ class Type(Enum):
         return self.name
 
 
+LOGICAL_KINDS: dict[str | None, type] = {
+    "org.apache.kafka.connect.data.Decimal": Decimal,
+    "org.apache.kafka.connect.data.Date": dt.date,
+    "org.apache.kafka.connect.data.Time": dt.time,
+    "org.apache.kafka.connect.data.Timestamp": dt.datetime,
+}
+"""The logical types by the names of their schemas, each with the class of its values."""
+INTEGER_RANGES: dict[Type, tuple[int, int]] = {
+    type_: (-(1 << bits), (1 << bits) - 1)
+    for type_, bits in ((Type.INT8, 7), (Type.INT16, 15), (Type.INT32, 31), (Type.INT64, 63))
+}
+"""The least and the greatest integer of each type."""
+_KINDS: dict[Type, type] = {
+    **dict.fromkeys(INTEGER_RANGES, int),
+    Type.FLOAT32: float,
+    Type.FLOAT64: float,
+    Type.BOOLEAN: bool,
+    Type.STRING: str,
+    Type.BYTES: bytes,
+}
+_NO_RANGE = (0, None)
+
+
+def _plain_kind(type_: Type, name: str | None) -> type | None:
+    """Return the class of values that fit by being of just this class, but for the range of integers."""
+    kind = LOGICAL_KINDS.get(name)
+    if kind is dt.datetime:
+        return None  # one without a time zone does not fit
+    return kind or _KINDS.get(type_)
+
+
 @dataclass(frozen=True)
 class Field:
     """One field of a struct schema."""
@@ -48,6 +80,35 @@ class Field:
     name: str
     index: int
     schema: Schema
+
+
+class _Indexes(dict[str, int]):
+    """The indexes of a struct's fields of one type by their names; no other field has one."""
+
+    __slots__ = ("_others", "_type")
+
+    def __init__(self, fields: Sequence[Field], type_: Type) -> None:
+        super().__init__((field.name, field.index) for field in fields if field.schema.type is type_)
+        self._others = frozenset(field.name for field in fields)
+        self._type = type_
+
+    def __missing__(self, name: str) -> NoReturn:
+        if name in self._others:
+            raise DataError(f"Field '{name}' is not of type {self._type}")
+        raise DataError(f"{name} is not a valid field name")
+
+
+class _IndexesByType(dict[Type, _Indexes]):
+    """The indexes of a struct's fields, of a type when it is asked for."""
+
+    __slots__ = ("_fields",)
+
+    def __init__(self, fields: Sequence[Field]) -> None:
+        self._fields = fields
+
+    def __missing__(self, type_: Type) -> _Indexes:
+        indexes = self[type_] = _Indexes(self._fields, type_)
+        return indexes
 
 
 class Schema:
@@ -58,8 +119,8 @@ class Schema:
     """
 
     __slots__ = (
-        "_by_name", "_fields", "_hash", "_key_schema", "_value_schema",
-        "default", "doc", "name", "optional", "parameters", "type", "version",
+        "_by_name", "_fields", "_hash", "_indexes", "_is_lasting", "_key_schema", "_kind", "_least", "_most", "_unset",
+        "_value_schema", "default", "doc", "name", "optional", "parameters", "type", "version",
     )  # fmt: skip
 
     type: Type
@@ -69,7 +130,19 @@ class Schema:
     version: int | None
     doc: str | None
     parameters: Mapping[str, str] | None
-    _by_name: Mapping[str, Field]
+    _fields: tuple[Field, ...]
+    _by_name: dict[str, Field]
+    _indexes: Mapping[Type, Mapping[str, int]]
+    """The indexes of a struct's fields, by their type; one that is not there raises a DataError."""
+    _kind: Any
+    """The class of most values that fit, of which no more than the range need be looked at."""
+    _least: int
+    _most: int | None
+    """The range of integers; a type without has no most."""
+    _is_lasting: bool
+    """Whether a value that fits can never cease to: nothing in it is a list or a map."""
+    _unset: list[None] | None
+    """The values of a struct that has been given none; None where the type is another."""
 
     def __init__(
         self,
@@ -98,14 +171,27 @@ class Schema:
         put(self, "_key_schema", key_schema)
         put(self, "_value_schema", value_schema)
         put(self, "_hash", None)
+        self._prepare()
+
+    def _prepare(self) -> None:
+        """Note once what is asked of every value."""
+        put = object.__setattr__
+        kind = _plain_kind(self.type, self.name)
+        least, most = INTEGER_RANGES.get(self.type, _NO_RANGE) if kind is int else _NO_RANGE
+        put(self, "_indexes", _IndexesByType(self._fields))
+        put(self, "_kind", kind)
+        put(self, "_least", least)
+        put(self, "_most", most)
+        inner = all(field.schema._is_lasting for field in self._fields)
+        put(self, "_is_lasting", inner and self.type is not Type.ARRAY and self.type is not Type.MAP)
+        put(self, "_unset", [None] * len(self._fields) if self.type is Type.STRUCT else None)
 
     @property
     def fields(self) -> tuple[Field, ...]:
         """Return the fields of a struct schema, in order; any other type raises a DataError."""
         if self.type is not Type.STRUCT:
             raise DataError("Cannot list fields on non-struct type")
-        fields: tuple[Field, ...] = self._fields  # type: ignore[attr-defined]
-        return fields
+        return self._fields
 
     def field(self, name: str) -> Field | None:
         """Return the field of that name of a struct schema, or None."""

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import datetime as dt
-import decimal
 from collections.abc import Sequence
 from typing import Any
 
 from hearth_api.errors import DataError
-from hearth_api.schema import Field, Schema, Type, deep_key
+from hearth_api.schema import INTEGER_RANGES, LOGICAL_KINDS, Field, Schema, Type, deep_key
 from hearth_api.text import java_text
 
-_INTEGER_LIMIT = {Type.INT8: 1 << 7, Type.INT16: 1 << 15, Type.INT32: 1 << 31, Type.INT64: 1 << 63}
+# Members of an Enum are looked up slowly.
+(
+    _INT8, _INT16, _INT32, _INT64, _FLOAT32, _FLOAT64, _BOOLEAN, _STRING, _BYTES, _ARRAY, _MAP, _STRUCT,
+) = Type  # fmt: skip
 _PYTHON_TYPES: dict[Type, Any] = {
-    **dict.fromkeys(_INTEGER_LIMIT, int),
+    **dict.fromkeys(INTEGER_RANGES, int),
     Type.FLOAT32: float,
     Type.FLOAT64: float,
     Type.BOOLEAN: bool,
@@ -22,23 +24,6 @@ _PYTHON_TYPES: dict[Type, Any] = {
     Type.ARRAY: (list, tuple),
     Type.MAP: dict,
 }
-# Values of just this class fit, whatever they are; most values of records are such.
-SIMPLE: dict[Type, type] = {
-    Type.FLOAT32: float,
-    Type.FLOAT64: float,
-    Type.BOOLEAN: bool,
-    Type.STRING: str,
-    Type.BYTES: bytes,
-}
-_LOGICAL_TYPES: dict[str, type] = {
-    "org.apache.kafka.connect.data.Decimal": decimal.Decimal,
-    "org.apache.kafka.connect.data.Date": dt.date,
-    "org.apache.kafka.connect.data.Time": dt.time,
-    "org.apache.kafka.connect.data.Timestamp": dt.datetime,
-}
-
-
-_EXACT: dict[Type, type] = {**SIMPLE, **dict.fromkeys(_INTEGER_LIMIT, int)}
 
 
 class Struct:
@@ -51,10 +36,11 @@ class Struct:
 
     def __init__(self, schema: Schema) -> None:
         """Start with every field unset."""
-        if schema.type is not Type.STRUCT:
+        unset = schema._unset
+        if unset is None:
             raise DataError(f"Not a struct schema: {schema!r}")
         self.schema = schema
-        self._values: list[Any] = [None] * len(schema.fields)
+        self._values: list[Any] = unset.copy()
 
     @classmethod
     def unchecked(cls, schema: Schema, values: Sequence[Any]) -> Struct:
@@ -70,11 +56,14 @@ class Struct:
 
     def put(self, field: str | Field, value: Any) -> Struct:
         """Set a field and return the struct; a value that does not fit raises a DataError."""
-        target = self.schema._by_name.get(field) if type(field) is str else None
-        if target is None:
+        try:
+            target = self.schema._by_name[field]  # type: ignore[index]
+        except KeyError:
             target = self._lookup(field)
-        if not _fits_plainly(target.schema, value):
-            validate_value(target.schema, value, target.name)
+        schema = target.schema
+        # What `_fits` tells, without a call.
+        if type(value) is not schema._kind or not (schema._most is None or schema._least <= value <= schema._most):
+            validate_value(schema, value, target.name)
         self._values[target.index] = value
         return self
 
@@ -90,54 +79,57 @@ class Struct:
 
     def get_int8(self, name: str) -> int | None:
         """Return the value of an INT8 field; like all typed getters it does not apply the default."""
-        return self._typed(name, Type.INT8)  # type: ignore[no-any-return]
+        return self._values[self.schema._indexes[_INT8][name]]  # type: ignore[no-any-return]
 
     def get_int16(self, name: str) -> int | None:
         """Return the value of an INT16 field."""
-        return self._typed(name, Type.INT16)  # type: ignore[no-any-return]
+        return self._values[self.schema._indexes[_INT16][name]]  # type: ignore[no-any-return]
 
     def get_int32(self, name: str) -> int | None:
         """Return the value of an INT32 field."""
-        return self._typed(name, Type.INT32)  # type: ignore[no-any-return]
+        return self._values[self.schema._indexes[_INT32][name]]  # type: ignore[no-any-return]
 
     def get_int64(self, name: str) -> int | None:
         """Return the value of an INT64 field."""
-        return self._typed(name, Type.INT64)  # type: ignore[no-any-return]
+        return self._values[self.schema._indexes[_INT64][name]]  # type: ignore[no-any-return]
 
     def get_float32(self, name: str) -> float | None:
         """Return the value of a FLOAT32 field."""
-        return self._typed(name, Type.FLOAT32)  # type: ignore[no-any-return]
+        return self._values[self.schema._indexes[_FLOAT32][name]]  # type: ignore[no-any-return]
 
     def get_float64(self, name: str) -> float | None:
         """Return the value of a FLOAT64 field."""
-        return self._typed(name, Type.FLOAT64)  # type: ignore[no-any-return]
+        return self._values[self.schema._indexes[_FLOAT64][name]]  # type: ignore[no-any-return]
 
     def get_boolean(self, name: str) -> bool | None:
         """Return the value of a BOOLEAN field."""
-        return self._typed(name, Type.BOOLEAN)  # type: ignore[no-any-return]
+        return self._values[self.schema._indexes[_BOOLEAN][name]]  # type: ignore[no-any-return]
 
     def get_string(self, name: str) -> str | None:
         """Return the value of a STRING field."""
-        return self._typed(name, Type.STRING)  # type: ignore[no-any-return]
+        return self._values[self.schema._indexes[_STRING][name]]  # type: ignore[no-any-return]
 
     def get_bytes(self, name: str) -> bytes | None:
         """Return the value of a BYTES field."""
-        return self._typed(name, Type.BYTES)  # type: ignore[no-any-return]
+        return self._values[self.schema._indexes[_BYTES][name]]  # type: ignore[no-any-return]
 
     def get_array(self, name: str) -> list[Any] | None:
         """Return the value of an ARRAY field."""
-        return self._typed(name, Type.ARRAY)  # type: ignore[no-any-return]
+        return self._values[self.schema._indexes[_ARRAY][name]]  # type: ignore[no-any-return]
 
     def get_map(self, name: str) -> dict[Any, Any] | None:
         """Return the value of a MAP field."""
-        return self._typed(name, Type.MAP)  # type: ignore[no-any-return]
+        return self._values[self.schema._indexes[_MAP][name]]  # type: ignore[no-any-return]
 
     def get_struct(self, name: str) -> Struct | None:
         """Return the value of a STRUCT field."""
-        return self._typed(name, Type.STRUCT)  # type: ignore[no-any-return]
+        return self._values[self.schema._indexes[_STRUCT][name]]  # type: ignore[no-any-return]
 
     def validate(self) -> None:
         """Raise a DataError when a field that needs a value has none, or one that does not fit."""
+        # What was put did fit, and fits still unless it is or has in it a list or a map.
+        if self.schema._is_lasting and None not in self._values:
+            return
         for field, value in zip(self.schema.fields, self._values, strict=False):
             if value is not None or not (field.schema.optional or field.schema.default is not None):
                 validate_value(field.schema, value, field.name)
@@ -147,12 +139,6 @@ class Struct:
         if found is None:
             raise DataError(f"{field} is not a valid field name")
         return found
-
-    def _typed(self, name: str, type_: Type) -> Any:
-        field = self.schema._by_name.get(name) or self._lookup(name)
-        if field.schema.type is not type_:
-            raise DataError(f"Field '{name}' is not of type {type_}")
-        return self._values[field.index]
 
     def __eq__(self, other: object) -> bool:
         """Compare schema and values deeply."""
@@ -176,21 +162,15 @@ class Struct:
 
 def validate_value(schema: Schema, value: Any, field: str | None = None) -> None:
     """Raise a DataError unless the value fits the schema; `field` names the place in the message."""
-    if not _fits_plainly(schema, value):
+    if type(value) is Struct and value.schema is schema:
+        value.validate()
+    elif type(value) is not schema._kind or not (schema._most is None or schema._least <= value <= schema._most):
         _validate(schema, value, "value" if field is None else f'field: "{field}"')
-
-
-def _fits_plainly(schema: Schema, value: Any) -> bool:
-    """Tell whether a value is of just the class its schema wants, as nearly every one is."""
-    kind = type(value)
-    if schema.name is not None or kind is not _EXACT.get(schema.type):
-        return False
-    return kind is not int or -(limit := _INTEGER_LIMIT[schema.type]) <= value < limit
 
 
 def is_logical(schema: Schema) -> bool:
     """Tell whether values of the schema are dates, times, timestamps or decimals in Python."""
-    return schema.name in _LOGICAL_TYPES
+    return schema.name in LOGICAL_KINDS
 
 
 def _validate(schema: Schema, value: Any, place: str) -> None:
@@ -198,7 +178,7 @@ def _validate(schema: Schema, value: Any, place: str) -> None:
         if not schema.optional:
             raise DataError(f"Invalid value: null used for required {place}, schema type: {schema.type}")
         return
-    if schema.name is not None and schema.name in _LOGICAL_TYPES:
+    if schema.name in LOGICAL_KINDS:
         _check_logical(schema, value, place)
         return
     if schema.type is Type.STRUCT:
@@ -206,24 +186,23 @@ def _validate(schema: Schema, value: Any, place: str) -> None:
         return
     if not isinstance(value, _PYTHON_TYPES[schema.type]):
         raise _wrong_class(schema, value, place)
-    limit = _INTEGER_LIMIT.get(schema.type)
-    if limit is not None:
-        _check_integer(schema, value, place, limit)
+    if schema._most is not None:
+        _check_integer(schema, value, place, schema._most)
     elif schema.type is Type.ARRAY:
         _check_array(schema, value, place)
     elif schema.type is Type.MAP:
         _check_map(schema, value, place)
 
 
-def _check_integer(schema: Schema, value: Any, place: str, limit: int) -> None:
+def _check_integer(schema: Schema, value: Any, place: str, most: int) -> None:
     if isinstance(value, bool):
         raise _wrong_class(schema, value, place)
-    if not -limit <= value < limit:
+    if not schema._least <= value <= most:
         raise DataError(f"Invalid value: {value} is out of range for {place}, schema type: {schema.type}")
 
 
 def _check_logical(schema: Schema, value: Any, place: str) -> None:
-    expected = _LOGICAL_TYPES[schema.name or ""]
+    expected = LOGICAL_KINDS[schema.name]
     # A datetime is a date to Python, but a moment is not a day.
     is_moment_for_day = expected is dt.date and isinstance(value, dt.datetime)
     if not isinstance(value, expected) or is_moment_for_day:

@@ -7,6 +7,7 @@ are Kafka Connect's and therefore per record, however many rows a plugin is give
 
 from __future__ import annotations
 
+import itertools
 import logging
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
@@ -88,6 +89,9 @@ class Attempts:
 
     def __init__(self, retry: Retry, phase: str, class_name: str) -> None:
         self._retry = retry
+        self.clock = retry.clock
+        self.is_timed = retry.timeout_ms > 0
+        """Whether it matters when a first attempt began."""
         self._phase = phase
         self._class_name = class_name
         self.failures: list[Failure] = []
@@ -103,20 +107,28 @@ class Attempts:
     def one_by_one(self, rows: Iterable[int], run: Callable[[X], T], items: Iterable[X], blank: T) -> list[T]:
         """Run on each item; the results come in order, with ``blank`` where a row failed."""
         results: list[T] = []
-        clock = self._retry.clock
         for row, item in zip(rows, items):
-            started, attempt = clock(), 0
-            while True:  # as ``Retry.run`` does, without a call for what goes well at once
-                try:
-                    results.append(run(item))
-                except Exception as error:
-                    if self._retry.is_worth_another(error, attempt, started):
-                        attempt += 1
-                        continue
-                    self._note(row, error)
-                    results.append(blank)
-                break
+            started = self.clock() if self.is_timed else 0.0
+            try:
+                results.append(run(item))
+            except Exception as error:
+                results.append(self.again(row, run, item, blank, error, started))
         return results
+
+    def again(self, row: int, run: Callable[[X], T], item: X, blank: T, error: Exception, started: float) -> T:
+        """Try what raised again while its failure asks for it; returns ``blank`` where it failed for good.
+
+        ``started`` is when the first attempt began, for who ``is_timed``.
+        """
+        for attempt in itertools.count():
+            if not self._retry.is_worth_another(error, attempt, started):
+                break
+            try:
+                return run(item)
+            except Exception as another:
+                error = another
+        self._note(row, error)
+        return blank
 
     def _run(self, rows: Any, run: Callable[[int, int], T], blank: T, start: int, size: int) -> list[T]:
         try:

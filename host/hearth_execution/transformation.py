@@ -141,32 +141,19 @@ class Transformations:
             failures += attempts.failures
         else:
             numbers = rows_of(batch).tolist()
-        for step in steps:
-            numbers, records = self._step_records(step, numbers, records, failures)
-        return numbers, list(records)
+        links = [(self._link(step), self.plugins.attempts(step.role)) for step in steps]
+        left = _through(links, numbers, records)
+        for _, attempts in links:
+            failures += attempts.failures
+        return left
 
-    def _step_records(
-        self, step: Step, numbers: list[int], records: Sequence[Any], failures: list[Failure]
-    ) -> tuple[list[int], list[Any]]:
-        """Take records through one step; the predicate chooses which of them it is for."""
-        attempts = self.plugins.attempts(step.role)
+    def _link(self, step: Step) -> Callable[[Any], Any]:
+        """Return what a step does to one record; its predicate is asked again when it is tried again, as in Java."""
         apply = self.plugins[step.role].apply
         if step.predicate is None:
-            after = attempts.one_by_one(numbers, apply, records, None)
-            failures += attempts.failures
-            return _without_gaps(numbers, after)
-        tests = self.plugins.attempts(step.predicate)
-        answers = tests.one_by_one(numbers, self.plugins[step.predicate].test, records, None)
-        failures += [replace(failure, class_name=self.plugins.class_name(step.role)) for failure in tests.failures]
-        failed = {failure.row for failure in tests.failures}
-        rows = [row for row in zip(numbers, records, answers) if row[0] not in failed]
-        chosen = [(number, record) for number, record, answer in rows if bool(answer) is not step.negate]
-        after = attempts.one_by_one((number for number, _ in chosen), apply, (record for _, record in chosen), None)
-        failures += attempts.failures
-        results = dict(zip((number for number, _ in chosen), after))
-        return _without_gaps(
-            [number for number, _, _ in rows], [results.get(number, record) for number, record, _ in rows]
-        )
+            return apply  # type: ignore[no-any-return]
+        test, negate = self.plugins[step.predicate].test, step.negate
+        return lambda record: record if bool(test(record)) is negate else apply(record)
 
     def _apply_step(self, step: Step, batch: Batch) -> Outcome:
         transform = partial(self._transform, step.role)
@@ -198,8 +185,7 @@ class Transformations:
 
     def _transform_records(self, transformation: Transformation, attempts: Attempts, batch: Batch) -> list[Batch]:
         rows, records = self._records(attempts, batch)
-        after = attempts.one_by_one(rows, transformation.apply, records, None)
-        return _collected(attempts, *_without_gaps(rows, after))
+        return _collected(attempts, *_through([(transformation.apply, attempts)], rows, records))
 
     def _test_batch(self, predicate: BatchPredicate, attempts: Attempts, batch: Batch) -> Any:
         def run(start: int, size: int) -> Any:
@@ -230,10 +216,32 @@ class Transformations:
         return [row for row, _ in pairs], [record for _, record in pairs]
 
 
-def _without_gaps(numbers: list[int], records: Iterable[Any]) -> tuple[list[int], list[Any]]:
-    """Return the records that are left, with their numbers."""
-    left = [(number, record) for number, record in zip(numbers, records) if record is not None]
-    return [number for number, _ in left], [record for _, record in left]
+def _through(
+    links: Sequence[tuple[Callable[[Any], Any], Attempts]], numbers: Iterable[int], records: Iterable[Any]
+) -> tuple[list[int], list[Any]]:
+    """Take one record after the other through all links; returns those that are left, with their numbers.
+
+    A link that raised and did well when it was tried again hands its record to the next one; else the record is out.
+    """
+    rows: list[int] = []
+    left: list[Any] = []
+    for number, record in zip(numbers, records):
+        rest = iter(links)
+        while record is not None:
+            try:
+                for link, attempts in rest:
+                    started = attempts.clock() if attempts.is_timed else 0.0
+                    record = link(record)
+                    if record is None:
+                        break
+            except Exception as error:
+                record = attempts.again(number, link, record, None, error, started)
+            else:
+                break
+        if record is not None:
+            rows.append(number)
+            left.append(record)
+    return rows, left
 
 
 def _collected(attempts: Attempts, numbers: list[int], records: list[Any]) -> list[Batch]:

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import datetime as dt
+from decimal import Decimal as Number
+from enum import IntEnum
+from typing import Any
+
 import pytest
 
 from hearth_api import (
@@ -11,9 +16,12 @@ from hearth_api import (
     OPTIONAL_STRING_SCHEMA,
     STRING_SCHEMA,
     DataError,
+    Date,
+    Decimal,
     Schema,
     SchemaBuilder,
     Struct,
+    Timestamp,
     Type,
 )
 
@@ -44,12 +52,84 @@ def test_put_checks_the_value() -> None:
     assert str(null.value) == 'Invalid value: null used for required field: "c", schema type: STRING'
 
 
+class Level(IntEnum):
+    """Numbers of a class of their own."""
+
+    HIGH = 3
+
+
+@pytest.mark.parametrize(
+    ("schema", "value"),
+    [
+        (INT32_SCHEMA, Level.HIGH),
+        (SchemaBuilder.int32().name("micros"), 5),
+        (BYTES_SCHEMA, bytearray(b"x")),
+        (Decimal.schema(1), Number("0.5")),
+        (Date.SCHEMA, dt.date(2020, 2, 3)),
+        (Timestamp.SCHEMA, dt.datetime(2020, 2, 3, tzinfo=dt.timezone.utc)),
+    ],
+)
+def test_put_takes_what_fits(schema: Schema | SchemaBuilder, value: Any) -> None:
+    """Also a value of a class below the usual one, and a named schema's."""
+    struct = Struct(SchemaBuilder.struct().field("f", schema).build())
+    assert struct.put("f", value).get("f") == value
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "text"),
+    [
+        (INT32_SCHEMA, 1 << 31, "2147483648 is out of range"),
+        (SchemaBuilder.int8().name("small"), -129, "-129 is out of range"),
+        (Decimal.schema(1), 0.5, "class float"),
+        (Date.SCHEMA, dt.datetime(2020, 2, 3, tzinfo=dt.timezone.utc), "class datetime"),
+        (Timestamp.SCHEMA, dt.datetime(2020, 2, 3), "without time zone"),
+    ],
+)
+def test_put_refuses_what_is_nearly_right(schema: Schema | SchemaBuilder, value: Any, text: str) -> None:
+    """Being of a class that nearly always fits is not all that is asked for."""
+    with pytest.raises(DataError, match=text):
+        Struct(SchemaBuilder.struct().field("f", schema).build()).put("f", value)
+
+
+def test_struct_in_a_struct_is_looked_at_when_it_is_put() -> None:
+    """It has to be complete and of the schema, which need not be the very same object."""
+    outer = SchemaBuilder.struct().field("s", SCHEMA).build()
+    with pytest.raises(DataError, match='null used for required field: "c"'):
+        Struct(outer).put("s", Struct(SCHEMA))
+    other = SchemaBuilder.struct().field("c", STRING_SCHEMA).build()
+    with pytest.raises(DataError, match="Struct schemas do not match"):
+        Struct(outer).put("s", Struct(other).put("c", "x"))
+    twin = Struct(Schema(SCHEMA.type, fields=SCHEMA.fields)).put("c", "x")
+    assert Struct(outer).put("s", twin).get_struct("s") is twin
+
+
+def test_list_that_was_changed_is_looked_at_again() -> None:
+    """What was put did fit, but a list or a map in it may have been changed since."""
+    inner = SchemaBuilder.struct().field("list", SchemaBuilder.array(INT32_SCHEMA)).build()
+    numbers: list[Any] = [1]
+    struct = Struct(inner).put("list", numbers)
+    numbers.append("x")
+    with pytest.raises(DataError, match="class str for element of array"):
+        struct.validate()
+    outer = SchemaBuilder.struct().field("s", inner).build()
+    with pytest.raises(DataError, match="class str for element of array"):
+        Struct(outer).put("s", struct)
+
+
+def test_a_field_stands_for_its_name() -> None:
+    """Who walks through the fields of a schema need not take their names."""
+    _, _, field = SCHEMA.fields
+    assert Struct(SCHEMA).put(field, "x").get(field) == "x"
+
+
 def test_unknown_fields_are_refused() -> None:
     """Both reading and writing a field need one of that name."""
     with pytest.raises(DataError, match="x is not a valid field name"):
         Struct(SCHEMA).put("x", 1)
     with pytest.raises(DataError, match="x is not a valid field name"):
         Struct(SCHEMA).get("x")
+    with pytest.raises(DataError, match="x is not a valid field name"):
+        Struct(SCHEMA).get_int32("x")
 
 
 def test_typed_getters_check_the_type() -> None:

@@ -138,3 +138,19 @@ def test_single_column_is_not_copied() -> None:
     column = pa.array([1, 2])
     assert joined([column]) is column
     assert joined([column, pa.array([3])]).to_pylist() == [1, 2, 3]
+
+
+@pytest.mark.parametrize(("took", "times"), [(0.5, 2), (5.0, 1)])
+def test_time_for_another_attempt_is_counted_from_the_first(took: float, times: int) -> None:
+    """A first attempt that took longer than the timeout was the last, as in Kafka Connect."""
+    now, calls = [0.0], []
+
+    def work(item: str) -> str:
+        calls.append(item)
+        now[0] += took
+        raise RetriableError("later")
+
+    trying = Attempts(Retry(1000, 1000, Instant(), lambda: now[0]), "TRANSFORMATION", "the.Class")
+    assert trying.one_by_one([7], work, ["a"], "") == [""]
+    assert calls == ["a"] * times
+    assert [each.row for each in trying.failures] == [7]

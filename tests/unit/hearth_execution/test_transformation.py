@@ -343,6 +343,36 @@ def test_a_step_is_given_the_very_record_of_the_one_before() -> None:
     assert [each if isinstance(each, list) else each[1].value for each in asked] == ["long", ["long!"], "LONG!"]
 
 
+class Late(Transformation):
+    """Is told to come again by every other call."""
+
+    def configure(self, configs: Mapping[str, Any]) -> None:
+        """Count calls."""
+        self.calls = 0
+
+    def apply(self, record: Any) -> Any:
+        """Return the record in capitals."""
+        self.calls += 1
+        asked.append(("late", record.value))
+        if self.calls % 2:
+            raise RetriableError("later")
+        return record.new_record(value=record.value.upper())
+
+
+def test_a_record_takes_all_steps_before_the_next_one_does() -> None:
+    """As in Java; one that is tried again goes on where it was."""
+    loaded = Plugins("source", Retry(60_000, 1))
+    for kind in (Anew, Late, IsLong):
+        loaded.load(kind.__name__, f"sample.{kind.__name__}", f"{__name__}:{kind.__name__}", {})
+    whole = batch("first", "odd", "x", "last")
+    steps = [Step("Anew"), Step("Late", "IsLong")]
+    outcome = Transformations(loaded).apply(steps, whole, batch_to_source_records(whole))
+    assert content(outcome.batches) == [(0, "FIRST!"), (3, "LAST!")]
+    assert failed(outcome.failures) == [(1, "sample.Anew", "odd")]
+    shown = [value if name == "late" else value.value for name, value in asked]
+    assert shown == ["first", "first!", "first!", "odd", "x", "last", "last!", "last!"]
+
+
 def test_a_record_that_does_not_fit_its_schema_fails_where_it_becomes_a_column() -> None:
     """It is a failure of the last step that had it as a record, and of its row alone."""
     loaded = several("source")
