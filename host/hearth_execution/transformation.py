@@ -208,12 +208,11 @@ class Transformations:
         """Return rows as records, with their numbers; a row whose values Python cannot hold is a failure."""
         numbers = rows_of(batch)
 
-        def read(start: int, size: int) -> list[tuple[int, Any]]:
-            records = self.plugins.records(batch.slice(start, size))
-            return list(zip(numbers[start : start + size].tolist(), records))
+        def read(start: int, size: int) -> tuple[list[int], list[Any]]:
+            return numbers[start : start + size].tolist(), self.plugins.records(batch.slice(start, size))
 
-        pairs = _flat(attempts.in_halves(numbers, read, []))
-        return [row for row, _ in pairs], [record for _, record in pairs]
+        parts = attempts.in_halves(numbers, read, ([], []))
+        return parts[0] if len(parts) == 1 else (_flat([rows for rows, _ in parts]), _flat([own for _, own in parts]))
 
 
 def _through(
