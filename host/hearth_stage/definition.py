@@ -24,10 +24,15 @@ _TYPES = {
 
 
 def describe(call: Describe) -> Described:
-    """Load any plugin and answer its version and configuration definition."""
-    plugin = _plugin(call)
-    definition = plugin.config() if hasattr(plugin, "config") else None
-    return Described(version_of(plugin), [] if definition is None else config_def_to_json(definition.listed()))
+    """Load any plugin and answer its version and configuration definition, and what else that did."""
+    from hearth_stage.footprint import footprint  # which the stage of a task never needs
+
+    with footprint() as changes:
+        plugin = _plugin(call)
+        definition = plugin.config() if hasattr(plugin, "config") else None
+        version = version_of(plugin)
+    config = [] if definition is None else config_def_to_json(definition.listed())
+    return Described(version, config, changes)
 
 
 def validate(call: Validate) -> Validated:

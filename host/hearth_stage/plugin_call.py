@@ -40,10 +40,11 @@ class Stopping(Notice, op="stopping"):
 
 @dataclass(frozen=True)
 class Described:
-    """What a plugin says of itself."""
+    """What a plugin says of itself, and a clause for each thing that loading it changed in its process."""
 
     version: str | None = None
     config: list[KeyInfo] = field(default_factory=list)
+    changes: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)

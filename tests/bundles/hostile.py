@@ -278,6 +278,19 @@ def _nested(depth: int, what: str) -> str:
     return what[0] * depth + what[1] * depth
 
 
+def _zip_with_a_link(folder: Path) -> None:
+    """Write a zip file whose wheel would be unpacked to where a link of it leads."""
+    link = zipfile.ZipInfo("wheels")
+    link.create_system, link.external_attr = 3, 0o120777 << 16
+    with zipfile.ZipFile(folder / "link.zip", "w") as archive:
+        archive.writestr(link, "/etc")
+        archive.writestr(f"wheels/{WHEEL}", _wheel_of({}))
+
+
+def _for_elsewhere(folder: Path) -> None:
+    wheel(folder).rename(folder / "evil-1.0-cp311-cp311-win_amd64.whl")
+
+
 MALFORMED = "hearth-bundle.json is malformed ("
 
 HOSTILE: dict[str, tuple[Make, str]] = {
@@ -363,10 +376,45 @@ HOSTILE: dict[str, tuple[Make, str]] = {
     "back.tar": (_tar("back.tar", _back_to_itself(), END), ""),
     "short.tar": (_tar("short.tar", tar_entry(WHEEL, 1 << 40), END), "truncated or not a tar archive"),
     "device.tar": (_tar("device.tar", tar_entry(WHEEL, 0, tarfile.CHRTYPE), END), "it is empty"),
-    "link.tar": (_tar("link.tar", tar_entry(WHEEL, 0, tarfile.SYMTYPE, linkname="/etc/passwd"), END), "it is empty"),
+    "link.tar": (
+        _tar("link.tar", tar_entry(WHEEL, 0, tarfile.SYMTYPE, linkname="/etc/passwd"), END),
+        f"it holds the link '{WHEEL}' to '/etc/passwd', which leads out of the archive",
+    ),
+    "link up.tar": (
+        _tar("link up.tar", tar_entry(f"a/b/{WHEEL}", 0, tarfile.SYMTYPE, linkname="../../../x"), END),
+        f"it holds the link 'a/b/{WHEEL}' to '../../../x', which leads out of the archive",
+    ),
+    "hard link.tar": (
+        _tar("hard link.tar", tar_entry(f"a/b/{WHEEL}", 0, tarfile.LNKTYPE, linkname="../x"), END),
+        f"it holds the link 'a/b/{WHEEL}' to '../x', which leads out of the archive",
+    ),
+    "circle.tar": (
+        _tar(
+            "circle.tar",
+            tar_entry("a.whl", 0, tarfile.SYMTYPE, linkname="b.whl"),
+            tar_entry("b.whl", 0, tarfile.SYMTYPE, linkname="a.whl"),
+            END,
+        ),
+        "it is empty",
+    ),
+    "twice.tar": (_tar("twice.tar", tar_entry("a.whl"), tar_entry("./a.whl"), END), "it holds 'a.whl' twice"),
     # names
     "nameless.zip": (file("nameless.zip", lambda: zip_of(("", b"x"))), "it holds a file without a name"),
     "twice.zip": (file("twice.zip", lambda: zip_of(("a.whl", b""), ("./a.whl", b""))), "it holds 'a.whl' twice"),
+    "case.zip": (
+        file("case.zip", lambda: zip_of(("w/a.whl", b""), ("w/A.whl", b""))),
+        "it holds 'w/a.whl' and 'w/A.whl', which are one file on some machines",
+    ),
+    "case.tar": (
+        _tar("case.tar", tar_entry("stra\u00dfe.whl"), tar_entry("STRASSE.whl"), END),
+        "it holds 'stra\u00dfe.whl' and 'STRASSE.whl', which are one file on some machines",
+    ),
+    "link.zip": (_zip_with_a_link, "it holds the link 'wheels' to '/etc', which leads out of the archive"),
+    "elsewhere": (_for_elsewhere, "was built for 'win_amd64', and this machine is '"),
+    "packed elsewhere": (
+        manifest(lambda m: m["files"][0].update(path="wheels/evil-1.0-cp311-cp311-macosx_11_0_arm64.whl")),
+        "was built for 'macosx_11_0_arm64', and this machine is '",
+    ),
     "both.zip": (
         file("both.zip", lambda: zip_of(("a.whl", b""), ("a.whl/b.whl", b""))),
         "it holds 'a.whl' as a file and as a folder",
@@ -455,14 +503,16 @@ def _zip_with_dots(folder: Path) -> None:
     content.unlink()
 
 
-def _zip_with_a_link(folder: Path) -> None:
-    content = plain_wheel(folder, "linked", groups={"hearth.converters": {"a.Linked": "linked:Linked"}})
+def _zip_with_links_inside(folder: Path) -> None:
+    """Write a site directory as Unix tools pack it: one of its files is a link to another, and so is a folder."""
+    files = {**dist_info("linked", "1.0", {"hearth.converters": {"a.Linked": "linked:Linked"}}), "inner/linked.py": ""}
     with zipfile.ZipFile(folder / "linked.zip", "w") as archive:
-        entry = zipfile.ZipInfo("wheels")
-        entry.create_system, entry.external_attr = 3, 0o120777 << 16
-        archive.writestr(entry, "/etc")
-        archive.write(content, f"wheels/{content.name}")
-    content.unlink()
+        for path, text in files.items():
+            archive.writestr(path, text)
+        for path, target in {"linked.py": "inner/linked.py", "inner/again.py": "../linked.py", "lib64": "inner"}.items():
+            entry = zipfile.ZipInfo(path)
+            entry.create_system, entry.external_attr = 3, 0o120777 << 16
+            archive.writestr(entry, target)
 
 
 def _folder_with_pipes(folder: Path) -> None:
@@ -479,7 +529,7 @@ def _name_of_a_bell(folder: Path) -> None:
 
 ODD: dict[str, tuple[Make, str]] = {
     "dots.zip": (_zip_with_dots, "a.Dots"),
-    "linked.zip": (_zip_with_a_link, "a.Linked"),
+    "linked.zip": (_zip_with_links_inside, "a.Linked"),
     "pipes": (_folder_with_pipes, "a.Pipes"),
     "bell": (_name_of_a_bell, "a.Bell"),
 }

@@ -14,12 +14,12 @@ import struct
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
-from hearth.discovery.allowance import MAX_FILES, allowance, passing_allowance
-from hearth.discovery.refusal import COPY_AGAIN, REPACK, BundleError
+from hearth.discovery.allowance import MAX_FILES, MAX_PATH, allowance, passing_allowance
+from hearth.discovery.refusal import COPY_AGAIN, REPACK, BundleError, quoted
 from hearth.discovery.tree import (
     FilePart,
     Source,
@@ -36,18 +36,26 @@ from hearth.discovery.tree import (
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 """How files of wheels are compressed; others may ask for gigabytes of memory to be unpacked."""
 _ENCRYPTED = 0x1
+_LINKS = 40
+"""Links that lead to each other, as many as Linux follows."""
 _CHUNK, _BLOCK = 1 << 14, 1 << 20
 _IN_MEMORY = 8 << 20
 _XZ_MEMORY = 128 << 20
 """Twice what the strongest preset of xz needs."""
 
+Member = TypeVar("Member")
+
 
 class ArchiveTree(Tree):
-    """An archive: its index is read once, and a name that would leave the archive condemns all of it."""
+    """An archive: its index is read once, and a name or link that would leave the archive condemns all of it.
+
+    A link to a file of the archive is that file; a link to a folder of it is left out.
+    """
 
     def _enter(self, names: Iterable[str]) -> None:
         """Sort the paths of the regular files into folders."""
         index: dict[str, tuple[list[str], list[str]]] = {"": ([], [])}
+        _refuse_clashes(names)
         for name in sorted(names):
             if not is_ignored(name):
                 _folder(index, name.rpartition("/")[0])[0].append(name)
@@ -64,14 +72,15 @@ class ArchiveTree(Tree):
 
 
 class ZipTree(ArchiveTree):
-    """A zip file or a wheel, on disk or read from inside another bundle. Links inside it are not followed."""
+    """A zip file or a wheel, on disk or read from inside another bundle."""
 
     def __init__(self, source: Path | FilePart) -> None:
         self._file = open_file(source) if isinstance(source, Path) else source
         try:
             with reading("it is truncated or not a zip file"):
                 self._zip = zipfile.ZipFile(self._file)
-            self._members = _checked(self._zip.infolist(), self._file.size)
+            self._members, links = _checked(self._zip.infolist(), self._file.size)
+            _follow(self._members, {path: (path, self._target_of(member)) for path, member in links.items()})
             self._enter(self._members)
         except BaseException:
             self.close()
@@ -112,6 +121,11 @@ class ZipTree(ArchiveTree):
             if (size, checksum) != (member.file_size, member.CRC):
                 raise BundleError(f"{path} is not what the archive says of it", hint=COPY_AGAIN)
 
+    def _target_of(self, link: zipfile.ZipInfo) -> str:
+        """Return where a link leads, which is its content."""
+        with reading(f"{link.filename} is damaged"):
+            return b"".join(bounded(self._content(link), MAX_PATH)).decode("utf-8", "surrogateescape")
+
     def _content(self, member: zipfile.ZipInfo) -> Iterator[bytes]:
         packed = FilePart(self._file, self._start_of(member), member.compress_size)
         is_stored = member.compress_type == zipfile.ZIP_STORED
@@ -128,7 +142,7 @@ class ZipTree(ArchiveTree):
 
 
 class TarTree(ArchiveTree):
-    """A tar archive, compressed or not. Links inside it are not followed: only regular files count."""
+    """A tar archive, compressed or not. Devices, pipes and the like are no part of a bundle."""
 
     def __init__(self, source: Path) -> None:
         self._file = open_file(source)
@@ -167,28 +181,69 @@ def _folder(index: dict[str, tuple[list[str], list[str]]], name: str) -> tuple[l
     return found
 
 
-def _checked(found: list[zipfile.ZipInfo], packed: int) -> dict[str, zipfile.ZipInfo]:
-    """Return the regular files of a zip file by their paths."""
+def _refuse_clashes(names: Iterable[str]) -> None:
+    """Raise for names that are one and the same where a file system does not tell upper from lower case."""
+    seen: dict[str, str] = {}
+    for name in names:
+        other = seen.setdefault(name.lower() if name.isascii() else name.casefold(), name)
+        if other != name:
+            raise BundleError(f"it holds {other!r} and {name!r}, which are one file on some machines", hint=REPACK)
+
+
+def _follow(members: dict[str, Member], links: Mapping[str, tuple[str, str]]) -> None:
+    """Add the links that lead to files of the archive; ``links`` has where each lies and what it names from there."""
+    targets = {path: _led_to(path, place, target) for path, (place, target) in links.items()}
+    for path, target in targets.items():
+        for _ in range(_LINKS):
+            if target not in targets:
+                break
+            target = targets[target]
+        if target in members:
+            members[path] = members[target]
+
+
+def _led_to(path: str, place: str, target: str) -> str:
+    """Return the path that a link leads to; raises where that is outside of the archive."""
+    found = [] if target.startswith("/") else place.split("/")[:-1]
+    is_out = target.startswith(("/", "\\")) or "\0" in target
+    for part in target.split("/"):
+        if part == ".." and not found:
+            is_out = True
+        elif part == "..":
+            found.pop()
+        elif part not in ("", "."):
+            found.append(part)
+    if is_out:
+        reason = f"it holds the link {quoted(path)} to {quoted(target)}, which leads out of the archive"
+        raise BundleError(reason, hint="do not install it")
+    return "/".join(found)
+
+
+def _checked(
+    found: list[zipfile.ZipInfo], packed: int
+) -> tuple[dict[str, zipfile.ZipInfo], dict[str, zipfile.ZipInfo]]:
+    """Return the regular files of a zip file by their paths, and its links."""
     if len(found) > MAX_FILES:
         raise too_many_files()
     members: dict[str, zipfile.ZipInfo] = {}
+    links: dict[str, zipfile.ZipInfo] = {}
     total = 0
     for each in found:
         path = _normal(check_path(each.filename))
-        if each.filename.endswith("/") or stat.S_ISLNK(each.external_attr >> 16):
+        if each.filename.endswith("/"):
             continue
         if not path:
             raise BundleError("it holds a file without a name")
-        if path in members:
+        if path in members or path in links:
             raise BundleError(f"it holds {path!r} twice")
         if each.compress_type not in _METHODS or each.flag_bits & _ENCRYPTED:
             how = "encrypted" if each.flag_bits & _ENCRYPTED else f"compressed with method {each.compress_type}"
             raise BundleError(f"{path} is {how}, and only stored and deflated files are read", hint=REPACK)
-        members[path] = each
+        (links if stat.S_ISLNK(each.external_attr >> 16) else members)[path] = each
         total += each.file_size
     if total > allowance(packed):
         raise BundleError(f"its {packed} bytes unpack to {total}, which is more than they may", hint=REPACK)
-    return members
+    return members, links
 
 
 def _members(file: FilePart) -> dict[str, tuple[int, int]]:
@@ -196,6 +251,7 @@ def _members(file: FilePart) -> dict[str, tuple[int, int]]:
     import tarfile  # which few bundles are, and no host without them is to hold
 
     members: dict[str, tuple[int, int]] = {}
+    links: dict[str, tuple[str, str]] = {}
     try:
         with tarfile.open(fileobj=file, mode="r:") as archive:  # type: ignore[call-overload]
             for number, each in enumerate(archive):
@@ -204,12 +260,20 @@ def _members(file: FilePart) -> dict[str, tuple[int, int]]:
                 path = _normal(check_path(each.name))
                 if each.issparse():
                     raise BundleError(f"{path} is a sparse file, larger than what is there of it", hint=REPACK)
-                if each.isreg():
+                if path in members or path in links:
+                    raise BundleError(f"it holds {path!r} twice", hint=REPACK)
+                if each.issym() or each.islnk():
+                    links[path] = (
+                        path if each.issym() else "",
+                        each.linkname,
+                    )  # a hard link names a path of the archive
+                elif each.isreg():
                     if not 0 <= each.size <= file.size - each.offset_data:
                         raise EOFError(f"{path} is not all there")
                     members[path] = each.offset_data, each.size
     except tarfile.TarError as error:
         raise ValueError(str(error) or type(error).__name__) from error
+    _follow(members, links)
     return members
 
 

@@ -11,8 +11,10 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import re
+import sysconfig
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from pathlib import Path
@@ -23,7 +25,7 @@ from hearth.discovery.archive import ZipTree
 from hearth.discovery.declaration import Declaration
 from hearth.discovery.manifest import MANIFEST, Manifest
 from hearth.discovery.metadata import Facts, distribution_folders, read_facts, too_many_plugins
-from hearth.discovery.refusal import COPY_AGAIN, BundleError
+from hearth.discovery.refusal import COPY_AGAIN, BundleError, quoted
 from hearth.discovery.tree import Opener, Tree, blocks, check_path, is_ignored, reading
 from hearth.discovery.version_order import version_key
 
@@ -34,6 +36,10 @@ _OTHER_FORMS = {
     "pyproject.toml": ("it is the source of a project", "pack it with `hearth bundle pack PROJECT`"),
     "PKG-INFO": ("it is a source distribution", "unpack it and run `hearth bundle pack PROJECT`"),
 }
+
+
+_TAGGED = 4
+"""Hyphens in the name of a wheel: name, version, Python, binary interface and platform are between them."""
 
 
 class Layout(str, Enum):
@@ -190,6 +196,8 @@ def _packed(location: Path, opener: Opener, tree: Tree, top: str) -> Bundle:
     manifest = Manifest.from_text(tree.read_text(_join(top, MANIFEST), MAX_MANIFEST))
     if not manifest.plugins:
         raise _no_plugins([f"{manifest.name} {manifest.version}"])
+    wheels = [file.path for file in manifest.files if file.path.endswith(".whl")]
+    _refuse_foreign([each for each in wheels if _plain(_file(each).partition("-")[0]) == _plain(manifest.name)])
     present = set(tree.walk(top))
     missing = [file.path for file in manifest.files if _join(top, file.path) not in present]
     if missing:
@@ -228,6 +236,8 @@ def _described(location: Path, opener: Opener, top: str, layout: Layout, facts: 
     if not newest:
         raise BundleError("; ".join(faults), hint="correct the entry points of the project and pack it anew")
     owners = list(dict.fromkeys(fact for _, fact in newest.values()))
+    for owner in owners:
+        _refuse_foreign([fact.wheel for fact in facts if (fact.name, fact.version) == (owner.name, owner.version)])
     wanted = sorted({fact.requires_python.replace(" ", "") for fact in owners} - {""})
     return Bundle(
         location,
@@ -244,12 +254,42 @@ def _described(location: Path, opener: Opener, top: str, layout: Layout, facts: 
     )
 
 
+def _refuse_foreign(wheels: Sequence[str]) -> None:
+    """Raise where all wheels of a distribution that declares plugins were built for other platforms than this one.
+
+    Which Python they are for is looked at when an environment is made, for the bundle may want another than this.
+    """
+    named = [_file(wheel) for wheel in wheels if _file(wheel).count("-") >= _TAGGED]  # others say nothing of it
+    built_for = {wheel: wheel[:-4].rpartition("-")[2] for wheel in named}
+    if not built_for or any("any" in platforms.split(".") for platforms in built_for.values()):
+        return
+    from packaging.tags import platform_tags  # which most bundles need not ask
+
+    here = {*platform_tags()}
+    if not any(here.intersection(platforms.split(".")) for platforms in built_for.values()):
+        wheel, platforms = next(iter(built_for.items()))
+        raise BundleError(
+            f"{quoted(wheel)} was built for {quoted(platforms)}, and this machine is {sysconfig.get_platform()!r}",
+            hint="take the bundle for this platform, or pack it here with `hearth bundle pack PROJECT`",
+        )
+
+
+def _file(path: str) -> str:
+    """Return the last part of a path inside a bundle."""
+    return path.rpartition("/")[2]
+
+
+def _plain(name: str) -> str:
+    """Return a distribution's name as the names of its files have it."""
+    return re.sub(r"[-_.]+", "_", name).lower()
+
+
 def _wheel_facts(tree: Tree, wheel: str) -> list[Facts]:
     with _of_wheel(wheel), ZipTree(tree.open_archive(wheel)) as inside:
         folders = distribution_folders(inside)
         if not folders:
             raise BundleError("it has no .dist-info folder")
-        return [read_facts(inside, folder) for folder in folders]
+        return [replace(read_facts(inside, folder), wheel=wheel) for folder in folders]
 
 
 @contextlib.contextmanager

@@ -46,6 +46,8 @@ class Facts:
     requires_python: str
     declarations: tuple[Declaration, ...]
     faults: tuple[str, ...] = ()
+    wheel: str = ""
+    """Where in the bundle the wheel lies that says so, empty for packages that lie there as they are."""
 
 
 def read_facts(tree: Tree, folder: str) -> Facts:

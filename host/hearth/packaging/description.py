@@ -21,10 +21,11 @@ SECONDS = 60
 
 @dataclass(frozen=True)
 class Description:
-    """A plugin's version and its configuration keys (``ConfigKeyInfo`` objects), in order."""
+    """A plugin's version, its configuration keys (``ConfigKeyInfo`` objects), and what loading it did beside that."""
 
     version: str
     config: tuple[Mapping[str, Any], ...]
+    changes: tuple[str, ...] = ()
 
 
 def describe(environment: Environment, reference: str, type_: PluginType, name: str) -> Description:
@@ -39,7 +40,9 @@ def describe(environment: Environment, reference: str, type_: PluginType, name: 
 def ask(stage: Stage, reference: str, type_: PluginType) -> Description:
     """Describe one plugin in a stage that runs already."""
     answer = stage.call(Describe(reference, type_.value), SECONDS)
-    return Description(UNDEFINED_VERSION if answer.version is None else answer.version, tuple(answer.config))
+    return Description(
+        UNDEFINED_VERSION if answer.version is None else answer.version, tuple(answer.config), tuple(answer.changes)
+    )
 
 
 class DescriptionStore:

@@ -107,11 +107,14 @@ def _plugin(environment: Environment, declaration: Declaration) -> Iterator[Chec
     try:
         found = ask(stage, declaration.reference, declaration.type)
     except PluginError as error:
-        yield Check("import", name, False, _last_line(error), f"make {declaration.reference} importable")
+        yield Check("import", name, False, _fact(error), f"make {declaration.reference} importable")
         return
     finally:
         stage.close()
-    yield Check("import", name, True, declaration.reference)
+    for change in found.changes:
+        yield Check("import", name, False, f"loading it {change}", "do that in start() and undo it in stop()")
+    if not found.changes:
+        yield Check("import", name, True, declaration.reference)
     yield from _compared(declaration, found)
 
 
@@ -126,6 +129,11 @@ def _compared(declaration: Declaration, found: Description) -> Iterator[Check]:
     if found.version not in (declaration.version, UNDEFINED_VERSION):
         detail = f"declared with version {declaration.version!r}, version() returns {found.version!r}"
         yield Check("version", name, declaration.definitions is None, detail, "pack the bundle anew")
+
+
+def _fact(error: PluginError) -> str:
+    """Return what became of a stage that ended or hung, else the exception that its plugin raised."""
+    return str(error) if (error.code or "").startswith("stage.") else _last_line(error)
 
 
 def _last_line(error: ConnectError) -> str:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import os
 import shutil
 import subprocess
 import sys
 import tarfile
+import warnings
+import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -27,6 +30,7 @@ from hearth.discovery.bundle import read_bundle
 from hearth.discovery.catalogue import read
 from hearth.discovery.tree import DirectoryTree, Opener
 from tests.bundles import build
+from tests.bundles.build import dist_info
 from tests.bundles.hostile import HOSTILE, ODD, Make, candidate, deflated, zip_of
 
 LIMITED = """
@@ -159,6 +163,9 @@ def test_what_only_looks_bad_can_be_unpacked(plugin_path: PluginPath, tmp_path: 
         found.unpack(tmp_path / name)
         assert found.digest()
         assert any((tmp_path / name).iterdir())
+    assert (tmp_path / "linked.zip" / "linked.py").is_file()
+    assert (tmp_path / "linked.zip" / "inner" / "again.py").is_file()
+    assert not (tmp_path / "linked.zip" / "lib64").exists()
 
 
 def test_a_directory_of_too_many_files_is_no_bundle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -280,3 +287,53 @@ def _changes(draw: st.DrawFn, content: bytes) -> bytes:
         if not changed:
             break
     return bytes(changed)
+
+
+# --- names and links that nobody thought of
+
+_PARTS = st.sampled_from(("a", "A", "b", "..", ".", "", "C:", "\\", "demo-1.0.dist-info", "\u00e9", "x" * 300))
+_NAMES = st.one_of(st.lists(_PARTS, max_size=4).map("/".join), st.sampled_from(("/etc/x", "..\\x", "\0")))
+_ENTRIES = st.lists(st.tuples(_NAMES, st.sampled_from(("file", "link", "hard link")), _NAMES), min_size=1, max_size=5)
+
+
+@pytest.mark.parametrize("form", ["zip", "tar"])
+@settings(max_examples=150, deadline=None)
+@given(entries=_ENTRIES)
+def test_no_name_and_no_link_leads_out_of_where_a_bundle_is_unpacked(
+    form: str, entries: list[tuple[str, str, str]], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Whatever an archive calls its files, they arrive below the folder that was named, or it is refused."""
+    home = _folder(tmp_path_factory, f"names in a {form}")
+    location = home / f"names.{form}"
+    healthy = dist_info("demo", "1.0", {"hearth.converters": {"a.B": "demo:B"}})
+    (_zip_with if form == "zip" else _tar_with)(location, healthy, entries)
+    out = home / "inner" / "out"
+    with contextlib.suppress(BundleError):
+        read_bundle(location, partial(ZipTree if form == "zip" else TarTree, location)).unpack(out)
+    assert {*home.rglob("*")} - {*out.rglob("*")} <= {location, out, out.parent}
+    assert not any(each.is_symlink() for each in out.rglob("*"))
+    assert all(each.read_bytes() == b"x" for each in out.rglob("*") if each.is_file() and len(each.name) < 3)
+    shutil.rmtree(home / "inner", ignore_errors=True)
+
+
+def _zip_with(location: Path, healthy: Mapping[str, str], entries: list[tuple[str, str, str]]) -> None:
+    with warnings.catch_warnings(), zipfile.ZipFile(location, "w") as archive:
+        warnings.simplefilter("ignore")  # of names that are there twice
+        for path, text in healthy.items():
+            archive.writestr(path, text)
+        for name, kind, target in entries:
+            entry = zipfile.ZipInfo(name)
+            entry.external_attr = (0o100644 if kind == "file" else 0o120777) << 16
+            archive.writestr(entry, "x" if kind == "file" else target)
+
+
+def _tar_with(location: Path, healthy: Mapping[str, str], entries: list[tuple[str, str, str]]) -> None:
+    kinds = {"file": tarfile.REGTYPE, "link": tarfile.SYMTYPE, "hard link": tarfile.LNKTYPE}
+    with tarfile.open(location, "w") as archive:
+        for name, kind, target, text in [
+            *((path, "file", "", text) for path, text in healthy.items()),
+            *((*entry, "x") for entry in entries),
+        ]:
+            entry = tarfile.TarInfo(name)
+            entry.type, entry.linkname, entry.size = kinds[kind], target, len(text) if kind == "file" else 0
+            archive.addfile(entry, io.BytesIO(text.encode()))

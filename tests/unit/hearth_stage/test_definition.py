@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import threading
 from typing import Any
 
 import pytest
@@ -91,3 +95,42 @@ def test_a_plugin_of_another_type_is_refused() -> None:
     """The declaration of its distribution was wrong."""
     with pytest.raises(PluginError, match="Cut is declared as predicate and is no Predicate"):
         validate(asked("Cut", type="predicate"))
+
+
+class Disturbing(Cut):
+    """Does to its process what a plugin has no business to do when it is only asked of its keys."""
+
+    def __init__(self) -> None:
+        self.over = threading.Event()
+        over.append(self.over)
+        threading.Thread(target=self.over.wait, name="disturbing", daemon=True).start()
+        os.chdir("/")
+        signal.signal(signal.SIGUSR2, signal.SIG_IGN)
+        subprocess.run(["true"], check=True)  # which is over, and no change
+        over.append(subprocess.Popen(["sleep", "60"]))
+        print("here I am")
+
+
+over: list[Any] = []
+
+
+def test_what_loading_changes_in_its_process_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    """Whoever shares the process would suffer from it, and find out late."""
+    place, handler = os.getcwd(), signal.getsignal(signal.SIGUSR2)
+    try:
+        told = describe(Describe(f"{__name__}:Disturbing"))
+    finally:
+        os.chdir(place)
+        signal.signal(signal.SIGUSR2, handler)
+        over[0].set()
+        over[1].kill()
+        over[1].wait()
+    assert told.changes == [
+        "starts a process",
+        "starts a thread (disturbing)",
+        "changes the working directory to '/'",
+        "installs a handler of SIGUSR2",
+        "prints to the standard output",
+    ]
+    assert capsys.readouterr().out == "here I am\n"
+    assert describe(Describe(f"{__name__}:Cut")).changes == []

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from hearth.discovery.manifest import MANIFEST
-from hearth.packaging import Check, verify
+from hearth.packaging import Check, description, verify
 from tests.bundles import build
 
 
@@ -124,3 +124,49 @@ def test_bundle_that_brings_the_author_api_fails_the_contract(tmp_path: Path, pa
     build.plain_wheel(tmp_path, "demo", groups=points)
     build.plain_wheel(tmp_path, package)
     assert [check.name for check in _failed(tmp_path)] == ["contract"]
+
+
+HOSTILE = {
+    "exits": ("import os; os._exit(7)", "exited with 7"),
+    "leaves": ("raise SystemExit('I leave')", "exited with 1"),
+    "hangs": ("import threading; threading.Event().wait()", "did not answer 'describe' within 1 s"),
+    "forks": ("import os, time; os.fork() or (time.sleep(9), os._exit(0))", "loading it starts a process"),
+    "steals": (
+        "import os, socket\nfor each in range(3, 64):\n"
+        "    try:\n        socket.socket(fileno=os.dup(each)).sendall(bytes(64))\n    except OSError:\n        pass",
+        "broke the protocol",
+    ),
+}
+"""Modules that do harm when they are loaded, and what is said of it."""
+
+
+def test_what_does_harm_when_it_is_loaded_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each such plugin is refused with the reason, and the others of the bundle are looked at all the same."""
+    monkeypatch.setattr(description, "SECONDS", 1)
+    groups = {"hearth.predicates": {f"a.{name}": f"{name}:Demo" for name in [*HOSTILE, "sound"]}}
+    site = build.site(tmp_path, "demo", groups=groups)
+    sound = (
+        "from hearth_api import Predicate\nclass Demo(Predicate):\n"
+        "    def configure(self, configs): pass\n    def test(self, record): return True\n"
+    )
+    for name, (code, _) in {**HOSTILE, "sound": ("", "")}.items():
+        (site / f"{name}.py").write_text(f"{code}\n{sound}")
+    failed = {check.subject: check for check in _failed(site)}
+    assert failed.keys() == {f"a.{name}" for name in HOSTILE}
+    for name, (_, words) in HOSTILE.items():
+        assert words in failed[f"a.{name}"].detail, failed[f"a.{name}"]
+        assert (failed[f"a.{name}"].name, bool(failed[f"a.{name}"].hint)) == ("import", True)
+
+
+def test_requirements_that_contradict_each_other_are_both_named(tmp_path: Path) -> None:
+    """No environment can hold two versions of one package: who wants which is in the reason."""
+    points = {"hearth.predicates": {"a.Demo": "demo:Demo"}}
+    build.plain_wheel(tmp_path, "demo", groups=points, requires=("shared==1.0", "other"))
+    build.plain_wheel(tmp_path, "other", requires=("shared>=2",))
+    for version in ("1.0", "2.0"):
+        build.plain_wheel(tmp_path, "shared", version)
+    (failed,) = _failed(tmp_path)
+    assert failed.name == "environment"
+    told = " ".join(failed.detail.split())
+    assert "shared==1.0" in told
+    assert "shared>=2" in told
