@@ -95,7 +95,7 @@ def test_keys_exist() -> None:
     known |= {f"{place}.https.{name}" for place in (KEY, ADMIN_KEY) for name in ServerTlsConfig.definition().names}
     known |= {key for rules in RULES.values() for key in rules} | {"plugin.path", "listeners", CHOICE} | SPARKS
     found = set(re.findall(r"`([a-z]+(?:\.[a-z]+)+)`", README))
-    files = {name for name in found if name.endswith((".properties", ".json", ".py"))}
+    files = {name for name in found if name.endswith((".properties", ".json", ".py", ".toml"))}
     assert found - files <= known
 
 

@@ -2,8 +2,9 @@
 
 ``read_bundle`` finds in any tree, whatever it is stored in, one of three layouts: a packed bundle
 (``hearth-bundle.json`` and wheels), wheels, or a site directory (packages beside their ``.dist-info``
-folders, as ``pip install --target`` leaves them). One folder around everything, which archives often
-have, is stepped through.
+folders, as ``pip install --target`` leaves them, or a virtual environment has them). One folder around
+everything, which archives often have, is stepped through. A ``pylock.toml`` (PEP 751) beside wheels says
+what they are installed with.
 """
 
 from __future__ import annotations
@@ -23,8 +24,9 @@ from typing import IO
 from hearth.discovery.allowance import MAX_MANIFEST, MAX_PLUGINS, MAX_WHEELS
 from hearth.discovery.archive import ZipTree
 from hearth.discovery.declaration import Declaration
+from hearth.discovery.location import PYLOCK, VENV
 from hearth.discovery.manifest import MANIFEST, Manifest
-from hearth.discovery.metadata import Facts, distribution_folders, read_facts, too_many_plugins
+from hearth.discovery.metadata import Facts, distribution_folders, read_facts, too_many_plugins, without_host
 from hearth.discovery.refusal import COPY_AGAIN, BundleError, quoted
 from hearth.discovery.tree import Opener, Tree, blocks, check_path, is_ignored, reading
 from hearth.discovery.version_order import version_key
@@ -38,6 +40,7 @@ _OTHER_FORMS = {
 }
 
 
+_VERSION = re.compile(r"^version(?:_info)? *= *(\d+\.\d+)", re.MULTILINE)
 _TAGGED = 4
 """Hyphens in the name of a wheel: name, version, Python, binary interface and platform are between them."""
 
@@ -68,13 +71,15 @@ class Bundle:
     hashes: dict[str, str] | None = field(compare=False, repr=False)
     """Path to SHA-256 of each file as packed; ``None`` when nobody wrote them down."""
     opener: Opener = field(compare=False, repr=False)
+    has_lock: bool = field(default=False, repr=False)
+    """Whether a ``pylock.toml`` says which packages its wheels are installed with."""
     stamp: int = field(default=0, repr=False)
     """What tells the files of the bundle from others that lie at its location later."""
 
     @property
     def is_current(self) -> bool:
         """Return whether what was read is still what lies there."""
-        return self.stamp == stamp_of(self.location)
+        return self.stamp == stamp_of(self.location, self.top)
 
     @property
     def is_site(self) -> bool:
@@ -99,11 +104,13 @@ class Bundle:
         return digest.hexdigest()
 
     def _files(self, tree: Tree) -> list[str]:
-        """Return the files that make up the environment: the wheels, or everything in a site layout."""
-        return sorted(wheels_of(tree, self.top) if self.layout is Layout.WHEELS else tree.walk(self.top))
+        """Return the files that make up the environment: the wheels and their lock, or all of a site layout."""
+        if self.layout is Layout.SITE:
+            return sorted(tree.walk(self.top))
+        return sorted([*wheels_of(tree, self.top), *([_join(self.top, PYLOCK)] if self.has_lock else [])])
 
     def unpack(self, target: Path) -> None:
-        """Copy the wheels, or the packages of a site layout, into ``target``.
+        """Copy the wheels and their lock, or the packages of a site layout, into ``target``.
 
         Raises ``BundleError`` when a file's content is not what the manifest says, or cannot be read whole, and for a
         wheel that would unpack to more than it may.
@@ -115,26 +122,30 @@ class Bundle:
                 found = _copy(tree, path, target / check_path(name))
                 if self.hashes is not None and self.hashes.get(relative) != found:
                     raise BundleError(f"{path} is not the file that was packed", hint=COPY_AGAIN)
-                if self.layout is Layout.WHEELS:
+                if name.endswith(".whl") and self.layout is Layout.WHEELS:
                     with _of_wheel(path), ZipTree(target / name) as wheel:
                         wheel.check()
 
 
 def read_bundle(location: Path, opener: Opener) -> Bundle:
     """Read the bundle at ``location``; raises ``BundleError`` with the reason when it is none."""
-    stamp = stamp_of(location)  # first: what changes while it is being read is read again
     with opener() as tree:
-        return replace(_read(location, opener, tree), stamp=stamp)
+        top = _top(tree)
+        stamp = stamp_of(location, top)  # first: what changes while it is being read is read again
+        found = _read(location, opener, tree, top)
+        has_lock = found.layout is Layout.WHEELS and _join(top, PYLOCK) in tree.children(top)[0]
+        return replace(found, stamp=stamp, has_lock=has_lock)
 
 
-def _read(location: Path, opener: Opener, tree: Tree) -> Bundle:
-    top = _top(tree)
+def _read(location: Path, opener: Opener, tree: Tree, top: str) -> Bundle:
     if _join(top, MANIFEST) in tree.children(top)[0]:
         return _packed(location, opener, tree, top)
     folders = distribution_folders(tree, top)
     if folders:
-        facts = _gathered(read_facts(tree, folder) for folder in folders)
-        return _described(location, opener, top, Layout.SITE, facts)
+        facts = _gathered(read_facts(tree, folder) for folder in without_host(tree, folders))
+        bundle = _described(location, opener, top, Layout.SITE, facts)
+        pythons = [bundle.requires_python, _python_of(tree, top)]
+        return replace(bundle, requires_python=",".join(filter(None, pythons)))
     wheels = list(wheels_of(tree, top))
     if not wheels:
         raise _nothing(tree, top)
@@ -142,15 +153,15 @@ def _read(location: Path, opener: Opener, tree: Tree) -> Bundle:
     return _described(location, opener, top, Layout.WHEELS, facts)
 
 
-def stamp_of(location: Path) -> int:
+def stamp_of(location: Path, top: str = "") -> int:
     """Return what changes when another file takes the place of one, or a directory gets or loses an entry.
 
-    0 for what is not there.
+    Of a directory those in its folder ``top`` count. 0 for what is not there.
     """
     try:
         if not location.is_dir():
             return hash(_traits(location))
-        with os.scandir(location) as entries:
+        with os.scandir(location / top) as entries:
             return hash(tuple(sorted((each.name, *_traits(each)) for each in entries if not is_ignored(each.name))))
     except OSError:
         return 0
@@ -185,11 +196,36 @@ def _gathered(found: Iterable[Facts]) -> list[Facts]:
 
 
 def _top(tree: Tree) -> str:
-    """Return the folder to look into: a single folder at the root is an archive's wrapping, not a layout."""
+    """Return the folder to look into: a single folder at the root is an archive's wrapping, not a layout.
+
+    Of a virtual environment that is where its packages are.
+    """
     files, folders = tree.children()
+    top = ""
     if not files and len(folders) == 1 and not folders[0].endswith(".dist-info"):
-        return folders[0]
-    return ""
+        top = folders[0]
+        files, _ = tree.children(top)
+    return _packages_of(tree, top) if _join(top, VENV) in files else top
+
+
+def _packages_of(tree: Tree, top: str) -> str:
+    """Return the folder of a virtual environment that holds its packages, on whichever system it was made."""
+    unix, windows = _join(top, "lib"), _join(top, "Lib")
+    folders = tree.children(top)[1]
+    homes = tree.children(unix)[1] if unix in folders else [windows] if windows in folders else []
+    found = [site for home in homes for site in tree.children(home)[1] if _file(site) == "site-packages"]
+    if not found:
+        raise BundleError("it is a virtual environment without packages", hint="install into it with its own pip")
+    return found[0]
+
+
+def _python_of(tree: Tree, top: str) -> str:
+    """Return which Python the packages of a virtual environment are for, empty for packages that lie elsewhere."""
+    home = top.rpartition("/lib/")[0] if "/lib/" in top else ""
+    if not top.endswith("/site-packages") or _join(home, VENV) not in tree.children(home)[0]:
+        return ""
+    found = _VERSION.search(tree.read_text(_join(home, VENV)))
+    return f"=={found[1]}.*" if found else ""
 
 
 def _packed(location: Path, opener: Opener, tree: Tree, top: str) -> Bundle:

@@ -1,7 +1,8 @@
 """The elements of plugin.path, and the candidates for bundles they lead to.
 
 As in Kafka, an element is a bundle itself (an archive), or a directory of which each child is a
-candidate. A directory that holds a bundle's own files (a manifest, ``.dist-info`` folders) is one bundle.
+candidate. A directory that holds a bundle's own files (a manifest, a lock, ``.dist-info`` folders, what
+tells a virtual environment) is one bundle.
 """
 
 from __future__ import annotations
@@ -14,6 +15,11 @@ from pathlib import Path
 from hearth.discovery.manifest import MANIFEST
 from hearth.discovery.refusal import Rejected
 from hearth.discovery.tree import is_ignored, is_text, kind_of
+
+PYLOCK = "pylock.toml"
+"""The lock of PEP 751, which says what the wheels beside it are installed with."""
+VENV = "pyvenv.cfg"
+"""The file that tells a virtual environment from other directories."""
 
 
 def split_plugin_path(text: str) -> list[Path]:
@@ -68,6 +74,9 @@ def _candidates_of(element: Path) -> list[Path]:
         return [element]
     with os.scandir(element) as entries:
         children = [(entry.name, kind_of(entry)) for entry in entries if not is_ignored(entry.name)]
-    if any(name == MANIFEST or (name.endswith(".dist-info") and kind == "folder") for name, kind in children):
+    if any(
+        name in (MANIFEST, PYLOCK, VENV) or (name.endswith(".dist-info") and kind == "folder")
+        for name, kind in children
+    ):
         return [element]
     return [element / name for name in sorted(name for name, _ in children)]

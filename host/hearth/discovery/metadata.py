@@ -24,6 +24,10 @@ The value may also be a module or ``module:Class``; the longest that fits a plug
 _OURS = "hearth."
 """What the names of all groups begin with; one that is none of them was meant to be."""
 _FILES = ("METADATA", "entry_points.txt")
+_ORIGIN = "direct_url.json"
+_EDITABLE = re.compile(r'"editable"\s*:\s*true')
+_HOST = re.compile(r"(^|/)hearth_connect-[^/]*$")
+_REQUIRED = re.compile(r"^Requires-Dist: *([A-Za-z0-9._-]+)", re.MULTILINE)
 _NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?")
 _VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9.!+_-]*")
 _SPECIFIERS = re.compile(r"[A-Za-z0-9.,!+*_=<>~ -]*")
@@ -61,6 +65,8 @@ def read_facts(tree: Tree, folder: str) -> Facts:
     requires_python = headers.get("requires-python", "")
     check_identity(name, version, requires_python)
     declarations, faults = declared(texts.get("entry_points.txt", ""), version)
+    if declarations and f"{folder}/{_ORIGIN}" in files and _EDITABLE.search(tree.read_text(f"{folder}/{_ORIGIN}")):
+        declarations, faults = [], ["it is installed as editable, so its code lies elsewhere: install it without -e"]
     return Facts(name, version, requires_python, tuple(declarations), tuple(faults))
 
 
@@ -123,6 +129,18 @@ def parse_entry_points(text: str) -> Iterator[EntryPoint]:
 def distribution_folders(tree: Tree, folder: str = "") -> list[str]:
     """Return the ``.dist-info`` folders directly in ``folder``."""
     return [path for path in tree.children(folder)[1] if path.endswith(".dist-info")]
+
+
+def without_host(tree: Tree, folders: list[str]) -> list[str]:
+    """Return those of some ``.dist-info`` folders that are no part of a host which is installed beside them.
+
+    Who writes a plugin may have one in his virtual environment, with all that it requires.
+    """
+    host = next(filter(_HOST.search, folders), None)
+    if host is None:
+        return folders
+    names = {each.replace("-", "_") for each in _REQUIRED.findall(tree.read_text(f"{host}/METADATA"))}
+    return [each for each in folders if each != host and each.rpartition("/")[2].partition("-")[0] not in names]
 
 
 def _version_of(reference: str, versions: dict[str, str], version: str) -> str:

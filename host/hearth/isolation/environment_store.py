@@ -27,6 +27,7 @@ from hearth.isolation.fingerprint import SITE, census, close_to_others, is_whole
 from hearth.isolation.interpreter import Interpreter
 from hearth.isolation.lock import Lock
 
+PYLOCK = "pylock.toml"
 WAIT_SECONDS = 900
 """How long to wait for another process that builds the same environment."""
 
@@ -57,6 +58,10 @@ class Installable(Protocol):
     @property
     def site(self) -> Path | None:
         """The directory that can stand on ``sys.path`` as it lies there, if there is one."""
+
+    @property
+    def has_lock(self) -> bool:
+        """Whether a ``pylock.toml`` is unpacked with its wheels, which says what they are installed with."""
 
     def digest(self) -> str:
         """Return a hash over its content."""
@@ -115,7 +120,7 @@ class EnvironmentStore:
             if locked is None:
                 wheels = stack.enter_context(_unpacked(bundle))
                 with _instructive(bundle):
-                    locked = lock.resolve_preferring(wheels, bundle.roots, python)
+                    locked = _lock_of(bundle, wheels, python)
                 replace_text(remembered, locked.text)
             key = key_of(locked.text, python=python)
             return key, self._whole(key, bundle.name, _installer(bundle, locked, python, wheels))
@@ -191,6 +196,15 @@ class EnvironmentStore:
         except BaseException:
             shutil.rmtree(folder, ignore_errors=True)
             raise
+
+
+def _lock_of(bundle: Installable, wheels: Path, python: Interpreter) -> Lock:
+    """Return what a bundle of wheels says itself that it is installed with, else what its requirements come to."""
+    if not bundle.has_lock:
+        return lock.resolve_preferring(wheels, bundle.roots, python)
+    from hearth.isolation.pylock import from_pylock  # which few bundles have
+
+    return from_pylock((wheels / PYLOCK).read_text(encoding="utf-8", errors="replace"), bundle.roots, wheels, python)
 
 
 def _installer(bundle: Installable, locked: Lock, python: Interpreter, wheels: Path | None) -> Callable[[Path], None]:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from hearth.discovery import Bundle, BundleError, Rejected
+from hearth.discovery import Bundle, BundleError, Rejected, discover
 from hearth.discovery.catalogue import read
 from hearth.discovery.metadata import declared
 from tests.bundles import build
@@ -155,6 +155,67 @@ def _named(target: Path, content: bytes = b"") -> Path:
     return target
 
 
+def _venv(folder: Path, python: str = "3.11.7") -> Path:
+    """Lay out a virtual environment as ``venv`` does, with a plugin, what it needs, and pip."""
+    home = folder / "venv-of-demo"
+    packages = home / "lib" / "python3.11" / "site-packages"
+    build.site(packages, "demo", groups=SOURCE)
+    build.site(packages, "pip")
+    (home / "pyvenv.cfg").write_text(f"home = /usr/bin\nversion = {python}\n")
+    (home / "bin").mkdir()
+    (home / "bin" / "python").symlink_to("/usr/bin/python3")
+    (home / "lib64").symlink_to("lib")
+    return home
+
+
+@pytest.mark.parametrize("make", [_venv, _link_to(_venv)])
+def test_virtual_environment_is_a_bundle_for_its_python(make: Callable[[Path], Path], tmp_path: Path) -> None:
+    """What pip installed into it can be used where it lies; another Python could not load what is compiled."""
+    location = make(tmp_path)
+    bundle = read(location)
+    assert isinstance(bundle, Bundle), bundle
+    assert [each.class_name for each in bundle.declarations] == ["org.example.DemoSourceConnector"]
+    assert bundle.requires_python == ">=3.10,==3.11.*"
+    assert bundle.site == location / "lib" / "python3.11" / "site-packages"
+    assert [each.location for each in discover([location], include_host=False).plugins] == [str(location)]
+
+
+def test_what_is_installed_into_a_virtual_environment_later_is_noticed(tmp_path: Path) -> None:
+    """Its own directory stays as it is meanwhile."""
+    location = _venv(tmp_path)
+    bundle = read(location)
+    assert isinstance(bundle, Bundle)
+    assert bundle.is_current
+    build.site(location / "lib" / "python3.11" / "site-packages", "more")
+    assert not bundle.is_current
+
+
+def test_a_host_in_a_virtual_environment_is_no_part_of_the_bundle(tmp_path: Path) -> None:
+    """Who writes a plugin tries it with a host, whose converters are not to replace those of another."""
+    location = _venv(tmp_path)
+    packages = location / "lib" / "python3.11" / "site-packages"
+    build.site(packages, "hearth-json", groups={"hearth.converters": {"org.apache.JsonConverter": "json_:Json"}})
+    folder = packages / "hearth_connect-0.1.0.dist-info"
+    folder.mkdir()
+    (folder / "METADATA").write_text("Name: hearth-connect\nVersion: 0.1.0\nRequires-Dist: hearth-json==0.1.0\n")
+    bundle = read(location)
+    assert isinstance(bundle, Bundle)
+    assert [each.class_name for each in bundle.declarations] == ["org.example.DemoSourceConnector"]
+
+
+def _editable(folder: Path) -> Path:
+    location = _venv(folder)
+    origin = location / "lib" / "python3.11" / "site-packages" / "demo-1.0.dist-info" / "direct_url.json"
+    origin.write_text('{"dir_info": {"editable": true}, "url": "file:///home/me/demo"}')
+    return location
+
+
+def _empty_venv(folder: Path) -> Path:
+    location = _venv(folder)
+    shutil.rmtree(location / "lib")
+    return location
+
+
 def _directory(folder: Path, *files: str) -> Path:
     inside = folder / "candidate"
     for file in files:
@@ -213,6 +274,8 @@ BAD: dict[str, tuple[Callable[[Path], Path], str, str]] = {
     ),
     "archives one level down": (lambda f: _directory(f, "a/b.zip"), "one level too deep", "plugin.path"),
     "anything else": (lambda f: _directory(f, "a.txt"), "no metadata", "pack"),
+    "editable": (_editable, "it is installed as editable, so its code lies elsewhere: install it without -e", ""),
+    "empty virtual environment": (_empty_venv, "a virtual environment without packages", "install into it"),
     "unknown file": (lambda f: _named(f / "a.txt"), "no bundle format", "wheel"),
 }
 
