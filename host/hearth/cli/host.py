@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import hearth
 from hearth.config import StandaloneConfig
-from hearth.discovery import Catalogue, discover, split_plugin_path
+from hearth.discovery import Catalogue, Survey, split_plugin_path
 from hearth.foundation.certificate import new_identity
 from hearth.foundation.descriptor import raise_limit
 from hearth.foundation.java import find_java
@@ -22,6 +22,7 @@ from hearth.herder.herder import Herder
 from hearth.herder.planner import Planner
 from hearth.herder.plugin.directory import PluginDirectory
 from hearth.herder.plugin.pool import StagePool
+from hearth.herder.plugin.watch import PluginWatch
 from hearth.herder.status import StatusBoard
 from hearth.herder.supervisor import Equipment
 from hearth.herder.task_link import TaskLinkServer
@@ -76,13 +77,14 @@ class StandaloneHost:
         raise_limit()
         cluster = ClusterLookup(worker.originals, self._say)
         cluster.start()
-        catalogue = _in_background(lambda: discover(plugin_path(worker.plugin_path)))
+        survey = Survey(plugin_path(worker.plugin_path))
+        catalogue = _in_background(survey.look)
         identity = _in_background(new_identity)
         self._stops.append(OffsetClaim(worker.offset_file).release)
         offsets = FileOffsetStore(worker.offset_file)
         listeners = open_listeners(worker, self._free_port)
         self._stops += [each.close for each in listeners]
-        directory = PluginDirectory(catalogue.result, EnvironmentStore(cache_directory("environments")))
+        directory = PluginDirectory(survey.look, EnvironmentStore(cache_directory("environments")))
         find_converters(worker, directory)
         variables = GovernedVariables(worker, directory)
         self._stops.append(variables.close)
@@ -117,15 +119,18 @@ class StandaloneHost:
         )
         self.herder = Herder(equipment, ConnectorValidator(directory, worker, pool, policy, variables))
         self.herder.worker_configurations.check_all()
+        directory.subscribe(self.herder.reconciler.on_plugins)
+        watch = PluginWatch(directory.look)
         info = ServerInfo(KAFKA_VERSION, KAFKA_COMMIT, cluster_id)
         extensions = self._open_extensions(directory, cluster_id)
         app = new_app(worker, self.herder, directory, info, self.health, extensions=extensions)
         server = RestServer(app, listeners, new_admin_app())
         link.start()
         # Spark ends before the links to what runs on it, and where it is not reached from here, as the last of all.
-        self._stops += [link.close, launcher.stop, self.herder.shut_down, server.stop]
+        self._stops += [link.close, launcher.stop, self.herder.shut_down, watch.close, server.stop]
         self.herder.reconciler.lead(offsets.begin_term())  # alone with its offset file, a host leads from the start
         server.start()
+        watch.start()
         addresses = ", ".join(each.url for each in listeners if not each.is_admin)
         self._say(f"Hearth {hearth.__version__} serves {addresses}, Kafka cluster {cluster_id}")
 

@@ -7,6 +7,7 @@ import socket
 from collections.abc import Mapping
 from typing import Any
 
+from hearth.config.connector_key import RESTART
 from hearth.config.rest_key import RestConfig
 from hearth.config.restart_key import TaskRestartConfig
 from hearth.config.tls_key import ServerTlsConfig
@@ -188,6 +189,16 @@ class WorkerConfig(RestConfig, ServerTlsConfig, TaskRestartConfig):
         "each has one of its own, connector. One that raises, hangs or ends its process gets one of its own in any "
         "case. The configuration of a connector may say otherwise for that connector.",
     )
+    plugin_upgrade: str = key(
+        "plugin.upgrade",
+        default=RESTART,
+        check=ValidString(RESTART, "none"),
+        importance=Importance.LOW,
+        doc="What becomes of a connector and its tasks when a bundle they use is exchanged on plugin.path, or a newer "
+        "version that they may have is added: restart, from their offsets, once the new environment is built, or "
+        "none: they go on as they are until somebody restarts them. The configuration of a connector may say "
+        "otherwise for that connector.",
+    )
     task_link_port: int = key(
         "task.link.port",
         default=0,
@@ -230,6 +241,13 @@ class WorkerConfig(RestConfig, ServerTlsConfig, TaskRestartConfig):
         As the limit of a call the key is none of the connector's definition: ConfigError for a wrong value.
         """
         return bool(self._for_connector("plugin.isolation", config) == APART)
+
+    def follows_upgrades(self, config: Mapping[str, Any]) -> bool:
+        """Return whether the connector with this configuration begins anew when its bundles are exchanged.
+
+        As the limit of a call the key is none of the connector's definition: ConfigError for a wrong value.
+        """
+        return bool(self._for_connector("plugin.upgrade", config) == RESTART)
 
     def _for_connector(self, name: str, config: Mapping[str, Any]) -> Any:
         """Return what a connector says by a key that its worker has as well, or else the worker."""

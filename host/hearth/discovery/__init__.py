@@ -2,13 +2,13 @@
 
 ``location`` turns plugin.path into candidates and a ``format`` reads each, be it one that others have added;
 ``tree`` and ``archive`` make directories, zips and tar archives look alike, within the limits of ``allowance``;
-``bundle`` finds the layout in a tree, ``metadata`` and ``manifest`` read its ``declaration``. ``catalogue`` adds what
-came with the host and puts all of it in Kafka's order (``version_order``) and under Kafka's aliases (``alias``). What
-cannot be used is kept with its reason (``refusal``).
+``bundle`` finds the layout in a tree, ``metadata`` and ``manifest`` read its ``declaration``. ``catalogue`` looks
+through all of it, as often as wanted, adds what came with the host and puts it in Kafka's order (``version_order``)
+and under Kafka's aliases (``alias``). What cannot be used is kept with its reason (``refusal``).
 """
 
 from hearth.discovery.bundle import Bundle, Layout
-from hearth.discovery.catalogue import CLASSPATH, Catalogue, Plugin, discover, read
+from hearth.discovery.catalogue import CLASSPATH, Catalogue, Plugin, Survey, discover, read
 from hearth.discovery.declaration import PluginType
 from hearth.discovery.location import split_plugin_path
 from hearth.discovery.refusal import BundleError, Rejected
@@ -22,6 +22,7 @@ __all__ = [
     "Plugin",
     "PluginType",
     "Rejected",
+    "Survey",
     "discover",
     "read",
     "split_plugin_path",

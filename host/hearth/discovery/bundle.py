@@ -13,6 +13,7 @@ import contextlib
 import hashlib
 import os
 import re
+import stat
 import sysconfig
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -159,19 +160,23 @@ def stamp_of(location: Path, top: str = "") -> int:
     Of a directory those in its folder ``top`` count. 0 for what is not there.
     """
     try:
-        if not location.is_dir():
-            return hash(_traits(location))
+        found = os.stat(location)
+        if not stat.S_ISDIR(found.st_mode):
+            return hash(_traits_in(found))
         with os.scandir(location / top) as entries:
             return hash(tuple(sorted((each.name, *_traits(each)) for each in entries if not is_ignored(each.name))))
     except OSError:
         return 0
 
 
-def _traits(file: Path | os.DirEntry[str]) -> tuple[int, ...]:
+def _traits(file: os.DirEntry[str]) -> tuple[int, ...]:
     try:
-        found = file.stat()
+        return _traits_in(file.stat())
     except OSError:
         return ()  # a link to nothing
+
+
+def _traits_in(found: os.stat_result) -> tuple[int, ...]:
     return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
 

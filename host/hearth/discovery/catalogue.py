@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 import importlib_metadata
 
 from hearth.discovery import alias, location
-from hearth.discovery.bundle import Bundle
+from hearth.discovery.bundle import Bundle, stamp_of
 from hearth.discovery.declaration import Declaration, PluginType
 from hearth.discovery.format import bundle_formats
 from hearth.discovery.metadata import declared
@@ -58,15 +59,6 @@ class Catalogue:
         self.rejected = tuple(rejected)
         self.plugin_path = tuple(plugin_path)
         """Where they were looked for."""
-
-    def with_bundle(self, bundle: Bundle) -> Catalogue:
-        """Return the catalogue with what a bundle declares now in the place of what lay at its location before."""
-        location_ = str(bundle.location)
-        found = [(each.declaration, each.bundle) for each in self.plugins if each.location != location_]
-        rejected = [each for each in self.rejected if each.location != location_]
-        found += [(declaration, bundle) for declaration in bundle.declarations]
-        rejected += [_fault(bundle, fault) for fault in bundle.faults]
-        return _catalogue(found, rejected, self.plugin_path)
 
     def of_type(self, *types: PluginType) -> list[Plugin]:
         """Return the plugins of the given types, all when none is given."""
@@ -134,18 +126,70 @@ def _ends(class_name: str) -> tuple[str, str]:
 
 def discover(plugin_path: Sequence[Path], include_host: bool = True) -> Catalogue:
     """Read everything on plugin.path and what is installed with the host; runs no code of a plugin."""
-    found: list[tuple[Declaration, Bundle | None]] = []
-    if include_host:
-        found += [(declaration, None) for declaration in installed_declarations()]
-    rejected = []
-    for candidate in location.candidates(plugin_path):
-        outcome = candidate if isinstance(candidate, Rejected) else read(candidate, candidate in plugin_path)
-        if isinstance(outcome, Rejected):
-            rejected.append(outcome)
-        elif outcome is not None:
-            found += [(declaration, outcome) for declaration in outcome.declarations]
-            rejected += [_fault(outcome, fault) for fault in outcome.faults]
-    return _catalogue(found, rejected, plugin_path)
+    return Survey(plugin_path, include_host).look()
+
+
+Outcome = Bundle | Rejected | None
+"""What reading a candidate came to."""
+
+
+class Survey:
+    """Looks through plugin.path as often as it is asked, and reads what is new there or has changed.
+
+    A look that finds nothing of that kind takes two questions to the file system for each candidate. Safe to call from
+    any thread.
+    """
+
+    def __init__(self, plugin_path: Sequence[Path], include_host: bool = True) -> None:
+        self._plugin_path = tuple(plugin_path)
+        self._include_host = include_host
+        self._lock = threading.Lock()
+        self._outcomes: dict[Path, tuple[int, Outcome]] = {}
+        self._catalogue: Catalogue | None = None
+
+    def look(self) -> Catalogue:
+        """Return what there is now: the very catalogue of the look before where nothing has changed."""
+        with self._lock:
+            outcomes = dict(self._outcomes_now())
+            if self._catalogue is None or outcomes != self._outcomes:
+                self._catalogue = self._made_of([outcome for _, outcome in outcomes.values()])
+            self._outcomes = outcomes
+            return self._catalogue
+
+    def _outcomes_now(self) -> Iterator[tuple[Path, tuple[int, Outcome]]]:
+        """Yield each candidate with its stamp and what it came to, in the order of plugin.path."""
+        for candidate in location.candidates(self._plugin_path):
+            if isinstance(candidate, Rejected):
+                yield Path(candidate.location), (0, candidate)
+                continue
+            known = self._outcomes.get(candidate)
+            if known is None or not _is_current(candidate, *known):
+                stamp = stamp_of(candidate)  # first: what changes while it is being read is read again
+                known = stamp, read(candidate, candidate in self._plugin_path)
+            yield candidate, known
+
+    def _made_of(self, outcomes: Sequence[Outcome]) -> Catalogue:
+        found: list[tuple[Declaration, Bundle | None]] = []
+        if self._include_host:
+            found += [(declaration, None) for declaration in installed_declarations()]
+        rejected = []
+        for outcome in outcomes:
+            if isinstance(outcome, Rejected):
+                rejected.append(outcome)
+            elif outcome is not None:
+                found += [(declaration, outcome) for declaration in outcome.declarations]
+                rejected += [_fault(outcome, fault) for fault in outcome.faults]
+        return _catalogue(found, rejected, self._plugin_path)
+
+
+def _is_current(candidate: Path, stamp: int, outcome: Outcome) -> bool:
+    """Return whether what was read of a candidate is still what lies there.
+
+    A directory that was turned away is read again each time: what it lacks may come where its stamp does not show it.
+    """
+    if isinstance(outcome, Bundle):
+        return outcome.is_current
+    return stamp == stamp_of(candidate) and not candidate.is_dir()
 
 
 def read(candidate: Path, is_named: bool = True) -> Bundle | Rejected | None:

@@ -7,6 +7,7 @@ import logging
 import threading
 from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 from hearth.herder.instance import TransitionFailed
 from hearth.herder.queue import Queues
@@ -37,6 +38,7 @@ class Reconciler(ConfigListener):
         self._generations: Iterator[int] | None = None
         self._supervisors: dict[str, Supervisor] = {}
         self._requests: dict[str, set[RestartRequest]] = {}
+        self._changed_classes: dict[str, set[str]] = {}
         equipment.configs.subscribe(self)
 
     @property
@@ -107,6 +109,16 @@ class Reconciler(ConfigListener):
             self._requests.setdefault(request.connector, set()).add(request)
         self.on_change(request.connector)
 
+    def on_plugins(self, classes: Collection[str]) -> None:
+        """Begin anew what uses plugins of these classes, in an order of its own for each connector.
+
+        Called when bundles have come, changed or gone. What could not begin again goes on as it was.
+        """
+        for name in self.running():
+            with self._lock:
+                self._changed_classes.setdefault(name, set()).update(classes)
+            self._queues.post_once(name, "plugins", partial(self._upgrade, name))
+
     def on_event(self, event: TaskEvent) -> None:
         """Pass what the link heard on to the connector it is about."""
         with self._lock:
@@ -114,14 +126,29 @@ class Reconciler(ConfigListener):
         if supervisor is not None:
             supervisor.on_event(event)
 
+    def _upgrade(self, name: str) -> None:
+        with self._lock:
+            classes = self._changed_classes.pop(name, set())
+            supervisor = self._supervisors.get(name) if self.leads else None
+        entry = self._with.configs.snapshot().find(name)
+        if supervisor is None or entry is None:
+            return
+        restart = supervisor.outdated(entry, classes)
+        if restart.instance or restart.tasks:
+            log.info("the connector begins anew with what is on plugin.path now")
+            self._told(lambda: supervisor.reconcile(entry, restart))
+
     def _later(self, name: str, what: str, act: Callable[[], None]) -> None:
         self._queues.post_once(name, what, lambda: self._act(name, act))
 
     def _act(self, name: str, act: Callable[[], None]) -> None:
         """Do something and reconcile; nobody waits for it, so what is wrong is logged."""
         act()
+        self._told(lambda: self.reconcile(name))
+
+    def _told(self, act: Callable[[], None]) -> None:
         try:
-            self.reconcile(name)
+            act()
         except TransitionFailed:
             return  # which its instance has told
         except ConnectError as error:

@@ -17,7 +17,6 @@ from hearth.foundation.log_context import about, label_of
 from hearth.herder.instance import ConnectorRun, TransitionFailed
 from hearth.herder.planner import Planner
 from hearth.herder.plugin.directory import (
-    PluginAdded,
     PluginDirectory,
     PluginGone,
     PluginNotFound,
@@ -31,6 +30,7 @@ from hearth.herder.task_link import TaskEvent
 from hearth.herder.task_restart import Alarm, TaskRestarts, ring_later
 from hearth.herder.worker_choice import UnusableConfiguration
 from hearth.runtime.launcher import Launcher
+from hearth.runtime.plan import TaskPlan
 from hearth.storage import ConfigStore, ConfiguredConnector, OffsetStore, RestartRequest, State, TargetState
 from hearth_api import ConnectError, NotFoundError
 from hearth_execution.failure import summary_of
@@ -68,7 +68,7 @@ class Equipment:
         try:
             config = self.resolve(entry).config
             self.planner.plan(self.directory.connector(config), None, config, entry.tasks)
-        except (PluginAdded, PluginGone, PluginNotFound, UnusableConfiguration, VersionNotFound):
+        except (PluginGone, PluginNotFound, UnusableConfiguration, VersionNotFound):
             raise
         except (ConnectError, OSError):
             return
@@ -136,6 +136,34 @@ class Supervisor:
             rest.callback(self._bring_present_tasks, restart.tasks)
             rest.callback(self._renew_tasks, entry)
             self._bring_instance(entry, restart.instance)
+
+    def outdated(self, entry: ConfiguredConnector, classes: Collection[str]) -> Restart:
+        """Return what runs from other bundles than it would begin with now, ``classes`` being those that changed.
+
+        Nothing, where it could not begin: environments are built here, before anything is ended. Called on the
+        connector's queue.
+        """
+        run, tasks = self._run, list(self._tasks.values())
+        used = {spec.class_name for task in tasks for spec in task.plan.plugins}
+        used |= set() if run is None else {run.plugin.class_name}
+        if self._revision is None or entry.target is TargetState.STOPPED or not (run is None or used & {*classes}):
+            return Restart()
+        try:
+            config = self._with.resolve(entry).config
+            worker = self._with.planner.worker_for(config)
+            if not worker.follows_upgrades(config):
+                return Restart()
+            plugin = self._with.directory.connector(config)
+            plans = self._with.planner.plan(plugin, None, {**config, NAME: self.name}, entry.tasks)
+        except (ConnectError, OSError) as error:
+            log.warning("its bundles have changed, and the connector goes on as it was: %s", error)
+            return Restart()
+        numbers = [
+            task.number
+            for task in tasks
+            if task.number < len(plans) and _code_of(plans[task.number]) != _code_of(task.plan)
+        ]
+        return Restart(run is None or run.plugin != plugin, numbers)
 
     def end(self) -> None:
         """Stop the tasks, then the instance, and wait until they have ended; nothing begins afterwards."""
@@ -371,3 +399,8 @@ class Supervisor:
         if not self._is_over:
             version = run.version if run and is_versioned else None
             self._with.board.task(self.name, task, state, trace, version)
+
+
+def _code_of(plan: TaskPlan) -> list[tuple[str, str, str | None]]:
+    """Return which code a task runs: of each plugin its role, what is loaded, and the environment it is loaded in."""
+    return [(spec.role, spec.reference, spec.environment) for spec in plan.plugins]

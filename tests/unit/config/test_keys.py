@@ -20,6 +20,7 @@ OWN: list[list[Any]] = [
     ["errors.task.restart.max", "INT", "0", "MEDIUM"],
     ["plugin.call.timeout.ms", "LONG", "300000", "LOW"],
     ["plugin.isolation", "STRING", "environment", "LOW"],
+    ["plugin.upgrade", "STRING", "restart", "LOW"],
     ["rest.mask.passwords", "BOOLEAN", "false", "LOW"],
     ["task.link.port", "INT", "0", "LOW"],
     ["worker.configuration.path", "STRING", None, "LOW"],

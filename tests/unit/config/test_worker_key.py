@@ -55,6 +55,7 @@ def test_a_missing_required_key_is_named(missing: str) -> None:
         ("bootstrap.servers", "", "must not be empty"),
         ("plugin.call.timeout.ms", "0", "Value must be at least 1"),
         ("plugin.isolation", "process", "String must be one of: environment, connector"),
+        ("plugin.upgrade", "no", "String must be one of: restart, none"),
     ],
 )
 def test_a_wrong_value_is_named_with_its_key(key: str, value: str, says: str) -> None:
@@ -82,6 +83,14 @@ def test_a_connector_may_say_whether_it_shares_a_process() -> None:
     assert not apart.is_apart({"plugin.isolation": "environment"})
     with pytest.raises(ConfigError, match=r"Invalid value task for configuration plugin\.isolation: String must be"):
         worker.is_apart({"plugin.isolation": "task"})
+
+
+def test_a_connector_may_say_whether_it_follows_upgrades() -> None:
+    """Likewise."""
+    worker, steady = StandaloneConfig(MINIMAL), StandaloneConfig({**MINIMAL, "plugin.upgrade": "none"})
+    assert [each.follows_upgrades({}) for each in (worker, steady)] == [True, False]
+    assert [each.follows_upgrades({"plugin.upgrade": "none"}) for each in (worker, steady)] == [False, False]
+    assert steady.follows_upgrades({"plugin.upgrade": "restart"})
 
 
 def test_unknown_keys_are_found_in_their_order() -> None:

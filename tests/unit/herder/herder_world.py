@@ -134,11 +134,11 @@ class Run:
 class Instance:
     """An instance of a connector; stands for the process it would live in."""
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, host: Host, version: str) -> None:
         self.host, self.world = host, host.world
         self.world.serial += 1
         self.serial = self.world.serial
-        self.version = "1"
+        self.version = version
         self.is_alive = True
         self.is_started = False
         self.config: Mapping[str, str] = {}
@@ -236,10 +236,11 @@ class Host:
         worker = SimpleNamespace(
             call_seconds=lambda _: 60.0,
             is_apart=lambda _: False,
+            follows_upgrades=lambda config: config.get("upgrade") != "none",
             task_restarts=TaskRestartConfig,
             rest_mask_passwords=False,
         )
-        planner = SimpleNamespace(
+        self.planner = SimpleNamespace(
             worker=worker,
             plan=_plans,
             topics_of=lambda config: (),
@@ -247,7 +248,7 @@ class Host:
         )
         pool = SimpleNamespace(take=self._take, close=lambda: None)
         equipment = Equipment(
-            cast(Any, directory), cast(Any, planner), cast(Any, pool), world.configs, MemoryOffsetStore(),
+            cast(Any, directory), cast(Any, self.planner), cast(Any, pool), world.configs, MemoryOffsetStore(),
             StatusBoard(world.statuses, "w:1"), self, self, 0.0, partial(WorldAlarm, self.alarms),
         )  # fmt: skip
         self.herder = Herder(equipment, cast(Any, SimpleNamespace(examine=self._examine)), self.queues)
@@ -255,14 +256,14 @@ class Host:
 
     def _connector(self, config: Mapping[str, str]) -> Plugin:
         self._wanted = config
-        return plugin(SOURCE, PluginType.SOURCE, "Source", "1")
+        return plugin(SOURCE, PluginType.SOURCE, "Source", str(self.world.bundle))
 
     def _take(self, known: Plugin, environment: object, seconds: float, conduct: object) -> Instance:
         """Load a class, which may take long."""
         with self.world.faulty(self._wanted["name"]), interruptible(lambda: None):
             if self._wanted.get("load") == "hang":
                 self.queues.park()
-        return Instance(self)
+        return Instance(self, known.version)
 
     def _examine(self, config: Mapping[str, str]) -> tuple[dict[str, Any], list[Any]]:
         if config.get("validate") == "hang":
@@ -342,6 +343,8 @@ class World:
         self.futures: list[Future[Any]] = []
         self.outcome = ""
         self.serial = self.generation = self.term = 0
+        self.bundle = 1
+        """The version of the bundle that lies on plugin.path."""
         self.after_generation: dict[tuple[str, int], int] = {}
         """Tasks somebody asked to restart, with the generation that the next run has to exceed."""
         self.after_serial: dict[str, int] = {}
@@ -365,6 +368,11 @@ class World:
     def written(self, name: str) -> None:
         """Note that a configuration is about to be written: an instance of before must not be the last."""
         self.after_serial[name] = self.serial
+
+    def exchange(self) -> None:
+        """Put a newer version of the bundle on plugin.path, which the host notices."""
+        self.bundle += 1
+        self.host.reconciler.on_plugins({SOURCE})
 
     def restarted(self, request: RestartRequest) -> None:
         """Note which runs must not outlive a restart that is asked for."""
@@ -479,6 +487,7 @@ class World:
         assert [each.config for each in mine] == ([entry.config] if status.state is State.RUNNING else [])
         self.faults.discard(name)
         if mine:
+            assert mine[0].version == str(self.bundle) or entry.config.get("upgrade") == "none"
             assert mine[0].serial > self.after_serial.get(name, 0), "the configuration was written after it started"
             assert entry.applied == entry.config
             if list(entry.tasks) == mine[0].wanted_tasks:
@@ -503,6 +512,7 @@ class World:
                 assert (run.plan.task_config, run.is_paused) == (config, entry.target is TargetState.PAUSED)
                 assert run.config == entry.config or not is_asked
                 assert run.host is self.host
+                assert run.plan.plugin("task").reference == str(self.bundle) or entry.config.get("upgrade") == "none"
                 assert statuses[number] is (State.PAUSED if run.is_paused else State.RUNNING)
             assert newest > self.after_generation.get((name, number), 0), f"{name}-{number} was not restarted"
 
@@ -515,8 +525,8 @@ class World:
 def _plans(
     connector: Plugin, version: str | None, config: Mapping[str, str], tasks: Sequence[Mapping[str, str]]
 ) -> list[TaskPlan]:
-    """Return plans that keep the configuration of the connector in that of its class."""
-    plugins = (PluginSpec("task", connector.class_name, "", config=dict(config)),)
+    """Return plans that keep the configuration of the connector in that of its class, and load its version."""
+    plugins = (PluginSpec("task", connector.class_name, connector.version, config=dict(config)),)
     return [
         TaskPlan(config["name"], number, connector.class_name, plugins, {}, dict(task), SETTINGS)
         for number, task in enumerate(tasks)

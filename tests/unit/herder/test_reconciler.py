@@ -454,3 +454,42 @@ class TestAnswers:
         assert generation(world, task=1) > before[1]
         with pytest.raises(NotFoundError, match="Task a-2 not found"):
             self.answer(world, world.host.herder.restart_task("a", 2))
+
+
+class TestUpgrading:
+    """Bundles are exchanged while connectors run."""
+
+    def test_what_uses_the_bundle_begins_anew_and_nothing_else(self, world: World) -> None:
+        """In the state it was in; a connector that wants to stay as it is stays so."""
+        put(world)
+        put(world, "b", upgrade="none")
+        world.configs.put_target("a", TargetState.PAUSED)
+        world.settle()
+        before = {name: (generation(world, name)) for name in "ab"}
+        world.host.reconciler.on_plugins({"org.example.Another"})
+        world.settle()
+        assert {name: generation(world, name) for name in "ab"} == before
+        world.exchange()
+        world.settle()
+        assert generation(world, "a") > before["a"]
+        assert generation(world, "b") == before["b"]
+        assert instance(world, "b").version == "1"
+        assert (state(world), world.run("a", 0).is_paused) == (State.PAUSED, True)  # type: ignore[union-attr]
+
+    def test_what_would_lack_something_goes_on_as_it_was(
+        self, world: World, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        """Its environment is built before anything is ended; what is wrong is logged."""
+        put(world)
+        before = generation(world)
+
+        def plan(*_: object) -> None:
+            raise ConnectError("no wheel of numpy for this machine")
+
+        monkeypatch.setattr(world.host.planner, "plan", plan)
+        world.exchange()
+        while world.host.queues.ready:
+            world.host.queues.work(world.host.queues.ready[0])
+        assert generation(world) == before
+        assert instance(world).version == "1"
+        assert "the connector goes on as it was: no wheel of numpy for this machine" in caplog.text

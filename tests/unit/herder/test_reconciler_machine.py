@@ -141,6 +141,11 @@ class ReconcilerMachine(RuleBasedStateMachine):
         self.world.write(lambda: self.world.configs.put_tasks(name, tasks))
         self.world.strange.add(name)
 
+    @rule()
+    def a_bundle_is_exchanged(self) -> None:
+        """A newer version of what all of them use is dropped into plugin.path."""
+        self.world.exchange()
+
     # Plugins and executors ---------------------------------------------------------------------------------------
 
     @rule(name=NAMES, tables=TASKS)

@@ -9,8 +9,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from hearth.config.connector_key import CONNECTOR_CLASS, CONNECTOR_VERSION
-from hearth.discovery import Bundle, BundleError, Catalogue, Plugin, PluginType, Rejected, discover, read
+from hearth.discovery import BundleError, Catalogue, Plugin, PluginType, Rejected, read
 from hearth.discovery.version_order import version_key
+from hearth.foundation.terminal import printable
 from hearth.herder.plugin.version import VersionRange
 from hearth.isolation.environment import Environment
 from hearth.isolation.environment_store import EnvironmentStore, host_environment
@@ -40,62 +41,72 @@ class VersionNotFound(ConfigError):
 
 
 class PluginGone(ConflictError):
-    """A plugin was there when the host started and is not any more: its class, where it was, and what is there now."""
+    """A plugin was there once and is not any more: its class, where it was, and what is there now."""
 
     code = "plugin.gone"
-    hint = "put the bundle back, or restart the host, which reads plugin.path anew"
+    hint = "put the bundle back"
 
     def __str__(self) -> str:
         """Word the facts so that whoever upgrades a host knows what to do."""
         class_name, location, reason = self.args
         return (
-            f"{class_name} was found in {location} when the host started, and cannot be had from there any more: "
-            f"{reason}. What runs goes on; a restart of the host shows what is on plugin.path now"
+            f"{class_name} was found in {location}, and cannot be had from there any more: {reason}. What runs goes on"
         )
-
-
-class PluginAdded(ConflictError):
-    """A configuration names a plugin that came after the host had looked: what is known of where it is."""
-
-    code = "plugin.added"
-    hint = "restart the host, which reads plugin.path anew"
-
-    def __str__(self) -> str:
-        """Word it as news, not as a mistake."""
-        return f"{self.args[0]}; it came after the host had started"
 
 
 class PluginDirectory:
     """All plugins of a host, by name and version, with the environments they run in.
 
-    The catalogue is read on first use, so that a host can begin to serve while it is still being made. A bundle may
-    be exchanged while the host runs: whoever asks for one of its plugins finds what lies there now, or hears what is
-    missing. Bundles that are added are not looked for.
+    plugin.path is looked through on first use, so that a host can begin to serve meanwhile, whenever ``look`` is
+    called, and when a plugin is asked for that is not known, or whose bundle has changed: bundles may come, be
+    replaced and go while the host runs. Whoever asks for a plugin that went away hears what became of it. Safe to call
+    from any thread.
     """
 
-    def __init__(self, catalogue: Callable[[], Catalogue], environments: EnvironmentStore) -> None:
-        self._first = catalogue
-        self._newer: Catalogue | None = None
+    def __init__(self, survey: Callable[[], Catalogue], environments: EnvironmentStore) -> None:
+        """``survey`` returns what there is now; the same object as before where nothing has changed."""
+        self._survey = survey
+        self._known: Catalogue | None = None
+        self._lost: tuple[Plugin, ...] = ()
         self._lock = threading.Lock()
         self._environments = environments
+        self._heard: Callable[[frozenset[str]], None] = lambda classes: None
+
+    def subscribe(self, heard: Callable[[frozenset[str]], None]) -> None:
+        """Have the classes told, by whoever looks, of which there are other plugins than before; must not wait."""
+        self._heard = heard
 
     @property
     def catalogue(self) -> Catalogue:
         """Return the catalogue, waiting for it when it is not there yet."""
-        return self._newer or self._first()
+        if self._known is None:
+            self.look()
+            assert self._known is not None
+        return self._known
+
+    def look(self) -> None:
+        """Look through plugin.path, and tell who has subscribed where that brought something new."""
+        with self._lock:
+            found, before = self._survey(), self._known
+            self._known = found
+            if before is None or found is before:
+                return
+            came, gone = {*found.plugins} - {*before.plugins}, {*before.plugins} - {*found.plugins}
+            there = {(each.class_name, each.type, each.location) for each in found.plugins}
+            lost = [each for each in (*self._lost, *gone) if (each.class_name, each.type, each.location) not in there]
+            self._lost = tuple(dict.fromkeys(lost))
+        _tell(before, found)
+        self._heard(frozenset(each.class_name for each in came | gone))
 
     def connector(self, config: Mapping[str, str | None]) -> Plugin:
         """Return the connector that a configuration names.
 
-        Raises PluginNotFound or VersionNotFound when there is none, PluginGone or PluginAdded when that is so because
-        plugin.path has changed.
+        Raises PluginNotFound or VersionNotFound when there is none, PluginGone when there was one.
         """
         name = config.get(CONNECTOR_CLASS) or ""
         try:
             return self.plugin(name, config.get(CONNECTOR_VERSION), *CONNECTOR_TYPES)
         except NotFoundError as error:
-            if added := self._added(name, *CONNECTOR_TYPES):
-                raise PluginAdded(added) from error
             raise PluginNotFound(self._unknown_connector(name), hint=error.hint) from error
 
     def plugin(self, name: str, version: str | None, *types: PluginType) -> Plugin:
@@ -104,15 +115,18 @@ class PluginDirectory:
         Raises NotFoundError for the name, VersionNotFound for the versions, ConfigError for a bad range, PluginGone
         for one that was there once.
         """
-        for location in self._locations(name, *types):
-            self._look_again(location)
-        try:
+        with contextlib.suppress(NotFoundError, VersionNotFound):
             chosen = self._chosen(name, version, *types)
-        except NotFoundError:
-            raise self._gone(self._first().find(name, *types)) from None
-        if chosen.bundle is None or chosen.bundle.is_current:
-            return chosen
-        raise self._gone(chosen)
+            if all(each.bundle is None or each.bundle.is_current for each in self.catalogue.known(name, *types)):
+                return chosen
+        self.look()
+        try:
+            return self._chosen(name, version, *types)
+        except (NotFoundError, VersionNotFound) as error:
+            lost = self._lost_one(name, version, *types)
+            if lost is None:
+                raise
+            raise self._gone(lost) from error
 
     def _chosen(self, name: str, version: str | None, *types: PluginType) -> Plugin:
         latest = self.catalogue.find(name, *types)
@@ -169,36 +183,18 @@ class PluginDirectory:
                 raise
             raise self._gone(plugin) from error
 
-    def _locations(self, name: str, *types: PluginType) -> list[Path]:
-        """Return where the bundles lie, or lay, that have a plugin in any version."""
-        known = [*self._first().known(name, *types), *self.catalogue.known(name, *types)]
-        return list(dict.fromkeys(each.bundle.location for each in known if each.bundle is not None))
-
-    def _look_again(self, location: Path) -> None:
-        """Let the bundle that lies at a location now take the place of the one that did."""
-        bundles = (each.bundle for each in self.catalogue.plugins if each.location == str(location))
-        known = next(bundles, None)
-        if known is not None and known.is_current:
-            return
-        found = read(location)
-        if isinstance(found, Bundle):
-            log.info("%s holds %s %s now, which is used from now on", location, found.name, found.version)
-            with self._lock:
-                self._newer = self.catalogue.with_bundle(found)
+    def _lost_one(self, name: str, version: str | None, *types: PluginType) -> Plugin | None:
+        """Return the newest plugin of a name, in a range of versions, of those that went away."""
+        lost, wanted = Catalogue(self._lost), VersionRange.parse(version)
+        known = lost.known(name, *types)
+        chosen = None if wanted is None else wanted.newest(lost.versions(name, *types))
+        return next((each for each in reversed(known) if wanted is None or each.version == chosen), None)
 
     def _gone(self, plugin: Plugin) -> PluginGone:
-        """Return the error for a plugin that was there: what is there now, and where it is when that is elsewhere."""
+        """Return the error for a plugin that was there, with what is there now."""
         found = read(Path(plugin.location))
         reason = found.reason if isinstance(found, Rejected) else "it declares no such plugin now"
-        added = self._added(plugin.class_name, plugin.type)
-        return PluginGone(plugin.class_name, plugin.location, f"{reason}; {added}" if added else reason)
-
-    def _added(self, name: str, *types: PluginType) -> str | None:
-        """Return a sentence about the bundle that has a plugin and came after the host had looked."""
-        with contextlib.suppress(NotFoundError):
-            found = discover(self.catalogue.plugin_path, include_host=False).find(name, *types)
-            return f"{found.location} has {found.class_name} {found.version}, which a restart of the host would show"
-        return None
+        return PluginGone(plugin.class_name, plugin.location, reason)
 
     def _unknown_connector(self, name: str) -> str:
         """Return Kafka Connect's sentence, and after it the names that resemble the one given."""
@@ -211,6 +207,23 @@ class PluginDirectory:
         )
         near = self.catalogue.nearest(name, *CONNECTOR_TYPES)
         return f"{message}. Nearest names: {', '.join(near)}" if near else message
+
+
+def _tell(before: Catalogue, found: Catalogue) -> None:
+    """Log which bundles came and went, and what was turned away since."""
+    bundles = [
+        {each.bundle.location: each.bundle for each in catalogue.plugins if each.bundle is not None}
+        for catalogue in (before, found)
+    ]
+    for location, bundle in bundles[1].items():
+        if bundles[0].get(location) != bundle:
+            log.info("%s: %s %s is here", printable(str(location)), bundle.name, bundle.version)
+    for location, bundle in bundles[0].items():
+        if location not in bundles[1]:
+            log.info("%s: %s %s is gone; what runs goes on", printable(str(location)), bundle.name, bundle.version)
+    for each in found.rejected:
+        if each not in before.rejected:
+            log.warning("%s", printable(f"{each.location} is left out: {each.reason} ({each.hint})", keep=""))
 
 
 def _described(plugin: Plugin) -> str:

@@ -24,7 +24,13 @@ from hearth_api import ConfigError, ConfigType
 from hearth_api.java import parse_type
 from hearth_api.worker import ClientType
 
-OWN_KEYS = ("plugin.call.timeout.ms", "plugin.isolation", CHOICE, *TaskRestartConfig.definition().names)
+OWN_KEYS = (
+    "plugin.call.timeout.ms",
+    "plugin.isolation",
+    "plugin.upgrade",
+    CHOICE,
+    *TaskRestartConfig.definition().names,
+)
 """What a connector may have although no definition shows it: those are Kafka Connect's to the letter."""
 _DEAD_LETTERS = DEAD_LETTER_TOPIC.removesuffix("topic.name")
 _OTHERS = {

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from hearth.discovery import PluginType, discover
-from hearth.herder.plugin.directory import PluginAdded, PluginDirectory, PluginGone, PluginNotFound, VersionNotFound
+from hearth.discovery import PluginType, Survey
+from hearth.herder.plugin.directory import PluginDirectory, PluginGone, PluginNotFound, VersionNotFound
 from hearth.isolation.environment_store import EnvironmentStore
 from hearth_api import NotFoundError
 from tests.bundles import build
@@ -66,15 +66,18 @@ def test_names_of_every_type_have_one_class(tmp_path: Path) -> None:
 
 
 class Bundles:
-    """A directory of bundles of one connector, read once by a host."""
+    """A directory of bundles of one connector, which a host has looked through."""
 
     def __init__(self, folder: Path, **versions: str) -> None:
         self.folder = folder / "bundles"
         self.folder.mkdir()
         for file, version in versions.items():
             self.put(file, version)
-        known = discover([self.folder], include_host=False)
-        self.directory = PluginDirectory(lambda: known, EnvironmentStore(folder / "environments"))
+        survey = Survey([self.folder], include_host=False)
+        self.directory = PluginDirectory(survey.look, EnvironmentStore(folder / "environments"))
+        self.changed: list[frozenset[str]] = []
+        self.directory.subscribe(self.changed.append)
+        self.directory.look()
 
     def put(self, file: str, version: str, class_name: str = "a.DemoConnector") -> None:
         """Put a version into the place of a file."""
@@ -111,7 +114,7 @@ def test_a_bundle_that_is_deleted_is_missed_only_by_who_wants_it(tmp_path: Path)
     bundles = Bundles(tmp_path, one="1.0", two="1.1")
     bundles.path("one").unlink()
     assert bundles.version() == "1.1"
-    with pytest.raises(PluginGone, match=r"a.DemoConnector was found in .*one.whl .*: it does not exist"):
+    with pytest.raises(PluginGone, match=r"a.DemoConnector was found in .*one.whl.*: it does not exist"):
         bundles.version("[1.0]")
     bundles.put("one", "1.0")
     assert bundles.version("[1.0]") == "1.0"
@@ -132,18 +135,46 @@ def test_a_bundle_that_holds_something_else_is_looked_into_each_time(tmp_path: P
         bundles.version()
 
 
-def test_a_bundle_that_comes_later_is_pointed_at(tmp_path: Path) -> None:
-    """A plugin of a name nobody knew, and one that moved."""
+def test_a_bundle_that_comes_later_is_found_by_who_asks_for_it(tmp_path: Path) -> None:
+    """A plugin of a name nobody knew, one that moved, and a newer version of one that is there."""
     bundles = Bundles(tmp_path, one="1.0")
     bundles.put("new", "1.0", "a.NewConnector")
-    with pytest.raises(PluginAdded, match=r"new.whl has a.NewConnector 1.0, which a restart of the host would show"):
-        bundles.directory.connector({"connector.class": "a.NewConnector"})
+    assert bundles.directory.connector({"connector.class": "a.NewConnector"}).location == str(bundles.path("new"))
     with pytest.raises(PluginNotFound):
         bundles.directory.connector({"connector.class": "a.NoConnector"})
     bundles.path("one").unlink()
     bundles.put("moved", "1.1")
-    with pytest.raises(PluginGone, match=r"moved.whl has a.DemoConnector 1.1"):
-        bundles.version()
+    assert bundles.version() == "1.1"
+    with pytest.raises(PluginGone, match=r"a.DemoConnector was found in .*one.whl"):
+        bundles.version("[1.0]")
+    bundles.put("newer", "1.2")
+    assert bundles.version("[1.2]") == "1.2"
+
+
+def test_a_look_tells_which_classes_have_other_plugins(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Whoever looked: nobody is told twice, and nobody of what stayed as it was."""
+    bundles = Bundles(tmp_path, one="1.0")
+    catalogue = bundles.directory.catalogue
+    bundles.directory.look()
+    assert bundles.directory.catalogue is catalogue
+    assert bundles.changed == []
+    bundles.put("two", "1.0", "a.OtherConnector")
+    with caplog.at_level("INFO"):
+        bundles.directory.connector({"connector.class": "a.OtherConnector"})
+        bundles.directory.look()
+        bundles.path("one").unlink()
+        bundles.path("two").write_bytes(b"no wheel")
+        bundles.directory.look()
+        bundles.directory.look()
+    assert bundles.changed == [{"a.OtherConnector"}, {"a.OtherConnector", "a.DemoConnector"}]
+    told = [record.getMessage().replace(str(bundles.folder), "") for record in caplog.records]
+    assert told == [
+        "/two.whl: demo 1.0 is here",
+        "/one.whl: demo 1.0 is gone; what runs goes on",
+        "/two.whl: demo 1.0 is gone; what runs goes on",
+        "/two.whl is left out: two.whl: it is truncated or not a zip file (a place before the beginning) "
+        "(copy or download it again)",
+    ]
 
 
 def test_an_environment_that_cannot_be_built_from_what_is_gone_says_so(tmp_path: Path) -> None:
