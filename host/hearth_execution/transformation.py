@@ -211,7 +211,8 @@ class Transformations:
         def read(start: int, size: int) -> tuple[list[int], list[Any]]:
             return numbers[start : start + size].tolist(), self.plugins.records(batch.slice(start, size))
 
-        parts = attempts.in_halves(numbers, read, ([], []))
+        blank: tuple[list[int], list[Any]] = ([], [])
+        parts = attempts.in_halves(numbers, read, blank)
         return parts[0] if len(parts) == 1 else (_flat([rows for rows, _ in parts]), _flat([own for _, own in parts]))
 
 
