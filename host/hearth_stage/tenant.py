@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import logging
 import queue
 import threading
@@ -45,6 +46,12 @@ log = logging.getLogger(__name__)
 
 _COMMITS = (CommitSource, CommitRecords, StopSource)
 """What goes through the commit thread."""
+
+_SELDOM = 20_000
+"""So many objects more than were freed have Python look for cycles of them; usually it does at 700.
+
+The records of one poll or put are some thousand objects, all of which live until it is over, and have no cycles.
+"""
 
 
 class Tenant:
@@ -162,6 +169,7 @@ class Tenant:
         self._handlers = self.handlers()
 
     def _on_configure(self, call: Configure) -> None:
+        gc.set_threshold(_SELDOM)
         self._plugins.close()
         self._configure(call.type, Retry(call.retry_timeout, call.retry_delay_max, self._stopping))
 

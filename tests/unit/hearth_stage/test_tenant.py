@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import queue
 import socket
@@ -17,7 +18,7 @@ from hearth_stage.channel import Channel, ChannelClosed, Request
 from hearth_stage.connector_call import AskTaskConfigs, LoadConnector, RequestReconfiguration, StartConnector
 from hearth_stage.frame import PROTOCOL_VERSION
 from hearth_stage.operation import FROM_STAGE, Hello
-from hearth_stage.plugin_call import EndTenant, Ping
+from hearth_stage.plugin_call import Configure, EndTenant, Ping
 from hearth_stage.program import Program
 from hearth_stage.tenancy import current_tenant
 
@@ -141,6 +142,23 @@ def test_a_tenant_that_leaves_is_stopped_and_forgotten(runtime: Runtime) -> None
         threads[tenant].join(WAIT)
         assert tenant not in runtime.program._tenants
     runtime.call(Ping())
+
+
+def test_records_of_a_poll_are_not_searched_for_cycles(runtime: Runtime) -> None:
+    """A thousand records of ten objects each are made and dropped without a look at them; connectors stay as they are."""
+    before, looks = gc.get_threshold(), []
+    note = lambda phase, _info: looks.append(phase)  # noqa: E731
+    runtime.call(Ping())
+    assert gc.get_threshold() == before
+    try:
+        runtime.call(Configure("source", 0, 0))
+        gc.collect()
+        gc.callbacks.append(note)
+        assert len([[] for _ in range(10_000)]) == 10_000
+        assert looks == []
+    finally:
+        gc.callbacks.remove(note)
+        gc.set_threshold(*before)
 
 
 def test_all_tenants_end_with_the_connection(runtime: Runtime) -> None:
