@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
-from itertools import chain, repeat
-from operator import attrgetter
-from typing import Any
+from collections.abc import Callable, Sequence
+from itertools import pairwise, repeat
+from typing import Any, cast
 
 from hearth_api.batch import arrow as pa
 from hearth_api.batch.batch import Batch
 from hearth_api.batch.column import column_to_values, values_to_column
 from hearth_api.batch.header_list import column_to_headers, headers_to_column
-from hearth_api.java.offset_json import offset_opening, offset_to_json
+from hearth_api.java.offset_json import offsets_to_json
 from hearth_api.record import ConnectRecord, SinkRecord, SourceRecord
 from hearth_api.schema import INT32_SCHEMA, INT64_SCHEMA, STRING_SCHEMA, Schema
 
-_SHARED: dict[type[ConnectRecord], Callable[[Any], Any]] = {
-    SourceRecord: attrgetter("source_partition"),
-    SinkRecord: attrgetter("timestamp_type", "original_topic"),
+_SHARED: dict[type[ConnectRecord], Callable[[Sequence[Any]], list[Any]]] = {
+    SourceRecord: lambda records: [record.source_partition for record in records],
+    SinkRecord: lambda records: [(record.timestamp_type, record.original_topic) for record in records],
 }
-"""What records of a batch have in common besides topic and schemas."""
+"""What records of a batch have in common besides topic and schemas, of several at once."""
 
 
 def records_to_batches(records: Sequence[ConnectRecord]) -> list[Batch]:
@@ -28,13 +27,11 @@ def records_to_batches(records: Sequence[ConnectRecord]) -> list[Batch]:
 
     A new batch starts where topic, schemas, source partition, timestamp type or original topic change.
     """
-    batches = []
-    start = 0
-    while start < len(records):
-        end = start + _alike(records, start)
-        batches.append(_batch(records if end - start == len(records) else records[start:end]))
-        start = end
-    return batches
+    if not records:
+        return []
+    if not (changes := _changes(records)):
+        return [_batch(records)]
+    return [_batch(records[start:end]) for start, end in pairwise([0, *changes, len(records)])]
 
 
 def batch_to_source_records(batch: Batch) -> list[SourceRecord]:
@@ -110,30 +107,34 @@ def batch_to_sink_records(batch: Batch) -> list[SinkRecord]:
     return records
 
 
-def _alike(records: Sequence[ConnectRecord], start: int) -> int:
-    """Return how many records from a place on belong into one batch.
+def _changes(records: Sequence[ConnectRecord]) -> list[int]:
+    """Return the places where another batch begins.
 
-    What they have in common is nearly always the very same object, and then nothing is compared.
+    What records have in common is nearly always the very same object in each of them, and a list that is asked how
+    often it holds an object compares nothing else.
     """
-    first = records[start]
-    kind, topic, key_schema, value_schema = type(first), first.topic, first.key_schema, first.value_schema
-    shared_of = next((shared for known, shared in _SHARED.items() if isinstance(first, known)), _nothing)
-    shared = shared_of(first)
-    for count in range(1, len(records) - start):
-        other = records[start + count]
-        if (
-            type(other) is not kind
-            or other.topic != topic
-            or (other.value_schema is not value_schema and other.value_schema != value_schema)
-            or (other.key_schema is not key_schema and other.key_schema != key_schema)
-            or ((own := shared_of(other)) is not shared and own != shared)
-        ):
-            return count
-    return len(records) - start
+    kinds = list(map(type, records))
+    common: list[list[Any]] = [
+        kinds,
+        [record.value_schema for record in records],
+        [record.key_schema for record in records],
+        [record.topic for record in records],
+        _shared(records, kinds),
+    ]
+    if all(each.count(each[0]) == len(each) for each in common):
+        return []
+    rows = list(zip(*common))
+    return [place for place in range(1, len(rows)) if rows[place] != rows[place - 1]]
 
 
-def _nothing(_: ConnectRecord) -> None:
-    """Stand for what records of no known kind share."""
+def _shared(records: Sequence[ConnectRecord], kinds: Sequence[type[ConnectRecord]]) -> list[Any]:
+    """Return what each record shares with those of its batch besides topic and schemas."""
+    if kinds.count(kinds[0]) != len(kinds):
+        return [shared for record, kind in zip(records, kinds) for shared in _shared([record], [kind])]
+    for known, shared_of in _SHARED.items():
+        if issubclass(kinds[0], known):
+            return shared_of(records)
+    return [None] * len(records)
 
 
 def _batch(records: Sequence[ConnectRecord]) -> Batch:
@@ -148,41 +149,23 @@ def _batch(records: Sequence[ConnectRecord]) -> Batch:
     attributes: dict[str, Any] = {}
     if isinstance(first, SourceRecord):
         attributes = {"source_partition": first.source_partition}
-        positions = [record.source_offset for record in records if isinstance(record, SourceRecord)]
-        if (offsets := _offsets(positions)) is not None:
-            columns["source_offset"] = offsets
+        positions: list[Any] = [record.source_offset for record in cast("Sequence[SourceRecord]", records)]
+        if not _are_absent(positions):
+            columns["source_offset"] = pa.array(offsets_to_json(positions), pa.string())
     elif isinstance(first, SinkRecord):
         attributes = {"timestamp_type": first.timestamp_type, "original_topic": first.original_topic}
-        _add_sink(columns, [record for record in records if isinstance(record, SinkRecord)])
+        _add_sink(columns, cast("Sequence[SinkRecord]", records))
     data = pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
     return Batch(first.topic, first.key_schema, first.value_schema, data, **attributes)
 
 
 def _add(columns: dict[str, Any], name: str, schema: Schema | None, values: list[Any]) -> None:
-    if values.count(None) != len(values):
+    if not _are_absent(values):
         columns[name] = values_to_column(schema, values)
 
 
-def _offsets(positions: Sequence[Any]) -> Any:
-    """Return offsets as a column of JSON text, or `None` where there are none."""
-    if None not in positions:
-        names = set(chain.from_iterable(positions))
-        if len(names) == 1 and type(name := names.pop()) is str and all(positions):
-            return _numbered(name, [position[name] for position in positions])
-    return _texts(positions)
-
-
-def _numbered(name: str, numbers: list[Any]) -> Any:
-    """Return offsets of one member of the same name, which is a number in nearly every source there is."""
-    if not {int}.issuperset(map(type, numbers)):
-        return _texts([{name: number} for number in numbers])
-    opening = offset_opening(name)
-    return pa.array([f"{opening}{number}}}" for number in numbers], pa.string())
-
-
-def _texts(positions: Iterable[Any]) -> Any:
-    texts = [None if position is None else offset_to_json(position) for position in positions]
-    return None if texts.count(None) == len(texts) else pa.array(texts, pa.string())
+def _are_absent(values: list[Any]) -> bool:
+    return values[0] is None and values.count(None) == len(values)
 
 
 def _add_sink(columns: dict[str, Any], records: Sequence[SinkRecord]) -> None:

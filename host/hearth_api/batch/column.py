@@ -5,9 +5,9 @@ Columns hold the physical form of values. A column without schema holds the plai
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
-from itertools import chain, pairwise
+from itertools import chain, pairwise, repeat
 from struct import calcsize
 from typing import Any
 
@@ -63,11 +63,7 @@ def values_to_column(schema: Schema | None, values: Sequence[Any]) -> Any:
         values = _logical_values(schema, values)
     elif not {_EXACT_TYPE[schema.type], _NULL}.issuperset(map(type, values)):
         values = _checked(schema, values)
-    try:
-        return pa.array(values, arrow_type(schema))
-    except (pa.ArrowException, OverflowError, UnicodeEncodeError) as error:
-        _checked(schema, values)
-        raise DataError(f"values of type {schema.type} cannot be kept in a column: {error}") from error
+    return _plain_column(schema, values)
 
 
 def column_to_values(schema: Schema | None, column: Any) -> list[Any]:
@@ -83,6 +79,21 @@ def column_to_values(schema: Schema | None, column: Any) -> list[Any]:
         to_logical = _LOGICAL[schema.name].to_logical
         return [None if value is None else to_logical(schema, value) for value in values]
     return values
+
+
+def _plain_column(schema: Schema, values: Sequence[Any]) -> Any:
+    """Return values of a type without parts, in their physical form, as an Arrow array."""
+    try:
+        return pa.array(values, arrow_type(schema))
+    except (pa.ArrowException, OverflowError, UnicodeEncodeError) as error:
+        _checked(schema, values)
+        raise DataError(f"values of type {schema.type} cannot be kept in a column: {error}") from error
+
+
+def _field_column(schema: Schema, values: Sequence[Any]) -> Any:
+    """Return the values of a field, which a struct has checked when they were put; what has parts may have changed."""
+    is_plain = schema.type.is_primitive and not is_logical(schema)
+    return _plain_column(schema, values) if is_plain else values_to_column(schema, values)
 
 
 def _checked(schema: Schema, values: Sequence[Any]) -> list[Any]:
@@ -105,26 +116,26 @@ def _logical_values(schema: Schema, values: Sequence[Any]) -> list[Any]:
 
 def _struct_column(schema: Schema, values: Sequence[Any]) -> Any:
     fields = schema.fields
-    rows = _rows(schema, values)
-    columns = list(zip(*rows, strict=False)) if rows else [()] * len(fields)
-    arrays = [values_to_column(field.schema, column) for field, column in zip(fields, columns, strict=False)]
+    absent = [value is None for value in values]
+    has_absent = True in absent
+    _check_structs(schema, [value for value in values if value is not None] if has_absent else values)
     if not fields:
         return pa.array([None if value is None else {} for value in values], arrow_type(schema))
-    absent = [value is None for value in values]
-    mask = pa.array(absent, pa.bool_()) if True in absent else None
+    nothing = (None,) * len(fields)
+    rows = [nothing if value is None else value._values for value in values]
+    columns: Iterable[Sequence[Any]] = zip(*rows) if rows else repeat(())
+    arrays = [_field_column(field.schema, column) for field, column in zip(fields, columns)]
+    mask = pa.array(absent, pa.bool_()) if has_absent else None
     return pa.StructArray.from_arrays(arrays, fields=list(arrow_type(schema)), mask=mask)
 
 
-def _rows(schema: Schema, values: Sequence[Any]) -> list[Sequence[Any]]:
-    nothing = (None,) * len(schema.fields)
-    for value in values:
-        if value is None:
-            continue
-        if type(value) is not Struct:
+def _check_structs(schema: Schema, values: Sequence[Any]) -> None:
+    """Raise a DataError for what is no struct of the schema, which is nearly always the very same object."""
+    if list(map(type, values)).count(Struct) != len(values):
+        for value in values:
             validate_value(schema, value)
-        if value.schema is not schema and value.schema != schema:
-            raise DataError("Mismatching schema.")
-    return [nothing if value is None else value.raw_values() for value in values]
+    if [value.schema for value in values].count(schema) != len(values):
+        raise DataError("Mismatching schema.")
 
 
 def _list_column(schema: Schema, values: Sequence[Any]) -> Any:

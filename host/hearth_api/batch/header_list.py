@@ -8,6 +8,7 @@ form. Names and schemas are few, so each is read once, and values of one schema 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from itertools import accumulate, chain, islice, repeat
 from typing import Any
 
@@ -22,12 +23,33 @@ from hearth_api.struct import Struct, validate_value
 
 def headers_to_column(headers: Sequence[Headers | None]) -> Any:
     """Return the headers of several records as a column; a value that does not fit its schema raises a DataError."""
-    rows: list[Sequence[Header]] = [() if own is None else own._items for own in headers]
+    rows: list[Sequence[Header]] = [
+        () if own is None else own._items if own._held is None else own._held for own in headers
+    ]
     flat = list(chain.from_iterable(rows))
-    ends = [0, *accumulate(map(len, rows))]
-    names = pa.array([header.key for header in flat], pa.string())
+    counts = list(map(len, rows))
+    width = counts[0] if counts else 0
+    names = [header.key for header in flat]
     schemas, values = _parts([header._schema for header in flat], [header.value for header in flat])
-    return header_lists(pa.array(ends, pa.int32()), names, schemas, values)
+    if counts.count(width) == len(counts) and names == names[:width] * len(counts):
+        # They differ in their values: names and ends are those of any other rows like these.
+        rounded = 1 << len(counts).bit_length()
+        ends, repeated = _ends(width, rounded).slice(0, len(counts) + 1), _repeated(rounded, *names[:width])
+        return header_lists(ends, repeated.slice(0, len(names)), schemas, values)
+    ends = pa.array([0, *accumulate(counts)], pa.int32())
+    return header_lists(ends, pa.array(names, pa.string()), schemas, values)
+
+
+@lru_cache(maxsize=4)
+def _ends(width: int, count: int) -> Any:
+    """Return where the headers of rows end that have so many each, and where those of the first begin."""
+    return pa.array(range(0, width * count + 1, width) if width else [0] * (count + 1), pa.int32())
+
+
+@lru_cache(maxsize=4)
+def _repeated(count: int, *names: str) -> Any:
+    """Return names again and again."""
+    return pa.array(names * count, pa.string())
 
 
 def column_to_headers(column: Any) -> list[Headers | None]:
@@ -122,7 +144,7 @@ def _chosen(values: list[Any], codes: Sequence[int]) -> list[Any]:
 
 def _parts(schemas: Sequence[Schema | None], values: Sequence[Any]) -> tuple[Any, Any]:
     """Return the columns of schemas and of values; nearly always there is one schema, the very same object."""
-    if len(set(map(id, schemas))) == 1 and schemas[0] is not None:
+    if schemas and schemas[0] is not None and schemas.count(schemas[0]) == len(schemas):
         return schema_texts(schemas[0], len(values)), header_texts(schemas[0], values)
     schemas = [
         value.schema if schema is None and isinstance(value, Struct) else schema

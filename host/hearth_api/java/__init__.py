@@ -26,7 +26,7 @@ from hearth_api.java.conversion import (
 from hearth_api.java.hash_order import hash_ordered
 from hearth_api.java.inference import infer_schema, java_class
 from hearth_api.java.java_properties import parse_properties
-from hearth_api.java.offset_json import offset_to_json
+from hearth_api.java.offset_json import offset_to_json, offsets_to_json
 from hearth_api.java.physical import from_physical, to_physical
 from hearth_api.java.projector import project
 from hearth_api.java.record_text import record_text
@@ -82,6 +82,7 @@ __all__ = [
     "java_class",
     "java_text",
     "offset_to_json",
+    "offsets_to_json",
     "parse_properties",
     "parse_string",
     "parse_type",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -37,6 +37,47 @@ def offset_to_json(offset: Mapping[str, Any]) -> str:
     if _AS_PYTHON.issuperset(map(type, offset.values())):
         return _encode(offset if type(offset) is dict else dict(offset))
     return "{" + ",".join(offset_opening(str(name))[1:] + _value(value) for name, value in offset.items()) + "}"
+
+
+def offsets_to_json(offsets: Sequence[Any]) -> list[str | None]:
+    """Return the texts of several offsets, each as `offset_to_json` writes it; None stays None.
+
+    Those of one source have the same members nearly always, and then one member after the other is written for all.
+    """
+    members = _by_member(offsets)
+    if not members:
+        return [None if offset is None else offset_to_json(offset) for offset in offsets]
+    *names, last = members
+    openings = [offset_opening(name)[0 if place == 0 else 1 :] for place, name in enumerate(members)]
+    ends = [f"{openings[-1]}{value}}}" for value in _values(members[last])]
+    if not names:
+        return list(ends)
+    columns = [[f"{opening}{value}," for value in _values(members[name])] for name, opening in zip(names, openings)]
+    return list(map("".join, zip(*columns, ends)))
+
+
+def _by_member(offsets: Sequence[Any]) -> dict[str, list[Any]]:
+    """Return the values of each member, where all offsets have the same ones in the same order; nothing otherwise."""
+    first = offsets[0] if offsets else None
+    if not first or set(map(type, offsets)) != {dict} or set(map(type, first)) != {str}:
+        return {}
+    shapes: list[Any] = list(map(len if len(first) == 1 else tuple, offsets))
+    if shapes.count(shapes[0]) != len(shapes):
+        return {}
+    try:
+        return {name: [offset[name] for offset in offsets] for name in first}
+    except KeyError:
+        return {}
+
+
+def _values(values: Sequence[Any]) -> Sequence[Any]:
+    """Return what stands in JSON for the values that a member has in several offsets."""
+    kinds = set(map(type, values))
+    if kinds == {int}:
+        return values
+    if kinds == {str} and values.count(values[0]) == len(values):
+        return [_encode(values[0])] * len(values)
+    return list(map(_value, values))
 
 
 def _value(value: Any) -> str:

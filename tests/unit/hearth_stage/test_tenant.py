@@ -145,9 +145,13 @@ def test_a_tenant_that_leaves_is_stopped_and_forgotten(runtime: Runtime) -> None
 
 
 def test_records_of_a_poll_are_not_searched_for_cycles(runtime: Runtime) -> None:
-    """A thousand records of ten objects each are made and dropped without a look at them; connectors stay as they are."""
-    before, looks = gc.get_threshold(), []
-    note = lambda phase, _info: looks.append(phase)  # noqa: E731
+    """A thousand of ten objects each are made and dropped without a look at them; connectors stay as they are."""
+    before = gc.get_threshold()
+    looks: list[str] = []
+
+    def note(phase: str, _info: Any) -> None:
+        looks.append(phase)
+
     runtime.call(Ping())
     assert gc.get_threshold() == before
     try:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from hearth_api import (
     INT64_SCHEMA,
     STRING_SCHEMA,
+    ConnectRecord,
     DataError,
     Header,
     Schema,
@@ -119,6 +120,16 @@ def test_batch_ends_where_something_changes() -> None:
     records = [record(), record(), record("u"), record("u", 1), record("u", 1, INT64_SCHEMA, 5), record()]
     assert [batch.num_rows for batch in records_to_batches(records)] == [2, 1, 1, 1, 1]
     assert records_to_batches([]) == []
+
+
+def test_records_of_other_kinds_are_batches_of_their_own() -> None:
+    """Also where nothing else tells them apart."""
+    source, sink = SourceRecord(None, None, "t", value="x"), SinkRecord("t", 0, None, None, None, "x", 5)
+    plain = ConnectRecord("t", None, None, None, None, "x", None, None)
+    batches = records_to_batches([source, source, sink, plain, plain, source])
+    assert [(batch.num_rows, batch.column("offset") is not None) for batch in batches] == [
+        (2, False), (1, True), (2, False), (1, False)
+    ]  # fmt: skip
 
 
 def test_empty_columns_are_left_out() -> None:

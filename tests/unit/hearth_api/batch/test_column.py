@@ -104,3 +104,14 @@ def test_subclasses_are_taken_as_their_base() -> None:
     assert values_to_column(INT8_SCHEMA, [port]).to_pylist() == [5]
     assert values_to_column(STRING_SCHEMA, [name]).to_pylist() == ["x"]
     assert values_to_column(BYTES_SCHEMA, [bytearray(b"x"), memoryview(b"y")]).to_pylist() == [b"x", b"y"]
+
+
+def test_what_changed_inside_of_a_struct_is_looked_at_again() -> None:
+    """A struct checks its values when they are put; a list is still the author's afterwards."""
+    schema = SchemaBuilder.struct().field("a", SchemaBuilder.array(INT8_SCHEMA).build()).build()
+    own = [1, 2]
+    struct = Struct(schema).put("a", own)
+    assert values_to_column(schema, [struct, None]).to_pylist() == [{"a": [1, 2]}, None]
+    own.append("x")  # type: ignore[arg-type]
+    with pytest.raises(DataError, match="with type INT8: class str"):
+        values_to_column(schema, [struct])

@@ -35,6 +35,16 @@ def test_texts_stand_there_as_they_are_and_everything_else_as_json() -> None:
     assert [each["value"] for each in row] == ['say "x"', None, "5", '"x"']
 
 
+@pytest.mark.parametrize("count", [1, 2, 3, 5, 8])
+def test_rows_that_have_the_same_names_differ_in_their_values(count: int) -> None:
+    """As those of most topics do; what they have in common is made once for batches of about one size."""
+    for names in ("ab", "ba", "aa", "a", ""):
+        rows = [Headers([Header(name, STRING_SCHEMA, f"{name}{row}") for name in names]) for row in range(count)]
+        column = headers_to_column(rows)
+        found = [[(each["key"], each["value"]) for each in row] for row in column.to_pylist()]
+        assert found == [[(name, f"{name}{row}") for name in names] for row in range(count)]
+
+
 def test_a_value_that_does_not_fit_its_schema_fails() -> None:
     """A header may be made of anything; a column holds only what its schema says."""
     for schema, value in ((STRING_SCHEMA, 5), (INT64_SCHEMA, "5")):

@@ -7,9 +7,14 @@ import json
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hearth_api import DataError
-from hearth_api.java import offset_to_json
+from hearth_api.java import offset_to_json, offsets_to_json
+
+MEMBERS = st.sampled_from([5, -(1 << 70), True, 0.5, float("nan"), None, "x", 'é"\n', b"y", ""])
+NAMES = st.sampled_from(["a", 'b"', "%s", "{c}"])
 
 
 @pytest.mark.parametrize(
@@ -33,3 +38,19 @@ def test_offsets_hold_primitive_values() -> None:
     for value in (dt.date(2020, 1, 1), [float("nan")]):
         with pytest.raises(DataError, match="not primitive"):
             offset_to_json({"a": value})
+
+
+@given(st.lists(NAMES, unique=True), st.lists(st.lists(MEMBERS, min_size=4, max_size=4), max_size=4), st.booleans())
+def test_many_offsets_are_written_as_each_by_itself(names: list[str], rows: list[list[Any]], is_alike: bool) -> None:
+    """Whether they have the same members in the same order, as those of one source do, or not."""
+    offsets: list[Any] = [dict(zip(names, row)) for row in rows]
+    if not is_alike:
+        offsets += [None, dict(reversed(offsets[0].items())) if rows else {}, {"a": 1}, {1: 2}]
+    texts = [None if offset is None else offset_to_json(offset) for offset in offsets]
+    assert offsets_to_json(offsets) == texts
+
+
+def test_a_member_that_has_no_json_is_refused_among_many() -> None:
+    """As where it stands alone."""
+    with pytest.raises(DataError, match="not primitive"):
+        offsets_to_json([{"a": 1, "b": 2}, {"a": 1, "b": dt.date(2020, 1, 1)}])
