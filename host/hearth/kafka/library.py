@@ -238,6 +238,9 @@ _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
 
 
 _PER_MESSAGE = frozenset({"message_timestamp", "message_headers", "message_destroy", "produceva"})
+_PREPARED = frozenset({"produceva"})
+"""What is given arguments of ctypes alone (``byref``, ``from_param``), which are used as they are: half of what a call
+costs otherwise."""
 
 
 class Library:
@@ -251,7 +254,9 @@ class Library:
         waiting, quick = ctypes.CDLL(path), ctypes.PyDLL(path)
         for name, (result, arguments) in _FUNCTIONS.items():
             function = getattr(quick if name in _PER_MESSAGE else waiting, f"rd_kafka_{name}")
-            function.restype, function.argtypes = result, arguments
+            function.restype = result
+            if name not in _PREPARED:
+                function.argtypes = arguments
             setattr(self, name, function)
 
     def __getattr__(self, name: str) -> Any:

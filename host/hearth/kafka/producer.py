@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import ctypes
 import logging
 import threading
 from dataclasses import dataclass
-from itertools import repeat
+from itertools import accumulate, repeat
 from typing import Any
 
 import numpy as np
@@ -27,7 +26,16 @@ from hearth.kafka.library import (
     PRODUCER,
     library,
 )
-from hearth_execution.raw_header import list_lengths
+from hearth.kafka.message_unit import (
+    KEY,
+    OPAQUE,
+    PARTITION,
+    TIMESTAMP,
+    TOPIC,
+    VALUE,
+    HeaderCells,
+    MessageUnits,
+)
 
 log = logging.getLogger(__name__)
 
@@ -42,9 +50,6 @@ DEFAULT_BATCH_BYTES = "1000000"
 
 _PARTITION_FLAG = 0x8  # RD_KAFKA_MSG_F_PARTITION: the partition stands in each message
 _PURGE_ALL = 0x1 | 0x2 | 0x4
-
-_VU = np.dtype([("kind", "i4"), ("_kind", "i4"), ("a", "i8"), ("b", "i8"), ("c", "i8"), ("_rest", "V40")])
-_TOPIC, _PARTITION, _VALUE, _KEY, _OPAQUE, _TIMESTAMP, _HEADER = 2, 3, 4, 5, 6, 8, 9
 
 
 @dataclass(frozen=True)
@@ -121,6 +126,7 @@ class Producer:
         self._queue = 0
         self._waking = threading.Lock()
         self._topics: dict[str, int] = {}
+        self._units: MessageUnits | None = None
         self._open()
         self._failure: KafkaError | None = None
         self._has_worked = False
@@ -168,18 +174,16 @@ class Producer:
         broker, or refused by it. What librdkafka reports after that says nothing of what is written.
         """
         self._log.tell()
-        reports: list[DeliveryReport] = []
-        while self._failure is None and (event := self._library.queue_poll(self._queue, wait_ms)):
-            try:
-                kind = self._library.event_type(event)
-                if kind == EVENT_DELIVERY:
-                    reports.append(self._report(event))
-                    self._has_worked = True
-                elif kind == EVENT_ERROR:
-                    self._failure = self._lasting_error(event)
-            finally:
+        delivered: list[int] = []
+        try:
+            while self._failure is None and (event := self._library.queue_poll(self._queue, wait_ms)):
+                if not self._take_event(event):
+                    delivered.append(event)
+                wait_ms = 0
+            reports = [self._report(delivered)] if delivered else []
+        finally:
+            for event in delivered:
                 self._library.event_destroy(event)
-            wait_ms = 0
         if self._failure is not None and not reports:
             raise self._failure
         return reports
@@ -248,36 +252,25 @@ class Producer:
         return None if sent == count else rows["error"]
 
     def _send_rows(self, outgoing: Outgoing, sequence: Any) -> Any:
-        """Send rows one by one, each with the units of its headers behind its own."""
         columns = self._columns(outgoing, sequence)
-        counts = 0 if outgoing.headers is None else list_lengths(outgoing.headers).to_numpy()
-        widths = np.full(len(sequence), len(columns)) + counts
-        ends = np.cumsum(widths)
-        starts = ends - widths
-        units = np.empty(int(ends[-1]) if len(ends) else 0, _VU)
-        for index, column in enumerate(columns):
-            _fill(units, starts + index, *column)
-        if outgoing.headers is not None:
-            entries = outgoing.headers.flatten()
-            places = np.repeat(ends - np.cumsum(counts), counts) + np.arange(len(entries))
-            _kept_alive, *cells = _header_units(entries)
-            _fill(units, places, _HEADER, *cells)
-        addresses = units.ctypes.data + starts * _VU.itemsize
-        errors = map(self._library.produceva, repeat(self._client), addresses.tolist(), widths.tolist())
-        return _numbers(np.array([error or 0 for error in errors]))
+        headers = None if outgoing.headers is None else HeaderCells.of(outgoing.headers)
+        most = 0 if headers is None else headers.most
+        if self._units is None or not self._units.suit(list(columns), most):
+            self._units = MessageUnits(list(columns), most)
+        return _numbers(self._units.send(self._library.produceva, self._client or 0, list(columns.values()), headers))
 
-    def _columns(self, outgoing: Outgoing, sequence: Any) -> list[tuple[Any, ...]]:
-        """Return kind and arguments of the units that every record has."""
-        columns: list[tuple[Any, ...]] = [
-            (_TOPIC, self._topic(outgoing.topic)),
-            (_PARTITION, PARTITION_ANY if outgoing.partition is None else outgoing.partition),
-            (_VALUE, *locate(outgoing.value)),
-            (_OPAQUE, sequence),
-        ]
+    def _columns(self, outgoing: Outgoing, sequence: Any) -> dict[int, tuple[Any, ...]]:
+        """Return the parts that every message has, with the arguments of their units."""
+        columns: dict[int, tuple[Any, ...]] = {
+            TOPIC: (self._topic(outgoing.topic),),
+            PARTITION: (PARTITION_ANY if outgoing.partition is None else outgoing.partition,),
+            VALUE: locate(outgoing.value),
+            OPAQUE: (sequence,),
+        }
         if outgoing.key is not None:
-            columns.append((_KEY, *locate(outgoing.key)))
+            columns[KEY] = locate(outgoing.key)
         if outgoing.timestamp is not None:
-            columns.append((_TIMESTAMP, self._stamps(outgoing.timestamp)))
+            columns[TIMESTAMP] = (self._stamps(outgoing.timestamp),)
         return columns
 
     def _stamps(self, timestamps: Any) -> Any:
@@ -291,19 +284,32 @@ class Producer:
             topic = self._topics[name] = self._library.topic_new(self._client, name.encode(), None)
         return topic
 
-    def _report(self, event: int) -> DeliveryReport:
-        count = self._library.event_message_count(event)
-        pointers = np.empty(count, np.int64)
-        self._library.event_message_array(event, pointers.ctypes.data, count)
+    def _take_event(self, event: int) -> bool:
+        """Take in an event and free it, unless it tells of messages, which it holds."""
+        kind = self._library.event_type(event)
+        if kind == EVENT_DELIVERY:
+            self._has_worked = True
+            return False
+        if kind == EVENT_ERROR:
+            self._failure = self._lasting_error(event)
+        self._library.event_destroy(event)
+        return True
+
+    def _report(self, events: list[int]) -> DeliveryReport:
+        """Return what became of the messages of all events: many small ones cost no more than one."""
+        counts = list(map(self._library.event_message_count, events))
+        pointers = np.empty(sum(counts), np.int64)
+        for event, count, end in zip(events, counts, accumulate(counts)):
+            self._library.event_message_array(event, pointers[end - count :].ctypes.data, count)
         rows = messages(pointers)
-        self._messages -= count
+        self._messages -= len(pointers)
         self._bytes -= int(rows["value_size"].sum() + rows["key_size"].sum())
         if self._messages == 0:
             self._bytes = 0
         timestamps = None
         if self.wants_timestamps:
             stamps = map(self._library.message_timestamp, pointers.tolist(), repeat(None))
-            timestamps = np.fromiter(stamps, np.int64, count)
+            timestamps = np.fromiter(stamps, np.int64, len(pointers))
         return DeliveryReport(rows["opaque"], self._errors(rows), rows["partition"], rows["offset"], timestamps)
 
     def _errors(self, rows: Any) -> Any:
@@ -324,31 +330,14 @@ class Producer:
         return KafkaError(number, reason) if is_refusal(number, reason, has_worked=self._has_worked) else None
 
 
-def _fill(units: Any, places: Any, kind: int, *arguments: Any) -> None:
-    """Write units of one kind, ``rd_kafka_vu_t``, to their places."""
-    units["kind"][places] = kind
-    for name, argument in zip("abc", arguments):
-        units[name][places] = argument
-
-
-def _header_units(entries: Any) -> tuple[Any, Any, Any, Any]:
-    """Return what the units of headers point to: the memory of their names, then addresses, and sizes of the values.
-
-    librdkafka copies both; names, which end with a zero there, are few.
-    """
-    encoded = entries.field("key").dictionary_encode()
-    names = [ctypes.create_string_buffer(key.encode()) for key in encoded.dictionary.to_pylist()]
-    addresses = np.array([ctypes.addressof(name) for name in names], np.int64)
-    return names, addresses[encoded.indices.to_numpy()], *locate(entries.field("value"))
-
-
-def _numbers(errors: Any) -> Any:
+def _numbers(errors: list[int | None]) -> Any:
     """Turn ``rd_kafka_error_t *`` addresses into error numbers, and free them; ``None`` when there is no error."""
-    if not errors.any():
+    if errors.count(None) == len(errors):
         return None
     rdkafka = library()
     numbers = np.zeros(len(errors), np.int64)
-    for row in np.flatnonzero(errors).tolist():
-        numbers[row] = rdkafka.error_code(int(errors[row]))
-        rdkafka.error_destroy(int(errors[row]))
+    for row, error in enumerate(errors):
+        if error is not None:
+            numbers[row] = rdkafka.error_code(error)
+            rdkafka.error_destroy(error)
     return numbers

@@ -1,0 +1,90 @@
+"""What calls of librdkafka are told of their messages."""
+
+from __future__ import annotations
+
+import ctypes
+
+import numpy as np
+import pyarrow as pa
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hearth.kafka import message_unit
+from hearth.kafka.c_memory import locate
+from hearth.kafka.message_unit import HEADER, OPAQUE, TOPIC, VALUE, HeaderCells, MessageUnits
+from hearth_execution.raw_header import RawHeaders, raw_column
+
+CLIENT, NAME = 0x7F0000000007, 0x7F0000000070
+UNIT_WORDS = 9
+Header = tuple[str, "bytes | None"]
+HEADERS = st.tuples(st.sampled_from(["a", "bb", "é"]), st.none() | st.binary(max_size=3))
+
+
+class Calls:
+    """A function of C that takes messages as librdkafka does, and reads their units while it is called."""
+
+    def __init__(self) -> None:
+        self.told: list[tuple[int, bytes | None, list[Header]]] = []
+        """Number, value and headers of each message."""
+        taken = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)(self._take)
+        self._kept = taken
+        self.function = ctypes.PYFUNCTYPE(ctypes.c_void_p)(ctypes.cast(taken, ctypes.c_void_p).value or 0)
+
+    def _take(self, client: int, place: int, count: int) -> int | None:
+        words = (ctypes.c_int64 * (UNIT_WORDS * count)).from_address(place)
+        units = [words[start : start + 4] for start in range(0, len(words), UNIT_WORDS)]
+        parts = {kind & 0xFFFFFFFF: (a, b) for kind, a, b, _ in units[:3]}
+        headers = [(ctypes.string_at(name).decode(), _bytes(at, size)) for _, name, at, size in units[3:]]
+        assert client == CLIENT
+        assert parts[TOPIC] == (NAME, 0)
+        assert {kind & 0xFFFFFFFF for kind, *_ in units[3:]} <= {HEADER}
+        self.told.append((parts[OPAQUE][0], _bytes(*parts[VALUE]), headers))
+        return None if parts[OPAQUE][0] % 3 else 5
+
+
+def _bytes(address: int, size: int) -> bytes | None:
+    return ctypes.string_at(address, size) if address else None
+
+
+@given(st.lists(st.lists(HEADERS, max_size=4), min_size=1, max_size=9), st.integers(1, 40), st.booleans())
+def test_each_message_is_told_with_its_headers(rows: list[RawHeaders], at_once: int, is_first: bool) -> None:
+    """However many have how many of them, and however few messages are written at once; what is refused is told."""
+    values = [None if row % 4 == 3 else b"value %d" % row for row in range(len(rows))]
+    column = pa.array(values, pa.binary())
+    columns = [(NAME,), locate(column), (np.arange(len(rows)),)]
+    raw = raw_column(rows)
+    headers = HeaderCells.of(raw)
+    calls, usual = Calls(), message_unit._AT_ONCE
+    try:
+        message_unit._AT_ONCE = at_once
+        units = MessageUnits([TOPIC, VALUE, OPAQUE], headers.most)
+    finally:
+        message_unit._AT_ONCE = usual
+    if not is_first:
+        assert units.suit([TOPIC, VALUE, OPAQUE], headers.most)
+        units.send(calls.function, CLIENT, columns, headers)
+        calls.told.clear()
+    refused = units.send(calls.function, CLIENT, columns, headers)
+    assert calls.told == [(row, value, list(own)) for row, (value, own) in enumerate(zip(values, rows))]
+    assert refused == [None if row % 3 else 5 for row in range(len(rows))]
+
+
+def test_messages_without_headers_need_no_place_for_them() -> None:
+    """Nor do those that have few want the place of many."""
+    calls, column = Calls(), pa.array([b"x"] * 3, pa.binary())
+    parts = [TOPIC, VALUE, OPAQUE]
+    units = MessageUnits(parts, 0)
+    units.send(calls.function, CLIENT, [(NAME,), locate(column), (np.arange(7, 10),)], None)
+    assert calls.told == [(number, b"x", []) for number in (7, 8, 9)]
+    assert not units.suit(parts, 1)
+    assert not units.suit(parts[:2], 0)
+    assert [MessageUnits(parts, 8).suit(parts, most) for most in (0, 3, 4, 8, 9)] == [False, False, True, True, False]
+
+
+def test_a_value_may_have_a_header_of_nothing() -> None:
+    """Which is another than one that is empty."""
+    calls, column = Calls(), pa.array([b""], pa.binary())
+    raw = raw_column([[("a", None), ("a", b"")]])
+    columns = [(NAME,), locate(column), (np.array([1]),)]
+    MessageUnits([TOPIC, VALUE, OPAQUE], 2).send(calls.function, CLIENT, columns, HeaderCells.of(raw))
+    assert calls.told[0][2] == [("a", None), ("a", b"")]
