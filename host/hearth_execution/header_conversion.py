@@ -27,9 +27,11 @@ from hearth_api.java import schema_from_text, schema_to_text
 from hearth_execution.failure import Failure
 from hearth_execution.order import rows_of
 from hearth_execution.plugins import Plugins, joined
-from hearth_execution.raw_header import list_lengths, raw_lists
+from hearth_execution.raw_header import common_length, list_lengths, raw_lists, repeats
 
 _ROLE = "header.converter"
+_FEW = 16
+"""Headers of a row that are taken one by one; of more, some may have the same name."""
 _AT_ONCE = (Type.STRING, Type.INT8, Type.INT16, Type.INT32, Type.INT64)
 
 
@@ -45,7 +47,7 @@ class HeaderConversion:
         column = batch.column("headers")
         lists = _Lists(column)
         keys, schemas, values = (lists.entries.field(name) for name in ("key", "schema", "value"))
-        cells = [self._written(topic, alike, lists.failed) for alike in _alike(values, keys, schemas)]
+        cells = [self._written(topic, alike, lists.failed) for alike in _alike(lists.width, values, keys, schemas)]
         written = lists.rebuilt([keys, lists.in_order(cells, pa.binary())], raw_lists)
         return written, self._failures(lists, rows_of(batch)) if lists.failed_rows else []
 
@@ -56,7 +58,7 @@ class HeaderConversion:
         """
         lists = _Lists(raw)
         keys, values = (lists.entries.field(name) for name in ("key", "value"))
-        parts = [self._read(topic, alike, lists.failed) for alike in _alike(values, keys)]
+        parts = [self._read(topic, alike, lists.failed) for alike in _alike(lists.width, values, keys)]
         schemas, texts = (lists.in_order([(part[0], part[index]) for part in parts], pa.string()) for index in (1, 2))
         return lists.rebuilt([keys, schemas, texts], header_lists), self._failures(lists, range(len(raw)))
 
@@ -151,11 +153,17 @@ class _Alike:
             yield place, error
 
 
-def _alike(values: Any, keys: Any, schemas: Any = None) -> Iterator[_Alike]:
-    """Yield headers that are alike; the rows of most topics have the same few, in the same order."""
+def _alike(width: int, values: Any, keys: Any, schemas: Any = None) -> Iterator[_Alike]:
+    """Yield headers that are alike; the rows of most topics have the same, ``width`` of them, in the same order."""
     import numpy as np  # as long as a stage has no headers it needs no more than Arrow
 
     if len(values) == 0:
+        return
+    if 0 < width <= _FEW and repeats(keys, width) and (schemas is None or repeats(schemas, width)):
+        for first in range(width):
+            places = np.arange(first, len(values), width)
+            schema = None if schemas is None else schemas[first].as_py()
+            yield _Alike(keys[first].as_py(), schema, places, values.take(pa.array(places)))
         return
     names = keys.dictionary_encode("encode")
     kinds = pa.nulls(len(values), pa.string()) if schemas is None else schemas
@@ -185,6 +193,8 @@ class _Lists:
 
     def __post_init__(self) -> None:
         self.entries = self.column.flatten()
+        self.lengths = list_lengths(self.column).to_numpy()
+        self.width = common_length(self.lengths)
 
     def in_order(self, parts: list[tuple[Any, Any]], type_: Any) -> Any:
         """Return parts, each with the places of its elements, as one array of a type."""
@@ -201,7 +211,7 @@ class _Lists:
         """Return the parts of all headers as lists again; a row in which one failed has none."""
         import numpy as np
 
-        lengths = list_lengths(self.column).to_numpy()
+        lengths = self.lengths
         if self.failed:
             rows = np.repeat(np.arange(len(lengths)), lengths)
             for place in sorted(self.failed):

@@ -54,6 +54,17 @@ def list_lengths(column: Any) -> Any:
     return pa.compute.fill_null(pa.compute.list_value_length(column), 0)
 
 
+def common_length(lengths: Any) -> int:
+    """Return how many headers each row has, where all have the same number of them, else 0; of a numpy array."""
+    first = int(lengths[0]) if len(lengths) else 0
+    return first if (lengths == first).all() else 0
+
+
+def repeats(column: Any, width: int) -> bool:
+    """Tell whether the first values of a column, so many, come again and again, as names do in nearly every topic."""
+    return bool(column.slice(width).equals(column.slice(0, len(column) - width)))
+
+
 class HeaderRows:
     """The headers of the rows of one column of cells, for converters that look at them row by row.
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from hearth.kafka.c_memory import locate
-from hearth_execution.raw_header import list_lengths
+from hearth_execution.raw_header import common_length, list_lengths, repeats
 
 TOPIC, PARTITION, VALUE, KEY, OPAQUE, TIMESTAMP, HEADER = 2, 3, 4, 5, 6, 8, 9
 """Parts of a message: ``rd_kafka_vtype_t``."""
@@ -102,11 +102,15 @@ class HeaderCells:
         """Return those of a raw column; names, which end with a zero for librdkafka, are few."""
         counts = list_lengths(column).to_numpy()
         entries = column.flatten()
-        encoded = entries.field("key").dictionary_encode()
-        names = [ctypes.create_string_buffer(key.encode()) for key in encoded.dictionary.to_pylist()]
+        keys, width = entries.field("key"), common_length(counts)
+        if width and repeats(keys, width):
+            different, indices = keys.slice(0, width), np.tile(np.arange(width), len(counts))
+        else:
+            encoded = keys.dictionary_encode()
+            different, indices = encoded.dictionary, encoded.indices.to_numpy()
+        names = [ctypes.create_string_buffer(key.encode()) for key in different.to_pylist()]
         addresses = np.array([ctypes.addressof(name) for name in names], np.int64)
-        arguments = addresses[encoded.indices.to_numpy()], *locate(entries.field("value"))
-        return cls(counts, np.cumsum(counts), arguments, names)
+        return cls(counts, np.cumsum(counts), (addresses[indices], *locate(entries.field("value"))), names)
 
     @property
     def most(self) -> int:

@@ -140,6 +140,25 @@ def test_headers_of_one_name_and_schema_go_through_a_batch_form_at_once() -> Non
     assert set(asked) == {("a", "string"), ("n", "int64"), True, moment, None}
 
 
+@pytest.mark.parametrize("names", ["ab", "aa", "a", "ab" * 20])
+def test_rows_that_have_the_same_headers_are_as_rows_each_by_itself(names: str) -> None:
+    """In the same order, with other values; where one of them has other names or schemas, too."""
+    rows = [
+        Headers([Header(name, STRING_SCHEMA, f"{name}{row}.{place}") for place, name in enumerate(names)])
+        for row in range(5)
+    ]
+    renamed = Headers([each.rename("z") for each in rows[4]])
+    other = Headers([Header(each.key, INT8_SCHEMA, 7) for each in rows[4]])
+    for last in (rows[4], renamed, other, Headers()):
+        wanted = [(header.key, str(header.value).encode()) for own in (*rows[:4], last) for header in own]
+        written, failures = conversion("Columns").write("t", batch_of(*rows[:4], last))
+        assert [header for row in raw_rows(written) for header in row] == wanted
+        assert [len(row) for row in raw_rows(written)] == [*[len(names)] * 4, len(last)]
+        read, more = conversion("Columns").read("t", written)
+        assert [header["value"].encode() for row in read.to_pylist() for header in row] == [data for _, data in wanted]
+        assert failures == more == []
+
+
 @pytest.mark.parametrize("value", ["odd", "bad", "few"])
 def test_a_batch_form_that_will_not_do_leaves_headers_to_the_form_for_one(value: str) -> None:
     """Whether it says so, raises, or returns what cannot be; only the headers of that name and schema."""

@@ -52,7 +52,7 @@ class SimpleHeaderConverter(BatchHeaderConverter):
         """Return texts as they are, and the digits of whole numbers."""
         if schema is None or schema.type not in _AS_THEY_ARE or is_logical(schema):
             return NotImplemented
-        return column.cast("string").cast("binary")
+        return column.cast("string").view("binary")
 
     def to_connect_headers(self, topic: str, header_key: str, data: Any) -> ColumnRun | Declined:
         """Return a column of texts, where the first letters tell that none of them stands for anything else."""

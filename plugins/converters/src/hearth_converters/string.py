@@ -80,9 +80,9 @@ class StringConverter(BatchConverter, BatchHeaderConverter):
         """Return the texts of a column; a column of texts only changes its type."""
         if self._charset.is_utf8 and schema is not None and not is_logical(schema):
             if schema.type is Type.STRING:
-                return column.cast("binary")
+                return column.view("binary")
             if schema.type in _AS_DIGITS:
-                return column.cast("string").cast("binary")
+                return column.cast("string").view("binary")
         if self._charset.is_utf8 and schema is None:
             from hearth_converters.plain import bare_texts
 
