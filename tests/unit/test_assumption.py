@@ -31,11 +31,12 @@ def test_the_versions_that_were_checked_are_those_that_are_installed(name: str) 
     assert version(name) in pinned
 
 
-def pieces(content: bytes, *spans: tuple[int, int]) -> Any:
+def pieces(content: bytes, *spans: tuple[int, int], width: Any = np.int64) -> Any:
     """Return an array whose every second element is a piece of the content; between them lies the rest."""
     offsets = [edge for start, size in spans for edge in (start, start + size)]
-    buffers = [None, pa.py_buffer(np.array([*offsets, len(content)], np.int64)), pa.py_buffer(content)]
-    return pa.LargeBinaryArray.from_buffers(pa.large_binary(), 2 * len(spans), buffers)
+    buffers = [None, pa.py_buffer(np.array([*offsets, len(content)], width)), pa.py_buffer(content)]
+    type_ = pa.large_binary() if width is np.int64 else pa.binary()
+    return pa.Array.from_buffers(type_, 2 * len(spans), buffers)
 
 
 def every_second(array: Any) -> Any:
@@ -43,18 +44,20 @@ def every_second(array: Any) -> Any:
     return array.take(pa.array(np.arange(0, len(array), 2)))
 
 
-def test_take_minds_no_offsets_but_those_of_what_it_takes() -> None:
+@pytest.mark.parametrize("width", [np.int64, np.int32])
+def test_take_minds_no_offsets_but_those_of_what_it_takes(width: Any) -> None:
     """Pieces may lie in any order and overlap: then the elements between them end before they begin."""
-    taken = every_second(pieces(b"0123456789", (7, 3), (0, 2), (1, 4), (5, 0)))
+    taken = every_second(pieces(b"0123456789", (7, 3), (0, 2), (1, 4), (5, 0), width=width))
     assert taken.to_pylist() == [b"789", b"01", b"1234", b""]
 
 
-def test_take_lays_the_pieces_one_behind_the_other_from_the_start() -> None:
-    """So their memory is an array of structures, where all are of one size."""
-    taken = every_second(pieces(b"0123456789", (6, 2), (0, 2), (4, 2)))
+@pytest.mark.parametrize("width", [np.int64, np.int32])
+def test_take_lays_the_pieces_one_behind_the_other_from_the_start(width: Any) -> None:
+    """So their memory is an array of structures, where all are of one size, or rows of several pieces."""
+    taken = every_second(pieces(b"0123456789", (6, 2), (0, 2), (4, 2), width=width))
     assert (taken.offset, taken.null_count) == (0, 0)
     assert taken.buffers()[2].to_pybytes()[:6] == b"670145"
-    assert np.frombuffer(taken.buffers()[1], np.int64, 4).tolist() == [0, 2, 4, 6]
+    assert np.frombuffer(taken.buffers()[1], width, 4).tolist() == [0, 2, 4, 6]
 
 
 UNREADABLE = """

@@ -313,8 +313,8 @@ def _invalid_timestamp(outgoing: Outgoing, rows: Any) -> Failure | None:
     return Failure(int(rows[wrong[0]]), "KAFKA_PRODUCE", WORKER_CLASS, ErrorInfo.of(error))
 
 
-def _align(keys: list[Any], values: list[Any]) -> list[tuple[int, tuple[Any, Any], tuple[Any, Any]]]:
-    """Cut runs of keys and of values where either begins: (first row, (schema, column) of key, of value)."""
+def _align(keys: list[ColumnRun], values: list[ColumnRun]) -> list[tuple[int, ColumnRun, ColumnRun]]:
+    """Cut runs of keys and of values where either begins: the first row, and a run of each."""
     starts_of_keys = np.cumsum([0] + [len(run.column) for run in keys])
     starts_of_values = np.cumsum([0] + [len(run.column) for run in values])
     bounds = np.union1d(starts_of_keys, starts_of_values).tolist()
@@ -327,20 +327,19 @@ def _align(keys: list[Any], values: list[Any]) -> list[tuple[int, tuple[Any, Any
     return pieces
 
 
-def _piece(runs: list[Any], starts: Any, start: int, end: int) -> tuple[Any, Any]:
+def _piece(runs: list[ColumnRun], starts: Any, start: int, end: int) -> ColumnRun:
     index = int(np.searchsorted(starts, start, side="right")) - 1
     run = runs[index]
-    return run.schema, run.column.slice(start - int(starts[index]), end - start)
+    return replace(run, column=run.column.slice(start - int(starts[index]), end - start))
 
 
-def _batch(
-    incoming: Incoming, columns: dict[str, Any], start: int, key: tuple[Any, Any], value: tuple[Any, Any]
-) -> Batch:
-    count = len(value[1])
+def _batch(incoming: Incoming, columns: dict[str, Any], start: int, key: ColumnRun, value: ColumnRun) -> Batch:
+    count = len(value.column)
     own = {name: column.slice(start, count) for name, column in columns.items()}
-    own["value"] = value[1]
-    if key[1].null_count < count:
-        own["key"] = key[1]
+    own["value"] = value.column
+    if key.column.null_count < count:
+        own["key"] = key.column
     data = pa.RecordBatch.from_arrays(list(own.values()), names=list(own))
     kind = TIMESTAMP_TYPES[incoming.timestamp_type]
-    return Batch(incoming.topic, key[0], value[0], data, None, kind, incoming.topic)
+    grouped = {name: run.grouped for name, run in (("key", key), ("value", value)) if run.grouped is not None}
+    return Batch(incoming.topic, key.schema, value.schema, data, None, kind, incoming.topic, grouped=grouped)

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
@@ -38,6 +38,7 @@ class Batch:
     - `row` int32: belongs to the runtime; whoever changes a batch carries it along
 
     So does `consumed`, which a sink's batch may have: where its records find what they were read from, by their `row`.
+    `grouped` holds by column what is known of one without schema (`hearth_api.layout.Grouped`); it never travels.
 
     A source's batch whose timestamp type is CREATE_TIME and that has no `timestamp` column says that its records were
     made just now: they get the time at which they are sent. A batch transformation or predicate that reads the
@@ -54,6 +55,7 @@ class Batch:
     timestamp_type: TimestampType = TimestampType.NO_TIMESTAMP_TYPE
     original_topic: str | None = None
     consumed: Any = None
+    grouped: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def num_rows(self) -> int:
@@ -70,12 +72,18 @@ class Batch:
         index = self.data.schema.get_field_index(name)
         return None if index < 0 else self.data.column(index)
 
+    def groups(self, name: str) -> Sequence[Any]:
+        """Return groups of rows that are known to be laid out alike in a column without schema (`Alike`)."""
+        known = self.grouped.get(name)
+        return () if known is None else known.of(self.column(name))
+
     def with_columns(self, **columns: Any) -> Batch:
         """Return a batch with columns set by name; None takes a column away."""
         present = dict(zip(self.data.schema.names, self.data.columns, strict=False))
         present.update(columns)
         kept = {name: column for name, column in present.items() if column is not None}
-        return replace(self, data=pa.RecordBatch.from_arrays(list(kept.values()), names=list(kept)))
+        grouped = {name: known for name, known in self.grouped.items() if name not in columns}
+        return replace(self, data=pa.RecordBatch.from_arrays(list(kept.values()), names=list(kept)), grouped=grouped)
 
     def select(self, names: Collection[str]) -> Batch:
         """Return the batch with only these of its columns."""
@@ -94,7 +102,7 @@ class Batch:
 
     def filter(self, mask: Any) -> Batch:
         """Return the rows where the boolean array is true."""
-        return replace(self, data=self.data.filter(mask))
+        return replace(self, data=self.data.filter(mask), grouped={})
 
     def slice(self, offset: int, length: int | None = None) -> Batch:
         """Return some consecutive rows, without copying."""
@@ -102,7 +110,7 @@ class Batch:
 
     def take(self, indices: Any) -> Batch:
         """Return the rows of the given numbers, in that order."""
-        return replace(self, data=self.data.take(indices))
+        return replace(self, data=self.data.take(indices), grouped={})
 
     def to_arrow(self) -> Any:
         """Return a RecordBatch that carries the attributes in its metadata, for Arrow IPC."""

@@ -85,10 +85,14 @@ class BatchPredicate(Predicate):
 
 @dataclass(frozen=True)
 class ColumnRun:
-    """Consecutive converted values that have the same schema."""
+    """Consecutive converted values that have the same schema.
+
+    Of a column without one `grouped` may tell what is known of it (`hearth_api.layout.Grouped`).
+    """
 
     schema: Schema | None
     column: Any
+    grouped: Any = None
 
 
 class BatchConverter(Converter):

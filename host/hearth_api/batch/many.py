@@ -35,4 +35,8 @@ class Many(ABC):
 
     @abstractmethod
     def texts(self) -> Any:
-        """Return the JSON texts of the values as a column of strings, `null` where there is none."""
+        """Return the JSON texts of the values, `null` where there is none, as a piece for `hearth_api.layout.join`."""
+
+    @abstractmethod
+    def words(self) -> Any:
+        """Return texts, without quotes and escapes, `null` where there is none, as such a piece."""

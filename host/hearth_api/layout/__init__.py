@@ -5,7 +5,7 @@ columns without schema, where `scalars` stand for what differs and `stretch` wri
 together to. `piece` cuts texts and joins them.
 """
 
-from hearth_api.layout.alike import Alike, Layouts, in_rows
+from hearth_api.layout.alike import Alike, Grouped, GroupedParts, Layouts, in_rows
 from hearth_api.layout.piece import as_string, constant, join, memory, nulled, replaced, rows_of
 from hearth_api.layout.scalars import ManyOfColumn
 from hearth_api.layout.stretch import to_texts
@@ -14,6 +14,8 @@ from hearth_api.layout.template import Fitting, Known, NoTemplateError, Payloads
 __all__ = [
     "Alike",
     "Fitting",
+    "Grouped",
+    "GroupedParts",
     "Known",
     "Layouts",
     "ManyOfColumn",

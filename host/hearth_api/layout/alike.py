@@ -21,7 +21,17 @@ from hearth_api.batch.many import UnlikeError
 from hearth_api.batch.wire import SCALAR_TAGS
 from hearth_api.layout.piece import memory
 from hearth_api.layout.scalars import ManyOfColumn, Scalars, Spot, are_scalars
-from hearth_api.layout.template import Fitting, Known, NoTemplateError, Payloads, Template, Walker, are_few, cut
+from hearth_api.layout.template import (
+    Fitting,
+    Known,
+    NoTemplateError,
+    Payloads,
+    Template,
+    Walker,
+    are_few,
+    cut,
+    is_settled,
+)
 
 _DEEPEST = 20
 _MOST_SKIPPED = 31
@@ -45,6 +55,22 @@ class Alike:
     value: Any
 
 
+@dataclass(frozen=True)
+class Grouped:
+    """A column without schema, and groups of its rows that are known to be laid out alike, none of them null.
+
+    Who has made a column many rows at a time knows this, and who changes it next is spared the search. It goes with
+    the column in a batch, within one process.
+    """
+
+    column: Any
+    groups: Sequence[Alike] = ()
+
+    def of(self, column: Any) -> Sequence[Alike]:
+        """Return the groups where this is the column they are of, and no part of it."""
+        return self.groups if _address(column) == _address(self.column) else ()
+
+
 class Layouts:
     """Finds the rows of columns that are laid out alike, and remembers how rows were."""
 
@@ -58,18 +84,22 @@ class Layouts:
         self._known: Known[_Layout] = Known()
         self._misses = self._skipping = 0
 
-    def groups(self, texts: Any, allowed: Any = None) -> Iterator[Alike]:
+    def groups(self, texts: Any, allowed: Any = None, known: Sequence[Alike] = ()) -> Iterator[Alike]:
         """Return groups of the rows of a column of JSON texts; of other texts `allowed` tells which may be in one.
 
-        Of such a text all has been proved then but that it is UTF-8 without control characters. After columns
-        in which hardly any rows are alike some others are not looked at, the more the more often that was so.
+        Of such a text all has been proved then but that it is UTF-8 without control characters. What is `known` comes
+        first, and where that is most of the rows it is all. After columns in which hardly any rows are alike some
+        others are not looked at, the more the more often that was so.
         """
-        if are_few(len(texts)):
+        left = np.ones(len(texts), bool) if allowed is None else allowed.copy()
+        for group in known:
+            left[group.rows] = False
+            yield group
+        if are_few(len(texts)) or (known and is_settled(left)):
             return
         if self._skipping:
             self._skipping -= 1
             return
-        left = np.ones(len(texts), bool) if allowed is None else allowed.copy()
         if texts.null_count:
             left &= texts.is_valid().to_numpy(zero_copy_only=False)
         content, offsets = memory(texts)
@@ -87,7 +117,6 @@ class Layouts:
             count += len(fitting)
             if len(fitting):
                 yield Alike(fitting.rows, value)
-
         self._misses = 0 if count * _WORTH_IT >= len(texts) else min(2 * self._misses + 1, _MOST_SKIPPED)
         self._skipping = self._misses
 
@@ -99,6 +128,30 @@ class Layouts:
         return next((layout for layout in found if layout not in (None, *self._known.layouts)), None)
 
 
+class GroupedParts:
+    """Columns of rows here and there, which make up one column without schema; of some it is known what they hold."""
+
+    def __init__(self, count: int) -> None:
+        """Begin a column of so many rows."""
+        self._count = count
+        self._parts: list[tuple[Any, Any]] = []
+        self._groups: list[Alike] = []
+
+    def add(self, rows: Any, column: Any) -> None:
+        """Take the column of some rows, given by their ascending numbers."""
+        self._parts.append((rows, column))
+
+    def add_alike(self, group: Alike, column: Any) -> None:
+        """Take the column of rows that are laid out alike."""
+        self.add(group.rows, column)
+        if not column.null_count:
+            self._groups.append(group)
+
+    def grouped(self) -> Grouped:
+        """Return the column, and what is known of it."""
+        return Grouped(in_rows(self._count, self._parts), self._groups)
+
+
 def in_rows(count: int, parts: Sequence[tuple[Any, Any]]) -> Any:
     """Return one column of columns of some rows each, given by their numbers, which make up so many together."""
     parts = [part for part in parts if len(part[0])]
@@ -108,6 +161,12 @@ def in_rows(count: int, parts: Sequence[tuple[Any, Any]]) -> Any:
         return pa.nulls(count, arrow_type(None))
     order = np.argsort(np.concatenate([rows for rows, _ in parts]), kind="stable")
     return pa.concat_arrays([column for _, column in parts]).take(pa.array(order))
+
+
+def _address(column: Any) -> tuple[Any, ...]:
+    """Return what is the same for columns that share all their memory."""
+    places = (None if buffer is None else buffer.address for buffer in column.buffers())
+    return len(column), column.offset, *places
 
 
 def _learned(text: str | bytes, knows_tags: bool) -> _Layout | None:

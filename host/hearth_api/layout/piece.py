@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -12,6 +13,7 @@ import pyarrow.compute as pc
 
 _BYTES = pa.binary()
 _EMPTY = pa.scalar(b"", _BYTES)
+_MOST_BYTES = (1 << 31) - 1
 
 
 @lru_cache(maxsize=256)
@@ -39,18 +41,17 @@ def memory(column: Any) -> tuple[Any, Any]:
     return content, ends.astype(np.int64) - int(ends[0])
 
 
-def pick(content: Any, starts: Any, ends: Any) -> Any:
-    """Copy pieces of the content, which follow each other, into a binary column, without a loop per piece.
+@dataclass(frozen=True)
+class Spans:
+    """Texts of rows that stand in a content, a numpy array of bytes, from `starts` to `ends`, and are not copied."""
 
-    The content becomes a column in which every second element is a piece and the others what lies between.
-    """
-    count = len(starts)
-    offsets = np.empty(2 * count + 1, np.int32)
-    offsets[0:-1:2] = starts
-    offsets[1::2] = ends
-    offsets[-1] = len(content)
-    whole = pa.Array.from_buffers(pa.binary(), 2 * count, [None, pa.py_buffer(offsets), pa.py_buffer(content)])
-    return whole.take(_every_second(count))
+    content: Any
+    starts: Any
+    ends: Any
+
+    def column(self) -> Any:
+        """Copy them into a binary column."""
+        return join([self], len(self.starts))
 
 
 def nulled(column: Any, nulls: Any) -> Any:
@@ -61,14 +62,11 @@ def nulled(column: Any, nulls: Any) -> Any:
 def join(pieces: Sequence[Any], length: int) -> Any:
     """Return the pieces joined row by row as a binary column; a null in any of them makes a null.
 
-    A piece is a column of binary or string, or bytes that are the same in every row.
+    A piece is a column of binary or string, `Spans`, or bytes that are the same in every row.
     """
-    merged: list[Any] = []
-    for piece in pieces:
-        if isinstance(piece, bytes) and merged and isinstance(merged[-1], bytes):
-            merged[-1] += piece
-        else:
-            merged.append(piece)
+    merged = _merged(pieces)
+    if any(isinstance(piece, Spans) for piece in merged):
+        return _gathered(merged, length)
     are_same = [isinstance(piece, bytes) for piece in merged]
     parts = [pa.scalar(each, _BYTES) if same else each.cast(_BYTES) for each, same in zip(merged, are_same)]
     if all(are_same):
@@ -76,6 +74,79 @@ def join(pieces: Sequence[Any], length: int) -> Any:
     if len(parts) == 1:
         return parts[0]
     return pc.binary_join_element_wise(*parts, _EMPTY)
+
+
+def _merged(pieces: Sequence[Any]) -> list[Any]:
+    """Return the pieces with constant ones that follow each other put together."""
+    merged: list[Any] = []
+    for piece in pieces:
+        if isinstance(piece, bytes) and merged and isinstance(merged[-1], bytes):
+            merged[-1] += piece
+        else:
+            merged.append(piece)
+    return merged
+
+
+def _gathered(pieces: Sequence[Any], length: int) -> Any:
+    """Return the pieces joined by one copy of each, which for spans is half of what cutting and joining takes.
+
+    All that is copied from becomes one column, in which every second element is a piece and the others what lies
+    between. What is taken out of it lies piece by piece, so a row ends where its last piece does (decision 0018).
+    """
+    count = len(pieces)
+    contents, places = _laid_out(pieces)
+    edges = np.empty(2 * count * length + 1, np.int32)
+    for number, (starts, ends) in enumerate(places):
+        edges[2 * number : -1 : 2 * count] = starts
+        edges[2 * number + 1 :: 2 * count] = ends
+    edges[-1] = len(contents)
+    buffers = [None, pa.py_buffer(edges), pa.py_buffer(contents)]
+    taken = pa.Array.from_buffers(_BYTES, 2 * count * length, buffers).take(_evens(count * length))
+    if count == 1:
+        return taken
+    _, offsets, data = taken.buffers()
+    ends = np.frombuffer(offsets, np.int32, count * length + 1)[::count].copy()
+    return pa.Array.from_buffers(_BYTES, length, [_validity(pieces), pa.py_buffer(ends), data])
+
+
+def _laid_out(pieces: Sequence[Any]) -> tuple[Any, list[tuple[Any, Any]]]:
+    """Return the contents that pieces are copied from, each once and one behind the other, and where each piece is.
+
+    The error of Arrow for a column that is too long is raised where they are too long for its offsets.
+    """
+    contents: dict[int, tuple[int, Any]] = {}
+    places: list[tuple[Any, Any]] = []
+    size = 0
+    for piece in pieces:
+        content, starts, ends = _where(piece)
+        if id(content) not in contents:
+            contents[id(content)] = size, content
+            size += len(content)
+        base = contents[id(content)][0]
+        places.append((starts + base, ends + base))
+    if size > _MOST_BYTES:
+        raise pa.ArrowCapacityError(f"texts of {size} bytes are too many for one column")
+    found = [content for _, content in contents.values()]
+    return found[0] if len(found) == 1 else np.concatenate(found), places
+
+
+def _where(piece: Any) -> tuple[Any, Any, Any]:
+    if isinstance(piece, Spans):
+        return piece.content, piece.starts, piece.ends
+    if isinstance(piece, bytes):
+        return np.frombuffer(piece, np.uint8), 0, len(piece)
+    content, offsets = memory(piece)
+    return content, offsets[:-1], offsets[1:]
+
+
+def _validity(pieces: Sequence[Any]) -> Any:
+    """Return the bits of the rows in which no piece is null, None where that is all of them."""
+    columns = [piece for piece in pieces if isinstance(piece, pa.Array) and piece.null_count]
+    if not columns:
+        return None
+    return pa.array(
+        np.logical_and.reduce([each.is_valid().to_numpy(zero_copy_only=False) for each in columns])
+    ).buffers()[1]
 
 
 def rows_of(positions: Any, offsets: Any) -> Any:
@@ -99,6 +170,11 @@ def as_string(texts: Any) -> Any:
     return pa.Array.from_buffers(pa.string(), len(texts), texts.buffers(), texts.null_count, texts.offset)
 
 
-@lru_cache(maxsize=16)
-def _every_second(count: int) -> Any:
+def _evens(count: int) -> Any:
+    """Return the first even numbers, so many of them, as an Arrow array."""
+    return _even_numbers(1 << count.bit_length()).slice(0, count)
+
+
+@lru_cache(maxsize=2)
+def _even_numbers(count: int) -> Any:
     return pa.array(np.arange(0, 2 * count, 2, dtype=np.int32))

@@ -78,6 +78,10 @@ class ManyOfColumn(Many):
             texts = pa.array([plain_to_json(each) for each in column_to_values(schema, column)], pa.string())
         return texts.fill_null(_NULL)
 
+    def words(self) -> Any:
+        """Return the column."""
+        return self._column.fill_null(_NULL)
+
 
 class Scalars(Many):
     """What stands in one place of texts that are laid out alike."""
@@ -120,7 +124,13 @@ class Scalars(Many):
 
     def texts(self) -> Any:
         """Return what stands there, with its quotes and without its tag."""
-        return as_string(self.fitting.between(self.place, self.place))
+        return self.fitting.between(self.place, self.place)
+
+    def words(self) -> Any:
+        """Return what stands there without its quotes, which a null has none of."""
+        if len(self.fitting.escaped(self.place)):
+            return self.column()[1].fill_null(_NULL)
+        return self.fitting.spans(self.place)
 
 
 def are_scalars(texts: Any) -> Any:

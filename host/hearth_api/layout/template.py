@@ -16,7 +16,7 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from hearth_api.layout.piece import pick
+from hearth_api.layout.piece import Spans
 
 L = TypeVar("L")
 
@@ -33,6 +33,11 @@ _SCALAR = re.compile(rb'"(?:[^"\\\x00-\x1f]|\\.)*"|[-+.\w]+')
 def are_few(count: int) -> bool:
     """Tell whether so many rows are too few to look for templates in them."""
     return count < FEW
+
+
+def is_settled(left: Any) -> bool:
+    """Tell whether so few rows are left, which an array of booleans tells, that no template is learned of them."""
+    return int(np.count_nonzero(left)) < max(FEW, len(left) // 8)
 
 
 class NoTemplateError(Exception):
@@ -134,7 +139,7 @@ class Known(Generic[L]):
             if not left.any():
                 return
         for _ in range(_AT_MOST):
-            if np.count_nonzero(left) < max(FEW, len(left) // 8):
+            if is_settled(left):
                 return
             new = learn()
             if new is None or new in self.layouts:
@@ -210,7 +215,11 @@ class Fitting:
 
     def texts(self, place: int) -> Any:
         """Return what stands in a place, without quotes, as a binary column."""
-        return pick(self._payloads.content, *self._mine(self._cut.spans[place]))
+        return self.spans(place).column()
+
+    def spans(self, place: int) -> Spans:
+        """Return what stands in a place, without quotes."""
+        return Spans(self._payloads.content, *self._mine(self._cut.spans[place]))
 
     def opens(self, place: int) -> Any:
         """Return which of the rows have a quote in a place: an array, or one answer for all."""
@@ -225,11 +234,11 @@ class Fitting:
         starts, ends = self._mine(self._cut.spans[place])
         return np.flatnonzero(np.searchsorted(backslashes, ends) > np.searchsorted(backslashes, starts))
 
-    def between(self, first: int | None, last: int | None) -> Any:
+    def between(self, first: int | None, last: int | None) -> Spans:
         """Return the texts from the beginning of one place to the end of another; without one, to that of the row."""
         starts = self._of_rows(self._payloads.starts if first is None else self._cut.wholes[first][0])
         ends = self._of_rows(self._payloads.ends if last is None else self._cut.wholes[last][1])
-        return pick(self._payloads.content, starts, ends)
+        return Spans(self._payloads.content, starts, ends)
 
     def _mine(self, span: tuple[Any, Any]) -> tuple[Any, Any]:
         return self._of_rows(span[0]), self._of_rows(span[1])

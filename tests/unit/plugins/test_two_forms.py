@@ -8,6 +8,7 @@ own, which its bundle's tests have in `world.py`.
 from __future__ import annotations
 
 import importlib
+import json
 import re
 from collections.abc import Iterator
 from functools import cache
@@ -29,15 +30,18 @@ from hearth_api.batch import (
     BatchTransformation,
     Declined,
     column_to_values,
+    plain_to_json,
     values_to_column,
 )
 from hearth_api.schema import deep_key
 from hearth_execution.load import load_class
+from hearth_json import JsonConverter
 from hearth_transforms.extract_field import ExtractFieldValue
+from hearth_transforms.plugin import FieldPlugin
 from hearth_transforms.side import R
 from tests.unit.hearth_api.strategy import ALIKE, SCHEMALESS, schemas, values
-from tests.unit.plugins.transforms.sample import batches, check_forms, records_of
-from tests.unit.plugins.two_forms import answered, messages, read, values_of, written
+from tests.unit.plugins.transforms.sample import batches, check_forms, numbered, records_of
+from tests.unit.plugins.two_forms import answered, messages, read, transformed, values_of, written
 
 ROOT = Path(__file__).parents[3] / "plugins"
 FIELDS = ("a", "b", "a,b", "a.b", "a.a,b")
@@ -69,6 +73,10 @@ TRANSFORMATIONS: dict[str, list[type[Any]]] = {}
 for each in FOUND:
     if issubclass(each, BatchTransformation):
         TRANSFORMATIONS.setdefault(each.__module__.rpartition(".")[2], []).append(each)
+
+
+CHAINED = [kind for kind in FOUND if issubclass(kind, FieldPlugin) and not kind.__name__.endswith("Key")]
+"""Those that change values without schema as columns."""
 
 
 def all_of(base: type[Any]) -> pytest.MarkDecorator:
@@ -121,6 +129,35 @@ def is_allowed(key: ConfigKey, word: str) -> bool:
 def test_transformations(kinds: list[type[BatchTransformation]], data: st.DataObject, batch: Batch) -> None:
     """The same records in the same order, and the same rows refused in the same words."""
     check_forms(configured(data.draw(st.sampled_from(kinds)), data), batch)
+
+
+def read_maps(data: st.DataObject) -> Batch:
+    """Draw JSON of objects without schema that are laid out in a few ways, and read it."""
+    shapes = data.draw(st.lists(ALIKE, min_size=1, max_size=2), label="shapes")
+    texts = [plain_to_json(data.draw(st.one_of(shapes))).encode() for _ in range(data.draw(st.integers(2, 8)))]
+    converter = JsonConverter()
+    converter.configure({"schemas.enable": "false"}, is_key=False)
+    (run,), failures = read(converter, pa.array(texts))
+    assert not failures
+    whole = pa.RecordBatch.from_arrays([run.column], ["value"])
+    offsets = pa.array([json.dumps({"position": row}) for row in range(len(texts))])
+    batch = Batch("topic", None, run.schema, whole, {"f": "x"}).with_columns(source_offset=offsets)
+    return numbered(batch).replace(grouped={"value": run.grouped} if run.grouped is not None else {})
+
+
+@THOROUGH
+@given(data=st.data())
+def test_what_is_known_of_maps_changes_nothing(data: st.DataObject) -> None:
+    """It goes from the converter through a chain, and each step does as it would if nobody had told it."""
+    batch = read_maps(data)
+    for _ in range(3):
+        step = configured(data.draw(st.sampled_from(CHAINED)), data)
+        told, untold = transformed(step, batch), transformed(step, batch.replace(grouped={}))
+        assert messages(told.failures) == messages(untold.failures)
+        assert [each.to_arrow() for each in told.batches] == [each.to_arrow() for each in untold.batches]
+        if not told.batches:
+            return
+        batch = told.batches[0]
 
 
 class Labelling(ExtractFieldValue):

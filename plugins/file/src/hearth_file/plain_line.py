@@ -11,7 +11,7 @@ import pyarrow as pa
 from hearth_api import DataError, Schema, Timestamp, is_logical
 from hearth_api.batch import Many, UnlikeError, column_to_values
 from hearth_api.java import java_text
-from hearth_api.layout import Layouts, as_string, constant, in_rows, join
+from hearth_api.layout import Layouts, as_string, in_rows, join
 
 _SECOND = 1000
 
@@ -56,7 +56,7 @@ def _pieces(value: Any) -> Iterator[Any]:
 
 def _printed(many: Many) -> Any:
     if many.is_text:
-        return many.column()[1].fill_null(constant("null"))
+        return many.words()
     return many.texts() if many.is_plain else _times(*many.column())
 
 

@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 
 from hearth_api import DataError, Schema, SchemaAndValue
 from hearth_api.batch import ColumnRun, arrow_type, values_to_column
+from hearth_api.layout import Alike, Grouped
 from hearth_json.column_reader import ColumnReader, Part
 from hearth_json.plain_reader import PlainReader
 from hearth_json.schema_reader import SchemaReader
@@ -74,8 +75,7 @@ class BatchReader:
         parts = _Parts(len(data))
         parts.add(None, _null_part(data))
         for envelope, rows in self._envelopes(data, parts.left):
-            for part in self._read(envelope, data, rows):
-                parts.add(envelope.schema, part)
+            self._read(envelope, data, rows, parts)
         for row in np.flatnonzero(parts.left).tolist():
             schema, value = self._plain_form(data[row].as_py())
             parts.add_value(schema, row, value)
@@ -133,17 +133,19 @@ class BatchReader:
             return None
         return Envelope(self._schemas.schema(tree), text[: payload.end()].encode(), text[end:].encode())
 
-    def _read(self, envelope: Envelope, data: Any, rows: Any) -> list[Part]:
-        """Return columns of the rows of one envelope, by the numbers the rows have in the batch."""
+    def _read(self, envelope: Envelope, data: Any, rows: Any, found: _Parts) -> None:
+        """Read the rows of one envelope, given by the numbers they have in the batch."""
         mine = data if len(rows) == len(data) else data.take(pa.array(rows))
         payloads = mine
         if envelope.head:
             payloads = pc.binary_slice(mine, len(envelope.head), -len(envelope.tail))
         if envelope.schema is None:
-            parts = self._plain.parts(payloads)
+            parts, groups = self._plain.parts(payloads)
+            found.groups += [Alike(rows[group.rows], group.value) for group in groups]
         else:
             parts = self._columns.parts(envelope.schema, payloads)
-        return [(rows[numbers], column) for numbers, column in parts]
+        for numbers, column in parts:
+            found.add(envelope.schema, (rows[numbers], column))
 
 
 class _Parts:
@@ -151,6 +153,8 @@ class _Parts:
 
     def __init__(self, length: int) -> None:
         self.left = np.ones(length, bool)
+        self.groups: list[Alike] = []
+        """Rows without schema of which it is known what they hold."""
         self._schemas: dict[Schema | None, int] = {}
         self._kind = np.zeros(length, np.int64)
         self._parts: list[list[Part]] = []
@@ -178,7 +182,7 @@ class _Parts:
         columns = [self._column(schema, kind) for schema, kind in self._schemas.items()]
         schemas = list(self._schemas)
         if len(columns) == 1:
-            return [ColumnRun(schemas[0], columns[0])]
+            return [ColumnRun(schemas[0], columns[0], Grouped(columns[0], self.groups) if self.groups else None)]
         runs: list[ColumnRun] = []
         used = [0] * len(columns)
         bounds = [0, *(np.flatnonzero(np.diff(self._kind)) + 1).tolist(), len(self._kind)]

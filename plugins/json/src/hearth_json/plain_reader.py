@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 from hearth_api import STRING_SCHEMA
 from hearth_api.batch import UnlikeError
 from hearth_api.java import hash_ordered
-from hearth_api.layout import Layouts, as_string, join, memory, to_texts
+from hearth_api.layout import Alike, Layouts, as_string, join, memory, to_texts
 from hearth_json.column_reader import Part, clean_rows
 from hearth_json.leaf import without_null
 from hearth_json.scan import MAY_BE_DEEP, may_be_deep, may_hold_odd_number
@@ -50,22 +50,27 @@ class PlainReader:
         """Know no layout yet."""
         self._layouts = Layouts(are_foreign=True)
 
-    def parts(self, payloads: Any) -> list[Part]:
-        """Return the texts of the rows it is sure of."""
+    def parts(self, payloads: Any) -> tuple[list[Part], list[Alike]]:
+        """Return the texts of the rows it is sure of, and of some what they hold."""
         left = np.ones(len(payloads), bool)
         parts: list[Part] = []
+        groups: list[Alike] = []
         for group in self._layouts.groups(payloads, clean_rows(payloads, *memory(payloads))):
+            value = _ordered(group.value)
             try:
-                parts.append((group.rows, to_texts(_ordered(group.value), len(group.rows))))
+                texts = to_texts(value, len(group.rows))
             except UnlikeError:
                 continue
+            parts.append((group.rows, texts))
             left[group.rows] = False
+            if not texts.null_count:
+                groups.append(Alike(group.rows, value))
         rows = np.flatnonzero(left)
         others = payloads if len(rows) == len(payloads) else payloads.take(pa.array(rows))
         for first in range(0, len(rows), _ROWS_AT_ONCE):
             found, column = _part(others.slice(first, _ROWS_AT_ONCE))
             parts.append((rows[found + first], column))
-        return parts
+        return parts, groups
 
 
 def _part(payloads: Any) -> Part:

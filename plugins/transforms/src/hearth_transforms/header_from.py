@@ -146,13 +146,12 @@ class HeaderFrom(FieldTransformation):
         return NotImplemented if rest is NotImplemented else [each.with_columns(headers=headers) for each in rest]
 
     def _apply_to_maps(self, batch: Batch) -> list[Batch]:
-        from hearth_transforms import header_column, struct_column
+        from hearth_transforms import header_column
 
-        column = struct_column.side_column(self.side, batch)
-        *found, rests = self._plain.made(column, self._found_in_map, len(self._paths) + 1)
-        added = [header_column.plain(name, each) for name, each in zip(self._headers, found)]
+        *found, rests = self._plain.made(self.side, batch, self._found_in_map, len(self._paths) + 1)
+        added = [header_column.plain(name, each.column) for name, each in zip(self._headers, found)]
         headers = header_column.appended(batch.column("headers"), added, batch.num_rows)
-        return [self.side.replaced_column(batch, None, rests).with_columns(headers=headers)]
+        return [self.side.regrouped(batch, rests).with_columns(headers=headers)]
 
     def _found_in_map(self, value: Any, record: Any) -> tuple[Any, ...]:
         """Return what becomes of a map: what its headers hold, and the rest."""

@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 
 from hearth_api import ConnectError
 from hearth_api.batch import Batch, UnlikeError, column_to_values, plain_to_json, values_to_column
-from hearth_api.layout import Layouts, as_string, constant, in_rows, join, to_texts
+from hearth_api.layout import Alike, Grouped, GroupedParts, Layouts, as_string, constant, join, to_texts
 from hearth_transforms.side import Side
 from hearth_transforms.struct_column import side_column
 
@@ -59,33 +59,30 @@ class PlainColumns:
         self, side: Side, batch: Batch, change: Callable[[Any, Any], Any], beside: Beside = _NOTHING
     ) -> list[Batch]:
         """Return the batch with what a function makes of each value of a side, null among them."""
+        (made,) = self.made(side, batch, lambda value, own: (change(value, own),), 1, beside)
+        return [side.regrouped(batch, made)]
+
+    def made(self, side: Side, batch: Batch, change: Change, count: int, beside: Beside = _NOTHING) -> list[Grouped]:
+        """Return as many columns as a function makes values of each value of a side."""
         column = side_column(side, batch)
-        (made,) = self.made(column, lambda value, own: (change(value, own),), 1, beside)
-        return [side.replaced_column(batch, None, made)]
-
-    def made(self, column: Any, change: Change, count: int, beside: Beside = _NOTHING) -> list[Any]:
-        """Return as many columns as a function makes values of each value of a column."""
         left = np.ones(len(column), bool)
-        parts: list[list[Any]] = [[] for _ in range(count)]
-
-        def add(rows: Any, columns: Iterable[Any]) -> None:
-            for part, each in zip(parts, columns):
-                part.append((rows, each))
-
-        for group in self._layouts.groups(column):
+        columns = [GroupedParts(len(column)) for _ in range(count)]
+        for group in self._layouts.groups(column, known=batch.groups(side.name)):
             try:
                 values = change(group.value, beside.of_all(group.rows))
                 texts = [to_texts(value, len(group.rows)) for value in values]
             except (ConnectError, UnlikeError):
                 continue  # what is wrong with which, they are asked one by one
-            add(group.rows, texts)
+            for made, value, part in zip(columns, values, texts):
+                made.add_alike(Alike(group.rows, value), part)
             left[group.rows] = False
         rows = np.flatnonzero(left)
         if len(rows):
             others = to_values(column if len(rows) == len(column) else column.take(pa.array(rows)))
             found = [change(value, own) for value, own in zip(others, beside.of_each(rows))]
-            add(rows, map(to_column, zip(*found)))
-        return [in_rows(len(column), part) for part in parts]
+            for made, values_of_rows in zip(columns, zip(*found)):
+                made.add(rows, to_column(values_of_rows))
+        return [made.grouped() for made in columns]
 
 
 def wrapped(column: Any, name: str) -> Any:

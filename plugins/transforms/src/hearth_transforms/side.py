@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from hearth_api import ConnectRecord, Schema
 from hearth_api.batch import Batch
+
+if TYPE_CHECKING:
+    from hearth_api.layout import Grouped
 
 R = TypeVar("R", bound=ConnectRecord)
 
@@ -34,6 +37,11 @@ class Side:
         """Return the batch with another schema and column on this side."""
         changed = batch.with_columns(**{self.name: column})
         return changed.replace(key_schema=schema) if self is KEY else changed.replace(value_schema=schema)
+
+    def regrouped(self, batch: Batch, made: Grouped) -> Batch:
+        """Return the batch with a column without schema on this side, and what is known of it."""
+        changed = self.replaced_column(batch, None, made.column)
+        return changed.replace(grouped={**changed.grouped, self.name: made})
 
 
 KEY = Side("key")

@@ -58,8 +58,8 @@ class ValueToKey(FieldPlugin):
 
         schema, column = batch.value_schema, columns.side_column(VALUE, batch)
         if schema is None:
-            (keys,) = self._plain.made(column, lambda value, _: (self._of_map(value),), 1)
-            return [KEY.replaced_column(batch, None, keys)]
+            (keys,) = self._plain.made(VALUE, batch, lambda value, _: (self._of_map(value),), 1)
+            return [KEY.regrouped(batch, keys)]
         if schema.type is not Type.STRUCT or column.null_count:
             return NotImplemented
         key_schema = self._key_schema(schema)

@@ -15,7 +15,7 @@ from hearth_api import BOOLEAN_SCHEMA, FLOAT64_SCHEMA, INT64_SCHEMA, STRING_SCHE
 from hearth_api.batch import Many, UnlikeError, column_to_values, plain_to_json, values_to_column
 from hearth_api.java import double_text
 from hearth_api.layout import template
-from hearth_api.layout.alike import Layouts, in_rows
+from hearth_api.layout.alike import Alike, Grouped, GroupedParts, Layouts, in_rows
 from hearth_api.layout.scalars import ManyOfColumn
 from hearth_api.layout.stretch import to_texts
 from hearth_api.schema import deep_key
@@ -141,6 +141,33 @@ def test_fractions_in_groups_are_printed_alike_by_all(numbers: list[float]) -> N
 def test_what_is_not_written_in_one_way_is_in_no_group(value: Any) -> None:
     """Nor what has nothing in it that could differ."""
     assert list(Layouts().groups(values_to_column(None, [value]))) == []
+
+
+def test_what_is_known_of_a_column_is_not_searched() -> None:
+    """Of another column, or a part of this one, it tells nothing; where it is of few rows the others are searched."""
+    column = pa.array(['{"a":1}'] * 8 + ['{"b":1}'] * 8)
+    known = Grouped(column, [Alike(np.arange(8), {"a": "known"})])
+    assert known.of(pa.array(column.to_pylist())) == known.of(column.slice(1)) == known.of(column.slice(0, 8)) == ()
+    groups = list(Layouts().groups(column, known=known.of(column.slice(0))))
+    assert [(group.rows.tolist(), list(group.value)) for group in groups] == [
+        (list(range(8)), ["a"]),
+        (list(range(8, 16)), ["b"]),
+    ]
+    assert groups[0].value == {"a": "known"}
+    few = Alike(np.arange(15), {"a": "known"})
+    assert list(Layouts().groups(pa.array([*column.to_pylist()[:15], '{"b":1}']), known=[few])) == [few]
+
+
+def test_a_column_of_parts_knows_what_has_no_nulls() -> None:
+    """A null is no value that one could stand for with others."""
+    parts = GroupedParts(5)
+    one, two = Alike(np.array([0, 3]), "one"), Alike(np.array([1]), "two")
+    parts.add_alike(one, pa.array(["1", "1"]))
+    parts.add_alike(two, pa.array([None], pa.string()))
+    parts.add(np.array([2, 4]), pa.array(["3", "3"]))
+    made = parts.grouped()
+    assert made.column.to_pylist() == ["1", None, "3", "1", "3"]
+    assert made.groups == [one]
 
 
 @pytest.mark.parametrize("texts", [[None], ["", None], []])

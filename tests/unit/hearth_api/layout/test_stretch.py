@@ -27,7 +27,8 @@ def value() -> Any:
 
 def spans(pieces: Iterator[Any]) -> list[Any]:
     """Return what would be joined."""
-    return [piece if isinstance(piece, bytes) else piece.texts()[1].as_py() for piece in stretch._merged(pieces)]
+    merged = stretch._merged(pieces)
+    return [piece if isinstance(piece, bytes) else piece.texts().column()[1].as_py() for piece in merged]
 
 
 def test_what_stood_side_by_side_is_copied_in_one_piece(value: Any) -> None:

@@ -1,0 +1,62 @@
+"""Pieces of texts are joined to columns, whether they are columns, stand in a content or are the same in every row."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hearth_api.layout import piece as module
+from hearth_api.layout.piece import Spans, join
+
+TEXT = st.binary(max_size=4)
+
+
+@st.composite
+def rows_and_pieces(draw: st.DrawFn) -> tuple[list[bytes | None], list[Any]]:
+    """Draw pieces for some rows, and what their rows are."""
+    count = draw(st.integers(0, 4))
+    content = np.frombuffer(draw(st.binary(min_size=1, max_size=9)), np.uint8)
+    rows: list[bytes | None] = [b""] * count
+    pieces: list[Any] = []
+    for kind in draw(st.lists(st.sampled_from(["same", "column", "spans"]), max_size=5)):
+        texts: list[bytes | None]
+        if kind == "same":
+            pieces.append(draw(TEXT))
+            texts = [pieces[-1]] * count
+        elif kind == "column":
+            before = draw(st.integers(0, 2))
+            texts = draw(st.lists(st.none() | TEXT, min_size=count, max_size=count))
+            pieces.append(pa.array([b"?"] * before + texts, pa.binary()).slice(before))
+        else:
+            edges = draw(
+                st.lists(st.tuples(*[st.integers(0, len(content))] * 2).map(sorted), min_size=count, max_size=count)
+            )
+            starts, ends = (np.array([edge[index] for edge in edges], np.int64) for index in (0, 1))
+            pieces.append(Spans(content, starts, ends))
+            texts = [content[first:last].tobytes() for first, last in edges]
+        rows = [None if row is None or text is None else row + text for row, text in zip(rows, texts)]
+    return rows, pieces
+
+
+@given(rows_and_pieces())
+def test_pieces_are_joined_row_by_row(drawn: tuple[list[bytes | None], list[Any]]) -> None:
+    """A null in any of them makes a null; what stands in a content may overlap and lie in any order."""
+    rows, pieces = drawn
+    joined = join(pieces, len(rows))
+    joined.validate(full=True)
+    assert joined.type == pa.binary()
+    assert joined.to_pylist() == rows
+
+
+def test_more_than_a_column_holds_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not cut, as numbers too large for its offsets would be."""
+    monkeypatch.setattr(module, "_MOST_BYTES", 3)
+    spans = Spans(np.frombuffer(b"abc", np.uint8), np.array([0]), np.array([1]))
+    assert join([spans], 1).to_pylist() == [b"a"]
+    with pytest.raises(pa.ArrowCapacityError, match="texts of 4 bytes"):
+        join([spans, b"x"], 1)
