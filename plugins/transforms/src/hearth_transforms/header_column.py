@@ -17,16 +17,19 @@ _FLOATS = (Type.FLOAT32, Type.FLOAT64)  # to which 0.0 and -0.0 are the same
 
 
 def without(column: Any, names: Collection[str]) -> Any:
-    """Return the column without the headers of some names."""
+    """Return the column without the headers of some names, None where none is left."""
     entries = column.flatten()
     is_kept = pc.invert(pc.is_in(entries.field("key"), pa.array(sorted(names), pa.string())))
+    if not is_kept.true_count:
+        return None
     rows = pc.list_parent_indices(column).filter(is_kept)
     return _listed(rows, entries.filter(is_kept), len(column))
 
 
 def fixed(header: Header, count: int) -> Any:
     """Return the same header for each of so many rows."""
-    return headers_to_column([Headers([header])]).flatten().take(pa.array(np.zeros(count, np.int64)))
+    entry = headers_to_column([Headers([header])]).flatten()
+    return pa.StructArray.from_arrays([pa.repeat(entry.field(name)[0], count) for name in _NAMES], _NAMES)
 
 
 def of_values(key: str, schema: Schema, column: Any) -> Any:
@@ -54,6 +57,8 @@ def appended(column: Any, added: Sequence[Any], count: int) -> Any:
     """Return the column with more headers at the end of its rows, each given for every row."""
     present = [] if column is None else [column.flatten()]
     rows = [] if column is None else [pc.list_parent_indices(column).to_numpy()]
+    if len(added) == 1 and not (present and len(present[0])):
+        return pa.ListArray.from_arrays(pa.array(np.arange(count + 1, dtype=np.int32)), added[0])
     every_row = np.concatenate([*rows, *[np.arange(count)] * len(added)])
     order = np.argsort(every_row, kind="stable")
     return _listed(every_row, pa.concat_arrays([*present, *added]).take(pa.array(order)), count)
@@ -65,5 +70,6 @@ def _texts(schema: Schema, column: Any) -> Any:
 
 def _listed(rows: Any, entries: Any, count: int) -> Any:
     """Return the entries as lists, where `rows` tells for each entry the list it belongs to."""
-    ends = np.cumsum(np.bincount(np.asarray(rows), minlength=count))
-    return pa.ListArray.from_arrays(pa.array([0, *ends], pa.int32()), entries)
+    ends = np.zeros(count + 1, np.int32)
+    np.cumsum(np.bincount(np.asarray(rows), minlength=count), out=ends[1:])
+    return pa.ListArray.from_arrays(pa.array(ends), entries)
