@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parents[3]
 STEPS = ["venv", "--requirement", "--editable", "compileall", "hearth.cli.rehearsal"]
@@ -179,7 +180,7 @@ def test_lock_holds_every_dependency_of_the_project() -> None:
     lock = (ROOT / "tools" / "requirements.lock").read_text()
     project = (ROOT / "pyproject.toml").read_text()
     lists = project[project.index("dependencies = [") : project.index("[tool.hatch")]
-    names = [line.split('"')[1] for line in lists.splitlines() if line.startswith('    "')]
-    names = [name.split(" ")[0].split("=")[0] for name in names]
+    lines = [line.split('"')[1] for line in lists.splitlines() if line.startswith('    "')]
+    names = [Requirement(line).name for line in lines]
     assert len(names) > 20
     assert [name for name in names if not name.startswith("hearth-") and f"\n{name}==" not in lock] == []
