@@ -6,12 +6,15 @@ from hearth_file.stream import Stream
 
 CHUNK = 1 << 20
 """Bytes a window holds; more only where a single line needs it."""
+LEAST = 4 << 10
+"""... as long as no more comes at a time: most files are quiet mostly, and there may be hundreds."""
 
 
 class Window:
     """Bytes `at` to `end` of `data`: read from a stream, not yet handed out.
 
-    The memory is used again and again, since fresh memory for every read would cost more than the reading.
+    The memory is used again and again, since fresh memory for every read would cost more than the reading. It is
+    given back at the end of the stream.
     It moves on to the stream's successor by itself, and only when the last line of the stream was handed
     out: so every place in the window has one position. Where a stream has a successor its end also ends its
     last line.
@@ -20,7 +23,7 @@ class Window:
     def __init__(self, stream: Stream, chunk: int = CHUNK) -> None:
         """Start empty, where the stream stands."""
         self.chunk = chunk
-        self.data = bytearray(chunk)
+        self.data = bytearray(min(chunk, LEAST))
         self.at = 0
         self.end = 0
         self._stream = stream
@@ -40,13 +43,16 @@ class Window:
         self._drop()
         if self._next is not None and not self._move_on():
             return
-        with memoryview(self.data) as view:
-            count = self._stream.read_into(view[self.end :])
-        self.end += count
-        if not count:
-            self._next = self._stream.successor()
-            if self._next is not None:
-                self._end_line()
+        if self._read():
+            if self.end == len(self.data) < self.chunk:
+                self.data = self.data + bytes(self.chunk - self.end)
+                self._read()
+            return
+        self._next = self._stream.successor()
+        if self._next is not None:
+            self._end_line()
+        elif not self.end and len(self.data) > LEAST:
+            self.data = bytearray(LEAST)
 
     def close(self) -> None:
         """Close the streams."""
@@ -54,9 +60,15 @@ class Window:
             if stream is not None:
                 stream.close()
 
+    def _read(self) -> int:
+        with memoryview(self.data) as view:
+            count = self._stream.read_into(view[self.end :])
+        self.end += count
+        return count
+
     def _drop(self) -> None:
         left = self.end - self.at
-        size = self.chunk
+        size = min(len(self.data), self.chunk)
         while size < 2 * left:
             size *= 2
         rest = self.data[self.at : self.end]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hearth_file.line import decode, take_lines
 from hearth_file.line_column import LineColumnReader, offset_column
 from hearth_file.stream import Stream
-from hearth_file.window import Window
+from hearth_file.window import CHUNK, LEAST, Window
 
 Lines = list[tuple[str, "int | None"]]
 Form = Callable[[Window, int, int], Lines]
@@ -125,6 +125,17 @@ def test_a_line_longer_than_the_window_is_one_line(form: Form) -> None:
     assert [(len(line), position) for line, position in lines] == [(2000, 2001), (5, 2007)]
     window.refill()
     assert len(window.data) == 16
+
+
+def test_a_stream_that_is_quiet_keeps_little_memory() -> None:
+    """A hundred files that nobody writes to would hold a hundred megabytes; one that flows is read in large pieces."""
+    window = Window(Parts([b"short\n", b"y" * 200_000]))
+    sizes = []
+    for _ in range(4):
+        window.refill()
+        sizes.append((window.end, len(window.data)))
+        window.at = window.end
+    assert sizes == [(6, LEAST), (0, LEAST), (200_000, CHUNK), (0, LEAST)]
 
 
 @FORMS
