@@ -9,7 +9,6 @@ nothing that a stage needs: where it dies, its stages go on, and another one is 
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import gc
 import importlib
 import os
@@ -25,14 +24,13 @@ from dataclasses import dataclass
 import hearth_stage.program  # noqa: F401 - what every stage needs
 from hearth_stage.call import prepare
 from hearth_stage.fork_answer import MOST_BYTES, ForkAnswer, user_of
+from hearth_stage.forked import ITS_END, die_with, entitle
 from hearth_stage.operation import FROM_STAGE, TO_STAGE
 from hearth_stage.preload import LoadedFiles
 from hearth_stage.single_thread import single_threaded, threads
 
 LOAD_SECONDS = 30
 """How long modules may take to be loaded."""
-_ITS_END = 0
-"""What is watched for nothing else."""
 
 
 def load(modules: Iterable[str]) -> None:
@@ -90,7 +88,7 @@ class ForkServer:
         entitle(b"fork-server")
         gc.collect()
         gc.freeze()
-        self._poll.register(self._life, _ITS_END)
+        self._poll.register(self._life, ITS_END)
         self._poll.register(self._listener, select.POLLIN)
         while (descriptor := self._next()) is not None:
             if (connection := self._take(descriptor)) is not None:
@@ -164,7 +162,7 @@ class ForkServer:
                 return self._become(control, name, *descriptors)
         self._forks[descriptor] = Fork(pid, descriptor, control)
         self._poll.register(descriptor, select.POLLIN)
-        self._poll.register(control, _ITS_END)
+        self._poll.register(control, ITS_END)
         return None
 
     def _become(
@@ -244,23 +242,6 @@ def _kill_group(pid: int) -> None:
     with contextlib.suppress(ProcessLookupError):
         os.kill(pid, signal.SIGKILL)  # it may not lead a group yet
         os.killpg(pid, signal.SIGKILL)
-
-
-def die_with(lifeline: int) -> None:
-    """Have Linux kill this process when nobody holds the other end of a pipe, whatever a plugin is doing then."""
-    fcntl.fcntl(lifeline, fcntl.F_SETOWN, os.getpid())
-    fcntl.fcntl(lifeline, fcntl.F_SETSIG, signal.SIGKILL)
-    fcntl.fcntl(lifeline, fcntl.F_SETFL, fcntl.fcntl(lifeline, fcntl.F_GETFL) | os.O_ASYNC)
-    watch = select.poll()
-    watch.register(lifeline, _ITS_END)
-    if watch.poll(0):
-        os._exit(1)  # it has ended already
-
-
-def entitle(name: bytes) -> None:
-    """Give this process a name that ``ps`` and ``top`` show, of which Linux keeps 15 bytes."""
-    with contextlib.suppress(OSError), open("/proc/self/comm", "wb") as title:
-        title.write(name)
 
 
 def begin_anew() -> None:

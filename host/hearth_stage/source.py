@@ -133,8 +133,12 @@ class StageSource:
         except RetriableError:
             log.warning("the task is polled again, it asked for that", exc_info=True)  # as Kafka Connect does
         except Exception as error:
-            self._polling = False
-            self._channel.notify(PollFailed(ErrorInfo.of(error)))
+            self.fail(error)
+
+    def fail(self, error: Exception) -> None:
+        """Report what a poll raised; the task is not polled again."""
+        self._polling = False
+        self._channel.notify(PollFailed(ErrorInfo.of(error)))
 
     def commit(self, notice: CommitSource) -> None:
         """Tell the task that the offsets so far are stored; what it raises is only noted, as in Kafka Connect."""

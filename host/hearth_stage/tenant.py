@@ -136,7 +136,10 @@ class Tenant:
         while True:
             with contextlib.suppress(queue.Empty):  # what a poll raises does not come of that
                 return self._requests.get(block=not self._source.may_poll)
-            self._source.poll()
+            try:
+                self._source.poll()
+            except SystemExit as error:
+                self._source.fail(self._staying(error))
 
     def _commit(self, request: Request) -> None:
         if self._commit_thread is None:
@@ -155,10 +158,19 @@ class Tenant:
                     request.answer(self._do)
 
     def _do(self, message: Message) -> Any:
-        if isinstance(message, PluginCall):
-            return message.run(self._plugins)
-        handler = self._handlers.get(type(message)) or self.of_worker().handlers()[type(message)]
-        return handler(message)
+        try:
+            if isinstance(message, PluginCall):
+                return message.run(self._plugins)
+            handler = self._handlers.get(type(message)) or self.of_worker().handlers()[type(message)]
+            return handler(message)
+        except SystemExit as error:
+            raise self._staying(error) from error
+
+    def _staying(self, error: SystemExit) -> Exception:
+        """Return what it means that a plugin wants to exit: whoever shares the process stays, and nobody else ends."""
+        if self._number == 0:
+            raise error
+        return RuntimeError(f"the plugin wants to end the process, which others share: {error!r}")
 
     def _configure(self, type_: str, retry: Retry) -> None:
         self._plugins = Plugins(type_, retry)

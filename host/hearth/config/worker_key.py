@@ -24,6 +24,8 @@ from hearth_api import (
 
 APART = "connector"
 """What a connector says by ``plugin.isolation`` that wants a process of its own."""
+TOGETHER = "environment"
+"""What one says by ``task.isolation`` whose tasks share processes."""
 OPEN_PREFIXES = (
     "producer.",
     "consumer.",
@@ -199,6 +201,15 @@ class WorkerConfig(RestConfig, ServerTlsConfig, TaskRestartConfig):
         "none: they go on as they are until somebody restarts them. The configuration of a connector may say "
         "otherwise for that connector.",
     )
+    task_isolation: str = key(
+        "task.isolation",
+        default="process",
+        check=ValidString("process", TOGETHER),
+        importance=Importance.LOW,
+        doc="Whether each task has processes of its own, process, or tasks of one environment share theirs on an "
+        "executor, environment, as all tasks of a Java worker do: for many tasks that do little. One that does not "
+        "answer gets its own in any case. The configuration of a connector may say otherwise for its tasks.",
+    )
     task_link_port: int = key(
         "task.link.port",
         default=0,
@@ -248,6 +259,10 @@ class WorkerConfig(RestConfig, ServerTlsConfig, TaskRestartConfig):
         As the limit of a call the key is none of the connector's definition: ConfigError for a wrong value.
         """
         return bool(self._for_connector("plugin.upgrade", config) == RESTART)
+
+    def shares_processes(self, config: Mapping[str, Any]) -> bool:
+        """Return whether tasks of the connector with this configuration share processes; ConfigError likewise."""
+        return bool(self._for_connector("task.isolation", config) == TOGETHER)
 
     def _for_connector(self, name: str, config: Mapping[str, Any]) -> Any:
         """Return what a connector says by a key that its worker has as well, or else the worker."""

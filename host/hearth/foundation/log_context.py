@@ -22,8 +22,8 @@ def label_of(connector: str, task: int | None = None, scope: str = "worker") -> 
 
 
 @contextlib.contextmanager
-def about(label: str) -> Iterator[None]:
-    """Let what this thread logs in this block be about somebody."""
+def about(label: str | None) -> Iterator[None]:
+    """Let what this thread logs in this block be about somebody, or about the host as a whole."""
     token = _label.set(label)
     try:
         yield

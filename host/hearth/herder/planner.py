@@ -91,6 +91,8 @@ class Planner:
         plan = TaskPlan(
             config[NAME], 0, connector.class_name, tuple(specs.plugins), specs.environments, {}, self._settings(parsed)
         )
+        if self.worker.shares_processes(config):
+            plan = replace(plan, shares=plan.plugin("task").environment or "")
         if isinstance(parsed, SinkConnectorConfig):
             plan = replace(plan, sink=self._sink(parsed, len(tasks)))
         else:

@@ -14,6 +14,7 @@ from hearth.config.connector_key import NAME, RELOAD_ACTION, RESTART
 from hearth.config.variable import Resolved, Variables, asked_once
 from hearth.discovery import PluginType
 from hearth.foundation.log_context import about, label_of
+from hearth.herder.conduct import Conduct
 from hearth.herder.instance import ConnectorRun, TransitionFailed
 from hearth.herder.planner import Planner
 from hearth.herder.plugin.directory import (
@@ -23,7 +24,7 @@ from hearth.herder.plugin.directory import (
     VersionNotFound,
 )
 from hearth.herder.plugin.pool import StagePool
-from hearth.herder.plugin.staged_connector import Conduct, StagedConnector
+from hearth.herder.plugin.staged_connector import StagedConnector
 from hearth.herder.status import StatusBoard
 from hearth.herder.task import CommandLine, SupervisedTask
 from hearth.herder.task_link import TaskEvent
@@ -109,6 +110,7 @@ class Supervisor:
         self._tasks_revision: int | None = None
         self._run: ConnectorRun | None = None
         self._conduct = Conduct()
+        self._task_conducts: dict[int, Conduct] = {}
         self._tasks: dict[int, SupervisedTask] = {}
         self._restarts = TaskRestarts(name, lambda: later("task restart", lambda: None), equipment.ring_later)
         self._lock = threading.Lock()
@@ -204,7 +206,7 @@ class Supervisor:
 
     def _start_instance(self, entry: ConfiguredConnector) -> None:
         if entry.revision != self._revision:
-            self._conduct = Conduct()  # what was wrong with it may have been mended
+            self._conduct, self._task_conducts = Conduct(), {}  # what was wrong with it may have been mended
         self._revision, self._run = entry.revision, None
         try:
             settings = self._with.resolve(entry)
@@ -345,6 +347,7 @@ class Supervisor:
                 plans[number], settings, version,
                 self._with.launcher, self._with.link, self._with.board, self._generations,
                 heard=partial(self._hear, number),
+                conduct=self._task_conducts.setdefault(number, Conduct(whose="the task")),
             )  # fmt: skip
             with self._lock:
                 if self._is_over:

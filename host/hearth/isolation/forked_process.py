@@ -132,7 +132,7 @@ class ForkPlan:
         """Connect to the fork server; returns its process as well where it was started for that."""
         address = self._address("fork server")
         patient_until = time.monotonic() + FORK_SECONDS
-        while (control := _connected(address)) is None:
+        while (control := connected(address)) is None:
             if (started := self._started(address, meeting_place().life[0])) is not None:
                 return started
             if time.monotonic() > patient_until:
@@ -155,7 +155,7 @@ class ForkPlan:
                     raise NotForked(f"its fork server has no address: {error.strerror}") from error
                 return None
             listener.listen(socket.SOMAXCONN)
-            if (control := _connected(address)) is None:
+            if (control := connected(address)) is None:
                 return None
             failed.enter_context(control)
             server = subprocess.Popen(
@@ -242,7 +242,7 @@ class ForkedProcess:
         return None
 
 
-def _connected(address: str) -> socket.socket | None:
+def connected(address: str) -> socket.socket | None:
     """Return a connection to whoever has an address, who has to be this user; ``None`` where nobody has."""
     control = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     try:

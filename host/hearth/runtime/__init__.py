@@ -5,6 +5,7 @@ loop whole, and closes everything; ``end`` is what ends a run from outside. ``so
 What host, stage and context tell a task arrives in the ``inbox``; what the loops do, the ``observer`` hears.
 ``task_log`` takes what is logged here to the host, ``dead_letter`` keeps records that failed, ``subscription`` says
 what a sink reads, ``topic`` how the topics of a source come to be, and ``launcher`` is what puts a task here.
+``shared_runtime`` is a process in which several run beside each other.
 
 A record of a source goes from its poll to its commit through ``hearth_stage.source``, ``hearth_stage.tenant``,
 ``inbox``, ``source``, ``pipeline``, ``hearth_execution.converter``, ``hearth_execution.plugins``, ``outbox``,
@@ -15,11 +16,12 @@ A record of a sink goes from its fetch to its commit through ``hearth.kafka.cons
 ``observer``, ``hearth_stage.tenant``, ``hearth_stage.sink`` and ``inbox``, in this order.
 
 Below these lies what carries whatever it is given. Between processes: ``hearth.isolation.stage``,
-``hearth_stage.program``, ``hearth_stage.channel``, ``hearth_stage.frame``, ``hearth_stage.form`` and
-``hearth.link.encryption``, with what is said in ``hearth_stage.call``, ``hearth_stage.conversion_call`` and
-``hearth_stage.task_call``, and the headers of Kafka's records as ``hearth_execution.raw_header`` holds them. Between
-the two clients and librdkafka: ``hearth.kafka.fetched``, ``hearth.kafka.commit_queue``, ``hearth.kafka.c_memory``,
-``hearth.kafka.c_object``, ``hearth.kafka.client_log`` and ``hearth.kafka.kafka_error``. Beside the way,
+``hearth.isolation.stage_connection``, ``hearth_stage.program``, ``hearth_stage.channel``, ``hearth_stage.frame``,
+``hearth_stage.form`` and ``hearth.link.encryption``, with what is said in ``hearth_stage.call``,
+``hearth_stage.conversion_call`` and ``hearth_stage.task_call``, and the headers of Kafka's records as
+``hearth_execution.raw_header`` holds them. Between the two clients and librdkafka: ``hearth.kafka.fetched``,
+``hearth.kafka.commit_queue``, ``hearth.kafka.c_memory``, ``hearth.kafka.c_object``, ``hearth.kafka.client_log`` and
+``hearth.kafka.kafka_error``. Beside the way,
 ``subscription`` is asked in every round whether topics came or went. The author API is everybody's, and not counted. A
 test holds these paragraphs and what runs together.
 """

@@ -7,6 +7,7 @@ import logging
 import os
 import threading
 
+from hearth.foundation.log_context import about, current_label
 from hearth.isolation.stage import Stage
 from hearth.link.heartbeat import LAST_RESORT_SECONDS
 from hearth.link.link_call import ENDS, Command
@@ -28,13 +29,19 @@ class RunEnd:
     """
 
     def __init__(self, task: str, inbox: Inbox) -> None:
-        self._task, self._inbox = task, inbox
+        self._task, self.inbox = task, inbox
+        self._label = current_label()
         self.begun = threading.Event()
         """Set when the run is to end: no record is tried again from then on."""
         self._over = threading.Event()
         self._lock = threading.Lock()
         self._stages: list[Stage] = []
         self._lost: HostLost | None = None
+
+    @property
+    def is_over(self) -> bool:
+        """Return whether the run has ended."""
+        return self._over.is_set()
 
     def watch(self, stage: Stage) -> None:
         """Have this stage hear of the end, too; one that comes late hears at once that the host is gone."""
@@ -54,28 +61,29 @@ class RunEnd:
 
     def on_command(self, command: Command) -> None:
         """Pass a command on to the loop, and begin the end where it is one."""
-        self._inbox.put(command)
+        self.inbox.put(command)
         if isinstance(command, ENDS):
             self.begun.set()
 
-    def on_lost(self) -> None:
-        """End this run: by its own doing if that takes a moment, else by force.
+    def on_lost(self, reason: str = "the link to the host is gone") -> None:
+        """End this run: by its own doing if that takes a moment, else by force, and its process with it.
 
-        Whoever waits for a plugin, or to try a record again, hears at once. The process is one that Spark forked for
-        this run, with nobody else in it; its stages die with it.
+        Whoever waits for a plugin, or to try a record again, hears at once. The stages die with the process. Runs that
+        share it begin anew then: another run of this one's task may have begun elsewhere (invariant 4).
         """
         self.begun.set()
-        self._let_go(HostLost("the link to the host is gone"))
+        self._let_go(HostLost(reason))
         threading.Thread(target=self._last_resort, name="last-resort", daemon=True).start()
 
     def _last_resort(self) -> None:
         if not self._over.wait(LAST_RESORT_SECONDS):
-            log.error("%s is ended by force, it did not end within %g s after its host was lost",
-                      self._task, LAST_RESORT_SECONDS)  # fmt: skip
+            with about(self._label):
+                log.error("%s is ended by force, it did not end within %g s after its host was lost",
+                          self._task, LAST_RESORT_SECONDS)  # fmt: skip
             os._exit(1)
 
     def _let_go(self, lost: HostLost) -> None:
-        self._inbox.put(lost)
+        self.inbox.put(lost)
         with self._lock:
             self._lost = lost
             for stage in self._stages:
@@ -90,8 +98,9 @@ class RunEnd:
             with contextlib.suppress(ConnectError):
                 stage.notify(Stopping())
         if not self._over.wait(drain_seconds + HANGING_SECONDS):
-            for stage in self._watched():
+            with about(self._label):
                 log.warning("the stage process of %s is ended by force: the task did not stop in time", self._task)
+            for stage in self._watched():
                 stage.kill()
 
     def _watched(self) -> list[Stage]:

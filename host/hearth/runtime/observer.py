@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from hearth.isolation.stage_tenant import StageLost
 from hearth.runtime.link import HostLost, TaskLink
 from hearth.runtime.plan import TaskSettings
 from hearth_api import ConnectError, TopicPartition
@@ -60,11 +61,11 @@ class TaskObserver:
         self._link.status("PAUSED" if is_paused else "RUNNING")
 
     def ended(self, error: Exception | None) -> None:
-        """The run is over; with an error it failed, unless that is the loss of its host."""
+        """The run is over; with an error it failed, unless that is the loss of its host or of a process it shares."""
         state, trace = "UNASSIGNED", None
         if error is None:
             log.info("the task has stopped")
-        elif isinstance(error, HostLost):
+        elif isinstance(error, (HostLost, StageLost)):
             log.warning("the task stops: %s", error)
         else:
             state, trace = "FAILED", ErrorInfo.of(error).trace

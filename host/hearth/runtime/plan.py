@@ -101,8 +101,9 @@ class SinkPlan:
 class TaskPlan:
     """One task of a connector: the same from one run of it to the next.
 
-    Tasks of one connector share every part that is the same for all of them. No text of it shows settings: they may
-    be secret.
+    Tasks of one connector share every part that is the same for all of them. ``shares`` is with whom they share their
+    processes, on an executor all that say the same; nobody where it says nothing. No text of it shows settings: they
+    may be secret.
     """
 
     connector: str
@@ -114,6 +115,7 @@ class TaskPlan:
     settings: TaskSettings
     source: SourcePlan | None = None
     sink: SinkPlan | None = None
+    shares: str = ""
 
     @property
     def name(self) -> str:

@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING
 from hearth.foundation.log_context import about, label_of
 from hearth.isolation.environment import Environment
 from hearth.isolation.stage import Stage
+from hearth.isolation.stage_tenant import StageLost
 from hearth.kafka.consumer import Consumer
 from hearth.kafka.membership import GroupIdentity
 from hearth.kafka.producer import Producer
 from hearth.runtime.end import RunEnd
 from hearth.runtime.inbox import Inbox, StageEnded
-from hearth.runtime.launcher import TaskLaunch
+from hearth.runtime.launcher import RunLoss, TaskLaunch
 from hearth.runtime.link import HostUnreachable, TaskLink, Welcome
 from hearth.runtime.observer import TaskObserver
 from hearth.runtime.pipeline import LocalPlace, Pipeline, Place, StagePlace, loading, split
@@ -40,49 +41,58 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 
+OpenStage = Callable[..., Stage]
+"""Opens a stage, with the arguments of ``TenantStages.open``."""
+OWN_STAGES: OpenStage = partial(Stage.open, has_columns=True)
+"""Each has a process of its own."""
+
+
 def run_task(
-    launch: TaskLaunch, found: Callable[[Environment], Environment], task_log: TaskLog | None = None
-) -> str | None:
+    launch: TaskLaunch,
+    found: Callable[[Environment], Environment],
+    task_log: TaskLog | None = None,
+    end: RunEnd | None = None,
+    open_stage: OpenStage = OWN_STAGES,
+) -> RunLoss | None:
     """Join the host, and run the task it tells of until it is told to stop, fails, or loses its host.
 
-    ``found`` returns an environment of the host as this machine has it; ``task_log`` is what this process logs.
+    ``found`` returns an environment of the host as this machine has it; ``task_log`` is what this process logs. Who
+    has made the ``end`` of the run may end it, too.
 
     A failure of the task is reported to the host and ends the run quietly, so that Spark does not try it again:
-    whether a task restarts is the herder's to say. What cannot be reported, that the host was not found, is returned:
-    Spark carries it to the host.
+    whether a task restarts is the herder's to say. What cannot be reported, that the host was not found or that a
+    process ended which the task shared, is returned: Spark carries it to the host.
     """
-    name = f"{launch.connector}-{launch.task}"
-    inbox = Inbox()
-    end = RunEnd(name, inbox)
     with ExitStack() as opened:
         opened.enter_context(about(label_of(launch.connector, launch.task)))
+        end = end or RunEnd(launch.name, Inbox())
         opened.callback(end.complete)
         try:
             link = TaskLink(launch.link, launch.connector, launch.task, end.on_command, end.on_lost)
         except ConnectError as error:
             log.warning("the task is not started: %s", error)
-            return str(error) if isinstance(error, HostUnreachable) else None
+            return RunLoss(str(error)) if isinstance(error, HostUnreachable) else None
         opened.callback(link.close)  # behind everything, for by this the host sees that the run has ended
         opened.callback(end.complete)  # before: a link that was closed on purpose is no lost host
         if task_log is not None:
             opened.enter_context(task_log.through(link))
         environments = {key: found(each) for key, each in link.welcome.plan.environments.items()}
         plan = replace(link.welcome.plan, environments=environments)
-        TaskRun(replace(link.welcome, plan=plan), inbox, end, link).execute()
-    return None
+        return TaskRun(replace(link.welcome, plan=plan), end, link, open_stage).execute()
 
 
 class TaskRun:
     """A run of a task that has joined its host: it opens what the task needs, lets it work, and closes everything."""
 
-    def __init__(self, welcome: Welcome, inbox: Inbox, end: RunEnd, link: TaskLink) -> None:
+    def __init__(self, welcome: Welcome, end: RunEnd, link: TaskLink, open_stage: OpenStage) -> None:
         self._plan, self._is_paused = welcome.plan, welcome.is_paused
-        self._inbox, self._end, self._link = inbox, end, link
+        self._inbox, self._end, self._link = end.inbox, end, link
+        self._open_new_stage = open_stage
         self._settings = self._plan.settings
         self._observer = TaskObserver(self._plan.name, link, self._settings)
 
-    def execute(self) -> None:
-        """Run the task and tell the host how it ended."""
+    def execute(self) -> RunLoss | None:
+        """Run the task and tell the host how it ended; returns why the task is to begin anew, where it is."""
         self._end.guard(self._settings.graceful_timeout)
         error = None
         try:
@@ -93,6 +103,9 @@ class TaskRun:
         except Exception as raised:
             error = raised
         self._observer.ended(error)
+        if isinstance(error, StageLost):
+            return RunLoss(str(error), was_shared=True, is_suspect=error.is_suspect)
+        return None
 
     def _open(self, opened: ExitStack) -> SourceLoop | SinkLoop:
         plan = self._plan
@@ -175,7 +188,7 @@ class TaskRun:
         label = label_of(plan.connector, plan.task)
         plugins = [f"{each.class_name} {each.version}" for each in plan.plugins if each.environment == environment]
         limit = self._settings.call_timeout
-        stage = Stage(own, plan.name, answer, on_death, limit, label=label, plugins=plugins, has_columns=True)
+        stage = self._open_new_stage(own, plan.name, answer, on_death, limit, label=label, plugins=plugins)
         opened.callback(stage.close)
         self._end.watch(stage)
         stage.await_hello()

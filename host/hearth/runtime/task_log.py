@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from hearth.foundation.log_context import label_of_record
+from hearth.foundation.log_context import current_label, label_of_record
 from hearth.foundation.log_format import TextFormat
 from hearth.foundation.log_repeat import Repeats
 from hearth_stage.channel import ChannelClosed
@@ -25,28 +25,33 @@ READ_BY_HOST = "HEARTH_LOG_IS_READ_BY_HOST"
 
 
 class TaskLog(logging.Handler):
-    """Hands what is logged in this process to the host of the task that runs here, if one does."""
+    """Hands what is logged in this process to the host of the task that runs here, if one does.
+
+    Where several do each line goes by the link of the one that it is about.
+    """
 
     def __init__(self) -> None:
         super().__init__()
         self.addFilter(Repeats())
-        self._link: TaskLink | None = None
+        self._links: dict[str | None, TaskLink] = {}
         self._here = logging.StreamHandler(sys.stderr)
         self._here.setFormatter(_WrittenFormat() if os.environ.get(READ_BY_HOST) else TextFormat())
 
     @contextlib.contextmanager
     def through(self, link: TaskLink) -> Iterator[None]:
-        """Let the lines of this block go to a host."""
-        self._link = link
+        """Let the lines of this block, and others about the same task, go to a host."""
+        label = current_label()
+        self._links = {**self._links, label: link}
         try:
             yield
         finally:
-            self._link = None
+            self._links = {each: other for each, other in self._links.items() if other is not link}
 
     def emit(self, record: logging.LogRecord) -> None:
         """Tell the host, or this process's error output."""
-        link = self._link
-        if link is not None:
+        links = self._links
+        only = next(iter(links.values())) if len(links) == 1 else None
+        if (link := links.get(label_of_record(record), only)) is not None:
             with contextlib.suppress(ChannelClosed):
                 link.say(LogLine.of(record))
                 return

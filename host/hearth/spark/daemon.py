@@ -69,6 +69,7 @@ if __name__ == "__main__":
         import pyspark.worker  # noqa: F401  (Spark imports it after each fork, which is 7 MB more in every worker)
         from pyspark.daemon import manager
 
+        import hearth.runtime.shared_runtime
         import hearth.runtime.task
         import hearth.runtime.task_log
         import hearth.spark.executor  # noqa: F401

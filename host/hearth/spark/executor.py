@@ -15,13 +15,14 @@ def nothing(rows: Iterable[Any]) -> Iterator[Any]:
 
 
 def run(launches: Iterable[str]) -> Iterator[str]:
-    """Run the tasks of a partition: there is one. Yields why it could not begin, if so, and never a record."""
-    from hearth.runtime.task import leave_signals_to_spark, run_task  # the host names this function, and stays light
+    """Run the tasks of a partition: there is one. Yields why it is to begin anew, if so, and never a record."""
+    from hearth.runtime.shared_runtime import run_shared  # the host names this function, and stays light
+    from hearth.runtime.task import leave_signals_to_spark, run_task
     from hearth.runtime.task_log import begin_task_log
 
     task_log = begin_task_log()
     leave_signals_to_spark()
-    for launch in launches:
-        reason = run_task(TaskLaunch.from_json(launch), unpacked, task_log)
-        if reason is not None:
-            yield reason
+    for launch in map(TaskLaunch.from_json, launches):
+        loss = run_shared(launch, unpacked, task_log) if launch.shares else run_task(launch, unpacked, task_log)
+        if loss is not None:
+            yield loss.to_json()

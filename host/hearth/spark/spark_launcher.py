@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hearth.runtime.launcher import TaskEnd, TaskLaunch
+from hearth.runtime.launcher import RunLoss, TaskEnd, TaskLaunch
 from hearth.runtime.plan import TaskPlan
 from hearth.runtime.task_log import READ_BY_HOST
 from hearth.spark.address import LOOPBACK, listening_address, own_address, silence_of
@@ -233,7 +233,7 @@ class SparkLauncher:
             except Exception as failure:
                 if driver is not None:
                     self._after(driver, failure)
-                launch.end(self._explained(reason_of(failure)))
+                launch.end(RunLoss(self._explained(reason_of(failure))))
 
     def _after(self, driver: Driver, failure: Exception) -> None:
         """Start Spark anew where it has ended, as something that failed makes one think."""
@@ -275,10 +275,10 @@ class SparkLauncher:
         def end(told: list[Any], failure: Exception | None) -> None:
             self._slots.ended(group)
             if failure is None:
-                launch.end(next(iter(told), None))
+                launch.end(next(map(RunLoss.from_json, told), None))
                 return
             self._after(driver, failure)
-            launch.end(self._explained(reason_of(failure)))
+            launch.end(RunLoss(self._explained(reason_of(failure))))
 
         self._slots.submitted(group)
         try:
@@ -305,9 +305,9 @@ class _Launch:
     plan: TaskPlan
     on_end: Callable[[TaskEnd], None]
 
-    def end(self, error: str | None) -> None:
+    def end(self, loss: RunLoss | None) -> None:
         """Tell that the run is over, and why where that was not the task's own end."""
-        self.on_end(TaskEnd(self.launch.connector, self.launch.task, self.launch.generation, error))
+        self.on_end(TaskEnd(self.launch.connector, self.launch.task, self.launch.generation, loss))
 
 
 def _group(connector: str, task: int) -> str:

@@ -22,6 +22,7 @@ OWN: list[list[Any]] = [
     ["plugin.isolation", "STRING", "environment", "LOW"],
     ["plugin.upgrade", "STRING", "restart", "LOW"],
     ["rest.mask.passwords", "BOOLEAN", "false", "LOW"],
+    ["task.isolation", "STRING", "process", "LOW"],
     ["task.link.port", "INT", "0", "LOW"],
     ["worker.configuration.path", "STRING", None, "LOW"],
 ]

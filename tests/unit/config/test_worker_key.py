@@ -56,6 +56,7 @@ def test_a_missing_required_key_is_named(missing: str) -> None:
         ("plugin.call.timeout.ms", "0", "Value must be at least 1"),
         ("plugin.isolation", "process", "String must be one of: environment, connector"),
         ("plugin.upgrade", "no", "String must be one of: restart, none"),
+        ("task.isolation", "connector", "String must be one of: process, environment"),
     ],
 )
 def test_a_wrong_value_is_named_with_its_key(key: str, value: str, says: str) -> None:
@@ -91,6 +92,16 @@ def test_a_connector_may_say_whether_it_follows_upgrades() -> None:
     assert [each.follows_upgrades({}) for each in (worker, steady)] == [True, False]
     assert [each.follows_upgrades({"plugin.upgrade": "none"}) for each in (worker, steady)] == [False, False]
     assert steady.follows_upgrades({"plugin.upgrade": "restart"})
+
+
+def test_a_connector_may_say_whether_its_tasks_share_processes() -> None:
+    """Likewise; here it is the other way round that nobody has to ask for."""
+    worker, together = StandaloneConfig(MINIMAL), StandaloneConfig({**MINIMAL, "task.isolation": "environment"})
+    assert [each.shares_processes({}) for each in (worker, together)] == [False, True]
+    assert worker.shares_processes({"task.isolation": "environment"})
+    assert not together.shares_processes({"task.isolation": "process"})
+    with pytest.raises(ConfigError, match=r"Invalid value task for configuration task\.isolation: String must be one"):
+        worker.shares_processes({"task.isolation": "task"})
 
 
 def test_unknown_keys_are_found_in_their_order() -> None:

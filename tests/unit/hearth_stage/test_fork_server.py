@@ -15,7 +15,7 @@ from hearth_stage.fork_server import load
 
 DEATH = """
 import os
-from hearth_stage.fork_server import die_with
+from hearth_stage.forked import die_with
 held, life = os.pipe()
 {before}
 pid = os.fork()

@@ -12,8 +12,9 @@ import pytest
 
 import hearth_stage
 from hearth.herder import task_link
-from hearth.herder.plugin.stage import FRAME_BYTES, MUTE_SECONDS
+from hearth.herder.plugin.stage import FRAME_BYTES
 from hearth.isolation import output, stage
+from hearth.isolation.shared_stage import MUTE_SECONDS
 from hearth.link import link_call
 from hearth.link.link_call import TO_HOST, TO_TASK
 from hearth_execution import failure

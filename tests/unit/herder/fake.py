@@ -22,7 +22,7 @@ from hearth.herder.task_restart import Alarm, ring_later
 from hearth.herder.validation.connector_validator import ConnectorValidator
 from hearth.link.admission import LinkAddress
 from hearth.link.link_call import COMMANDS, ENDS
-from hearth.runtime.launcher import TaskEnd, TaskLaunch
+from hearth.runtime.launcher import RunLoss, TaskEnd, TaskLaunch
 from hearth.runtime.plan import TaskPlan
 from hearth.storage import MemoryConfigStore, MemoryOffsetStore, MemoryStatusStore, State
 from tests.unit.herder.catalogue import WORKER, directory
@@ -140,13 +140,15 @@ class FakeSpark:
         self.linked.discard((run.connector, run.task))
         self.on_event(TaskEvent(run.connector, run.task, run.generation, "lost"))
 
-    def end(self, run: Run, error: str | None = None) -> None:
+    def end(self, run: Run, error: str | RunLoss | None = None) -> None:
         """End a run."""
         self.linked.discard((run.connector, run.task))
         with self._lock:
             on_end = self._ends.pop((run.connector, run.task, run.generation), None)
         if on_end is not None:
-            on_end(TaskEnd(run.connector, run.task, run.generation, error))
+            on_end(
+                TaskEnd(run.connector, run.task, run.generation, RunLoss(error) if isinstance(error, str) else error)
+            )
 
     @staticmethod
     def _later(job: Callable[[], None]) -> None:

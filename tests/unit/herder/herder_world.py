@@ -26,7 +26,7 @@ from hearth.herder.supervisor import Equipment
 from hearth.herder.task_link import TaskEvent
 from hearth.link.admission import LinkAddress
 from hearth.link.link_call import COMMANDS, ENDS
-from hearth.runtime.launcher import TaskEnd, TaskLaunch
+from hearth.runtime.launcher import RunLoss, TaskEnd, TaskLaunch
 from hearth.runtime.plan import PluginSpec, TaskPlan
 from hearth.storage import (
     ConfiguredConnector,
@@ -426,7 +426,7 @@ class World:
     def end(self, run: Run, error: str | None = None) -> None:
         """End a run; its host hears of it."""
         self.runs.remove(run)
-        run.on_end(TaskEnd(*run.key, run.generation, error))
+        run.on_end(TaskEnd(*run.key, run.generation, RunLoss(error) if error else None))
 
     def report(self, run: Run) -> None:
         """Let a run link and say how it is."""

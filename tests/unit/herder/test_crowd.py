@@ -105,7 +105,7 @@ class Crowd:
 
     def _kill(self) -> None:
         """Kill the process that is shared, at whatever it is."""
-        for opened in list(self.herder._with.pool._shared.values()):
+        for opened in list(self.herder._with.pool._processes._shared.values()):
             if opened.done() and opened.exception() is None and opened.result().is_alive:
                 opened.result().stage.kill()
 
@@ -174,6 +174,6 @@ def test_connectors_become_what_is_wanted_whatever_their_neighbours_do(
                 crowd.act()
             crowd.settle()
     finally:
-        made = list(crowd.herder._with.pool._made)
+        made = list(crowd.herder._with.pool._processes._made)
         crowd.herder.shut_down()
     assert not [each for each in made if each.is_alive]

@@ -156,6 +156,14 @@ def test_connector_may_set_its_own_call_timeout(plan: Plan) -> None:
     assert told.settings.call_timeout == 0.02
 
 
+def test_tasks_that_share_processes_do_so_with_those_of_their_environment(plan: Plan) -> None:
+    """Nobody has to ask for processes of his own."""
+    (alone,), (shared,) = plan(SOURCE), plan(SOURCE, task_isolation="environment")
+    assert alone.shares == ""
+    assert shared.shares == shared.plugin("task").environment
+    assert shared.shares in shared.environments
+
+
 def test_sink_is_told_what_it_reads(plan: Plan) -> None:
     """Names, or a pattern and what it must not match; Kafka's own topics are hidden as in Java."""
     named = sink(plan(SINK, topics=" a , b")[0])

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import itertools
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from hearth.config.variable import Resolved
+from hearth.herder.conduct import Conduct
 from hearth.herder.status import StatusBoard
 from hearth.herder.task import LOSSES, SupervisedTask
 from hearth.link.heartbeat import FENCED_SECONDS
+from hearth.runtime.launcher import RunLoss
 from hearth.storage import State
 from tests.unit.herder.fake import FakeSpark, StatusWatch
 from tests.unit.runtime.sample import task_plan
@@ -23,15 +26,15 @@ NOTHING = Resolved({}, {})
 class Stand:
     """A task over a fake Spark and a clock that a test turns."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, shares: str = "", conduct: Conduct | None = None) -> None:
         self.now = 0.0
         self.spark = FakeSpark()
         self.spark.starts_at_once = False
         self.statuses = StatusWatch()
-        plan = task_plan("source")
+        plan = replace(task_plan("source"), shares=shares)
         board = StatusBoard(self.statuses, "w:1")
         self.run = SupervisedTask(
-            plan, NOTHING, "1", self.spark, self.spark, board, itertools.count(), lambda: self.now
+            plan, NOTHING, "1", self.spark, self.spark, board, itertools.count(), lambda: self.now, conduct=conduct
         )
         self.run.start(paused=False)
 
@@ -132,6 +135,34 @@ def test_runs_that_last_are_lost_without_a_bound(stand: Stand) -> None:
         stand.now += 60
         stand.spark.end(stand.spark.runs[-1], "executor lost")
     assert stand.state() is State.UNASSIGNED
+
+
+DEATH = RunLoss("the process has ended", was_shared=True)
+HANG = RunLoss("it did not answer", was_shared=True, is_suspect=True)
+
+
+@pytest.mark.parametrize(
+    ("losses", "shared"),
+    [
+        ([DEATH, DEATH], [True, True, False]),
+        ([HANG], [True, False]),
+        ([RunLoss("executor lost")] * 3, [True, True, True, True]),
+        ([DEATH, RunLoss("executor lost"), DEATH, DEATH], [True, True, True, False, False]),
+    ],
+)
+def test_who_is_let_down_in_a_shared_process_shares_none_in_the_end(
+    tmp_path: Path, losses: list[RunLoss], shared: list[bool]
+) -> None:
+    """At once where it got no answer, the second time where nobody knows who has ended the process."""
+    conduct = Conduct()
+    stand = Stand(tmp_path, "bundle", conduct)
+    for loss in losses:
+        stand.spark.end(stand.spark.runs[-1], loss)
+    assert [run.launch.shares == "bundle" for run in stand.spark.runs] == shared
+    assert conduct.is_apart is not shared[-1]
+    assert stand.trace == losses[-1].reason
+    again = Stand(tmp_path, "bundle", conduct)
+    assert (again.spark.runs[0].launch.shares == "bundle") is shared[-1], "until it is configured anew"
 
 
 def test_a_run_out_of_reach_is_unassigned_until_it_is_back(stand: Stand) -> None:

@@ -64,8 +64,8 @@ def begun(shared: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Begun]:
         if body:
             text = PLUGIN.format(body=textwrap.indent(textwrap.dedent(body).strip("\n"), "    "))
             (folder / f"{plugin}.py").write_text(text)
-        stage = Stage(python_environment("test", host(), (str(folder),)), f"fork-{len(stages)}", limit=20, **rest)
-        stage.label = plugin
+        stage = Stage.open(python_environment("test", host(), (str(folder),)), f"fork-{len(stages)}", limit=20, **rest)
+        stage.connection.label = plugin
         stages.append(stage)
         stage.await_hello()
         return stage
@@ -77,7 +77,7 @@ def begun(shared: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Begun]:
 
 def doing(stage: Stage) -> Describe:
     """Return the call by which the plugin does what it does."""
-    return Describe(f"{stage.label}:Plugin")
+    return Describe(f"{stage.connection.label}:Plugin")
 
 
 def do(stage: Stage) -> Any:
@@ -374,13 +374,13 @@ def test_many_begin_at_once(begun: Begun, count: int) -> None:
 def test_a_fork_server_serves_nobody_else(begun: Begun, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who is not its user is turned away, also with the address, and turns away from somebody else at the address."""
     seen: list[str] = []
-    connect = module._connected
+    connect = module.connected
 
     def noted(address: str) -> socket.socket | None:
         seen.append(address)
         return connect(address)
 
-    monkeypatch.setattr(module, "_connected", noted)
+    monkeypatch.setattr(module, "connected", noted)
     begun()
     code = (
         "import os, socket, sys\nos.setuid(65534)\nsock = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)\n"

@@ -25,7 +25,6 @@ import hearth_api
 import hearth_execution
 import hearth_stage
 from hearth.foundation.log_context import label_of_record
-from hearth.foundation.log_level import levels
 from hearth.isolation.environment import Environment
 from hearth.isolation.environment_store import python_environment
 from hearth.isolation.interpreter import host
@@ -58,7 +57,7 @@ def started() -> Iterator[Started]:
     ) -> Stage:
         interpreter = replace(host(), path=python, tag=tag)
         environment = python_environment("test", interpreter, paths or (MISBEHAVING,))
-        stage = Stage(environment, "test-0", limit=limit, **rest)
+        stage = Stage.open(environment, "test-0", limit=limit, **rest)
         stages.append(stage)
         return stage
 
@@ -225,7 +224,7 @@ def test_last_words_are_in_the_trace(started: Started, tmp_path: Path, caplog: p
         "        print('no line', end='', file=sys.stderr, flush=True)\n        os._exit(5)\n"
     )
     stage = started(str(tmp_path))
-    stage.label = "test|task-0"
+    stage.connection.label = "test|task-0"
     stage.await_hello()
     with pytest.raises(StageDied) as caught:
         stage.call(Describe("talker:Plugin"))
@@ -243,33 +242,13 @@ def test_last_words_are_in_the_trace(started: Started, tmp_path: Path, caplog: p
 def test_trace_says_whose_process_it_is_about() -> None:
     """A task may have several, of several bundles."""
     environment = python_environment("test", host(), (MISBEHAVING,), "misbehaving 1.0")
-    stage = Stage(environment, "test-0", plugins=["a.B 1.0", "a.C 2.0"])
+    stage = Stage.open(environment, "test-0", plugins=["a.B 1.0", "a.C 2.0"])
     stage.await_hello()
     stage.kill()
     died = stage.died()
     stage.close()
     assert died.args == ("the stage process of test-0 was killed by signal 9",)
     assert died.trace == f"{died}, without a word\nin it: a.B 1.0, a.C 2.0 of misbehaving 1.0"
-
-
-def test_levels_reach_a_stage_that_starts_and_one_that_runs(
-    started: Started, tmp_path: Path, caplog: pytest.LogCaptureFixture, restored_levels: None
-) -> None:
-    """Those that were set before are there before its plugins are, later ones at once."""
-    (tmp_path / "talker.py").write_text(
-        "import logging\nlog = logging.getLogger('my.plugin')\nclass Plugin:\n    def version(self):\n"
-        "        log.debug('one')\n        log.getChild('x').info('two')\n"
-    )
-    levels.set("my", "DEBUG")
-    stage = started(str(tmp_path))
-    stage.await_hello()
-    stage.call(Describe("talker:Plugin"))
-    levels.set("my.plugin", "ERROR")
-    stage.call(Describe("talker:Plugin"))
-    levels.set("my.plugin.x", "INFO")
-    stage.call(Describe("talker:Plugin"))
-    stage.close()
-    assert caplog.messages == ["one", "two", "two"]
 
 
 def test_sys_exit_ends_the_stage_like_any_exit(started: Started, tmp_path: Path) -> None:
@@ -564,7 +543,7 @@ def test_interpreter_that_an_executor_lacks_is_an_error_that_names_it(tmp_path: 
     built = python_environment("test", replace(host(), path="/usr/bin/python3.99"), (MISBEHAVING,))
     built.copy_to(tmp_path)
     with pytest.raises(StageNotStarted, match=r"'/usr/bin/python3\.99'") as caught:
-        Stage(built.copied(tmp_path), "test-0")
+        Stage.open(built.copied(tmp_path), "test-0")
     assert f"which {platform.node()} has to have" in str(caught.value.trace)
 
 
@@ -587,7 +566,7 @@ def test_environment_may_be_of_another_program_than_python(tmp_path: Path) -> No
     command = (java_compiler(), *OPTIONS, "-cp", str(JARS / "*"), "{0}/ForeignStage.java")
     environment = Environment("foreign", command, (str(SOURCE.parent),))
     environment.copy_to(tmp_path)
-    stage = Stage(environment.copied(tmp_path), "foreign", limit=SECONDS)
+    stage = Stage.open(environment.copied(tmp_path), "foreign", limit=SECONDS)
     try:
         stage.await_hello(SECONDS)
         stage.call(Ping())

@@ -18,7 +18,7 @@ from hearth.runtime.inbox import Inbox
 from hearth.runtime.launcher import TaskLaunch
 from hearth.runtime.link import Welcome
 from hearth.runtime.plan import TaskPlan
-from hearth.runtime.task import TaskRun, run_task
+from hearth.runtime.task import OWN_STAGES, TaskRun, run_task
 from hearth_api import ConnectError
 from tests.unit.link.link_world import WAIT, Host
 from tests.unit.runtime.sample import sink_plan, task_plan
@@ -88,8 +88,8 @@ def test_run_that_does_not_find_its_host_says_so(exits: list[int]) -> None:
     """Spark carries the reason to the host, at once and without trying again."""
     reason = run_task(NOWHERE, as_it_is)
     assert reason is not None
-    assert reason.startswith("could not reach its host at 127.0.0.1:1: ")
-    assert "spark.driver.host" in reason
+    assert reason.reason.startswith("could not reach its host at 127.0.0.1:1: ")
+    assert "spark.driver.host" in reason.reason
     assert exits == []
 
 
@@ -165,7 +165,7 @@ def test_run_whose_start_fails_leaves_no_client_behind(exits: list[int], monkeyp
     plan = replace(task_plan("sink"), sink=sink_plan(consumer=consumer))
     link: Any = Link()
     end = RunEnd(plan.name, Inbox())
-    TaskRun(Welcome(plan, is_paused=False), Inbox(), end, link).execute()
+    TaskRun(Welcome(plan, is_paused=False), end, link, OWN_STAGES).execute()
     end.complete()
     assert link.states == ["FAILED"]
     assert [each._client for each in consumers] == [None]

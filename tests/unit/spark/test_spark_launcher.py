@@ -16,7 +16,7 @@ from pyspark.serializers import CloudPickleSerializer
 from hearth.config import WorkerConfig
 from hearth.herder.planner import Planner
 from hearth.link.admission import LinkAddress
-from hearth.runtime.launcher import TaskEnd, TaskLaunch
+from hearth.runtime.launcher import RunLoss, TaskEnd, TaskLaunch
 from hearth.runtime.plan import TaskPlan
 from hearth.spark import spark_launcher
 from hearth.spark.executor import run
@@ -186,9 +186,9 @@ def test_no_launch_waits_for_the_end_of_another(launcher: SparkLauncher, spark: 
     ends = [spark.submitted.get(timeout=10) for _ in range(LAUNCHERS + 2)]
     assert spark.ended.empty()
     ends[0]([], None)
-    ends[1](["the host is not there"], None)
+    ends[1]([RunLoss("the host is not there").to_json()], None)
     ends[2]([], JobFailed("org.apache.spark.SparkException: Job aborted\nDriver stacktrace:\n at x"))
-    told = [spark.ended.get(timeout=10).error for _ in range(3)]
+    told = [spark.ended.get(timeout=10).reason for _ in range(3)]
     assert told == [None, "the host is not there", "org.apache.spark.SparkException: Job aborted"]
 
 
@@ -247,6 +247,7 @@ def test_what_spark_carries_holds_no_setting_and_no_secret(
         "task": 0,
         "generation": 7,
         "link": {"host": "10.0.0.1", "port": 4711, "token": "the-token", "certificate": "the-certificate"},
+        "shares": "",
     }
     assert TaskLaunch.from_json(text) == launch
     assert "the-token" not in repr(launch)

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import threading
-import weakref
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeVar
 
 from hearth.discovery import Plugin
-from hearth.herder.plugin.stage import LET_DOWN, PluginProcess, PluginStage, ProcessFull
-from hearth.herder.plugin.staged_connector import Conduct, StagedConnector
+from hearth.herder.conduct import Conduct
+from hearth.herder.plugin.stage import LET_DOWN, PluginProcess, PluginStage
+from hearth.herder.plugin.staged_connector import StagedConnector
 from hearth.herder.queue import is_interrupted
 from hearth.isolation.environment import Environment
-from hearth_api import ConnectError
+from hearth.isolation.shared_stage import ProcessFull, SharedStages
 
 log = logging.getLogger(__name__)
 
@@ -31,13 +29,9 @@ class StagePool:
     """Lets who asks plugins of an environment in where all do that, or into a process of his own."""
 
     def __init__(self, idle_seconds: float = IDLE_SECONDS) -> None:
-        self._idle_seconds = idle_seconds
-        self._shared: dict[Environment, Future[PluginProcess]] = {}
-        self._made: weakref.WeakSet[PluginProcess] = weakref.WeakSet()
+        self._processes = SharedStages(lambda environment, name: PluginProcess(environment, name, idle_seconds))
         self._unsociable: set[tuple[Environment, str]] = set()
         """Plugins that let down who had asked them alone: they are asked no other way from now on."""
-        self._lock = threading.Lock()
-        self._is_closed = False
 
     def take(self, plugin: Plugin, environment: Environment, seconds: float, conduct: Conduct) -> StagedConnector:
         """Return a new instance of a connector, each call of which may take so long."""
@@ -77,41 +71,12 @@ class StagePool:
 
     def close(self) -> None:
         """End all processes, also one whose connector hangs in a call."""
-        with self._lock:
-            self._is_closed = True
-            made = list(self._made)
-        if made:
-            with ThreadPoolExecutor(len(made), thread_name_prefix="close") as threads:
-                for process in made:
-                    threads.submit(process.close)
+        self._processes.close()
 
     def _enter(self, environment: Environment, name: str, is_apart: bool, *heard: Callable[..., Any]) -> PluginStage:
         if is_apart:
-            return PluginStage(self._keep(PluginProcess(environment, name)), *heard)
+            return PluginStage(self._processes.keep(PluginProcess(environment, name)), *heard)
         while True:
-            process = self._open(environment, name)
+            process = self._processes.open(environment, name)
             with contextlib.suppress(ProcessFull):
                 return PluginStage(process, *heard)
-
-    def _open(self, environment: Environment, name: str) -> PluginProcess:
-        """Return the process that is shared by all of an environment, started anew where it takes nobody any more."""
-        with self._lock:
-            known = self._shared.get(environment)
-            is_new = known is None or (known.done() and (known.exception() or not known.result().has_room))
-            if known is None or is_new:
-                known = self._shared[environment] = Future()
-        if is_new:
-            try:
-                process = PluginProcess(environment, environment.bundle or name, self._idle_seconds)
-                known.set_result(self._keep(process))
-            except BaseException as error:  # noqa: BLE001 - whoever waits for the process hears of it
-                known.set_exception(error)
-        return known.result()
-
-    def _keep(self, process: PluginProcess) -> PluginProcess:
-        with self._lock:
-            self._made.add(process)
-            if not self._is_closed:
-                return process
-        process.close()  # nobody would end it
-        raise ConnectError("the host is stopping", code="host.stopping")

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 from hearth.discovery import Plugin
-from hearth.herder.plugin.stage import LET_DOWN, STOP_SECONDS, Hear, OnEnd, PluginStage
+from hearth.herder.conduct import Conduct
+from hearth.herder.plugin.stage import LET_DOWN, Hear, OnEnd, PluginStage
 from hearth.herder.queue import is_interrupted
+from hearth.isolation.shared_stage import STOP_SECONDS
 from hearth.isolation.stage import StageBroken, StageDied
 from hearth_api import ConnectError, PluginError
 from hearth_execution.failure import RemoteError, summary_of
@@ -25,11 +25,6 @@ from hearth_stage.connector_call import (
     TaskConfigs,
 )
 from hearth_stage.offset_call import ReadOffsets, StoredOffsets
-
-log = logging.getLogger(__name__)
-
-MOST_LOSSES = 2
-"""How often an instance may lose a shared process, nobody knows by whose doing, before its next is its own."""
 
 R = TypeVar("R")
 Enter = Callable[[bool, Hear, OnEnd], PluginStage]
@@ -50,30 +45,6 @@ class StageListener(Protocol):
 
     def read_offsets(self, partitions: list[dict[str, Any]]) -> list[dict[str, Any] | None]:
         """Return the committed offsets of source partitions."""
-
-
-@dataclass
-class Conduct:
-    """How the instances of a connector have behaved so far, while its configuration was the same."""
-
-    is_apart: bool = False
-    """Whether its next instance has a process of its own."""
-    losses: int = 0
-
-    def lost(self, is_known: bool) -> None:
-        """Take note that a shared process ended; ``is_known`` where somebody was asked something then, and blamed."""
-        self.losses += not is_known
-        if self.losses >= MOST_LOSSES:
-            self.set_apart("the processes that it shared have ended again and again")
-
-    def set_apart(self, reason: str) -> None:
-        """Let the connector share no process until it is configured anew.
-
-        The reason is logged, so it is nothing that a plugin has said: that may hold what is secret.
-        """
-        if not self.is_apart:
-            self.is_apart = True
-            log.warning("the connector has a process of its own from now on: %s", reason)
 
 
 class StagedConnector:

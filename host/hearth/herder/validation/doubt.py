@@ -24,13 +24,8 @@ from hearth_api import ConfigError, ConfigType
 from hearth_api.java import parse_type
 from hearth_api.worker import ClientType
 
-OWN_KEYS = (
-    "plugin.call.timeout.ms",
-    "plugin.isolation",
-    "plugin.upgrade",
-    CHOICE,
-    *TaskRestartConfig.definition().names,
-)
+_OF_WORKER = ("plugin.call.timeout.ms", "plugin.isolation", "plugin.upgrade", "task.isolation")
+OWN_KEYS = (*_OF_WORKER, CHOICE, *TaskRestartConfig.definition().names)
 """What a connector may have although no definition shows it: those are Kafka Connect's to the letter."""
 _DEAD_LETTERS = DEAD_LETTER_TOPIC.removesuffix("topic.name")
 _OTHERS = {

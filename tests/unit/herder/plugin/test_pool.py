@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from hearth.herder.conduct import Conduct
 from hearth.herder.plugin.pool import StagePool
 from hearth.herder.plugin.stage import PluginStage
-from hearth.herder.plugin.staged_connector import Conduct, StagedConnector
+from hearth.herder.plugin.staged_connector import StagedConnector
 from hearth_api import ConnectError, PluginError
 from tests.peer.rest import eventually
 from tests.unit.herder.catalogue import SINK, SOURCE, directory

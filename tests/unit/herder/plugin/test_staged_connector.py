@@ -18,11 +18,11 @@ import pytest
 from hearth.config import WorkerConfig
 from hearth.discovery import Plugin, discover
 from hearth.foundation.log_context import about, label_of_record
-from hearth.herder.plugin import stage
+from hearth.herder.conduct import Conduct
 from hearth.herder.plugin.directory import PluginDirectory
 from hearth.herder.plugin.pool import StagePool
 from hearth.herder.plugin.stage import answer_seconds, wants_apart
-from hearth.herder.plugin.staged_connector import Conduct, StagedConnector
+from hearth.herder.plugin.staged_connector import StagedConnector
 from hearth.isolation.environment import Environment
 from hearth.isolation.environment_store import EnvironmentStore
 from hearth_api import ConnectError, PluginError
@@ -343,7 +343,7 @@ def test_a_victim_of_a_neighbour_is_asked_once_more(
     moody: Moody, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """One holds the interpreter, so nobody answers: who waits is served elsewhere, the others hear of the end."""
-    monkeypatch.setattr(stage, "MUTE_SECONDS", 0.5)
+    monkeypatch.setattr("hearth.isolation.shared_stage.MUTE_SECONDS", 0.5)
     silent = Listener()
     victim, _ = moody.start("a", seconds=1.0), moody.start("b", listener=silent)
     here = moody.lives(victim)["pid"]

@@ -228,7 +228,7 @@ def test_plugins_of_one_environment_share_a_process_with_their_connector(
     config.update({"predicates": "p", "predicates.p.type": f"{CONNECT}transforms.predicates.TopicNameMatches"})
     config.update({"predicates.p.pattern": "a", "value.converter": f"{CONNECT}json.JsonConverter"})
     assert complaint(validator.validate(config)) is None
-    assert len(pool._made) == 1
+    assert len(pool._processes._made) == 1
 
 
 def test_plugins_of_the_host_are_given_no_process(tmp_path: Path, pool: StagePool) -> None:
@@ -236,6 +236,6 @@ def test_plugins_of_the_host_are_given_no_process(tmp_path: Path, pool: StagePoo
     beside = ConnectorValidator(known.directory(tmp_path), WorkerConfig(WORKER), pool)
     config = {**MINIMAL, "transforms": "h", "transforms.h.type": f"{CONNECT}transforms.HoistField$Value"}
     beside.validate({**config, "transforms.h.field": "f", "value.converter": f"{CONNECT}json.JsonConverter"})
-    (process,) = pool._made
+    (process,) = pool._processes._made
     assert process.environment == host_environment()
     assert len(process._gone) == 1

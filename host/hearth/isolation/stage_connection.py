@@ -1,0 +1,170 @@
+"""The process of a stage with the connection to it, for all who have plugins there."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import socket
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
+from typing import TypeVar, cast
+
+from hearth.foundation.log_context import hand_on
+from hearth.foundation.log_level import Rules, levels
+from hearth.isolation.environment import Environment
+from hearth.isolation.forked_process import ForkPlan, NotForked, is_able
+from hearth.isolation.output import ProcessOutput
+from hearth.isolation.stage_error import StageNotStarted
+from hearth.isolation.stage_process import StageProcess, StartedProcess
+from hearth_stage.channel import Channel, ChannelClosed, Request
+from hearth_stage.frame import widen
+from hearth_stage.log_call import LogLine, SetLevels
+from hearth_stage.operation import FROM_STAGE, Hello
+
+_MEMORY = {"ARROW_DEFAULT_MEMORY_POOL": "system", "MALLOC_ARENA_MAX": "2"}
+"""Allocators that give memory back: a stage holds one batch at a time, not the largest it ever had."""
+
+ARROW = ("hearth_stage.first_array",)
+"""What a stage loads through which batches go."""
+
+_SPARKS_OWN = ("PYSPARK_", "PYTHON_WORKER_FACTORY_")
+
+P = TypeVar("P", bound=StageProcess)
+
+log = logging.getLogger(__name__)
+
+
+class StageConnection:
+    """A stage process that runs: the first of an environment is started, others are forked where that can be done.
+
+    ``on_request`` takes what the stage asks and tells, on the reader thread; ``on_end`` is called there when the
+    connection ends. What its plugins log and print goes to the log of this process, under ``label``, or where several
+    share the stage under that of the tenant in ``labels``; both may change with whom the stage works for. Their levels
+    are those of this process.
+
+    The process leads a session and a group of its own: a signal that a plugin sends to its group, or a terminal to
+    its, reaches no neighbour, and what a plugin started ends with it. What it sends is not trusted: no frame may be
+    longer than ``frame_limit``, columns are checked, texts are cut. Where it ``has_columns`` it is forked from a
+    process that has Arrow.
+    """
+
+    def __init__(
+        self,
+        environment: Environment,
+        name: str,
+        on_request: Callable[[Request], None],
+        on_end: Callable[[], None],
+        frame_limit: int,
+        label: str | None = None,
+        has_columns: bool = False,
+    ) -> None:
+        self.label = label
+        self.labels: dict[int, str | None] = {}
+        self.hello: Future[Hello] = Future()
+        self._on_request = on_request
+        self._on_end = on_end
+        self._words = ProcessOutput(self._say)
+        ours, self.process = _begun(environment, name, ARROW if has_columns else ())
+        self._listener = threading.Thread(target=self._listen, name=f"{name}-output", daemon=True)
+        self._listener.start()
+        self.channel = Channel(
+            ours, FROM_STAGE, self._receive, self._end, name=name, limit=frame_limit, is_trusted=False
+        )
+        self.channel.start()
+        levels.tell(self)
+
+    @property
+    def is_alive(self) -> bool:
+        """Return whether the process can still be called."""
+        return not self.channel.closed.is_set() and not self.process.has_ended
+
+    @property
+    def last_words(self) -> str:
+        """Return the end of what the process wrote to its error output."""
+        return self._words.end
+
+    def share_log(self, tenants: int) -> None:
+        """Take as much to the log as of so many processes; each of its tenants keeps to its own part."""
+        self._words.budget.sharers = max(1, tenants)
+
+    def close(self, grace: float) -> None:
+        """End the process: it goes when its connection does, and is killed when it has not after ``grace`` seconds."""
+        self.channel.close()
+        self.await_end(grace)
+
+    def await_end(self, grace: float) -> int | None:
+        """Wait for the process to end, by force after ``grace`` seconds, with what it started; returns its status."""
+        status = self.process.end(grace)
+        self._listener.join(timeout=1)
+        return status
+
+    def on_levels(self, rules: Rules) -> None:
+        """Tell the process what is to be logged from now on."""
+        with contextlib.suppress(ChannelClosed):
+            self.channel.notify(SetLevels(dict(rules)))
+
+    def _receive(self, request: Request) -> None:
+        if request.kind is Hello:
+            self.hello.set_result(cast(Hello, request.message))
+        else:
+            self._on_request(request)
+
+    def _end(self) -> None:
+        if not self.hello.done():
+            self.hello.set_exception(ChannelClosed("the stage ended before it spoke"))
+        self._on_end()
+
+    def _listen(self) -> None:
+        with self.process.output as output:
+            self._words.copy(output)
+
+    def _say(self, line: LogLine) -> None:
+        hand_on(line, self.labels.get(line.tenant, self.label))
+
+
+def _begun(environment: Environment, name: str, modules: Sequence[str]) -> tuple[socket.socket, StageProcess]:
+    """Fork the process, or start it; returns this side of the connection as well."""
+    variables = {**_environment(), **_MEMORY}
+    try:
+        if environment.is_forkable and is_able():
+            plan = ForkPlan(environment, variables, modules)
+            if (claim := plan.claim_first()) is not None:
+                return _started(environment, variables, claim)
+            try:
+                return _connected(lambda connection: plan.fork(connection, name))
+            except NotForked as error:
+                log.warning("the stage process of %s is started anew, and shares no memory: %s", name, error)
+        return _started(environment, variables)
+    except OSError as error:
+        raise StageNotStarted(name, error) from error
+
+
+def _started(
+    environment: Environment, variables: Mapping[str, str], claim: socket.socket | None = None
+) -> tuple[socket.socket, StageProcess]:
+    command = environment.command_line()
+    with contextlib.ExitStack() as failed:
+        if claim is not None:
+            failed.push(claim)
+        begun = _connected(lambda connection: StartedProcess(command, variables, connection, claim))
+        failed.pop_all()
+        return begun
+
+
+def _connected(begin: Callable[[int], P]) -> tuple[socket.socket, P]:
+    """Begin a process with one side of a connection; returns the other as well."""
+    ours, theirs = socket.socketpair()
+    with contextlib.ExitStack() as failed, theirs:
+        failed.push(ours)
+        widen(ours)
+        widen(theirs)
+        process = begin(theirs.fileno())
+        failed.pop_all()
+        return ours, process
+
+
+def _environment() -> dict[str, str]:
+    """Return this process's environment without what Spark put there for itself, its workers' secret among it."""
+    return {key: value for key, value in os.environ.items() if not key.startswith(_SPARKS_OWN)}

@@ -1,0 +1,149 @@
+"""Tasks of one environment that share their processes (``task.isolation=environment``), on a real executor."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+from typing import Any
+
+import pytest
+
+from tests.crash.process import Process, find, owner, stages
+from tests.integration.conftest import Host, MakeRecorder
+from tests.integration.test_failure import SINK, SOURCE, misbehaving
+from tests.peer.rest import eventually
+from tests.peer.topic import Record, Topics
+
+_PROCESS = re.compile(r"runs in process (\d+)")
+
+
+class Shared:
+    """Connectors whose tasks share processes, as sources of numbers without end."""
+
+    def __init__(self, host: Host, topics: Topics, name: str) -> None:
+        self._host, self._topics, self._name = host, topics, name
+        self.neighbours = [f"{name}-{number}" for number in range(3)]
+
+    def config(self, name: str, connector: str = SOURCE, **settings: str) -> dict[str, str]:
+        """Return the configuration of a connector."""
+        return {**misbehaving(name, connector, **settings), "task.isolation": "environment"}
+
+    def run(self) -> None:
+        """Let some sources run that behave."""
+        for each in self.neighbours:
+            assert self._host.rest.create(self.config(each)).status == 201
+        for each in self.neighbours:
+            self._host.wait_for_state(each, "RUNNING")
+
+    def runtimes(self, *names: str) -> set[int]:
+        """Return the processes in which the tasks of connectors, or of the neighbours, run according to the log."""
+        lines = self._host.last_words().splitlines()
+        found = {each: [_PROCESS.search(line) for line in lines if f"[{each}|task-0] the task runs" in line]
+                 for each in names or self.neighbours}  # fmt: skip
+        return {int(own[-1][1]) for own in found.values() if own[-1] is not None}
+
+    @property
+    def runtime(self) -> Process:
+        """Return the process that the neighbours share."""
+        (pid,) = self.runtimes()
+        assert find(pid).title == "task-runtime"
+        return find(pid)
+
+    @property
+    def stages(self) -> list[Process]:
+        """Return its stages; one that hangs, or that nobody has used for seconds, is among them."""
+        return [each for each in stages(self._host.pid) if owner(each) == self.runtime]
+
+    def numbers(self, name: str) -> list[int]:
+        """Return what a source has written, in order."""
+        return [int(record.value or b"") for record in self._topics.read(name)]
+
+    def go_on(self) -> bool:
+        """Return whether all of them write; none has lost a number or changed the order of two."""
+        before = {each: self._topics.count(each) for each in self.neighbours}
+        assert eventually(lambda: all(self._topics.count(each) > count for each, count in before.items()), 30)
+        for each in self.neighbours:
+            found = self.numbers(each)
+            assert sorted(set(found)) == list(range(max(found) + 1)), "a number is missing"
+            steps = [after - number for number, after in zip(found, found[1:])]
+            assert all(step <= 1 for step in steps), "a number came too early"
+        return True
+
+    def said(self, text: str) -> bool:
+        """Return whether the log has a line."""
+        return text in self._host.last_words()
+
+    def trace(self, name: str) -> str:
+        """Wait until a task is FAILED, and return its trace."""
+        self._host.wait_for_state(name, "FAILED", 60)
+        return str(self._host.rest.status(name)["tasks"][0]["trace"])
+
+
+@pytest.fixture
+def shared(host: Host, topics: Topics, name: str) -> Shared:
+    """Provide sources that share their processes, which run."""
+    made = Shared(host, topics, name)
+    made.run()
+    return made
+
+
+def test_tasks_of_an_environment_share_a_process_and_a_stage(
+    host: Host, shared: Shared, topics: Topics, name: str, recorder: MakeRecorder
+) -> None:
+    """Those of another environment have others; each line of the log is about the task that it is of."""
+    host.run(shared.config(f"{name}-sink", SINK))
+    topics.create(f"{name}-other")
+    topics.produce(f"{name}-other", [Record(None, b"one"), Record(None, b"two")])
+    other = recorder(f"{name}-other", task_isolation="environment")
+    other.await_values(["one", "two"])
+    assert shared.runtimes(*shared.neighbours, f"{name}-sink") == {shared.runtime.pid}
+    assert shared.runtimes(other.config["name"]) != {shared.runtime.pid}
+    assert len(shared.stages) == 1
+    for act in ("pause", "resume"):
+        host.rest.call("PUT", f"/connectors/{shared.neighbours[0]}/{act}")
+        host.wait_for_state(shared.neighbours[0], "PAUSED" if act == "pause" else "RUNNING")
+    host.delete(shared.neighbours.pop())
+    assert shared.go_on()
+
+
+@pytest.mark.parametrize("victim", ["runtime", "stage"])
+def test_nothing_is_lost_with_a_process_that_tasks_share(host: Host, shared: Shared, victim: str) -> None:
+    """Whichever of the two is killed under load: all begin anew, and go on where they stored that they were."""
+    killed = shared.runtime if victim == "runtime" else shared.stages[0]
+    assert eventually(lambda: all(len(shared.numbers(each)) > 20 for each in shared.neighbours), 30)
+    os.kill(killed.pid, signal.SIGKILL)
+    assert eventually(lambda: not killed.is_alive, 10)
+    for each in shared.neighbours:
+        host.wait_for_state(each, "RUNNING")
+    assert shared.go_on()
+    assert len(shared.stages) == 1
+    assert not shared.said(f"[{shared.neighbours[0]}|task-0] the task has a process of its own")
+
+
+def test_one_that_ends_the_process_again_and_again_is_found(host: Host, shared: Shared, name: str) -> None:
+    """Nobody knows who it was until each has processes of its own: then it is FAILED, and the others go on."""
+    bad = shared.config(f"{name}-bad", misbehave_how="exit", misbehave_after="3")
+    assert host.rest.create(bad).status == 201
+    assert f"the stage process of {name}-bad-0 exited with 3" in shared.trace(f"{name}-bad")
+    for each in [*shared.neighbours, f"{name}-bad"]:
+        assert shared.said(f"[{each}|task-0] the task has a process of its own from now on")
+    for each in shared.neighbours:
+        host.wait_for_state(each, "RUNNING")
+    assert shared.go_on()
+
+
+def test_one_that_hangs_is_moved_and_nobody_else_notices(host: Host, shared: Shared, name: str) -> None:
+    """What it did not answer it is asked once more in processes of its own, and is FAILED where it hangs again."""
+    before: Any = [host.rest.status(each) for each in shared.neighbours]
+    processes = shared.runtime, shared.stages
+    bad = shared.config(f"{name}-bad", misbehave_how="hang", misbehave_after="3")
+    assert host.rest.create(bad).status == 201
+    trace = shared.trace(f"{name}-bad")
+    assert f"the stage process of {name}-bad-0 did not answer 'poll' within 2 s" in trace
+    assert "which it shares" not in trace
+    assert shared.go_on()
+    assert (shared.runtime, shared.stages) == processes
+    assert [host.rest.status(each) for each in shared.neighbours] == before
+    host.run(shared.config(f"{name}-late"))
+    assert len(shared.stages) == 2, "who comes later finds another process than the one in which something hangs"

@@ -1,0 +1,229 @@
+"""The process in which tasks run beside each other: how it begins, who hears of whose end, and when it is over.
+
+Workers are forked here as Spark's daemon forks them; a run does what the name of its connector says.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import queue
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hearth.isolation.forked_process import is_able
+from hearth.runtime.shared_runtime import ENDED
+from tests.crash.process import find, tree
+from tests.peer.rest import eventually
+
+pytestmark = pytest.mark.skipif(not is_able(), reason="processes are shared on Linux 5.3 and later")
+
+WAIT = 20.0
+DAEMON = """
+import json, logging, os, signal, sys, threading
+import hearth.runtime.shared_runtime as module
+from hearth.foundation.log_context import current_label
+from hearth.isolation.forked_process import meeting_place
+from hearth.link.admission import LinkAddress
+from hearth.runtime.launcher import RunLoss, TaskLaunch
+from hearth.runtime.task_log import begin_task_log
+from hearth.spark.daemon import adopt_orphans
+
+def say(**facts):
+    os.write(1, (json.dumps({**facts, "pid": os.getpid()}) + "\\n").encode())
+
+def run_task(launch, found, task_log, end=None, open_stage=None):
+    say(runs=launch.connector, shared=end is not None, threads=threading.active_count())
+    if "lose" in launch.connector:
+        return RunLoss("lost", was_shared=True, is_suspect=True)
+    if "raise" in launch.connector:
+        raise ValueError("no such member")
+    if "wait" in launch.connector:
+        end.begun.wait()
+        say(ends=launch.connector, told=[str(item) for item in end.inbox.take()])
+    if end is not None:
+        end.complete()
+    return None
+
+module.run_task = run_task
+for name, value in json.loads(sys.argv[1]).items():
+    setattr(module, name, value)
+meeting_place()
+adopt_orphans()
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+spark, _ = os.pipe()
+for line in sys.stdin:
+    connector, shares = line.split()
+    if os.fork() == 0:
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        launch = TaskLaunch(connector, 0, 1, LinkAddress("127.0.0.1", 1, "token", "certificate"), shares)
+        say(worker=connector)
+        loss = module.run_shared(launch, None, begin_task_log())
+        say(over=connector, loss=loss and [loss.reason, loss.was_shared, loss.is_suspect])
+        os._exit(0)
+"""
+
+
+class Daemon:
+    """A process that forks workers, each of which brings a task to the process that it shares."""
+
+    def __init__(self, **constants: Any) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", DAEMON, json.dumps(constants)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, text=True, bufsize=1,
+        )  # fmt: skip
+        self._said: dict[tuple[str, str], queue.Queue[dict[str, Any]]] = {}
+        self.log: list[str] = []
+        self.shares = "bundle"
+        self._lock = threading.Lock()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def begin(self, test: str) -> None:
+        """Forget what was said before."""
+        self.shares = test
+        with self._lock:
+            self._said.clear()
+
+    def bring(self, *connectors: str, shares: str = "") -> None:
+        """Fork a worker for the task of each connector."""
+        assert self.process.stdin is not None
+        for each in connectors:
+            self.process.stdin.write(f"{each} {shares or self.shares}\n")
+
+    def said(self, what: str, connector: str) -> dict[str, Any]:
+        """Wait until it is said of a connector that its task ``runs``, ``ends`` or has a ``worker`` or is ``over``."""
+        return self._queue(what, connector).get(timeout=WAIT)
+
+    def close(self) -> None:
+        """End it, with all that it has started."""
+        for each in reversed(tree(self.process.pid)):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(each.pid, signal.SIGKILL)
+        with self.process:
+            self._reader.join(WAIT)
+
+    def _queue(self, what: str, connector: str) -> queue.Queue[dict[str, Any]]:
+        with self._lock:
+            return self._said.setdefault((what, connector), queue.Queue())
+
+    def _read(self) -> None:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            if not line.startswith("{"):
+                self.log.append(line)
+                continue
+            facts = json.loads(line)
+            for what in ("runs", "ends", "worker", "over"):
+                if what in facts:
+                    self._queue(what, facts[what]).put(facts)
+
+
+@pytest.fixture(scope="module")
+def lasting() -> Iterator[Daemon]:
+    """Provide one whose shared processes wait a moment for tasks."""
+    made = Daemon(IDLE_SECONDS=0.5)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def daemon(lasting: Daemon, request: pytest.FixtureRequest) -> Daemon:
+    """Provide it for tasks that share their process with those of no other test."""
+    lasting.begin(request.node.name)
+    return lasting
+
+
+def open_files(pid: int) -> list[str]:
+    """Return what a process has open."""
+    return sorted(os.readlink(each).partition(":")[0] for each in Path(f"/proc/{pid}/fd").iterdir())
+
+
+def test_tasks_that_say_the_same_run_in_one_process(daemon: Daemon) -> None:
+    """Each on a thread; the process is none of their workers, and holds nothing that those have open."""
+    daemon.bring("wait-a", "wait-b")
+    daemon.bring("wait-c", shares="another")
+    runs = [daemon.said("runs", f"wait-{each}") for each in "abc"]
+    pids = [each["pid"] for each in runs]
+    assert pids[0] == pids[1] != pids[2]
+    assert all(each["shared"] for each in runs)
+    workers = [daemon.said("worker", f"wait-{each}")["pid"] for each in "abc"]
+    assert not {*pids} & {*workers}
+    assert find(pids[0]).title == "task-runtime"
+    assert eventually(lambda: find(pids[0]).parent == daemon.process.pid, WAIT), "it outlives its first worker"
+    kinds = open_files(pids[0])
+    assert kinds.count("pipe") == 5, "its input and outputs, and twice that by which it hears of the end of the daemon"
+    assert kinds.count("socket") == 3, "where it listens, and to both workers"
+
+
+def test_what_a_run_ends_with_is_what_its_worker_hears(daemon: Daemon) -> None:
+    """As if it had run there."""
+    daemon.bring("wait-a", "done-b", "lose-c", "raise-d")
+    assert daemon.said("over", "done-b")["loss"] is None
+    assert daemon.said("over", "lose-c")["loss"] == ["lost", True, True]
+    assert daemon.said("over", "raise-d")["loss"] == ["ValueError: no such member", False, False]
+    assert eventually(lambda: any("[raise-d|task-0] the run has broken off" in line for line in daemon.log), WAIT)
+
+
+def test_a_worker_that_spark_ends_takes_its_task_with_it_and_no_other(daemon: Daemon) -> None:
+    """Spark kills it when a job is cancelled."""
+    daemon.bring("wait-a", "wait-b")
+    shared = daemon.said("runs", "wait-b")["pid"]
+    os.kill(daemon.said("worker", "wait-a")["pid"], signal.SIGKILL)
+    assert daemon.said("ends", "wait-a")["told"] == ["Spark has ended its worker"]
+    daemon.bring("done-c")
+    assert daemon.said("runs", "done-c")["pid"] == shared
+    assert daemon._queue("ends", "wait-b").empty()
+
+
+def test_all_workers_hear_of_the_end_of_the_process(daemon: Daemon) -> None:
+    """Their tasks begin anew in the next one."""
+    daemon.bring("wait-a", "wait-b")
+    (shared,) = {daemon.said("runs", f"wait-{each}")["pid"] for each in "ab"}
+    os.kill(shared, signal.SIGKILL)
+    for each in "ab":
+        assert daemon.said("over", f"wait-{each}")["loss"] == [ENDED, True, False]
+    daemon.bring("done-a")
+    assert daemon.said("runs", "done-a")["pid"] != shared
+
+
+def test_it_ends_when_there_has_been_no_task_for_a_while(daemon: Daemon) -> None:
+    """And not before; the next task finds another."""
+    daemon.bring("done-a")
+    first = find(daemon.said("runs", "done-a")["pid"])
+    daemon.said("over", "done-a")
+    assert eventually(lambda: not first.is_alive, WAIT)
+    daemon.bring("done-b")
+    assert daemon.said("runs", "done-b")["pid"] != first.pid
+
+
+def test_it_ends_with_the_daemon() -> None:
+    """Whoever ends that: its workers are killed with it, by Spark's daemon itself or with their machine."""
+    ending = Daemon()
+    ending.bring("wait-a")
+    shared = find(ending.said("runs", "wait-a")["pid"])
+    for each in tree(ending.process.pid):
+        if each != shared:
+            os.kill(each.pid, signal.SIGKILL)
+    assert eventually(lambda: not shared.is_alive, WAIT)
+    ending.close()
+
+
+def test_a_task_that_finds_no_room_runs_alone() -> None:
+    """In its worker, which says so."""
+    full = Daemon(DESCRIPTORS=1 << 40)
+    try:
+        full.bring("done-a")
+        assert not full.said("runs", "done-a")["shared"]
+        assert full.said("over", "done-a")["loss"] is None
+        assert any("[done-a|task-0] the task has a process of its own: the process that" in line for line in full.log)
+    finally:
+        full.close()
