@@ -17,8 +17,9 @@ from typing import Any
 from hearth.foundation.class_archive import ClassArchive
 from hearth.foundation.java import java_executable
 from hearth.foundation.log_level import levels
+from hearth.spark.executor import run
 from hearth.spark.gateway import installed_spark, start_jvm
-from hearth.spark.job import JobFailed, Jobs
+from hearth.spark.job import JobFailed, Jobs, Submit
 from hearth.spark.spark_log import JvmLevels
 from hearth.spark.standalone_master import seek_admission
 from hearth_api import ConnectError
@@ -67,6 +68,7 @@ class Driver:
             levels.tell(self._levels)
             self.context: Any = SparkContext(conf=configuration, gateway=gateway)
             self.jobs = Jobs(gateway.jvm)
+            self.run_task: Submit = self.jobs.prepared(self.context, run)
             if self._is_stopped():
                 raise DriverFailed(f"spark.master={own['spark.master']} did not take it within a minute")
         except Exception as error:

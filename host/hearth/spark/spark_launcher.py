@@ -19,7 +19,8 @@ from hearth.runtime.task_log import READ_BY_HOST
 from hearth.spark.address import LOOPBACK, listening_address, own_address, silence_of
 from hearth.spark.driver import Driver, executors_python, is_local, reason_of
 from hearth.spark.environment_archive import ship
-from hearth.spark.prewarm import keep_warm, prewarm
+from hearth.spark.executor import nothing
+from hearth.spark.prewarm import keep_warm
 from hearth.spark.setting_name import misspelled
 from hearth.spark.slot import SlotWatch
 from hearth.spark.standalone_master import AUTHENTICATE, ENCRYPT, FALL_BACK, SECRET, is_on
@@ -32,7 +33,8 @@ SLOTS = 512
 LAUNCHERS = 2
 """How many tasks are handed to Spark at the same time: more would only wait for each other."""
 
-_FLAGS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData -Xss512k"
+_FLAGS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData -Xss512k -Xmn32m"
+"""What is new has 32 MB: Java would give it a third of the heap, and touch all of that before it clears away."""
 _LOG_CONFIGURATION = Path(__file__).with_name("log4j2.properties")
 
 _DEFAULTS = {
@@ -167,9 +169,11 @@ class SparkLauncher:
                 driver.context.cancelJobGroup(_group(connector, task))
 
     def rehearse(self) -> None:
-        """Run an empty task, so that all a task needs has been loaded once."""
-        assert self._driver is not None, "Spark has to be ready"
-        prewarm(self._driver.context, 1)
+        """Run an empty task as any task is run, so that all a task needs has been loaded once."""
+        driver, ended = self._driver, threading.Event()
+        assert driver is not None, "Spark has to be ready"
+        driver.jobs.prepared(driver.context, nothing)([], lambda _told, _failure: ended.set())
+        ended.wait()
 
     def stop(self, grace: float = 5) -> None:
         """Stop Spark and its JVM, which has ``grace`` seconds to end; every task's process ends with it."""
@@ -270,7 +274,6 @@ class SparkLauncher:
         self._ship(context, plan)
         # A cancelled task is not interrupted in the JVM: its thread would spin until Spark kills the Python worker.
         context.setJobGroup(group, f"{plan.name} ({plan.connector_class})", False)
-        from hearth.spark.executor import run
 
         def end(told: list[Any], failure: Exception | None) -> None:
             self._slots.ended(group)
@@ -282,7 +285,7 @@ class SparkLauncher:
 
         self._slots.submitted(group)
         try:
-            driver.jobs.submit(context.parallelize([launch.launch.to_json()], 1).mapPartitions(run), end)
+            driver.run_task([launch.launch.to_json()], end)
         except Exception:
             self._slots.ended(group)
             raise

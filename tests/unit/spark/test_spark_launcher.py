@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.serializers import CloudPickleSerializer
 
 from hearth.config import WorkerConfig
 from hearth.herder.planner import Planner
@@ -19,7 +18,6 @@ from hearth.link.admission import LinkAddress
 from hearth.runtime.launcher import RunLoss, TaskEnd, TaskLaunch
 from hearth.runtime.plan import TaskPlan
 from hearth.spark import spark_launcher
-from hearth.spark.executor import run
 from hearth.spark.job import JobFailed, OnEnd
 from hearth.spark.spark_launcher import LAUNCHERS, SparkLauncher, exposure, link_host, spark_settings
 from tests.unit.herder.catalogue import SOURCE, WORKER, directory
@@ -99,28 +97,16 @@ def test_a_failure_of_the_executors_python_names_the_key(reason: str, is_explain
 
 
 class Context:
-    """A SparkContext that keeps what would travel to an executor, as Spark would write it."""
+    """A SparkContext that keeps the groups of jobs."""
 
     _jsc = None
 
     def __init__(self) -> None:
-        self.carried = b""
         self.groups: list[tuple[str, str, bool]] = []
-        self._data: Any = None
 
     def setJobGroup(self, *group: Any) -> None:
         """Take note of a job's group and description."""
         self.groups.append(group)
-
-    def parallelize(self, data: list[Any], slices: int) -> Context:
-        """Take the data."""
-        self._data = data
-        return self
-
-    def mapPartitions(self, function: Any) -> Context:
-        """Take the function, and write both."""
-        self.carried = bytes(CloudPickleSerializer().dumps((self._data, function)))
-        return self
 
 
 @dataclass
@@ -129,6 +115,7 @@ class Spark:
 
     context: Context = field(default_factory=Context)
     is_started: threading.Event = field(default_factory=threading.Event)
+    carried: list[Any] = field(default_factory=list)
     submitted: queue.SimpleQueue[OnEnd] = field(default_factory=queue.SimpleQueue)
     ended: queue.SimpleQueue[TaskEnd] = field(default_factory=queue.SimpleQueue)
 
@@ -136,13 +123,9 @@ class Spark:
         """Start, which takes its time."""
         assert self.is_started.wait(10)
 
-    @property
-    def jobs(self) -> Spark:
-        """Return itself, which takes jobs as well."""
-        return self
-
-    def submit(self, rdd: Context, on_end: OnEnd) -> None:
-        """Take a job."""
+    def run_task(self, rows: list[Any], on_end: OnEnd) -> None:
+        """Take a job, and what travels to its executor."""
+        self.carried = rows
         self.submitted.put(on_end)
 
     def has_ended(self, failure: Exception) -> bool:
@@ -238,10 +221,9 @@ def test_what_spark_carries_holds_no_setting_and_no_secret(
     launch, context = launched(launcher, spark, plan=plan), spark.context
     spark.submitted.get(timeout=10)
     assert context.groups == [("c-0", f"c-0 ({SOURCE})", False)]
+    (text,) = spark.carried
     for word in ("sesame", "127.0.0.1:9092", "RegexRouter", "JsonConverter", "converter", "bootstrap"):
-        assert word.encode() not in context.carried, word
-    ((text,), function) = CloudPickleSerializer().loads(context.carried)
-    assert function is run
+        assert word not in text, word
     assert json.loads(text) == {
         "connector": "c",
         "task": 0,
