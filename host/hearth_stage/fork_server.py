@@ -1,15 +1,14 @@
 """The fork server of an environment: a process that has loaded what every stage of it needs, and becomes each of them.
 
-A stage that is forked starts in milliseconds and shares the memory of what was loaded; ``gc.freeze`` keeps the
-collector from writing to it. Who wants one says so as ``fork_answer`` tells. It serves nobody but its own user, has
-one thread, or forks nothing, and ends when nobody has wanted a stage for a while or nobody is left who could. It holds
-nothing that a stage needs: where it dies, its stages go on, and another one is started for the next.
+A stage that is forked starts in milliseconds and shares the memory of what was loaded. Who wants one says so as
+``fork_answer`` tells. It serves nobody but its own user, has one thread, or forks nothing, and ends when nobody has
+wanted a stage for a while or nobody is left who could. It holds nothing that a stage needs: where it dies, its stages
+go on, and another one is started for the next.
 """
 
 from __future__ import annotations
 
 import contextlib
-import gc
 import importlib
 import os
 import resource
@@ -27,6 +26,7 @@ from hearth_stage.fork_answer import MOST_BYTES, ForkAnswer, user_of
 from hearth_stage.forked import ITS_END, die_with, entitle
 from hearth_stage.operation import FROM_STAGE, TO_STAGE
 from hearth_stage.preload import LoadedFiles
+from hearth_stage.shared_memory import share_memory
 from hearth_stage.single_thread import single_threaded, threads
 
 LOAD_SECONDS = 30
@@ -86,8 +86,7 @@ class ForkServer:
         """Fork until nobody needs this process, which ends then; returns the connection in each forked one."""
         resource.setrlimit(resource.RLIMIT_NOFILE, (self._limit[1], self._limit[1]))  # each stage takes two
         entitle(b"fork-server")
-        gc.collect()
-        gc.freeze()
+        share_memory()
         self._poll.register(self._life, ITS_END)
         self._poll.register(self._listener, select.POLLIN)
         while (descriptor := self._next()) is not None:

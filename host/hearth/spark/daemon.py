@@ -1,14 +1,13 @@
 """The process Spark forks its Python workers from, with the heavy modules already in memory.
 
-``spark.python.daemon.module`` names this module. A fork of a warm process starts at once and shares its memory;
-``gc.freeze`` keeps the collector from writing to the shared pages. Nothing imported here may have started a thread.
+``spark.python.daemon.module`` names this module. A fork of a warm process starts at once and shares its memory.
+Nothing imported here may have started a thread.
 """
 
 from __future__ import annotations
 
 import contextlib
 import ctypes
-import gc
 import importlib
 import os
 import signal
@@ -21,7 +20,8 @@ from hearth_stage.single_thread import single_threaded
 def without_zips(path: list[str], spark_home: str | None) -> list[str]:
     """Return an import path without the zips in which Spark brings pyspark and py4j, where both are installed beside.
 
-    What comes from a zip is compiled by every process that imports it, which costs two seconds and 10 MB. Only the
+    What comes from a zip is compiled by every process that imports it, which costs two seconds and 10 MB, and its list
+    of thousands of files is read by each that looks for a module. Only the
     pyspark that Spark itself was installed with takes the place of its zip. A jar of Spark's is a zip without Python.
     """
     if spark_home is None or str(Path(spark_home).parent) not in path or not Path(spark_home, "__init__.py").exists():
@@ -30,18 +30,6 @@ def without_zips(path: list[str], spark_home: str | None) -> list[str]:
         return path
     zips = tuple(os.path.join(spark_home, *folder, "") for folder in (("python", "lib"), ("jars",)))
     return [entry for entry in path if not entry.startswith(zips)]
-
-
-def forget_zips(spark_home: str | None) -> None:
-    """Take these zips from the import path, and what finds modules in them.
-
-    Spark has each worker look for modules anew, for which one of a zip reads a list of thousands of files: 13 MB.
-    """
-    path = without_zips(sys.path, spark_home)
-    zips = tuple(set(sys.path).difference(path))
-    sys.path[:] = path
-    for entry in [each for each in sys.path_importer_cache if each.startswith(zips)]:
-        del sys.path_importer_cache[entry]
 
 
 def load_converters() -> None:
@@ -63,7 +51,7 @@ def adopt_orphans() -> None:
 
 if __name__ == "__main__":
     os.environ.pop("_SPARK_AUTH_SECRET", None)  # the executor's, by which no plugin should know the cluster
-    forget_zips(os.environ.get("SPARK_HOME"))
+    sys.path[:] = without_zips(sys.path, os.environ.get("SPARK_HOME"))
 
     with single_threaded():
         import pyspark.worker  # noqa: F401  (Spark imports it after each fork, which is 7 MB more in every worker)
@@ -71,7 +59,6 @@ if __name__ == "__main__":
 
         import hearth.runtime.shared_runtime
         import hearth.runtime.task
-        import hearth.runtime.task_log
         import hearth.spark.executor  # noqa: F401
         import hearth_stage.first_array  # noqa: F401
         from hearth.isolation.forked_process import meeting_place
@@ -79,9 +66,11 @@ if __name__ == "__main__":
         from hearth.link.encryption import prepare_encryption
         from hearth.link.link_call import TO_HOST, TO_TASK
         from hearth.runtime.plan import TaskPlan
+        from hearth.runtime.task_log import begin_task_log
         from hearth_stage.call import prepare
         from hearth_stage.form import codec_of
         from hearth_stage.operation import FROM_STAGE, TO_STAGE
+        from hearth_stage.shared_memory import share_memory
 
         library()
     load_converters()
@@ -91,8 +80,8 @@ if __name__ == "__main__":
     prepare_encryption()
     meeting_place()  # of all workers: stages of one environment are forked from one process, whichever wants them
     adopt_orphans()
-    gc.collect()
-    gc.freeze()
+    begin_task_log()
+    share_memory()
     # Who ends a host by a signal to all its processes wants it to drain. This one ends with its input, whoever its
     # parent is, and a worker decides for itself once it runs a task.
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})

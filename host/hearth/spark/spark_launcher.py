@@ -73,6 +73,8 @@ _LOCAL = {
     ENCRYPT: "true",
     # Executors write where the driver's JVM does, whose output is the host's to read.
     f"spark.executorEnv.{READ_BY_HOST}": "true",
+    # Spark takes a thread for each slot to answer what its own parts say to each other: 500 that have nothing to do.
+    "spark.rpc.netty.dispatcher.numThreads": "4",
 }
 _CLUSTER = {
     # Spark's page asks nobody who he is and listens on every address.

@@ -10,7 +10,7 @@ from pathlib import Path
 import pyspark
 import pytest
 
-from hearth.spark.daemon import forget_zips, without_zips
+from hearth.spark.daemon import without_zips
 
 
 @pytest.fixture
@@ -42,19 +42,6 @@ def test_zips_stay_where_nothing_can_take_their_place(site_packages: Path, tmp_p
     (site_packages / "py4j" / "__init__.py").unlink()
     (site_packages / "py4j").rmdir()
     assert without_zips(path, str(site_packages / "pyspark")) == path
-
-
-def test_what_looked_for_modules_in_a_zip_is_forgotten(site_packages: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Spark has a worker look for modules anew, and whoever is known would read his zip again; so for its jars."""
-    jar = str(site_packages / "pyspark" / "jars" / "spark-core.jar")
-    path = [jar, *_path(site_packages, site_packages)]
-    known = dict.fromkeys([*path, f"{jar}/org"])
-    monkeypatch.setattr(sys, "path", list(path))
-    monkeypatch.setattr(sys, "path_importer_cache", known)
-    forget_zips(None)
-    assert (sys.path, len(known)) == (path, 6)
-    forget_zips(str(site_packages / "pyspark"))
-    assert sys.path == list(known) == ["own", str(site_packages)]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="read from /proc")
