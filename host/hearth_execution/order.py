@@ -8,6 +8,8 @@ from typing import Any
 from hearth_api.batch import Batch
 from hearth_api.batch import arrow as pa
 
+_ATTRIBUTES = ("topic", "key_schema", "value_schema", "source_partition", "timestamp_type", "original_topic")
+
 
 def rows_of(batch: Batch) -> Any:
     """Return the row numbers of a batch as a numpy array."""
@@ -24,6 +26,17 @@ def number_rows(batch: Batch) -> Batch:
 def _numbers(count: int) -> Any:
     """Return the column that counts from 0; batches of about one size share it, and those of a task are."""
     return pa.array(range(count), pa.int32())
+
+
+def are_alike(one: Batch, other: Batch) -> bool:
+    """Tell whether the rows of two batches may stand in a single one."""
+    differ = any(getattr(one, name) != getattr(other, name) for name in _ATTRIBUTES)
+    return not differ and bool(one.data.schema.equals(other.data.schema))
+
+
+def join(parts: list[Batch]) -> Batch:
+    """Return the rows of batches that are alike, one behind the other."""
+    return parts[0].replace(data=pa.concat_batches([part.data for part in parts]))
 
 
 def in_order(parts: list[Batch]) -> list[Batch]:

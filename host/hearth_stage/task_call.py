@@ -10,6 +10,7 @@ from typing import Annotated, Any
 from hearth_api import TopicPartition
 from hearth_api.batch import Batch
 from hearth_execution.failure import ErrorInfo, Failure
+from hearth_execution.order import are_alike
 from hearth_execution.transformation import Outcome, Step
 from hearth_stage.call import Call, Notice, operations
 from hearth_stage.form import Form, form_of
@@ -77,6 +78,15 @@ class Polled:
 
     origin: Batch
     outcome: Outcome | None = None
+
+    @property
+    def size(self) -> int:
+        """Return how many bytes the batches hold."""
+        return sum(batch.data.nbytes for batch in (self.origin, *([] if self.outcome is None else self.results)))
+
+    def may_be_joined_with(self, other: Polled) -> bool:
+        """Tell whether what was polled next is as if it had been polled together with this."""
+        return self.outcome is None and other.outcome is None and are_alike(self.origin, other.origin)
 
     @property
     def results(self) -> list[Batch]:

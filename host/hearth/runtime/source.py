@@ -24,6 +24,7 @@ from hearth.runtime.polled_record import PolledRecord
 from hearth.runtime.tolerance import Tolerance, ToleranceExceeded
 from hearth_api import ConnectError
 from hearth_api.batch import Batch
+from hearth_execution.order import join
 from hearth_stage.channel import Request
 from hearth_stage.offset_call import ReadOffsets, StoredOffsets
 from hearth_stage.plugin_call import Ping
@@ -47,6 +48,11 @@ log = logging.getLogger(__name__)
 
 AHEAD = 2
 """Hand-overs a stage may be ahead: one on its way while the one before is sent."""
+MOST_AHEAD = 8
+AHEAD_BYTES = 1 << 20
+"""Of small hand-overs a stage may be ahead with more, as long as they hold no more bytes than this together."""
+JOINED_ROWS = 4000
+"""Rows that are dealt with together where they waited: what is done for a batch costs as much as for a few hundred."""
 
 IDLE_SECONDS = 5.0
 """How often a loop looks round to which nothing happens: what its client has to say by itself it reads then."""
@@ -112,6 +118,7 @@ class SourceLoop:
         tell = self._tell_done if wants_records else None
         self._outbox = Outbox(producer, topics, observer, tolerance, tell)
         self._waiting: deque[Any] = deque()
+        self._ahead = self._wanted_ahead = AHEAD
         self._unstored: list[tuple[Any, Any]] = []
         self._next_commit = clock() + plan.settings.flush_interval
         self._ping: tuple[float, Future[None]] | None = None
@@ -176,6 +183,8 @@ class SourceLoop:
     def _take(self, item: Item) -> None:
         if isinstance(item, HandedOver):
             self._waiting += [*item.polled, _CREDIT]
+            size = sum(polled.size for polled in item.polled)
+            self._wanted_ahead = min(max(AHEAD, AHEAD_BYTES // max(1, size)), MOST_AHEAD)
         elif isinstance(item, HostLost):
             raise item
         elif isinstance(item, Command):
@@ -243,14 +252,38 @@ class SourceLoop:
             return
         item = self._waiting.popleft()
         if isinstance(item, Polled):
-            self._hand_over(item)
+            self._hand_over(self._joined(item))
             self._outbox.send()
         elif isinstance(item, StageEnded):
             raise item.stage.died()
         elif isinstance(item, Exception):
             raise item
-        elif self._stage.is_alive:
-            self._stage.notify(AddCredit(1))
+        else:
+            self._give_credit()
+
+    def _joined(self, polled: Polled) -> Polled:
+        """Return what was polled with what waits behind it, as far as a single poll might have returned both."""
+        batches, end, rows = [polled.origin], 0, polled.origin.num_rows
+        for place, item in enumerate(self._waiting, 1):
+            if item is not _CREDIT:
+                rows += item.origin.num_rows if isinstance(item, Polled) else JOINED_ROWS
+                if rows > JOINED_ROWS or not polled.may_be_joined_with(item):
+                    break
+                batches.append(item.origin)
+                end = place
+        if not end:
+            return polled
+        over = [self._waiting.popleft() for _ in range(end)]
+        self._waiting.extendleft(item for item in over if item is _CREDIT)
+        return Polled(join(batches))
+
+    def _give_credit(self) -> None:
+        """Let the stage hand over again, for each hand-over that is dealt with, if it is not to be less far ahead."""
+        self._ahead -= 1
+        more = self._wanted_ahead - self._ahead
+        if more > 0 and self._stage.is_alive:
+            self._stage.notify(AddCredit(more))
+            self._ahead += more
 
     def _hand_over(self, polled: Polled) -> None:
         """Transform, convert and submit what was polled; a record that is dropped or skipped counts as done.

@@ -6,9 +6,9 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hearth_api import STRING_SCHEMA
+from hearth_api import STRING_SCHEMA, TimestampType
 from hearth_api.batch import Batch
-from hearth_execution.order import in_order, number_rows, rows_of
+from hearth_execution.order import are_alike, in_order, join, number_rows, rows_of
 
 
 def part(name: str, *rows: int) -> Batch:
@@ -26,6 +26,19 @@ def test_rows_are_numbered_from_zero() -> None:
     """Every step finds its rows by the number they had in the batch that was polled."""
     batch = part("a", 7, 8).with_columns(row=None)
     assert rows_of(number_rows(batch)).tolist() == [0, 1]
+
+
+def test_batches_that_are_alike_become_one() -> None:
+    """With the rows of the first before those of the second; others are not alike."""
+    first, second = part("a", 0, 1), part("a", 2)
+    assert are_alike(first, second)
+    assert content([join([first, second])]) == [("a", [0, 1, 2])]
+    others = [
+        part("b", 2), second.with_columns(row=None), second.replace(key_schema=STRING_SCHEMA),
+        second.replace(value_schema=None), second.replace(source_partition={"p": 1}),
+        second.replace(timestamp_type=TimestampType.CREATE_TIME),
+    ]  # fmt: skip
+    assert not any(are_alike(first, other) for other in others)
 
 
 def test_parts_that_do_not_overlap_are_only_sorted() -> None:

@@ -14,11 +14,12 @@ import pytest
 from hearth.kafka.kafka_error import KafkaError
 from hearth.kafka.producer import DeliveryReport, Outgoing
 from hearth.link.link_call import ForgetTopics, Pause, Stop
+from hearth.runtime import source as source_module
 from hearth.runtime.link import HostLost
 from hearth.runtime.observer import TaskObserver
 from hearth.runtime.outbox import Outbox
 from hearth.runtime.pipeline import Prepared
-from hearth.runtime.source import IDLE_SECONDS, PING_SHARE
+from hearth.runtime.source import AHEAD, IDLE_SECONDS, MOST_AHEAD, PING_SHARE
 from hearth.runtime.tolerance import Tolerance, ToleranceExceeded
 from hearth_api import STRING_SCHEMA, ConnectError, SourceRecord, TimestampType
 from hearth_api.batch import Batch, records_to_batches
@@ -114,6 +115,64 @@ def test_a_fatal_error_fails_the_task_with_its_reason() -> None:
     run.producer.fail(reports_first=False)
     run.turn()
     assert str(run.error) == "out of order"
+
+
+# Hand-overs that wait ------------------------------------------------------------------------------------------
+
+
+def test_what_waits_together_is_dealt_with_together() -> None:
+    """Their records keep their order and their positions; what is no part of the same batch stays apart."""
+    run = Run(World())
+    run.hand_over(("a", rows(OK, OK)))
+    run.hand_over(("a", rows(OK)), ("b", rows(OK)), ("b", rows(OK)), ("a", rows(OK)))
+    told = []
+    for _ in range(6):
+        run.turn()
+        told.append(run.observer.counts.polled)
+    assert told == [3, 3, 5, 6, 6, 6]
+    drain(run)
+    assert [(each.source, each.number) for each in run.world.log[T0]] == [
+        ("a", 1), ("a", 2), ("a", 3), ("b", 1), ("b", 2), ("a", 4),
+    ]  # fmt: skip
+    assert run.world.stored == {"a": 4, "b": 2}
+
+
+def test_no_more_is_dealt_with_together_than_is_good(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stop is seen, and the broker heard, between batches of usual size."""
+    monkeypatch.setattr(source_module, "JOINED_ROWS", 3)
+    run = Run(World())
+    run.hand_over(("a", rows(OK, OK)), ("a", rows(OK, OK)), ("a", rows(OK)), ("a", rows(*[OK] * 4)))
+    told: list[int] = []
+    while not told or told[-1] < 9:
+        run.turn()
+        told.append(run.observer.counts.polled)
+        answer_all(run)
+    assert list(dict.fromkeys(told)) == [2, 5, 9]
+
+
+def test_a_record_that_fails_the_task_does_so_where_it_stands_among_what_waited() -> None:
+    """What is before it is sent, whichever poll returned it."""
+    run = Run(World(is_tolerant=False))
+    run.hand_over(("a", rows(OK, OK)))
+    run.hand_over(("a", rows(OK, FAILING, OK)))
+    run.world.meanwhile = lambda: answer_all(run)
+    run.turn_until(lambda: run.is_over)
+    assert isinstance(run.error, ToleranceExceeded)
+    assert (written(run.world), run.world.stored) == ([1, 2, 3], {"a": 3})
+
+
+def test_a_stage_is_far_ahead_with_what_is_small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Never with more than was given; large hand-overs are as few as before."""
+    run = begin(OK)
+    run.turn()
+    assert run.stage.credit == MOST_AHEAD
+    monkeypatch.setattr(source_module, "AHEAD_BYTES", 1)
+    for left in [*range(MOST_AHEAD - 1, AHEAD - 1, -1), AHEAD, AHEAD]:
+        run.hand_over(("a", rows(OK)))
+        answer_all(run)
+        run.turn()
+        run.turn()
+        assert run.stage.credit == left
 
 
 # A full queue, topics that are not there ------------------------------------------------------------------------
