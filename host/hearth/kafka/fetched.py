@@ -44,6 +44,22 @@ class Incoming:
     timestamp_type: int
     headers: Any
 
+    def slice(self, start: int, end: int) -> Incoming:
+        """Return the rows from one up to another, without copying; those there are of them."""
+        if start == 0 and end >= len(self.offset):
+            return self
+        rows = slice(start, end)
+        return Incoming(
+            self.topic,
+            self.partition[rows],
+            self.offset[rows],
+            self.key[rows],
+            self.value[rows],
+            None if self.timestamp is None else self.timestamp[rows],
+            self.timestamp_type,
+            None if self.headers is None else self.headers[rows],
+        )
+
 
 class MessageReader:
     """Reads the messages of one client.

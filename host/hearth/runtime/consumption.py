@@ -111,6 +111,11 @@ class ConsumedPositions:
             self._ahead.append(delivery)
 
     @property
+    def is_ahead(self) -> bool:
+        """Return whether there are records that were read and not handed over."""
+        return bool(self._ahead)
+
+    @property
     def is_refused(self) -> bool:
         """Return whether there are records that the task wants to be given again."""
         return self._refused is not None
@@ -118,7 +123,7 @@ class ConsumedPositions:
     @property
     def is_any_due(self) -> bool:
         """Return whether there are records to hand over."""
-        return self.is_refused or bool(self._ahead)
+        return self.is_refused or self.is_ahead
 
     @property
     def putting(self) -> Delivery | None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from hearth.runtime.polled_record import key_text
 from hearth_api import ConnectError, PluginError, TopicPartition
 from hearth_api.batch import Batch
 from hearth_execution.failure import ErrorInfo, Failure
+from hearth_execution.order import rows_of
 from hearth_stage.task_call import ContextRequest, Put
 
 Offsets = dict[TopicPartition, int]
@@ -26,7 +27,10 @@ MOST_SHOWN = 10
 
 @dataclass
 class Delivery:
-    """Records read and converted: what is put next, and the offsets that are done once it is put."""
+    """Records read and converted: what is put next, and the offsets that are done once it is put.
+
+    ``failures`` are those that could not be converted; they are judged before the others are put, once.
+    """
 
     batches: list[Batch] = field(default_factory=list)
     sources: tuple[Incoming, ...] = ()
@@ -34,6 +38,7 @@ class Delivery:
     offsets: Offsets = field(default_factory=dict)
     topics: set[str] = field(default_factory=set)
     """Where records came from that could be converted, also of those that transformations dropped."""
+    failures: list[Failure] = field(default_factory=list)
 
     @property
     def count(self) -> int:
@@ -62,7 +67,29 @@ class Delivery:
             {partition: offset for partition, offset in each.items() if partition not in partitions}
             for each in (self.starts, self.offsets)
         )
-        return Delivery([batch for batch in kept if batch.num_rows], self.sources, starts, offsets, self.topics)
+        failures = [
+            each for each in self.failures if (found := self.record(each.row)) and found.partition not in partitions
+        ]
+        batches = [batch for batch in kept if batch.num_rows]
+        return Delivery(batches, self.sources, starts, offsets, self.topics, failures)
+
+    def cut(self, start: int, end: int) -> Delivery:
+        """Return the delivery of the records read from number ``start`` up to ``end``, which are numbered from 0."""
+        sources, first = [], 0
+        for source in self.sources:
+            sources.append(source.slice(max(start - first, 0), max(end - first, 0)))
+            first += len(source.offset)
+        piece = Delivery(
+            [part for batch in self.batches if (part := _rows(batch, start, end)).num_rows],
+            tuple(source for source in sources if len(source.offset)),
+            failures=[replace(each, row=each.row - start) for each in self.failures if start <= each.row < end],
+        )
+        for source in piece.sources:
+            starts, ends = bounds(source)
+            piece.starts.update(starts)
+            piece.offsets.update(ends)
+        piece.topics = self.topics & {source.topic for source in piece.sources}
+        return piece
 
     def record(self, row: int) -> Consumed | None:
         """Return the record that a row number stands for: rows are numbered through all sources."""
@@ -167,28 +194,32 @@ class Consumed:
         return f"consumed record is {{{origin}{stamp}}}"
 
 
-def converted(
-    incoming: Sequence[Incoming], pipeline: Pipeline, judge: Callable[[list[Failure], Delivery], None]
-) -> Delivery:
-    """Deserialize and transform what was read; ``judge`` hears of the records of each part that failed."""
+def converted(incoming: Sequence[Incoming], pipeline: Pipeline, most: int) -> list[Delivery]:
+    """Deserialize and transform what was read; returns it in order, in deliveries of at most ``most`` that were read.
+
+    To convert much at once costs little more than to convert a few, however few the task is given at once.
+    """
     delivery = Delivery(sources=tuple(incoming))
     first = 0
     for part in incoming:
         outcome = pipeline.deserialize(part, first)
         first += len(part.offset)
-        failures = outcome.failures
+        delivery.failures += outcome.failures
         for batch in outcome.batches:
             after = pipeline.transform(batch)
             delivery.batches += after.batches
-            failures = failures + after.failures
-        if failures:
-            judge(failures, delivery)
+            delivery.failures += after.failures
         if outcome.batches:
             delivery.topics.add(part.topic)
-        starts, ends = bounds(part)
-        delivery.starts.update(starts)
-        delivery.offsets.update(ends)
-    return delivery
+    return [delivery.cut(start, min(start + most, first)) for start in range(0, first, most)]
+
+
+def _rows(batch: Batch, start: int, end: int) -> Batch:
+    """Return the rows of a batch that have these numbers, numbered from 0."""
+    numbers = rows_of(batch)
+    first, last = np.searchsorted(numbers, (start, end)).tolist()
+    part = batch if last - first == len(numbers) else batch.slice(first, last - first)
+    return part if start == 0 else part.with_columns(row=pa.array(numbers[first:last] - np.int32(start)))
 
 
 def as_consumed(incoming: Incoming) -> Batch:

@@ -21,9 +21,9 @@ from hearth.runtime.observer import TaskObserver
 from hearth.runtime.pipeline import Pipeline, step_of
 from hearth.runtime.plan import PluginSpec, TaskPlan
 from hearth.runtime.subscription import Subscription
-from hearth.runtime.tolerance import Tolerance, ToleranceExceeded
+from hearth.runtime.tolerance import Tolerance
 from hearth_api import ConnectError, PluginError, TopicPartition
-from hearth_execution.failure import Failure, RemoteError, is_retriable
+from hearth_execution.failure import RemoteError, is_retriable
 from hearth_stage.call import Call
 from hearth_stage.channel import Request
 from hearth_stage.task_call import (
@@ -53,11 +53,15 @@ LOOK_UP_MS = 1_000
 LOOK_UP_SECONDS = 60.0
 """How long committed offsets are looked for after an assignment, as ``default.api.timeout.ms`` of Java's consumer."""
 JAVA_MAX_POLL_RECORDS = 500
+PUTS_AT_ONCE = 10
+"""How many puts' worth of records is read and converted at once."""
+POLL_SECONDS = 0.5
+"""How long the group is not looked after while records are put that were read before: it may be in a rebalance."""
 
 
 @dataclass(frozen=True)
 class Intake:
-    """What a sink task takes at once: of each record these columns (``None`` = all), and at most so many records."""
+    """What a sink task takes with a put: these columns of a record (``None`` = all), and at most so many records."""
 
     columns: list[str] | None
     most: int
@@ -119,6 +123,7 @@ class SinkLoop:
         self._next_commit = clock() + plan.settings.flush_interval
         self._retry_at = 0.0
         self._next_put = clock() + IDLE_SECONDS
+        self._next_poll = 0.0
         self._retry_seconds = FIRST_RETRY_SECONDS
         self._is_holding = False
         self._is_paused = is_paused
@@ -158,14 +163,20 @@ class SinkLoop:
     def _read(self) -> None:
         """Read what there is, or wait for it a moment; what comes is kept until it is handed over.
 
-        A record that cannot be converted is reported, and skipped where that is tolerated.
+        What some puts take is read and converted at once. While there is some of that to be put, the
+        consumer is called for the group's sake only, and what it brings then is no more than a put takes.
         """
+        patience, is_ahead = self._patience(), self._positions.is_ahead and not self._is_holding
+        if is_ahead and self._clock() < self._next_poll:
+            return
         with self._inbox.fetched(self._consumer.wake):
-            incoming = self._consumer.poll(math.ceil(self._patience() * 1000), self._intake.most)
+            most = self._intake.most * (1 if is_ahead else PUTS_AT_ONCE)
+            incoming = self._consumer.poll(0 if is_ahead else math.ceil(patience * 1000), most)
+        self._next_poll = self._clock() + POLL_SECONDS
         if incoming:
-            delivery = converted(incoming, self._pipeline, self._judge)
             self._observer.polled(sum(len(part.offset) for part in incoming))
-            self._positions.read(delivery)
+            for delivery in converted(incoming, self._pipeline, self._intake.most):
+                self._positions.read(delivery)
 
     def _patience(self) -> float:
         """Return how long nothing needs to be done unless records come, or something is told."""
@@ -181,14 +192,6 @@ class SinkLoop:
             due.append(self._retry_at if self._positions.is_refused else self._next_put)
         return max(0.0, min(due) - now)
 
-    def _judge(self, failures: list[Failure], delivery: Delivery) -> None:
-        """Report failed records; where they are not tolerated, what was handed over before them still counts."""
-        try:
-            self._tolerance.judge(failures, delivery.record)
-        except ToleranceExceeded:
-            self._settle_put()
-            raise
-
     # Putting --------------------------------------------------------------------------------------------------
 
     def _put(self) -> None:
@@ -198,7 +201,8 @@ class SinkLoop:
         while more dead letters are under way than may be, all partitions rest; group and operator are served all the
         same.
         What the task asked of its context in one put counts before the next: what was read ahead of a partition that
-        it wants elsewhere, or not now, is not given to it.
+        it wants elsewhere, or not now, is not given to it. A record that could not be converted is reported when its
+        turn has come, and skipped where that is tolerated; where it is not, what was put before it still counts.
         """
         self._settle_put()
         self._rewind_when_asked()
@@ -210,6 +214,8 @@ class SinkLoop:
             return
         self._next_put = self._clock() + IDLE_SECONDS
         delivery = self._positions.hand_over()
+        failures, delivery.failures = delivery.failures, []
+        self._tolerance.judge(failures, delivery.record)
         self._putting = self._begin_put(delivery)
         if not delivery.batches:
             self._settle_put()
@@ -305,10 +311,10 @@ class SinkLoop:
         return not late
 
     def _rewind_when_asked(self) -> None:
-        """Read where the task wants; what was read ahead of partitions it does not want now is read again later."""
+        """Read where the task wants; what was read ahead of partitions that are to rest is read again later."""
         if self._requests.rewind:
             self._seek(self._positions.rewind(self._requests.take_rewind()))
-        self._seek(self._positions.withdraw(self._requests.paused))
+        self._seek(self._positions.withdraw(self._resting))
 
     def _seek(self, offsets: Offsets) -> None:
         if offsets:
@@ -491,6 +497,12 @@ class SinkLoop:
     def _pause_and_resume(self) -> None:
         """Let flow what the operator and the task want to flow, and nothing while records are to be put again."""
         assigned = self._positions.assigned
-        rests = assigned if self._is_paused or self._is_holding else assigned & self._requests.paused
+        rests = assigned if self._is_holding else self._resting
         self._consumer.pause(rests)
         self._consumer.resume(assigned - rests)
+
+    @property
+    def _resting(self) -> set[TopicPartition]:
+        """Return the partitions of which the operator or the task wants nothing for now."""
+        assigned = self._positions.assigned
+        return assigned if self._is_paused else assigned & self._requests.paused

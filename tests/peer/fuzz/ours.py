@@ -149,13 +149,13 @@ def _sent(outgoing: Any, row: int) -> list[Any]:
 
 
 def _sink(task: TaskPlan, pipeline: Pipeline, records: Sequence[Mapping[str, Any]], has_times: bool) -> list[Answer]:
-    failures: list[Failure] = []
-    delivery = converted([_incoming(records, has_times)], pipeline, lambda found, _: failures.extend(found))
+    (delivery,) = converted([_incoming(records, has_times)], pipeline, len(records))
     told: list[Answer] = [{"dropped": True}] * len(records)
     for batch in delivery.batches:
         for row, record in zip(batch.column("row").to_pylist(), batch_to_sink_records(batch)):
             told[row] = {"put": _put(record)}
-    return _with_failures(told, failures, lambda each: {"letter": _letter(task, each, delivery.record(each.row))})
+    failures, read = delivery.failures, delivery.record
+    return _with_failures(told, failures, lambda each: {"letter": _letter(task, each, read(each.row))})
 
 
 def _letter(task: TaskPlan, failure: Failure, record: Consumed | None) -> list[Any]:

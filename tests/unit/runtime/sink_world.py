@@ -440,11 +440,18 @@ class World:
     """The truth about every record, and the loop that must not break a promise about any."""
 
     def __init__(
-        self, tolerant: bool = True, fetch: int = 4, is_plain: bool = True, flush_interval: float = 10.0
+        self,
+        tolerant: bool = True,
+        fetch: int = 4,
+        is_plain: bool = True,
+        flush_interval: float = 10.0,
+        most: int = 100,
     ) -> None:
         self.now = 0.0
         self.flush_interval = flush_interval
         self.fetch = fetch
+        """How many records there are for a poll."""
+        self._most = most
         self._is_plain = is_plain
         self.tolerant = tolerant
         self.ends = dict.fromkeys(PARTITIONS, 0)
@@ -501,7 +508,7 @@ class World:
             pipeline=pipeline,
             consumer=consumer,
             subscription=subscription,
-            intake=start_sink(stage, plan, [], tolerance, 100),
+            intake=start_sink(stage, plan, [], tolerance, self._most),
             clock=self.clock,
         )
         self.is_over = False
@@ -637,6 +644,10 @@ class World:
         if self.reporter.is_full:
             raise self.broken("a task is given more while more dead letters are under way than may be")
         records = _places([batch for batch in batches if batch.column("row") is not None])
+        if len(records) > self._most:
+            raise self.broken(f"a task is given {len(records)} records and takes {self._most}")
+        if self.inbox.is_paused and not self.refused.issuperset(records):
+            raise self.broken("a paused connector is given what it did not refuse before")
         self.deliveries.append(records)
         expected = dict(self._expected)
         for partition, offset in records:
@@ -693,15 +704,13 @@ class World:
         if not in_place:
             self.start()
         self.rebalance(PARTITIONS, cooperative=in_place)
-        left = 10 if in_place else 0  # what was refused or read ahead is put after all is read
         for _ in range(200):
             self.reporter.is_full = False
             self.loop.turn()
             self.confirm_letters()
-            if all(self.consumer.position.get(each) == end for each, end in self.ends.items()):
-                left -= 1
-                if left < 0:
-                    break
+            is_read = all(self.consumer.position.get(each) == end for each, end in self.ends.items())
+            if is_read and not self.loop._positions.is_any_due:
+                break
         self.inbox.put(Stop())
         self.run()
         self.check_all_settled()

@@ -15,7 +15,7 @@ from hearth.kafka.fetched import Incoming
 from hearth.runtime.delivery import Consumed, Delivery, PutFailed, as_consumed, bounds
 from hearth_api import STRING_SCHEMA, TopicPartition
 from hearth_api.batch import Batch
-from hearth_execution.failure import ErrorInfo, RemoteError
+from hearth_execution.failure import ErrorInfo, Failure, RemoteError
 from hearth_execution.raw_header import raw_column, raw_rows
 
 
@@ -61,6 +61,56 @@ def test_rows_are_known_by_where_they_came_from() -> None:
     moved = batch(9, 9, topic="u", original_partition=pa.array([0, 1], pa.int32()))
     left = Delivery([moved]).without({TopicPartition("t", 0), TopicPartition("u", 9)})
     assert left.batches[0].column("original_partition").to_pylist() == [1]
+
+
+def numbered(values: list[int], rows: list[int]) -> Batch:
+    """Return a batch of these rows of what was read."""
+    columns = {"partition": pa.array([0] * len(values), pa.int32()), "row": pa.array(rows, pa.int32())}
+    columns["value"] = pa.array([str(value) for value in values])
+    return Batch("t", None, STRING_SCHEMA, pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns)))
+
+
+def failure(row: int) -> Failure:
+    """Return a failure of a row."""
+    return Failure(row, "VALUE_CONVERTER", "C", ErrorInfo("data", "E", "broken", "trace"))
+
+
+@given(
+    count=st.integers(1, 9),
+    others=st.integers(0, 9),
+    most=st.integers(1, 10),
+    fates=st.lists(st.sampled_from(["put", "put", "dropped", "failed"]), min_size=18, max_size=18),
+    cut=st.integers(0, 9),
+)
+def test_what_is_read_at_once_is_cut_into_puts(count: int, others: int, most: int, fates: list[str], cut: int) -> None:
+    """Each has the records, failures and offsets of its own rows, and knows them by their numbers in it."""
+    sources = (incoming(*((0, at) for at in range(count))), incoming(*((0, at) for at in range(others)), topic="u"))
+    kept = [row for row in range(count + others) if fates[row] == "put"]
+    batches = [numbered(rows, rows) for rows in (kept[:cut], kept[cut:]) if rows]
+    failed = [failure(row) for row in range(count + others) if fates[row] == "failed"]
+    whole = Delivery(batches, sources, topics={"t"}, failures=failed)
+    starts = range(0, count + others, most)
+    pieces = [whole.cut(start, min(start + most, count + others)) for start in starts]
+    assert [value for piece in pieces for values in partitions(piece) for value in values] == kept
+    for start, piece in zip(starts, pieces):
+        rows = range(start, min(start + most, count + others))
+        assert [row for each in piece.batches for row in each.column("row").to_pylist()] == [
+            row - start for row in kept if row in rows
+        ]
+        assert [each.row for each in piece.failures] == [each.row - start for each in failed if each.row in rows]
+        records = [(piece.record(row - start), whole.record(row)) for row in rows]
+        assert [mine and mine.text() for mine, _ in records] == [its and its.text() for _, its in records]
+        assert piece.record(len(rows)) is None
+        read = [("t", row) if row < count else ("u", row - count) for row in rows]
+        assert piece.offsets == {TopicPartition(topic, 0): offset + 1 for topic, offset in read}
+        assert piece.starts == {TopicPartition(topic, 0): offset for topic, offset in reversed(read)}
+        assert piece.topics == {topic for topic, _ in read} & {"t"}
+
+
+def test_a_failure_goes_with_its_partition() -> None:
+    """Whoever reads the partition next finds it again."""
+    delivery = Delivery(sources=(incoming((0, 5), (1, 6)),), failures=[failure(0), failure(1)])
+    assert [each.row for each in delivery.without({TopicPartition("t", 0)}).failures] == [1]
 
 
 def test_record_is_found_by_number_through_all_sources() -> None:

@@ -9,7 +9,7 @@ import pytest
 from hearth.link.link_call import ForgetTopics, Pause, Resume, Stop
 from hearth.runtime import tolerance
 from hearth.runtime.delivery import PutFailed
-from hearth.runtime.sink import IDLE_SECONDS
+from hearth.runtime.sink import IDLE_SECONDS, POLL_SECONDS
 from hearth_api import STRING_SCHEMA, ConnectError, DataError, SinkRecord, TopicPartition
 from hearth_api.batch import records_to_batches
 from hearth_execution.failure import ErrorInfo, RemoteError
@@ -415,6 +415,61 @@ def test_a_partition_that_is_paused_in_a_put_rests_from_then_on(world: World) ->
     world.request(resume=[[*HERE]])
     steps(world, 4)
     assert offsets(world)[len(before)][0] == 4
+
+
+def test_much_is_read_at_once_and_put_by_the_few() -> None:
+    """A task is given no more than ``max.poll.records`` with a put, one put after the other."""
+    world = World(fetch=8, most=3)
+    world.write(HERE, 8)
+    steps(world, 6)
+    assert offsets(world) == [[0, 1, 2], [3, 4, 5], [6, 7]]
+    world.drain()
+
+
+def test_the_group_is_looked_after_while_what_was_read_is_put() -> None:
+    """A partition that goes meanwhile is not waited for until all of it is put."""
+    world = World(fetch=8, most=1)
+    world.write(HERE, 8)
+    steps(world, 2)
+    world.rebalance([OTHER])
+    world.now += POLL_SECONDS
+    steps(world, 3)
+    assert offsets(world) == [[0], [1]]
+    assert world.group[HERE] == 2
+
+
+def test_a_pause_ends_the_puts_of_what_was_read() -> None:
+    """What the task does not have by then is read again when the operator resumes it."""
+    world = World(fetch=8, most=1)
+    world.write(HERE, 8)
+    steps(world, 2)
+    world.inbox.put(Pause())
+    steps(world, 3)
+    assert offsets(world) == [[0], [1]]
+    world.inbox.put(Resume())
+    steps(world, 2)
+    assert offsets(world)[2] == [2]
+    world.drain()
+
+
+def test_what_comes_before_a_record_that_cannot_be_read_is_put_although_it_was_read_with_it() -> None:
+    """As where no more is read than a put takes; the task fails when it is the record's turn."""
+    world = World(tolerant=False, fetch=8, is_plain=False, most=2)
+    world.write(HERE, 8)
+    with pytest.raises(ConnectError, match="Tolerance exceeded"):
+        steps(world, 5)
+    assert offsets(world) == [[0, 1], [2]]
+
+
+def test_a_time_a_task_asked_for_in_a_put_is_not_that_of_a_later_one() -> None:
+    """More was there at once, so there was nothing to wait for; what is refused then waits as long as any."""
+    world = World(fetch=8, most=1)
+    world.write(HERE, 8)
+    world.stage.turns += [Turn(meanwhile=lambda: world.request(timeout=60_000)), Turn(), Turn("refuse")]
+    steps(world, 4)
+    world.now += 1
+    steps(world, 2)
+    assert offsets(world)[2:4] == [[2], [2]]
 
 
 def test_records_refused_and_then_sought_elsewhere_are_not_put_again(world: World) -> None:

@@ -58,11 +58,17 @@ class SinkMachine(RuleBasedStateMachine):
     ends_here: bool
     """Whether the last run brings all to a good end, where it can, or another one that begins after a kill."""
 
-    @initialize(tolerant=st.booleans(), fetch=st.integers(1, 6), moving=st.integers(0, 2), ends_here=st.booleans())
-    def begin(self, tolerant: bool, fetch: int, moving: int, ends_here: bool) -> None:
+    @initialize(
+        tolerant=st.booleans(),
+        fetch=st.integers(1, 6),
+        most=st.sampled_from([1, 2, 3, 100]),
+        moving=st.integers(0, 2),
+        ends_here=st.booleans(),
+    )
+    def begin(self, tolerant: bool, fetch: int, most: int, moving: int, ends_here: bool) -> None:
         """Begin with some records."""
         self.ends_here = ends_here
-        self.world = World(tolerant, fetch, is_plain=False, flush_interval=0.5)
+        self.world = World(tolerant, fetch, is_plain=False, flush_interval=0.5, most=most)
         self.world.moving_coordinator = moving
         for partition in PARTITIONS:
             self.world.write(partition, 4)
