@@ -17,6 +17,8 @@ from hearth_api.schema import (
 )
 from hearth_api.struct import Struct, validate_value
 
+_new = object.__new__
+
 
 class Header:
     """One header; immutable."""
@@ -63,27 +65,31 @@ class Header:
 class Headers:
     """The headers of one record, in order; changed in place, every change returns the headers themselves."""
 
-    __slots__ = ("_held", "_make", "_parts")
+    __slots__ = ("_held", "_parts")
 
-    _make: Callable[[Sequence[Any]], list[Header]]
-    _parts: Sequence[Any]
+    _parts: tuple[Callable[..., list[Header]], Sequence[Any], Sequence[Any], Sequence[Any]]
+    """What makes the headers, and their names, schemas and values for it; counts as long as nothing is held."""
 
     def __init__(self, headers: Iterable[Header] | None = None) -> None:
         """Start with copies of the given headers, or none."""
         self._held: list[Header] | None = list(headers) if headers is not None else []
 
     @classmethod
-    def later(cls, make: Callable[[Sequence[Any]], list[Header]], parts: Sequence[Any]) -> Headers:
-        """Return headers of a record that the host has read: they are made of their parts when one is looked at."""
-        headers = cls.__new__(cls)
-        headers._held, headers._make, headers._parts = None, make, parts
-        return headers
+    def later(cls, rows: Iterable[Any]) -> list[Headers]:
+        """Return those of records that the host has read: of each row's parts they are made when one is looked at."""
+        made = []
+        for parts in rows:
+            headers = _new(cls)
+            headers._held, headers._parts = None, parts
+            made.append(headers)
+        return made
 
     @property
     def _items(self) -> list[Header]:
         held = self._held
         if held is None:
-            held = self._held = self._make(self._parts)
+            make, names, schemas, values = self._parts
+            held = self._held = make(names, schemas, values)
         return held
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -96,7 +102,11 @@ class Headers:
 
     def __iter__(self) -> Iterator[Header]:
         """Iterate in order."""
-        return iter(self._items if self._held is None else self._held)
+        held = self._held
+        if held is None:
+            make, names, schemas, values = self._parts
+            held = self._held = make(names, schemas, values)
+        return iter(held)
 
     def add(self, key: str | Header, schema: Schema | None = None, value: Any = None) -> Headers:
         """Append a header; a value that does not fit its schema raises a DataError."""
@@ -170,7 +180,7 @@ class Headers:
 
     def duplicate(self) -> Headers:
         """Return headers that can be changed without changing these."""
-        return Headers.later(self._make, self._parts) if self._held is None else Headers(self._held)
+        return Headers(self._held) if self._held is not None else Headers.later([self._parts])[0]
 
     def __eq__(self, other: object) -> bool:
         """Compare header by header."""

@@ -60,15 +60,17 @@ def column_to_headers(column: Any) -> list[Headers | None]:
     """
     entries = column.flatten()
     counts = numbers("i", pa.compute.fill_null(pa.compute.list_value_length(column), 0))
-    texts, codes = coded(entries.field("schema"))
-    schemas = [None if text is None else schema_from_text(text) for text in texts]
+    names, texts = (entries.field(name).dictionary_encode("encode") for name in ("key", "schema"))
+    schemas = [None if text is None else schema_from_text(text) for text in texts.dictionary.to_pylist()]
     make = _texts if all(schema is not None and schema.type is Type.STRING for schema in schemas) else _values
-    parts = _chosen(*coded(entries.field("key"))), _chosen(schemas, codes), entries.field("value").to_pylist()
-    later = Headers.later
-    return [
-        later(make, own) if count else None
-        for count, own in zip(counts, zip(*(_in_rows(part, counts) for part in parts)))
-    ]
+    parts = zip(
+        repeat(make),
+        _coded_rows(names.dictionary.to_pylist(), names.indices, counts),
+        _coded_rows(schemas, texts.indices, counts),
+        _in_rows(entries.field("value").to_pylist(), counts),
+    )
+    headers: list[Headers | None] = [*Headers.later(parts)]
+    return headers if all(counts) else [own if count else None for count, own in zip(counts, headers)]
 
 
 def header_lists(ends: Any, names: Any, schemas: Any, values: Any) -> Any:
@@ -111,24 +113,42 @@ def header_value(schema: Schema | None, text: str | None) -> Any:
     return value_from_json(schema, text)
 
 
-def _texts(parts: Sequence[Any]) -> list[Header]:
+def _texts(names: Sequence[str], schemas: Sequence[Any], values: Sequence[Any]) -> list[Header]:
     """Make headers of names, schemas and values that are texts."""
-    return list(map(Header, *parts))
+    return list(map(Header, names, schemas, values))
 
 
-def _values(parts: Sequence[Any]) -> list[Header]:
+def _values(names: Sequence[str], schemas: Sequence[Any], texts: Sequence[Any]) -> list[Header]:
     """Make headers of names, schemas and what stands in a column for the values."""
-    return [Header(name, schema, header_value(schema, text)) for name, schema, text in zip(*parts)]
+    return [Header(name, schema, header_value(schema, text)) for name, schema, text in zip(names, schemas, texts)]
+
+
+def _coded_rows(values: list[Any], codes: Any, counts: Sequence[int]) -> Iterable[tuple[Any, ...]]:
+    """Yield for each row the values its codes stand for; the very same tuple where all rows have the same ones."""
+    width = _width(len(codes), counts)
+    if width and _repeats(codes, width):
+        return repeat(tuple(values[code] for code in numbers("i", codes.slice(0, width))))
+    return _in_rows([values[code] for code in numbers("i", codes)], counts)
+
+
+def _repeats(codes: Any, width: int) -> bool:
+    """Return whether the first so many of a column come again and again."""
+    rest = len(codes) - width
+    return rest == 0 or pa.compute.all(pa.compute.equal(codes.slice(width), codes.slice(0, rest))).as_py() is True
 
 
 def _in_rows(parts: list[Any], counts: Sequence[int]) -> Iterable[tuple[Any, ...]]:
-    """Yield the parts of each row, which has so many; where all rows have the same, the very same tuple."""
-    width = counts[0] if counts else 0
-    if width and len(parts) == width * len(counts) and counts.count(width) == len(counts):
-        first = parts[:width]
-        return repeat(tuple(first)) if parts == first * len(counts) else zip(*[iter(parts)] * width)
+    """Yield the parts of each row, which has so many."""
+    if width := _width(len(parts), counts):
+        return zip(*[iter(parts)] * width)
     rest = iter(parts)
     return (tuple(islice(rest, count)) for count in counts)
+
+
+def _width(total: int, counts: Sequence[int]) -> int:
+    """Return how many headers each row has; 0 where rows differ in that, or none has any."""
+    width = counts[0] if counts else 0
+    return width if width * len(counts) == total and counts.count(width) == len(counts) else 0
 
 
 def coded(column: Any) -> tuple[list[Any], list[int]]:
