@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from hearth_api.errors import DataError
@@ -44,7 +44,7 @@ class Struct:
 
     @classmethod
     def unchecked(cls, schema: Schema, values: Sequence[Any]) -> Struct:
-        """Return a struct of values, one per field in order, that are known to fit the schema."""
+        """Return a struct of values, one per field in order, that are known to fit the schema: nobody looks again."""
         struct = cls.__new__(cls)
         struct.schema = schema
         struct._values = list(values)
@@ -162,10 +162,19 @@ class Struct:
 
 def validate_value(schema: Schema, value: Any, field: str | None = None) -> None:
     """Raise a DataError unless the value fits the schema; `field` names the place in the message."""
+    if value is None and schema.optional:
+        return
     if type(value) is Struct and value.schema is schema:
         value.validate()
     elif type(value) is not schema._kind or not (schema._most is None or schema._least <= value <= schema._most):
         _validate(schema, value, "value" if field is None else f'field: "{field}"')
+
+
+def _fit_plainly(schema: Schema, values: Collection[Any]) -> bool:
+    """Tell whether all of several values are of just the class that fits, and within its range."""
+    if schema._kind is None or not {schema._kind}.issuperset(map(type, values)):
+        return False
+    return schema._most is None or not values or schema._least <= min(values) <= max(values) <= schema._most
 
 
 def is_logical(schema: Schema) -> bool:
@@ -202,12 +211,13 @@ def _check_integer(schema: Schema, value: Any, place: str, most: int) -> None:
 
 
 def _check_logical(schema: Schema, value: Any, place: str) -> None:
-    expected = LOGICAL_KINDS[schema.name]
-    # A datetime is a date to Python, but a moment is not a day.
-    is_moment_for_day = expected is dt.date and isinstance(value, dt.datetime)
-    if not isinstance(value, expected) or is_moment_for_day:
-        raise _wrong_class(schema, value, place)
-    if isinstance(value, dt.datetime) and value.tzinfo is None:
+    kind, expected = type(value), LOGICAL_KINDS[schema.name]
+    if kind is not expected:
+        # A datetime is a date to Python, but a moment is not a day.
+        is_moment_for_day = expected is dt.date and isinstance(value, dt.datetime)
+        if not isinstance(value, expected) or is_moment_for_day:
+            raise _wrong_class(schema, value, place)
+    if expected is dt.datetime and value.tzinfo is None:
         raise DataError(f"Invalid value: datetime without time zone used for {place}", hint="use UTC")
 
 
@@ -222,13 +232,16 @@ def _check_struct(schema: Schema, value: Any, place: str) -> None:
 def _check_array(schema: Schema, value: Any, place: str) -> None:
     entry_place = f"element of array {place}"
     entry_schema = _inner(schema.value_schema, entry_place)
-    for entry in value:
-        _validate(entry_schema, entry, entry_place)
+    if not _fit_plainly(entry_schema, value):
+        for entry in value:
+            _validate(entry_schema, entry, entry_place)
 
 
 def _check_map(schema: Schema, value: dict[Any, Any], place: str) -> None:
     key_place, value_place = f"key of map {place}", f"value of map {place}"
     key_schema, value_schema = _inner(schema.key_schema, key_place), _inner(schema.value_schema, value_place)
+    if _fit_plainly(key_schema, value) and _fit_plainly(value_schema, value.values()):
+        return
     for key, item in value.items():
         _validate(key_schema, key, key_place)
         _validate(value_schema, item, value_place)

@@ -103,3 +103,31 @@ def test_logical_values_pass() -> None:
     validate_value(Date.SCHEMA, dt.date(2020, 1, 1))
     validate_value(Time.SCHEMA, dt.time(1))
     validate_value(Timestamp.SCHEMA, dt.datetime(2020, 1, 1, tzinfo=dt.timezone.utc))
+
+
+INNER = st.sampled_from(
+    [INT8_SCHEMA, INT64_SCHEMA, OPTIONAL_INT32_SCHEMA, FLOAT64_SCHEMA, BOOLEAN_SCHEMA, STRING_SCHEMA, BYTES_SCHEMA,
+     Decimal.schema(0), Date.SCHEMA, Timestamp.SCHEMA, SchemaBuilder.int8().name("small").build()]
+)  # fmt: skip
+ANYTHING = st.sampled_from(
+    [0, -128, 128, 1 << 63, True, 0.5, "x", b"x", bytearray(b"y"), None, decimal.Decimal(1), dt.date(2020, 1, 1),
+     dt.datetime(2020, 1, 1), dt.datetime(2020, 1, 1, tzinfo=dt.timezone.utc)]
+)  # fmt: skip
+
+
+def fault(schema: Schema, *values: Any) -> str | None:
+    """Return what is wrong with the first of several values that does not fit, wherever it stands."""
+    for value in values:
+        try:
+            validate_value(schema, value)
+        except DataError as error:
+            return str(error).split(" for ")[0]
+    return None
+
+
+@given(INNER, st.lists(ANYTHING, max_size=4))
+def test_many_values_are_judged_like_each_of_them(schema: Schema, values: list[Any]) -> None:
+    """What is looked at together, in an array or a map, is refused for what one of them is refused for by itself."""
+    alone = fault(schema, *values)
+    assert fault(SchemaBuilder.array(schema).build(), values) == alone
+    assert fault(SchemaBuilder.map(INT64_SCHEMA, schema).build(), dict(enumerate(values))) == alone
