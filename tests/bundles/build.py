@@ -133,6 +133,14 @@ def site(folder: Path, name: str, version: str = "1.0", groups: Mapping[str, Map
     return folder
 
 
+def zip_folder(folder: Path, target: Path) -> Path:
+    """Put everything below a folder into a zip file."""
+    with zipfile.ZipFile(target, "w") as archive:
+        for file in sorted(folder.rglob("*")):
+            archive.write(file, file.relative_to(folder))
+    return target
+
+
 def dist_info(
     name: str,
     version: str,

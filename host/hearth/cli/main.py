@@ -20,6 +20,7 @@ COMMANDS = {
     "standalone": "hearth.cli.standalone_command:standalone",
     "plugins": "hearth.cli.plugin_command:plugins",
     "bundle": "hearth.cli.bundle_command:bundle",
+    "environments": "hearth.cli.environment_command:environments",
     "broker": "hearth.cli.broker_command:broker",
 }
 """Subcommand -> "module:attribute", in the order of the help page."""

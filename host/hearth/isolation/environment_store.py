@@ -22,6 +22,7 @@ from filelock import FileLock, Timeout
 from hearth.foundation.user_file import make_directory, replace_text
 from hearth.isolation import interpreter, lock
 from hearth.isolation.environment import BASE, PYTHON, STAGE, Environment
+from hearth.isolation.environment_inventory import EnvironmentInventory
 from hearth.isolation.environment_refused import EnvironmentRefused, UvFailed
 from hearth.isolation.fingerprint import SITE, census, close_to_others, is_whole, key_of, seal
 from hearth.isolation.interpreter import Interpreter
@@ -91,6 +92,7 @@ class EnvironmentStore:
 
     def __init__(self, root: Path) -> None:
         self._root = root.absolute()
+        self.inventory = EnvironmentInventory(self._root)
 
     def ensure(self, bundle: Installable) -> Environment:
         """Return the environment of a bundle, building it when there is none that is whole.
@@ -109,6 +111,7 @@ class EnvironmentStore:
             site = self._whole(key, bundle.name, lambda folder: _unpack_packages(bundle, folder / SITE, python))
         else:
             key, site = self._installed(bundle, python)
+        self.inventory.note(key, bundle.name, bundle.location)
         return python_environment(key, python, (str(site), *base), bundle.name)
 
     def _installed(self, bundle: Installable, python: Interpreter) -> tuple[str, Path]:
@@ -134,6 +137,7 @@ class EnvironmentStore:
         site = self._whole(
             key, "the base layer", lambda folder: lock.install(locked, folder / SITE, python, None, False)
         )
+        self.inventory.note(key, "the base layer", Path(python.path))
         return (str(site),)
 
     def _base_lock(self, python: Interpreter) -> Lock:

@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import json
 import os
+import re
 import stat
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -13,6 +14,8 @@ from pathlib import Path
 from hearth.isolation.interpreter import Interpreter
 
 SITE = "site"
+KEY = re.compile(r"[0-9a-f]{32}")
+"""What the keys of environments look like, and the names of their directories."""
 _FORMAT = 1
 _FINGERPRINT = "environment.json"
 _OTHERS = stat.S_IWGRP | stat.S_IWOTH

@@ -54,7 +54,7 @@ def _greeting_version(environment: Environment) -> str:
 
 
 def _built(store: EnvironmentStore) -> list[str]:
-    return sorted(path.name for path in store._root.iterdir() if path.is_dir() and path.name != "locks")
+    return sorted(path.name for path in store._root.iterdir() if path.is_dir() and path.name not in ("locks", "uses"))
 
 
 def test_environment_holds_the_bundle_and_what_it_needs(store: EnvironmentStore) -> None:
