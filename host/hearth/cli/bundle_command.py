@@ -25,7 +25,7 @@ def bundle() -> None:
 
 
 @bundle.command()
-@click.argument("project", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.argument("project", type=click.Path(exists=True, path_type=Path))
 @click.option(
     "-o",
     "--output",
@@ -41,10 +41,11 @@ def bundle() -> None:
 )
 @click.option("--offline", is_flag=True, help="Use nothing but the directories of --find-links.")
 def pack(project: Path, output: Path, find_links: tuple[Path, ...], offline: bool) -> None:
-    """Make a bundle of PROJECT: its wheel, the wheels it needs and their hashes, in one zip file.
+    """Make a bundle of PROJECT: its wheel, the wheels it needs, their hashes and licences, in one zip file.
 
-    The plugins are described in a process of their own, so that listing and describing need not run them
-    later. Prints the path of the bundle. Equal sources and dependencies give equal bytes.
+    PROJECT is the directory of a Python project, whatever builds it, or a source distribution. The plugins are
+    described in a process of their own, so that listing and describing need not run them later. Prints the path of
+    the bundle. Equal sources and dependencies give equal bytes.
     """
     from hearth.foundation.user_file import cache_directory
     from hearth.isolation.environment_store import EnvironmentStore
@@ -58,7 +59,7 @@ def pack(project: Path, output: Path, find_links: tuple[Path, ...], offline: boo
 @click.argument("location", metavar="BUNDLE", type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 def verify(location: Path, as_json: bool) -> int:
-    """Check BUNDLE in an environment of its own: structure, hashes, imports, configuration definitions.
+    """Check BUNDLE in an environment of its own: structure, hashes, API, licences, imports, definitions.
 
     Exit code 0: all is well; 2: the bundle is bad; 3: this machine cannot run it.
     """

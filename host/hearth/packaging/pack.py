@@ -1,4 +1,4 @@
-"""Packing: a project becomes a bundle, one zip file with all it needs and a manifest."""
+"""Packing: a project becomes a bundle, one zip file with all it needs, a manifest and a bill of materials."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ from hearth.isolation.environment_store import EnvironmentStore
 from hearth.isolation.interpreter import choose
 from hearth.isolation.lock import hash_of
 from hearth.isolation.stage import Stage
+from hearth.packaging.bill_of_materials import BILL_OF_MATERIALS, bill_of_materials
+from hearth.packaging.core_metadata import distributions
 from hearth.packaging.description import ask
 from hearth.packaging.project import build_wheel, gather_wheels
 from hearth_api import UNDEFINED_VERSION, PluginError
@@ -39,18 +41,19 @@ def pack(
 ) -> Path:
     """Make a bundle of a project and return its path: a file in ``out``, or ``out`` itself where it ends with .zip.
 
-    A directory that is not there is made. Equal source and equal dependencies give equal bytes. Raises
-    ``BundleError`` when the project makes no good bundle, ``EnvironmentRefused`` when this machine cannot tell.
+    The project is a directory or a source distribution. What is written to is made if it is not there. Equal source
+    and equal dependencies give equal bytes. Raises ``BundleError`` when the project makes no good bundle,
+    ``EnvironmentRefused`` when this machine cannot tell.
     """
     if out.is_file() and out.suffix != _SUFFIX:
         raise BundleError(f"{str(out)!r} is a file", hint="name a directory, or a file whose name ends with .zip")
     with tempfile.TemporaryDirectory(prefix="hearth-pack-") as folder:
         wheels = Path(folder, _WHEELS)
         wheels.mkdir()
-        wheel = build_wheel(project, wheels, offline)
+        wheel = build_wheel(project, wheels, find_links, offline)
         own = read_bundle(wheel, partial(DirectoryTree, wheels))
         if own.faults:
-            raise BundleError("; ".join(own.faults), hint=f"correct the entry points in {project}/pyproject.toml")
+            raise BundleError("; ".join(own.faults), hint=f"correct the entry points of {project}")
         gather_wheels(wheel, choose(own.requires_python, own.name), wheels, find_links, offline)
         bundle = _described(Path(folder), own, environments)
         target = out if _is_bundle(out) else out / f"{_plain(own.name)}-{own.version}{_SUFFIX}"
@@ -72,9 +75,16 @@ def _described(folder: Path, own: Bundle, environments: EnvironmentStore) -> Man
         plugins = tuple(_describe(stage, declaration) for declaration in own.declarations)
     finally:
         stage.close()
-    wheels = sorted((folder / _WHEELS).iterdir())
-    files = tuple(PackedFile(f"{_WHEELS}/{each.name}", hash_of(each)[7:], each.stat().st_size) for each in wheels)
+    wheels = [_packed_file(folder, f"{_WHEELS}/{each.name}") for each in sorted((folder / _WHEELS).iterdir())]
+    hashes = {each.path: each.sha256 for each in wheels}
+    bill = bill_of_materials(own.name, list(distributions(bundle)), hashes)
+    (folder / BILL_OF_MATERIALS).write_text(bill, encoding="utf-8")
+    files = (*wheels, _packed_file(folder, BILL_OF_MATERIALS))
     return Manifest(own.name, own.version, own.requires_python, files, plugins)
+
+
+def _packed_file(folder: Path, path: str) -> PackedFile:
+    return PackedFile(path, hash_of(folder / path)[7:], (folder / path).stat().st_size)
 
 
 def _describe(stage: Stage, declaration: Declaration) -> Declaration:
@@ -90,7 +100,7 @@ def _describe(stage: Stage, declaration: Declaration) -> Declaration:
 
 
 def _write(target: Path, folder: Path, manifest: Manifest) -> None:
-    """Write the zip file: the manifest, then the wheels by name, and nothing of this machine or day."""
+    """Write the zip file: the manifest, then what it lists in its order, and nothing of this machine or day."""
     with replacing(target) as fresh, zipfile.ZipFile(fresh, "w", zipfile.ZIP_STORED) as archive:
         archive.writestr(_entry(MANIFEST), manifest.to_text())
         for file in manifest.files:

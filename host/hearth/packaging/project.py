@@ -2,49 +2,93 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from importlib import metadata
 from pathlib import Path
 
 from packaging.requirements import InvalidRequirement, Requirement
 
 from hearth.discovery import BundleError
+from hearth.discovery.archive import TarTree
+from hearth.discovery.tree import blocks
 from hearth.isolation import lock, uv
 from hearth.isolation.environment_refused import UvFailed
 from hearth.isolation.interpreter import Interpreter, host
 from hearth.isolation.lock import Lock
 
 _REQUIRES = re.compile(r"^\[build-system\][^\[]*?^requires\s*=\s*\[(.*?)\]", re.MULTILINE | re.DOTALL)
+_HATCHLING = re.compile(r"^build-backend\s*=\s*[\"']hatchling\.build[\"']", re.MULTILINE)
 _REPRODUCIBLE = {"SOURCE_DATE_EPOCH": os.environ.get("SOURCE_DATE_EPOCH", "1577836800")}
+_SDIST = (".tar.gz", ".tgz")
+_MADE = ("build", "dist", "*.egg-info", "__pycache__", ".venv", "venv", ".tox", ".nox")
+"""What builds and tools leave in a project, and what a build would take for its source."""
 
 
-def build_wheel(project: Path, out: Path, offline: bool = False) -> Path:
-    """Build the wheel of the project in a directory; the same source gives the same bytes.
+def build_wheel(project: Path, out: Path, find_links: Sequence[Path] = (), offline: bool = False) -> Path:
+    """Build the wheel of a project, a directory or a source distribution; the same source gives the same bytes.
 
-    The build backend comes from the host's own packages when they satisfy the project, else uv fetches it.
+    Any build backend does. Hatchling comes from the host's own packages when they satisfy the project; every other
+    one is asked in an environment of its own what it needs, which uv takes from ``find_links`` and the index. Nothing
+    is written into the project.
     """
-    if not (project / "pyproject.toml").is_file():
-        raise BundleError(f"{project} has no pyproject.toml", hint="name the directory of a Python project")
     command = ["build", "--wheel", "--out-dir", str(out), "--no-create-gitignore", "--python", host().path]
-    command += ["--no-build-isolation"] if _has_backend(project) else []
-    command += ["--offline"] if offline else []
-    try:
-        uv.run(*command, str(project.absolute()), environment=_REPRODUCIBLE)
-    except UvFailed as error:
-        hint = f"`uv build --wheel {project}` shows all of it"
-        raise BundleError(f"the wheel of {project} cannot be built: {error}", hint=hint) from error
+    command += [*_links(find_links), *(["--offline"] if offline else [])]
+    with _source(project) as source:
+        isolation = ["--no-build-isolation"] if _is_built_here(source) else []
+        try:
+            uv.run(*command, *isolation, str(source), environment=_REPRODUCIBLE)
+        except UvFailed as error:
+            hint = f"`uv build --wheel {project}` shows all of it"
+            raise BundleError(f"the wheel of {project} cannot be built: {error}", hint=hint) from error
     return next(out.glob("*.whl"))
+
+
+@contextlib.contextmanager
+def _source(project: Path) -> Iterator[Path]:
+    """Yield the directory to build in: the project where its backend writes nothing there, else a passing copy."""
+    if project.is_dir() and _is_built_here(project):
+        yield project.absolute()
+        return
+    with tempfile.TemporaryDirectory(prefix="hearth-source-") as folder:
+        copy = Path(folder, "source")
+        if project.is_dir():
+            shutil.copytree(project, copy, symlinks=True, ignore=shutil.ignore_patterns(*_MADE))
+        elif project.name.endswith(_SDIST):
+            copy = _unpacked(project, copy)
+        if not any((copy / name).is_file() for name in ("pyproject.toml", "setup.py")):
+            raise BundleError(
+                f"{project} has no pyproject.toml",
+                hint="name the directory of a Python project, or its source distribution (.tar.gz)",
+            )
+        yield copy
+
+
+def _unpacked(sdist: Path, target: Path) -> Path:
+    """Unpack a source distribution and return the one folder it holds, or ``target`` where it holds another number."""
+    with TarTree(sdist) as tree:
+        for path in tree.walk():
+            (target / path).parent.mkdir(parents=True, exist_ok=True)
+            with contextlib.closing(tree.open(path)) as source, (target / path).open("wb") as copy:
+                copy.writelines(blocks(source))
+    found = list(target.iterdir())
+    return found[0] if len(found) == 1 else target
+
+
+def _links(folders: Sequence[Path]) -> list[str]:
+    """Return the options that name folders of wheels."""
+    return [option for folder in folders for option in ("--find-links", str(folder.absolute()))]
 
 
 def gather_wheels(
     wheel: Path, interpreter: Interpreter, out: Path, find_links: Sequence[Path] = (), offline: bool = False
 ) -> None:
     """Put every wheel that ``wheel`` needs, and the host does not provide, into ``out``."""
-    options = [option for folder in find_links for option in ("--find-links", str(folder.absolute()))]
+    options = _links(find_links)
     name = wheel.name.split("-")[0]
     try:
         needed = lock.resolve([f"{name} @ {wheel.absolute().as_uri()}"], interpreter, offline=offline, options=options)
@@ -87,13 +131,18 @@ def _index() -> dict[str, str]:
     return {"PIP_INDEX_URL": index} if index and "PIP_INDEX_URL" not in os.environ else {}
 
 
-def _has_backend(project: Path) -> bool:
-    """Return whether the host's own packages satisfy the project's build requirements."""
-    found = _REQUIRES.search((project / "pyproject.toml").read_text(encoding="utf-8"))
-    if found is None:
+def _is_built_here(project: Path) -> bool:
+    """Return whether the host's own Hatchling builds a project.
+
+    That one needs nothing but what the project names and leaves nothing behind; other backends may ask for more.
+    """
+    described = project / "pyproject.toml"
+    text = described.read_text(encoding="utf-8") if described.is_file() else ""
+    found = _REQUIRES.search(text)
+    if found is None or not _HATCHLING.search(text):
         return False
     try:
-        wanted = [Requirement(text) for text in re.findall(r"[\"']([^\"']+)[\"']", found[1])]
+        wanted = [Requirement(each) for each in re.findall(r"[\"']([^\"']+)[\"']", found[1])]
         return all(each.specifier.contains(metadata.version(each.name), prereleases=True) for each in wanted)
     except (InvalidRequirement, metadata.PackageNotFoundError):
         return False

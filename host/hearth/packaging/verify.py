@@ -2,24 +2,35 @@
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
+import math
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib import metadata
 from pathlib import Path
 
+from packaging.utils import canonicalize_name
+
 from hearth.discovery import Rejected
-from hearth.discovery.bundle import Bundle, wheels_of
+from hearth.discovery.bundle import Bundle
 from hearth.discovery.catalogue import read
 from hearth.discovery.declaration import Declaration
 from hearth.discovery.manifest import MANIFEST
-from hearth.discovery.refusal import BundleError
+from hearth.discovery.refusal import COPY_AGAIN, BundleError
+from hearth.discovery.tree import blocks
 from hearth.isolation.environment import Environment
 from hearth.isolation.environment_refused import EnvironmentRefused
 from hearth.isolation.environment_store import EnvironmentStore
 from hearth.isolation.lock import PROVIDED
 from hearth.isolation.stage import Stage
+from hearth.packaging.core_metadata import CoreMetadata, distributions
 from hearth.packaging.description import Description, ask
 from hearth_api import UNDEFINED_VERSION, ConnectError, PluginError
+
+_API = "hearth-api"
+_UNITS = ("B", "KiB", "MiB", "GiB")
 
 
 @dataclass(frozen=True)
@@ -36,7 +47,7 @@ class Check:
 
 
 def verify(location: Path) -> list[Check]:
-    """Check structure, hashes, environment, imports and configuration definitions, in that order.
+    """Check structure, hashes, contract, licences, environment, imports and definitions, in that order.
 
     Later checks need the earlier ones, so they are left out after a failure that makes them pointless. The
     environment is built for this call alone and removed after it.
@@ -46,6 +57,8 @@ def verify(location: Path) -> list[Check]:
         return [Check("structure", str(location), False, bundle.reason, bundle.hint)]
     assert bundle is not None, "a named location is read or rejected"
     checks = [*_structure(bundle), *_hashes(bundle)]
+    if all(check.is_ok for check in checks):
+        checks += _contents(bundle)
     with tempfile.TemporaryDirectory(prefix="hearth-verify-") as folder:
         if all(check.is_ok for check in checks):
             checks += _running(bundle, EnvironmentStore(Path(folder)))
@@ -59,11 +72,6 @@ def _structure(bundle: Bundle) -> Iterator[Check]:
     yield Check("structure", what, True, f"{bundle.layout.value}, {plugins}")
     for fault in bundle.faults:
         yield Check("structure", what, False, fault, hint)
-    with bundle.opener() as tree:
-        names = [path.rpartition("/")[2] for path in wheels_of(tree, bundle.top)]
-    for name in names:
-        if name.split("-")[0].replace("_", "-").lower() in PROVIDED:
-            yield Check("contract", name, False, "the host provides this package", "leave it out of the bundle")
 
 
 def _hashes(bundle: Bundle) -> Iterator[Check]:
@@ -81,7 +89,55 @@ def _hashes(bundle: Bundle) -> Iterator[Check]:
         found = {path[len(bundle.top) :].lstrip("/") for path in tree.walk(bundle.top)}
     for extra in sorted(found - set(bundle.hashes) - {MANIFEST}):
         yield Check("hashes", extra, False, f"it is not listed in {MANIFEST}", "pack the bundle anew")
-    yield Check("hashes", str(bundle.location), True, f"{len(bundle.hashes)} files as packed")
+    altered = list(altered_files(bundle))
+    for path in altered:
+        yield Check("hashes", path, False, f"{path} is not the file that was packed", COPY_AGAIN)
+    if not altered:
+        yield Check("hashes", str(bundle.location), True, f"{len(bundle.hashes)} files as packed")
+
+
+def altered_files(bundle: Bundle) -> Iterator[str]:
+    """Yield the files that are not what the manifest says; none where there is no manifest."""
+    with bundle.opener() as tree:
+        for path, wanted in (bundle.hashes or {}).items():
+            digest = hashlib.sha256()
+            with contextlib.closing(tree.open(f"{bundle.top}/{path}".lstrip("/"))) as file:
+                for block in blocks(file):
+                    digest.update(block)
+            if digest.hexdigest() != wanted:
+                yield path
+
+
+def _contents(bundle: Bundle) -> Iterator[Check]:
+    """Look at what the bundle brings: nothing of the host's, made for an API this host has, under which licences."""
+    parts = list(distributions(bundle))
+    for part in parts:
+        yield from _contract(part)
+    unstated = [f"{part.name} {part.version}" for part in parts if not part.licence]
+    licences = sorted({part.licence for part in parts if part.licence})
+    detail = "; ".join([*licences, *([f"not stated by {', '.join(unstated)}"] if unstated else [])])
+    yield Check("licences", bundle.name, True, detail)
+    with bundle.opener() as tree:
+        size = sum(tree.size(path) for path in tree.walk(bundle.top))
+    yield Check("size", bundle.name, True, f"{len(parts)} package{'s' if len(parts) != 1 else ''}, {_size(size)}")
+
+
+def _contract(part: CoreMetadata) -> Iterator[Check]:
+    """Check that a distribution leaves to the host what it provides, and was made for an API that it has."""
+    if canonicalize_name(part.name) in PROVIDED:
+        yield Check("contract", part.path, False, "the host provides this package", "leave it out of the bundle")
+    own = metadata.version(_API)
+    for wanted in part.requires:
+        if canonicalize_name(wanted.name) == _API and not wanted.specifier.contains(own, prereleases=True):
+            detail = f"it requires {wanted}, this host provides {_API} {own}"
+            hint = "install a Hearth that provides it, or pack the bundle for this one"
+            yield Check("contract", f"{part.name} {part.version}", False, detail, hint)
+
+
+def _size(size: float) -> str:
+    """Return a number of bytes as people read it."""
+    steps = min(int(math.log(max(size, 1), 1024)), len(_UNITS) - 1)
+    return f"{size / 1024**steps:.3g} {_UNITS[steps]}"
 
 
 def _running(bundle: Bundle, environments: EnvironmentStore) -> Iterator[Check]:

@@ -47,6 +47,8 @@ def test_verify_of_a_good_bundle_ends_with_0(capsys: pytest.CaptureFixture[str])
         ["CHECK", "RESULT"],
         ["structure", "ok"],
         ["hashes", "ok"],
+        ["licences", "ok"],
+        ["size", "ok"],
         ["environment", "ok"],
         ["import", "ok"],
         ["configuration", "ok"],

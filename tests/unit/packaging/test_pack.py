@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import shutil
+import tarfile
 import zipfile
 from pathlib import Path
 
@@ -12,6 +14,7 @@ import pytest
 from hearth.discovery import BundleError
 from hearth.discovery.manifest import MANIFEST, Manifest
 from hearth.packaging import pack
+from hearth.packaging.bill_of_materials import BILL_OF_MATERIALS
 from tests.bundles import build
 
 
@@ -38,6 +41,7 @@ def test_bundle_holds_the_wheels_and_their_hashes() -> None:
             MANIFEST,
             "wheels/greeting-2.0-py3-none-any.whl",
             "wheels/greeting_transform-1.2-py3-none-any.whl",
+            BILL_OF_MATERIALS,
         ]
         manifest = Manifest.from_text(archive.read(MANIFEST).decode())
         for file in manifest.files:
@@ -81,6 +85,78 @@ def test_packing_leaves_the_project_as_it_was(tmp_path: Path) -> None:
     assert (tmp_path / "out.zip").is_file()
 
 
+BACKEND = """
+import pathlib, zipfile
+
+def get_requires_for_build_wheel(config_settings=None):
+    return ["greeting==1.0"]
+
+def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
+    import greeting
+    pathlib.Path("build").mkdir(exist_ok=True)  # as setuptools does
+    name = "other-1.0-py3-none-any.whl"
+    with zipfile.ZipFile(pathlib.Path(wheel_directory, name), "w") as wheel:
+        wheel.writestr(zipfile.ZipInfo("other.py"), pathlib.Path("other.py").read_text())
+        for path in ("METADATA", "WHEEL", "entry_points.txt", "RECORD"):
+            wheel.writestr(zipfile.ZipInfo("other-1.0.dist-info/" + path), pathlib.Path(path).read_text())
+    return name
+"""
+"""A build backend that needs more than its project says, and leaves something behind."""
+
+
+def _project_with_backend(folder: Path) -> Path:
+    """Write a project that nothing of the host's builds."""
+    points = {"hearth.predicates": {"a.Other": "other:Other"}}
+    files = {path.rpartition("/")[2]: text for path, text in build.dist_info("other", "1.0", points).items()}
+    code = "from hearth_api import Predicate\nclass Other(Predicate):\n    def configure(self, configs): pass\n"
+    code += "    def test(self, record): return True\n    def close(self): pass\n"
+    described = "[build-system]\nrequires = []\nbuild-backend = 'backend'\nbackend-path = ['.']\n"
+    folder.mkdir()
+    for name, text in {
+        **files,
+        "RECORD": "",
+        "other.py": code,
+        "backend.py": BACKEND,
+        "pyproject.toml": described,
+    }.items():
+        (folder / name).write_text(text)
+    return folder
+
+
+def test_any_backend_builds_the_wheel_and_is_given_what_it_asks_for(tmp_path: Path) -> None:
+    """A backend may name what it needs when it is asked, as setuptools does; the project stays as it was."""
+    project = _project_with_backend(tmp_path / "other")
+    before = sorted(project.rglob("*"))
+    bundle = _pack(project, tmp_path)
+    assert sorted(project.rglob("*")) == before
+    with zipfile.ZipFile(bundle) as archive:
+        assert "wheels/other-1.0-py3-none-any.whl" in archive.namelist()
+
+
+def test_source_distribution_makes_the_same_bundle(tmp_path: Path) -> None:
+    """What was published as source becomes a bundle without being unpacked by hand."""
+    sdist = tmp_path / "greeting_source-1.1.tar.gz"
+    with tarfile.open(sdist, "w:gz") as archive:
+        archive.add(build.SOURCES / "greeting_source", "greeting_source-1.1")
+    assert _pack(sdist, tmp_path).read_bytes() == build.packed("greeting_source").read_bytes()
+
+
+def test_bill_of_materials_names_all_parts_and_is_part_of_the_bundle() -> None:
+    """Its hashes are those of the manifest, which has its own as well."""
+    with zipfile.ZipFile(build.packed("greeting_source")) as archive:
+        bill = json.loads(archive.read(BILL_OF_MATERIALS))
+        files = {each.path: each for each in Manifest.from_text(archive.read(MANIFEST).decode()).files}
+        assert hashlib.sha256(archive.read(BILL_OF_MATERIALS)).hexdigest() == files[BILL_OF_MATERIALS].sha256
+    (part,) = bill["components"]
+    assert part["purl"] == "pkg:pypi/greeting@1.0"
+    assert part["hashes"] == [{"alg": "SHA-256", "content": files["wheels/greeting-1.0-py3-none-any.whl"].sha256}]
+    assert bill["metadata"]["component"]["name"] == "greeting-source"
+    assert bill["dependencies"] == [
+        {"ref": "pkg:pypi/greeting@1.0", "dependsOn": []},
+        {"ref": "pkg:pypi/greeting-source@1.1", "dependsOn": ["pkg:pypi/greeting@1.0"]},
+    ]
+
+
 def test_a_directory_that_is_not_there_is_made(tmp_path: Path) -> None:
     """As by pip wheel -w and uv build --out-dir: the first bundle lies beside the second."""
     name = build.packed("greeting_source").name
@@ -116,7 +192,7 @@ def test_project_with_a_bad_entry_point_is_refused(tmp_path: Path) -> None:
     """When packing, one bad entry point is one too many."""
     with pytest.raises(BundleError, match=r"'org\.example\.BadConverter'") as raised:
         _pack(_project("bad_entry_points", tmp_path), tmp_path)
-    assert "pyproject.toml" in str(raised.value.hint)
+    assert "entry points" in str(raised.value.hint)
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ import pytest
 
 from hearth.discovery.manifest import MANIFEST
 from hearth.packaging import Check, description, verify
+from hearth.packaging.bill_of_materials import BILL_OF_MATERIALS
 from tests.bundles import build
 
 
@@ -38,7 +39,15 @@ def _changed(folder: Path, change: Callable[[dict[str, object]], None]) -> Path:
 def test_good_bundle_passes_every_check() -> None:
     """A packed bundle is right in structure, hashes, environment, imports and configuration definitions."""
     checks = verify(build.packed("greeting_source"))
-    assert [check.name for check in checks] == ["structure", "hashes", "environment", "import", "configuration"]
+    assert [check.name for check in checks] == [
+        "structure",
+        "hashes",
+        "licences",
+        "size",
+        "environment",
+        "import",
+        "configuration",
+    ]
     assert all(check.is_ok for check in checks)
 
 
@@ -170,3 +179,28 @@ def test_requirements_that_contradict_each_other_are_both_named(tmp_path: Path) 
     told = " ".join(failed.detail.split())
     assert "shared==1.0" in told
     assert "shared>=2" in told
+
+
+def test_bundle_for_another_api_fails_the_contract(tmp_path: Path) -> None:
+    """Said before anything of it runs, with what is wanted and what there is."""
+    points = {"hearth.predicates": {"a.Demo": "demo:Demo"}}
+    (failed,) = _failed(build.plain_wheel(tmp_path, "demo", groups=points, requires=("hearth-api>=7",)))
+    assert (failed.name, failed.subject) == ("contract", "demo 1.0")
+    assert failed.detail.startswith("it requires hearth-api>=7, this host provides hearth-api ")
+
+
+def test_changed_bill_of_materials_fails_the_hashes(tmp_path: Path) -> None:
+    """What is not installed counts as well."""
+    target = _changed(tmp_path, lambda members: None)
+    (target / BILL_OF_MATERIALS).write_text("{}")
+    (failed,) = _failed(target)
+    assert (failed.name, failed.subject) == ("hashes", BILL_OF_MATERIALS)
+
+
+def test_licences_and_size_are_told(tmp_path: Path) -> None:
+    """Whoever installs it has to know; that none is stated is told, not refused."""
+    points = {"hearth.predicates": {"a.Demo": "demo:Demo"}}
+    wheel = build.plain_wheel(tmp_path, "demo", groups=points)
+    found = {check.name: check for check in verify(wheel)}
+    assert (found["licences"].is_ok, found["licences"].detail) == (True, "not stated by demo 1.0")
+    assert found["size"].detail == f"1 package, {wheel.stat().st_size} B"

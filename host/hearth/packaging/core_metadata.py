@@ -1,0 +1,76 @@
+"""What the distributions in a bundle say of themselves in their METADATA: licence, requirements, name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from packaging.metadata import parse_email
+from packaging.requirements import InvalidRequirement, Requirement
+
+from hearth.discovery.archive import ZipTree
+from hearth.discovery.bundle import Bundle, wheels_of
+from hearth.discovery.metadata import distribution_folders
+from hearth.discovery.tree import Tree
+
+_CLASSIFIER = "License ::"
+_SHORT = 100
+"""Some packages state the whole text of their licence where its name belongs; that is no name."""
+
+
+@dataclass(frozen=True)
+class CoreMetadata:
+    """The metadata of one distribution, as far as whoever judges a bundle looks at it."""
+
+    path: str
+    """The wheel, or the ``.dist-info`` folder, it was read from, inside the bundle."""
+    name: str
+    version: str
+    summary: str = ""
+    licence: str = ""
+    """An SPDX expression where there is one, else the licence's name in its own words; empty when it states none."""
+    has_expression: bool = False
+    requires: tuple[Requirement, ...] = ()
+
+
+def distributions(bundle: Bundle) -> Iterator[CoreMetadata]:
+    """Yield the metadata of everything a bundle brings, in the order of their paths."""
+    with bundle.opener() as tree:
+        if bundle.is_site:
+            for folder in distribution_folders(tree, bundle.top):
+                yield _read(tree, folder, folder)
+        else:
+            for wheel in sorted(wheels_of(tree, bundle.top)):
+                with ZipTree(tree.open_archive(wheel)) as inside:
+                    for folder in distribution_folders(inside):
+                        yield _read(inside, folder, wheel)
+
+
+def _read(tree: Tree, folder: str, path: str) -> CoreMetadata:
+    found, _ = parse_email(tree.read_text(f"{folder}/METADATA"))
+    expression = found.get("license_expression", "")
+    return CoreMetadata(
+        path,
+        found.get("name", ""),
+        found.get("version", ""),
+        found.get("summary", ""),
+        expression or _named(found.get("license", ""), found.get("classifiers", [])),
+        bool(expression),
+        tuple(_requirements(found.get("requires_dist", []))),
+    )
+
+
+def _named(text: str, classifiers: list[str]) -> str:
+    """Return the name of a licence that is stated as people did before there were expressions."""
+    first = text.strip().partition("\n")[0]
+    if first and first == text.strip() and len(first) <= _SHORT:
+        return first
+    return " AND ".join(each.rpartition("::")[2].strip() for each in classifiers if each.startswith(_CLASSIFIER))
+
+
+def _requirements(texts: list[str]) -> Iterator[Requirement]:
+    for text in texts:
+        try:
+            yield Requirement(text)
+        except InvalidRequirement:
+            continue

@@ -1,0 +1,41 @@
+"""A bill of materials has what CycloneDX wants, and nothing that changes from one packing to the next."""
+
+from __future__ import annotations
+
+import json
+
+from packaging.requirements import Requirement
+
+from hearth.packaging.bill_of_materials import bill_of_materials
+from hearth.packaging.core_metadata import CoreMetadata
+
+OWN = CoreMetadata("w/own.whl", "Own_Plugin", "1", "What it does", "MIT", True, (Requirement("lib>=2"),))
+LIBRARY = CoreMetadata("w/lib.whl", "lib", "2.1", "", "Public Domain")
+HASHES = {OWN.path: "aa", LIBRARY.path: "bb"}
+
+
+def test_bill_tells_parts_licences_and_what_needs_what() -> None:
+    """The distribution with the plugins is the subject; names in addresses are normalised."""
+    bill = json.loads(bill_of_materials("own-plugin", [OWN, LIBRARY], HASHES))
+    assert (bill["bomFormat"], bill["specVersion"], bill["version"]) == ("CycloneDX", "1.6", 1)
+    assert bill["metadata"]["component"] == {
+        "type": "application",
+        "bom-ref": "pkg:pypi/own-plugin@1",
+        "name": "Own_Plugin",
+        "version": "1",
+        "purl": "pkg:pypi/own-plugin@1",
+        "hashes": [{"alg": "SHA-256", "content": "aa"}],
+        "description": "What it does",
+        "licenses": [{"expression": "MIT"}],
+    }
+    (library,) = bill["components"]
+    assert library["licenses"] == [{"license": {"name": "Public Domain"}}]
+    assert {each["ref"]: each["dependsOn"] for each in bill["dependencies"]} == {
+        "pkg:pypi/own-plugin@1": ["pkg:pypi/lib@2.1"],
+        "pkg:pypi/lib@2.1": [],
+    }
+
+
+def test_equal_parts_give_equal_text() -> None:
+    """No time and no number of its own."""
+    assert bill_of_materials("own-plugin", [OWN], HASHES) == bill_of_materials("own-plugin", [OWN], HASHES)
