@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import hearth
 from hearth.config import StandaloneConfig
-from hearth.discovery import Catalogue, Survey, split_plugin_path
+from hearth.discovery import Catalogue, Survey, default_plugin_path, split_plugin_path
 from hearth.foundation.certificate import new_identity
 from hearth.foundation.descriptor import raise_limit
 from hearth.foundation.java import find_java
@@ -166,16 +166,16 @@ class StandaloneHost:
         self._failed.set()
 
     def _warn_of_rejected(self, catalogue: Catalogue) -> None:
-        for each in catalogue.rejected:
+        for each in (*catalogue.rejected, *catalogue.shadowed):
             text = f"plugin.path: {each.location} is left out: {each.reason} ({each.hint})"
             log.warning("%s", printable(text, keep=""))
 
 
 def plugin_path(given: Sequence[str] | None) -> list[Path]:
-    """Return where a worker looks for plugins: what its plugin.path says, else the folder of a checkout."""
+    """Return where a worker looks for plugins: what its plugin.path says, else where they lie by default."""
     if given is not None:
         return split_plugin_path(",".join(given))
-    own = Path(hearth.__file__).resolve().parents[2] / "plugin_path"
+    own = default_plugin_path()
     return [own] if own.is_dir() else []
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hearth.discovery import Plugin, PluginType, Rejected, discover, split_plugin_path
+from hearth.discovery import Plugin, PluginType, Rejected, default_plugin_path, discover, split_plugin_path
 from hearth.foundation.terminal import printable, table
 from hearth_api import ConfigError
 
@@ -19,7 +19,9 @@ BAD_INPUT = 2
 _TYPES = [type_.value for type_ in PluginType]
 
 _plugin_path = click.option(
-    "--plugin-path", metavar="DIR,…", help="Directories and archives to look into, separated by commas."
+    "--plugin-path",
+    metavar="DIR,…",
+    help="Directories and archives to look into, separated by commas; default: where a worker looks that has no key.",
 )
 _worker_config = click.option(
     "--worker-config",
@@ -42,29 +44,38 @@ def plugins() -> None:
 @_type
 @_json
 @click.option("--rejected", is_flag=True, help="Only the candidates that were turned away, with their reasons.")
+@click.option("--strict", is_flag=True, help="End with exit code 2 if anything was turned away.")
 def list_(
-    plugin_path: str | None, worker_config: Path | None, type_: str | None, as_json: bool, rejected: bool
+    plugin_path: str | None,
+    worker_config: Path | None,
+    type_: str | None,
+    as_json: bool,
+    rejected: bool,
+    strict: bool,
 ) -> int:
     """Print every plugin, and every rejected candidate with its reason.
+
+    A bundle is named among those if its class is in another one as well, in the same version, which then is used.
 
     With --json standard output is one array of objects with class, type, version, aliases, location, reference
     and bundle; rejected candidates go to standard error as text. With --json --rejected it is an array of
     objects with location, reason and hint instead. No code of a plugin runs.
 
-    Exit code 2 says that an element of the path itself does not exist.
+    Exit code 2 says that an element of the path itself does not exist, or with --strict that there is a reason.
     """
     elements = _elements(plugin_path, worker_config)
     catalogue = discover(elements)
     found = catalogue.of_type(*_types(type_))
+    reasons = (*catalogue.rejected, *catalogue.shadowed)
     if rejected:
-        _echo_rejected(catalogue.rejected, as_json)
+        _echo_rejected(reasons, as_json)
     elif as_json:
         _echo_json([_row(each) for each in found])
-        _echo_reasons(catalogue.rejected, to_stderr=True)
+        _echo_reasons(reasons, to_stderr=True)
     else:
         _echo_plugins(found)
-        _echo_reasons(catalogue.rejected, to_stderr=False)
-    return 0 if all(element.exists() for element in elements) else BAD_INPUT
+        _echo_reasons(reasons, to_stderr=False)
+    return 0 if all(element.exists() for element in elements) and not (strict and reasons) else BAD_INPUT
 
 
 @plugins.command()
@@ -91,7 +102,7 @@ def describe(name: str, plugin_path: str | None, worker_config: Path | None, typ
 
 def _elements(plugin_path: str | None, worker_config: Path | None) -> list[Path]:
     if plugin_path is None and worker_config is None:
-        raise click.UsageError("neither --plugin-path nor --worker-config is given")
+        return [own] if (own := default_plugin_path()).is_dir() else []
     found = split_plugin_path(plugin_path or "")
     if worker_config is not None:
         from hearth.foundation.properties import load

@@ -10,7 +10,7 @@ and under Kafka's aliases (``alias``). What cannot be used is kept with its reas
 from hearth.discovery.bundle import Bundle, Layout
 from hearth.discovery.catalogue import CLASSPATH, Catalogue, Plugin, Survey, discover, read
 from hearth.discovery.declaration import PluginType
-from hearth.discovery.location import split_plugin_path
+from hearth.discovery.location import default_plugin_path, split_plugin_path
 from hearth.discovery.refusal import BundleError, Rejected
 
 __all__ = [
@@ -23,6 +23,7 @@ __all__ = [
     "PluginType",
     "Rejected",
     "Survey",
+    "default_plugin_path",
     "discover",
     "read",
     "split_plugin_path",

@@ -60,6 +60,25 @@ class Catalogue:
         self.plugin_path = tuple(plugin_path)
         """Where they were looked for."""
 
+    @cached_property
+    def shadowed(self) -> tuple[Rejected, ...]:
+        """Return the bundles whose plugins nobody gets, because another one has the same class in the same version.
+
+        The one whose location comes last in the order of names is used; any bundle comes before the host's own.
+        """
+        used = {(each.class_name, each.type, each.version): each for each in self.plugins}
+        found = (each for each in self.plugins if used[each.class_name, each.type, each.version] is not each)
+        return tuple(
+            Rejected(
+                each.location,
+                f"{each.class_name} {each.version} is in {used[each.class_name, each.type, each.version].location} as "
+                "well, which is the one that is used",
+                "remove one of them, or give it another version",
+            )
+            for each in found
+            if each.bundle is not None
+        )
+
     def of_type(self, *types: PluginType) -> list[Plugin]:
         """Return the plugins of the given types, all when none is given."""
         return [plugin for plugin in self.plugins if not types or plugin.type in types]

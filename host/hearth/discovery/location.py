@@ -12,9 +12,13 @@ import stat
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import hearth
 from hearth.discovery.manifest import MANIFEST
 from hearth.discovery.refusal import Rejected
 from hearth.discovery.tree import is_ignored, is_text, kind_of
+from hearth.foundation.user_file import state_directory
+
+_FOLDER = "plugin_path"
 
 PYLOCK = "pylock.toml"
 """The lock of PEP 751, which says what the wheels beside it are installed with."""
@@ -25,6 +29,15 @@ VENV = "pyvenv.cfg"
 def split_plugin_path(text: str) -> list[Path]:
     """Return the elements of a ``plugin.path`` value: a comma list, each made absolute."""
     return [Path(element.strip()).absolute() for element in text.split(",") if element.strip()]
+
+
+def default_plugin_path() -> Path:
+    """Return where bundles lie if nobody says where: ``plugin_path`` of a checkout, else a directory of the user's.
+
+    It need not be there.
+    """
+    own = Path(hearth.__file__).resolve().parents[2] / _FOLDER
+    return own if own.is_dir() else state_directory(_FOLDER)
 
 
 def candidates(plugin_path: Sequence[Path]) -> Iterator[Path | Rejected]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from hearth.cli import plugin_command
 from hearth.cli.main import run
 from tests.bundles import build
 
@@ -106,10 +108,43 @@ def test_missing_element_is_bad_input(bundles: str, tmp_path: Path, capsys: pyte
     assert f"rejected: {tmp_path}/nowhere\n  reason: it does not exist" in out
 
 
+def test_without_a_path_it_is_that_of_a_worker_without_the_key(
+    bundles: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the host itself has is listed in any case."""
+    monkeypatch.setattr(plugin_command, "default_plugin_path", lambda: Path(bundles))
+    assert run(["plugins", "list", "--json"]) == 0
+    found = {row["class"] for row in json.loads(capsys.readouterr().out)}
+    assert found > {CLASS, "org.apache.kafka.connect.json.JsonConverter"}
+    monkeypatch.setattr(plugin_command, "default_plugin_path", lambda: Path("/nowhere"))
+    assert run(["plugins", "list", "--json"]) == 0
+    assert _rows(capsys) == []
+
+
+def test_strict_fails_where_anything_was_turned_away(
+    bundles: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A pipeline stops there."""
+    assert run(["plugins", "list", "--strict", "--plugin-path", bundles]) == 0
+    assert run(["plugins", "list", "--strict", "--plugin-path", f"{bundles},{build.truncated(tmp_path)}"]) == 2
+
+
+def test_same_class_in_the_same_version_twice_is_told(
+    bundles: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The one that nobody gets is named, and the one that is used."""
+    other = tmp_path / "greeting.zip"
+    shutil.copy(build.packed("greeting_source"), other)
+    first, second = sorted([str(other), f"{bundles}/greeting_source-1.1.zip"])
+    assert run(["plugins", "list", "--strict", "--json", "--rejected", "--plugin-path", f"{other},{bundles}"]) == 2
+    (row,) = json.loads(capsys.readouterr().out)
+    assert row["location"] == first
+    assert row["reason"] == f"{CLASS} 1.1 is in {second} as well, which is the one that is used"
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ([], "neither --plugin-path nor --worker-config is given"),
         (["--worker-config", "/nowhere/worker.properties"], "/nowhere/worker.properties"),
         (["--plugin-path", ".", "--type", "nonsense"], "nonsense"),
     ],
