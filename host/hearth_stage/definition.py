@@ -1,4 +1,4 @@
-"""What any plugin says of its settings before it is configured: its keys, and what is wrong with values for them."""
+"""What any plugin says of its settings before it is configured, and whether it keeps the contract."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 from hearth_api import ConfigDef, Connector, PluginError
 from hearth_api.java import config_def_to_json, config_value_to_json
 from hearth_execution.load import load_class, version_of
-from hearth_stage.plugin_call import Describe, Described, Validate, Validated
+from hearth_stage.plugin_call import Describe, Described, RuleOutcome, Tried, TryPlugin, Validate, Validated
 
 _TYPES = {
     "source": "hearth_api:SourceConnector",
@@ -57,12 +57,25 @@ def validate(call: Validate) -> Validated:
     return Validated(config_def_to_json(definition), shown)
 
 
+def try_plugin(call: TryPlugin) -> Tried:
+    """Load any plugin and answer what came of the rules for its type; with no settings those that need none."""
+    from hearth_api.testing import CONTRACT, Sample, check_plugin  # which no stage at work needs
+
+    outcomes = check_plugin(Sample(_class(call), call.config))
+    return Tried(CONTRACT, [RuleOutcome(each.rule, each.says, each.fault) for each in outcomes])
+
+
 def _plugin(call: Describe | Validate) -> Any:
     """Return a new instance of the plugin a call names, of the type that it names."""
-    kind = load_class(call.reference)
+    return _class(call)()
+
+
+def _class(call: Describe | Validate | TryPlugin) -> type[Any]:
+    """Return the class that a call names, which is of the type that it names."""
+    kind: type[Any] = load_class(call.reference)
     if call.type in _TYPES:
         wanted = load_class(_TYPES[call.type])
         if not issubclass(kind, wanted):
             name = f"{kind.__module__}.{kind.__qualname__}"
             raise PluginError(f"{name} is declared as {call.type} and is no {wanted.__name__}")
-    return kind()
+    return kind

@@ -74,6 +74,32 @@ class Validate(Call[Validated], op="validate"):
 
 
 @dataclass(frozen=True)
+class RuleOutcome:
+    """What came of one rule of the author API's contract; no ``fault`` where the plugin keeps it."""
+
+    rule: str
+    says: str
+    fault: str = ""
+
+
+@dataclass(frozen=True)
+class Tried:
+    """The number of the contract, and what came of its rules."""
+
+    contract: int
+    outcomes: list[RuleOutcome] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class TryPlugin(Call[Tried], op="try"):
+    """Lets a plugin show that it keeps the contract; those rules are tried for which the settings suffice."""
+
+    reference: str
+    type: str | None = None
+    config: dict[str, str] | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True)
 class Configure(Call[None], op="configure"):
     """Makes ready for the plugins of a task, and closes what was loaded; times are in milliseconds."""
 
@@ -115,4 +141,4 @@ class EndTenant(Call[None], op="tenant.end"):
     """Stops what still runs of a tenant, closes its plugins and ends its thread."""
 
 
-TO_STAGE = operations(Ping, AskStacks, Stopping, Describe, Validate, Configure, Load, EndTenant)
+TO_STAGE = operations(Ping, AskStacks, Stopping, Describe, Validate, TryPlugin, Configure, Load, EndTenant)

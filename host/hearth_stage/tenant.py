@@ -19,7 +19,7 @@ from hearth_stage.channel import ChannelClosed, Request, Speaker
 from hearth_stage.connector import StageConnector
 from hearth_stage.connector_call import AlterOffsets, AskTaskConfigs, LoadConnector, StartConnector, StopConnector
 from hearth_stage.log_output import forget_lines_of
-from hearth_stage.plugin_call import Configure, Describe, EndTenant, Ping, Stopping, Validate
+from hearth_stage.plugin_call import Configure, Describe, EndTenant, Ping, Stopping, TryPlugin, Validate
 from hearth_stage.sink import StageSink
 from hearth_stage.source import StageSource
 from hearth_stage.task_call import (
@@ -103,6 +103,7 @@ class Tenant:
             Configure: self._on_configure,
             Describe: definition.describe,
             Validate: definition.validate,
+            TryPlugin: definition.try_plugin,
             StartSource: source.start,
             AddCredit: source.credit,
             HoldPolling: source.hold,

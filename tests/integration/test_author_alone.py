@@ -52,10 +52,14 @@ def ended(command: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 def test_connector_of_the_readme_passes_its_own_test(python: str, project: Path) -> None:
-    """The kit for tests gives the task its offsets."""
+    """And the standard suite; the kit for tests gives the task its offsets, and plays the host."""
+    run = re.findall(r"^```python\n(from hearth_api.testing import SourceRun\n.*?)^```", README, re.M | re.S)
+    (project / "test_run.py").write_text("\n".join(["from counter import CounterConnector", *run]), "utf-8")
     done = ended([python, "-W", "error", "-m", "unittest", "-v"], project)
     assert done.returncode == 0, done.stderr
-    assert "Ran 2 tests" in done.stderr
+    assert "test_goes_on_where_its_offset_says" in done.stderr
+    assert "test_source_goes_on_where_offsets_say" in done.stderr
+    assert "Failed" not in done.stderr
 
 
 def test_nothing_of_the_host_is_there(python: str, tmp_path: Path) -> None:

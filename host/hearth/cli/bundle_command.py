@@ -10,10 +10,13 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
+from hearth.cli.connector_file import read_connector_file
 from hearth.foundation.terminal import printable, table
 
 if TYPE_CHECKING:
     from hearth.packaging import Check
+
+_json = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 
 BAD_BUNDLE = 2
 BAD_ENVIRONMENT = 3
@@ -57,16 +60,25 @@ def pack(project: Path, output: Path, find_links: tuple[Path, ...], offline: boo
 
 @bundle.command()
 @click.argument("location", metavar="BUNDLE", type=click.Path(path_type=Path))
-@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
-def verify(location: Path, as_json: bool) -> int:
-    """Check BUNDLE in an environment of its own: structure, hashes, API, licences, imports, definitions.
+@click.option(
+    "--config",
+    "config_file",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="A connector's configuration, properties or JSON; that connector is run in memory as well.",
+)
+@_json
+def verify(location: Path, config_file: Path | None, as_json: bool) -> int:
+    """Check BUNDLE in an environment of its own: structure, hashes, API, licences, imports, definitions, rules.
+
+    The rules are those of hearth_api.testing. Without --config those are tried that need no settings.
 
     Exit code 0: all is well; 2: the bundle is bad; 3: this machine cannot run it.
     """
     from hearth.packaging.verify import verify as check
 
     signal.signal(signal.SIGTERM, _leave)
-    checks = check(location)
+    checks = check(location, None if config_file is None else read_connector_file(config_file).config)
     if as_json:
         _echo_json(location, checks)
     else:

@@ -6,14 +6,15 @@ import contextlib
 import hashlib
 import math
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
 from packaging.utils import canonicalize_name
 
-from hearth.discovery import Rejected
+from hearth.config.connector_key import CONNECTOR_CLASS
+from hearth.discovery import PluginType, Rejected, alias
 from hearth.discovery.bundle import Bundle
 from hearth.discovery.catalogue import read
 from hearth.discovery.declaration import Declaration
@@ -28,7 +29,11 @@ from hearth.isolation.stage import Stage
 from hearth.packaging.core_metadata import CoreMetadata, distributions
 from hearth.packaging.description import Description, ask
 from hearth_api import UNDEFINED_VERSION, ConnectError, PluginError
+from hearth_stage.plugin_call import TryPlugin
 
+TRY_SECONDS = 600
+"""Longest time in which a plugin has to show that it keeps all rules; each of its calls has a limit there."""
+_KIT = "hearth_api.testing.acceptance_tests"
 _API = "hearth-api"
 _UNITS = ("B", "KiB", "MiB", "GiB")
 
@@ -46,8 +51,10 @@ class Check:
     """Whether this machine, not the bundle, is what has to change."""
 
 
-def verify(location: Path) -> list[Check]:
-    """Check structure, hashes, contract, licences, environment, imports and definitions, in that order.
+def verify(location: Path, config: Mapping[str, str] | None = None) -> list[Check]:
+    """Check structure, hashes, contract, licences, environment, imports, definitions and rules, in that order.
+
+    With the configuration of a connector, that one is run in memory as well, with all that it does to other systems.
 
     Later checks need the earlier ones, so they are left out after a failure that makes them pointless. The
     environment is built for this call alone and removed after it.
@@ -61,7 +68,7 @@ def verify(location: Path) -> list[Check]:
         checks += _contents(bundle)
     with tempfile.TemporaryDirectory(prefix="hearth-verify-") as folder:
         if all(check.is_ok for check in checks):
-            checks += _running(bundle, EnvironmentStore(Path(folder)))
+            checks += _running(bundle, EnvironmentStore(Path(folder)), config or {})
     return checks
 
 
@@ -140,19 +147,30 @@ def _size(size: float) -> str:
     return f"{size / 1024**steps:.3g} {_UNITS[steps]}"
 
 
-def _running(bundle: Bundle, environments: EnvironmentStore) -> Iterator[Check]:
-    """Build the environment and let every plugin describe itself in a stage process of its own there."""
+def _running(bundle: Bundle, environments: EnvironmentStore, config: Mapping[str, str]) -> Iterator[Check]:
+    """Build the environment and let every plugin describe and try itself in a stage process of its own there."""
     try:
         environment = environments.ensure(bundle)
     except EnvironmentRefused as error:
         yield Check("environment", bundle.name, False, str(error), error.hint or "", is_environment=True)
         return
     yield Check("environment", bundle.name, True, environment.command_line()[0])
+    chosen = _chosen(bundle, config)
+    if config and chosen is None:
+        name = config.get(CONNECTOR_CLASS, "")
+        yield Check("rules", bundle.name, False, f"it has no connector {name!r}", f"correct {CONNECTOR_CLASS}")
     for declaration in bundle.declarations:
-        yield from _plugin(environment, declaration)
+        yield from _plugin(environment, declaration, dict(config) if declaration is chosen else None)
 
 
-def _plugin(environment: Environment, declaration: Declaration) -> Iterator[Check]:
+def _chosen(bundle: Bundle, config: Mapping[str, str]) -> Declaration | None:
+    """Return the connector of a bundle that a configuration names, by its class or by an alias."""
+    wanted = config.get(CONNECTOR_CLASS)
+    connectors = [each for each in bundle.declarations if each.type in (PluginType.SOURCE, PluginType.SINK)]
+    return next((each for each in connectors if wanted in (each.class_name, *alias.candidates(each))), None)
+
+
+def _plugin(environment: Environment, declaration: Declaration, config: dict[str, str] | None) -> Iterator[Check]:
     name = declaration.class_name
     try:
         stage = Stage.start(environment, f"verify {name}")
@@ -164,14 +182,30 @@ def _plugin(environment: Environment, declaration: Declaration) -> Iterator[Chec
         found = ask(stage, declaration.reference, declaration.type)
     except PluginError as error:
         yield Check("import", name, False, _fact(error), f"make {declaration.reference} importable")
-        return
+    else:
+        for change in found.changes:
+            yield Check("import", name, False, f"loading it {change}", "do that in start() and undo it in stop()")
+        if not found.changes:
+            yield Check("import", name, True, declaration.reference)
+        yield from _compared(declaration, found)
+        yield from _tried(stage, declaration, config)
     finally:
         stage.close()
-    for change in found.changes:
-        yield Check("import", name, False, f"loading it {change}", "do that in start() and undo it in stop()")
-    if not found.changes:
-        yield Check("import", name, True, declaration.reference)
-    yield from _compared(declaration, found)
+
+
+def _tried(stage: Stage, declaration: Declaration, config: dict[str, str] | None) -> Iterator[Check]:
+    """Let a plugin show in its stage that it keeps the rules for its type; without settings those that need none."""
+    name = declaration.class_name
+    try:
+        tried = stage.call(TryPlugin(declaration.reference, declaration.type.value, config), TRY_SECONDS)
+    except PluginError as error:
+        yield Check("rules", name, False, _last_line(error), f"try it with {_KIT}")
+        return
+    broken = [each for each in tried.outcomes if each.fault]
+    for each in broken:
+        yield Check("rules", name, False, f"{each.rule}: {each.fault}", f"{each.says} {_KIT} tries it in your tests")
+    if not broken:
+        yield Check("rules", name, True, f"{len(tried.outcomes)} of contract {tried.contract}")
 
 
 def _compared(declaration: Declaration, found: Description) -> Iterator[Check]:

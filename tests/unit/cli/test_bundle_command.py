@@ -52,6 +52,7 @@ def test_verify_of_a_good_bundle_ends_with_0(capsys: pytest.CaptureFixture[str])
         ["environment", "ok"],
         ["import", "ok"],
         ["configuration", "ok"],
+        ["rules", "ok"],
     ]
 
 

@@ -12,8 +12,8 @@ import pytest
 
 from hearth_api import ConfigDef, ConfigType, PluginError, Range, Recommender, Transformation
 from hearth_api.java import config_def_to_json
-from hearth_stage.definition import describe, validate
-from hearth_stage.plugin_call import Describe, Validate, Validated
+from hearth_stage.definition import describe, try_plugin, validate
+from hearth_stage.plugin_call import Describe, TryPlugin, Validate, Validated
 
 
 class Units(Recommender):
@@ -134,3 +134,13 @@ def test_what_loading_changes_in_its_process_is_told(capsys: pytest.CaptureFixtu
     ]
     assert capsys.readouterr().out == "here I am\n"
     assert describe(Describe(f"{__name__}:Cut")).changes == []
+
+
+def test_rules_are_tried_for_which_the_settings_suffice() -> None:
+    """Each with what is wrong, if anything is: this plugin documents no key, and names no default."""
+    bare = try_plugin(TryPlugin(f"{__name__}:Cut", "transformation"))
+    configured = try_plugin(TryPlugin(f"{__name__}:Cut", "transformation", {}))
+    assert bare.contract == 1
+    faults = {each.rule: each.fault for each in bare.outcomes if each.fault}
+    assert list(faults) == ["keys_are_documented"]
+    assert len(configured.outcomes) > len(bare.outcomes)

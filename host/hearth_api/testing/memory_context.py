@@ -1,4 +1,4 @@
-"""The author's test kit: what a task is given, with no host and no broker.
+"""What a task is given in a test, with no host and no broker.
 
 A test makes a task, gives it one of these contexts with `initialize`, starts it and calls what the host would call.
 A context answers from memory and keeps what the task asked of it. It promises nothing of a host's timing: no call
@@ -13,13 +13,6 @@ from typing import Any
 
 from hearth_api.record import SinkRecord, TopicPartition
 from hearth_api.task import ErrantRecordReporter, OffsetStorageReader, SinkTaskContext, SourceTaskContext
-
-__all__ = [
-    "MemoryErrantRecordReporter",
-    "MemoryOffsetStorageReader",
-    "MemorySinkTaskContext",
-    "MemorySourceTaskContext",
-]
 
 Offsets = Iterable[tuple[Mapping[str, Any], Mapping[str, Any]]]
 """Source partitions, each with the offset after the last record that was committed."""

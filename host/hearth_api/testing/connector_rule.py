@@ -1,0 +1,212 @@
+"""What connectors and their tasks have to do: split work, keep to offsets, write what they are given, and stop."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from hearth_api.connector import SinkConnector, SourceConnector
+from hearth_api.errors import DataError
+from hearth_api.record import SinkRecord, SourceRecord, TopicPartition
+from hearth_api.struct import validate_value
+from hearth_api.task import SinkTask, SourceTask
+from hearth_api.testing.acceptance_rule import AcceptanceRules, Sample, Violation, require
+from hearth_api.testing.plugin_rule import PLUGIN
+from hearth_api.testing.task_run import SinkRun, SourceRun
+
+SOURCE, SINK = AcceptanceRules(PLUGIN), AcceptanceRules(PLUGIN)
+
+PROMPTLY = 2.0
+"""Seconds in which a task that is told to stop has to have stopped."""
+_MANY = 3
+_PLAIN = (str, int, float, bool, bytes, type(None))
+
+
+@SOURCE.rule()
+def task_class_is_a_source_task(sample: Sample) -> None:
+    """task_class() returns a SourceTask, also before start(), of which instances can be made without arguments."""
+    _check_task_class(sample, SourceTask)
+
+
+@SINK.rule()
+def task_class_is_a_sink_task(sample: Sample) -> None:
+    """task_class() returns a SinkTask, also before start(), of which instances can be made without arguments."""
+    _check_task_class(sample, SinkTask)
+
+
+@SOURCE.rule("config")
+def source_splits_its_work(sample: Sample) -> None:
+    """task_configs(n) returns at most n mappings of texts, and the same ones again when nothing has changed."""
+    with SourceRun(sample.plugin, sample.settings(), max_tasks=0, seconds=sample.seconds) as run:
+        _check_task_configs(run)
+
+
+@SINK.rule("config")
+def sink_splits_its_work(sample: Sample) -> None:
+    """task_configs(n) returns at most n mappings of texts, and the same ones again when nothing has changed."""
+    with SinkRun(sample.plugin, sample.settings(), [], max_tasks=0, seconds=sample.seconds) as run:
+        _check_task_configs(run)
+
+
+@SOURCE.rule("config")
+def records_fit_their_schemas(sample: Sample) -> None:
+    """Every record has a topic, and keys and values that fit the schemas beside them."""
+    with _source_run(sample) as run:
+        for record in run.take(sample.count):
+            _check_record(record)
+
+
+@SOURCE.rule("config")
+def offsets_can_be_stored(sample: Sample) -> None:
+    """Source partitions and offsets are mappings of texts to texts, numbers, booleans, bytes or None."""
+    with _source_run(sample) as run:
+        for record in run.take(sample.count):
+            for what, value in (
+                ("source_partition", record.source_partition),
+                ("source_offset", record.source_offset),
+            ):
+                is_plain = isinstance(value, dict) and all(
+                    isinstance(name, str) and isinstance(each, _PLAIN) for name, each in value.items()
+                )
+                require(is_plain, f"{what} is {value!r}: nothing else can be stored and given back")
+
+
+@SOURCE.rule("config")
+def source_goes_on_where_offsets_say(sample: Sample) -> None:
+    """A task that starts with the offset of a record never returns that record, nor one before it."""
+    config = sample.settings()
+    with SourceRun(sample.plugin, config, seconds=sample.seconds) as run:
+        first = run.take(sample.count)
+        committed = run.committed
+    places = [(each.source_partition, each.source_offset) for each in first]
+    with SourceRun(sample.plugin, config, committed, seconds=sample.seconds) as run:
+        for record in run.poll():
+            again = (record.source_partition, record.source_offset) in places
+            require(not again, f"the record at {record.source_offset} came again although its offset was committed")
+
+
+@SOURCE.rule("config")
+def source_task_stops_promptly(sample: Sample) -> None:
+    """poll() and stop() return soon even if there is nothing more to read."""
+    run = _source_run(sample)
+    with run:
+        run.take(1)
+        run.poll()
+        started = time.monotonic()
+        run.poll()
+        run.stop()
+        _check_promptly(started)
+
+
+@SOURCE.rule("config")
+def source_takes_acknowledgements(sample: Sample) -> None:
+    """commit_record() and commit() return, whether a record was written or left out."""
+    with _source_run(sample) as run:
+        for record in run.take(1):
+            run.tasks[0].commit_record(record, None)
+        run.tasks[0].commit()
+
+
+@SINK.rule("config")
+def sink_takes_records_and_says_what_is_safe(sample: Sample) -> None:
+    """put() takes records, and none at all; pre_commit() returns nothing beyond what was put."""
+    with _sink_run(sample) as run:
+        run.put([])
+        run.put(_records(sample))
+        run.pre_commit()
+
+
+@SINK.rule("config")
+def sink_takes_records_again(sample: Sample) -> None:
+    """Records that were put before may come again, as they do after a crash."""
+    for _ in range(2):
+        with _sink_run(sample) as run:
+            run.put(_records(sample))
+            run.pre_commit()
+
+
+@SINK.rule("config")
+def sink_task_stops_promptly(sample: Sample) -> None:
+    """close() and stop() return soon."""
+    run = _sink_run(sample)
+    with run:
+        run.put(_records(sample)[:1])
+        started = time.monotonic()
+        run.stop()
+        _check_promptly(started)
+
+
+@SINK.rule("config", "read_back")
+def what_is_committed_is_there(sample: Sample) -> None:
+    """The values of all records are in the other system, in their order, once pre_commit() has returned."""
+    config = sample.settings()
+    records = _records(sample)
+    with SinkRun(sample.plugin, config, _partitions(records), seconds=sample.seconds) as run:
+        run.put(records)
+        run.pre_commit()
+        assert sample.read_back is not None, "the rule is tried with it only"
+        found = list(sample.read_back(config))
+    wanted = [each.value for each in records]
+    require(_stand_in_order(wanted, found), f"put: {wanted!r}; found: {found!r}")
+
+
+def _source_run(sample: Sample) -> SourceRun:
+    return SourceRun(sample.plugin, sample.settings(), seconds=sample.seconds)
+
+
+def _sink_run(sample: Sample) -> SinkRun:
+    return SinkRun(sample.plugin, sample.settings(), _partitions(_records(sample)), seconds=sample.seconds)
+
+
+def _records(sample: Sample) -> list[SinkRecord]:
+    """Return the records of a sample, or a few texts."""
+    given = [each for each in sample.records if isinstance(each, SinkRecord)]
+    return given or [SinkRecord("acceptance", 0, None, None, None, f"record {each}", each) for each in range(3)]
+
+
+def _partitions(records: list[SinkRecord]) -> set[TopicPartition]:
+    return {TopicPartition(each.topic or "", each.kafka_partition or 0) for each in records}
+
+
+def _check_task_class(sample: Sample, wanted: type) -> None:
+    connector: SourceConnector | SinkConnector = sample.plugin()
+    found: Any = connector.task_class()
+    is_right = isinstance(found, type) and issubclass(found, wanted)
+    require(is_right, f"task_class() returned {found!r}: return a class that derives from {wanted.__name__}")
+    found()
+
+
+def _check_task_configs(run: SourceRun | SinkRun) -> None:
+    for most in (1, _MANY):
+        found: Any = run.task_configs(most)
+        require(isinstance(found, list), f"task_configs() returned {found!r}: return a list of mappings")
+        require(len(found) <= most, f"task_configs({most}) returned {len(found)} configurations")
+        for config in found:
+            is_text = isinstance(config, dict) and all(
+                isinstance(each, str) for pair in config.items() for each in pair
+            )
+            require(is_text, f"task_configs() returned {config!r}: keys and values are texts")
+        require(found == run.task_configs(most), "task_configs() returns others each time, which restarts all tasks")
+
+
+def _check_record(record: SourceRecord) -> None:
+    require(isinstance(record.topic, str) and record.topic, f"a record has the topic {record.topic!r}")
+    for what, schema, value in (
+        ("key", record.key_schema, record.key),
+        ("value", record.value_schema, record.value),
+    ):
+        if schema is not None:
+            try:
+                validate_value(schema, value, what)
+            except DataError as error:
+                raise Violation(f"a record does not fit its schema: {error}") from error
+
+
+def _check_promptly(started: float) -> None:
+    seconds = time.monotonic() - started
+    require(seconds <= PROMPTLY, f"it took {seconds:.1f} s to stop; wake what waits when stop() is called")
+
+
+def _stand_in_order(wanted: list[Any], found: list[Any]) -> bool:
+    rest = iter(found)
+    return all(any(each == other for other in rest) for each in wanted)

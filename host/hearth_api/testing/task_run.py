@@ -1,0 +1,252 @@
+"""Runs of connectors in memory: every call that a host would make, in its order, and none of its machinery."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any, Generic, TypeVar
+
+from hearth_api.connector import (
+    Connector,
+    SinkConnector,
+    SinkConnectorContext,
+    SourceConnector,
+    SourceConnectorContext,
+)
+from hearth_api.errors import RetriableError
+from hearth_api.record import OffsetAndMetadata, SinkRecord, SourceRecord, TopicPartition
+from hearth_api.task import OffsetStorageReader, SinkTask, SourceTask
+from hearth_api.testing.acceptance_rule import Caller, require
+from hearth_api.testing.memory_context import (
+    MemoryErrantRecordReporter,
+    MemoryOffsetStorageReader,
+    MemorySinkTaskContext,
+    MemorySourceTaskContext,
+    Offsets,
+)
+
+AnyTask = TypeVar("AnyTask", SourceTask, SinkTask)
+AnyRun = TypeVar("AnyRun", bound="MemoryRun[Any]")
+
+_PAUSE = 0.01
+
+
+class MemoryConnectorContext(SourceConnectorContext, SinkConnectorContext):
+    """The context of a connector; `requests` counts the reconfigurations asked for, `errors` what it reported."""
+
+    def __init__(self, offsets: Offsets = ()) -> None:
+        """Take what an earlier run has committed."""
+        self._reader = MemoryOffsetStorageReader(offsets)
+        self.requests = 0
+        self.errors: list[BaseException] = []
+
+    def request_task_reconfiguration(self) -> None:
+        """Count the request."""
+        self.requests += 1
+
+    def raise_error(self, error: BaseException) -> None:
+        """Keep the error."""
+        self.errors.append(error)
+
+    def offset_storage_reader(self) -> OffsetStorageReader:
+        """Return the reader of the offsets."""
+        return self._reader
+
+
+class MemoryRun(Generic[AnyTask]):
+    """A connector and its tasks, from start to stop, for a `with` statement.
+
+    The connector's calls come on one thread, those of each task on another, each bounded by `seconds`. Without
+    `max_tasks` it has none, nor is it asked for any.
+    """
+
+    def __init__(self, kind: type[Connector], config: Mapping[str, str], max_tasks: int, seconds: float) -> None:
+        """Take what to run; nothing is called yet."""
+        self.kind = kind
+        self.config = dict(config)
+        self.max_tasks = max_tasks
+        self.connector: Connector
+        self.connector_context = MemoryConnectorContext()
+        self.tasks: list[AnyTask] = []
+        self.caller = Caller(seconds)
+        self._callers: list[Caller] = []
+        self._is_started = False
+
+    def __enter__(self: AnyRun) -> AnyRun:
+        """Start the connector, ask it for its tasks and start them; what was started is stopped if one fails."""
+        try:
+            self._start()
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Stop the tasks, then the connector."""
+        self.stop()
+
+    def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
+        """Ask the connector that runs how it would split its work."""
+        return self.caller.call("task_configs()", self.connector.task_configs, max_tasks)
+
+    def stop(self) -> None:
+        """Stop the tasks and then the connector; a second time, and where a call did not return, nothing is done."""
+        stops: list[tuple[str, Callable[[], None]]] = [
+            ("the task's stop()", partial(self._stop_task, task)) for task in self.tasks
+        ]
+        callers = [*self._callers]
+        if self._is_started:
+            stops.append(("the connector's stop()", self.connector.stop))
+            callers.append(self.caller)
+        self.tasks, self._callers, self._is_started = [], [], False
+        for (what, stop), caller in zip(stops, callers):
+            if not caller.is_stuck:
+                caller.call(what, stop)
+            caller.end()
+
+    def _start(self) -> None:
+        self.connector = self.kind()
+        self.caller.call("initialize()", self.connector.initialize, self.connector_context)
+        self._is_started = True
+        self.caller.call("the connector's start()", self.connector.start, self.config)
+        task_class = self.caller.call("task_class()", self.connector.task_class)
+        for config in self.task_configs(self.max_tasks) if self.max_tasks else ():
+            task: Any = task_class()
+            caller = Caller(self.caller.seconds)
+            self.tasks.append(task)
+            self._callers.append(caller)
+            caller.call("the task's start()", self._start_task, task, config)
+
+    def _start_task(self, task: AnyTask, config: Mapping[str, str]) -> None:
+        raise NotImplementedError
+
+    def _stop_task(self, task: AnyTask) -> None:
+        task.stop()
+
+
+class SourceRun(MemoryRun[SourceTask]):
+    """A run of a source connector, which goes on where `offsets` say.
+
+    `committed` has the offset of every record that was taken, as if Kafka had acknowledged each.
+    """
+
+    def __init__(
+        self,
+        kind: type[SourceConnector],
+        config: Mapping[str, str],
+        offsets: Offsets = (),
+        max_tasks: int = 1,
+        seconds: float = 10.0,
+    ) -> None:
+        """Take the connector, its configuration and what an earlier run has committed."""
+        super().__init__(kind, config, max_tasks, seconds)
+        self.committed = [(dict(partition), dict(offset)) for partition, offset in offsets]
+        self.connector_context = MemoryConnectorContext(self.committed)
+
+    def poll(self) -> list[SourceRecord]:
+        """Poll each task once and return what came, in the order of the tasks."""
+        found: list[SourceRecord] = []
+        for task, caller in zip(self.tasks, self._callers):
+            records = caller.call("poll()", _polled, task)
+            require(
+                records is None
+                or (isinstance(records, list) and all(isinstance(each, SourceRecord) for each in records)),
+                f"poll() returned {_shown(records)}: return a list of SourceRecord, or None",
+            )
+            found += records or []
+        return found
+
+    def take(self, count: int) -> list[SourceRecord]:
+        """Poll until so many records have come and return just these; their offsets count as committed.
+
+        Raises a `Violation` when they have not come in time. What more a poll returned is not committed, as where a
+        host is killed.
+        """
+        found: list[SourceRecord] = []
+        deadline = time.monotonic() + self.caller.seconds
+        while len(found) < count:
+            require(
+                time.monotonic() < deadline, f"{len(found)} records came within {self.caller.seconds:g} s, not {count}"
+            )
+            polled = self.poll()
+            found += polled
+            if not polled:
+                time.sleep(_PAUSE)  # one that does not wait itself must not keep a processor busy
+        taken = found[:count]
+        self.committed += [
+            (dict(each.source_partition), dict(each.source_offset))
+            for each in taken
+            if each.source_partition is not None and each.source_offset is not None
+        ]
+        return taken
+
+    def _start_task(self, task: SourceTask, config: Mapping[str, str]) -> None:
+        task.initialize(MemorySourceTaskContext(config, self.committed))
+        task.start(config)
+
+
+class SinkRun(MemoryRun[SinkTask]):
+    """A run of a sink connector, all of whose partitions belong to its first task."""
+
+    def __init__(
+        self,
+        kind: type[SinkConnector],
+        config: Mapping[str, str],
+        partitions: Iterable[TopicPartition],
+        max_tasks: int = 1,
+        seconds: float = 10.0,
+    ) -> None:
+        """Take the connector, its configuration, and the partitions that its first task is given."""
+        super().__init__(kind, config, max_tasks, seconds)
+        self.partitions = set(partitions)
+        self.reporter = MemoryErrantRecordReporter()
+        self._positions: dict[TopicPartition, OffsetAndMetadata] = {}
+
+    def put(self, records: Sequence[SinkRecord]) -> None:
+        """Give the task records; the same again after a RetriableError, as a host does."""
+        require(self.tasks, "task_configs(1) returned no task")
+        deadline = time.monotonic() + self.caller.seconds
+        while True:
+            try:
+                self._callers[0].call("put()", self.tasks[0].put, list(records))
+                break
+            except RetriableError as error:
+                require(time.monotonic() < deadline, f"put() goes on asking to be called again: {error}")
+                time.sleep(_PAUSE)
+        for each in records:
+            assert each.original_kafka_partition is not None, "a record that was read has a partition"
+            place = TopicPartition(each.original_topic, each.original_kafka_partition)
+            self._positions[place] = OffsetAndMetadata(each.original_kafka_offset + 1)
+
+    def pre_commit(self) -> dict[TopicPartition, OffsetAndMetadata]:
+        """Ask the task what may be committed of what it was given, and return that."""
+        found = self._callers[0].call("pre_commit()", self.tasks[0].pre_commit, dict(self._positions))
+        for place, offset in found.items():
+            known = self._positions.get(place)
+            require(
+                known is not None and offset.offset <= known.offset,
+                f"pre_commit() returned {offset.offset} for {place}, which is beyond what put() was given",
+            )
+        return dict(found)
+
+    def _start_task(self, task: SinkTask, config: Mapping[str, str]) -> None:
+        task.initialize(MemorySinkTaskContext(config, self.partitions, self.reporter))
+        task.start(config)
+        task.open(set(self.partitions))
+
+    def _stop_task(self, task: SinkTask) -> None:
+        task.close(set(self.partitions))
+        task.stop()
+
+
+def _polled(task: SourceTask) -> list[SourceRecord] | None:
+    try:
+        return task.poll()
+    except RetriableError:  # which a host logs, and asks again
+        return None
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 100 else f"{text[:100]}…"
