@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _json = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 
+SCAFFOLDS = ("source", "sink", "transformation", "converter")
 BAD_BUNDLE = 2
 BAD_ENVIRONMENT = 3
 
@@ -25,6 +26,24 @@ BAD_ENVIRONMENT = 3
 @click.group()
 def bundle() -> None:
     """Pack a project into a bundle, or check a bundle."""
+
+
+@bundle.command()
+@click.argument("project", metavar="NAME", type=click.Path(path_type=Path))
+@click.option("--type", "type_", type=click.Choice(SCAFFOLDS), required=True, help="What kind of plugin it has.")
+@click.option(
+    "--package", default="com.example", show_default=True, help="What the name begins with that configurations use."
+)
+def new(project: Path, type_: str, package: str) -> None:
+    """Begin a project in the directory NAME: one plugin that builds, passes its tests and runs, to be changed.
+
+    Prints the files, of which README.md has the next steps. Nothing that is there is overwritten.
+    """
+    from hearth.discovery import PluginType
+    from hearth.packaging.scaffold import scaffold
+
+    for path in scaffold(project, PluginType(type_), package):
+        click.echo(path)
 
 
 @bundle.command()

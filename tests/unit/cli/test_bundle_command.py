@@ -23,6 +23,16 @@ def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("UV_OFFLINE", "1")
 
 
+def test_new_prints_what_it_wrote(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The page with the next steps is among the files."""
+    assert run(["bundle", "new", str(tmp_path / "orders"), "--type", "sink", "--package", "org.shop"]) == 0
+    paths = [Path(line) for line in capsys.readouterr().out.splitlines()]
+    assert tmp_path / "orders" / "README.md" in paths
+    assert all(path.is_file() for path in paths)
+    assert run(["bundle", "new", str(tmp_path / "orders"), "--type", "sink"]) == 2
+    assert "there is something in" in capsys.readouterr().err
+
+
 def test_pack_prints_the_path_of_the_bundle(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The bundle is what packing by code makes, and the path is all that is printed."""
     links = [option for name in build.LIBRARIES for option in ("--find-links", str(build.wheel(name).parent))]

@@ -1,0 +1,95 @@
+"""Scaffolds: a new project with one plugin that builds, passes its tests, and runs, for its author to change."""
+
+from __future__ import annotations
+
+import keyword
+import re
+import sys
+from importlib import metadata, resources
+from pathlib import Path
+from string import Template
+
+from hearth.discovery import PluginType, alias
+from hearth.discovery.declaration import Declaration
+from hearth_api import ConfigError
+
+_TEMPLATES = "template"
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*([-_][A-Za-z0-9]+)*")
+_PACKAGE = re.compile(r"[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)*")
+
+_KINDS = {
+    PluginType.SOURCE: ("source", "SourceConnector", "A source connector that writes a number at every tick."),
+    PluginType.SINK: ("sink", "SinkConnector", "A sink connector that writes records to a file, a line of JSON each."),
+    PluginType.TRANSFORMATION: ("transformation", "", "A transformation that puts a prefix before names of topics."),
+    PluginType.CONVERTER: ("converter", "Converter", "A converter of texts in an encoding of one's choice."),
+}
+"""Type -> its module, what its class is called behind the project's own name, and what it does to begin with."""
+
+
+def scaffold(target: Path, type_: PluginType, package: str = "com.example") -> list[Path]:
+    """Write a project called like the last part of ``target`` and return its files.
+
+    ``package`` is what the name begins with that configurations use. Raises ``ConfigError`` for a name of which no
+    distribution and module can be made, and where something is already.
+    """
+    name = target.name
+    module = re.sub(r"[-_]+", "_", name).lower()
+    _check(target, module, package)
+    file, ending, summary = _KINDS[type_]
+    class_name = _class_name(name, ending)
+    java_name = f"{package}.{class_name}"
+    words = {
+        "name": name,
+        "wheel_name": module,
+        "module": module,
+        "file": file,
+        "class_name": class_name,
+        "java_name": java_name,
+        "short_name": alias.candidates(Declaration(java_name, type_, "", ""))[-1],
+        "group": type_.group,
+        "summary": summary,
+        "api": metadata.version("hearth-api"),
+        "verify_config": "",
+    }
+    files = {
+        "pyproject.toml": "pyproject.toml",
+        "README.md": "README.md",
+        ".gitignore": "gitignore",
+        f"src/{module}/__init__.py": "package.py",
+        f"src/{module}/{file}.py": f"{file}.py",
+        f"tests/test_{module}.py": f"test_{file}.py",
+    }
+    if type_ in (PluginType.SOURCE, PluginType.SINK):
+        files["example.properties"] = f"{file}.properties"
+        words["verify_config"] = " --config example.properties"
+    texts = {path: _filled(template, words) for path, template in files.items()}
+    for path, text in texts.items():
+        (target / path).parent.mkdir(parents=True, exist_ok=True)
+        (target / path).write_text(text, encoding="utf-8")
+    return [target / path for path in texts]
+
+
+def _filled(template: str, words: dict[str, str]) -> str:
+    found = resources.files(__package__).joinpath(f"{_TEMPLATES}/{template}.in").read_text(encoding="utf-8")
+    return Template(found).substitute(words)
+
+
+def _check(target: Path, module: str, package: str) -> None:
+    name = target.name
+    if not _NAME.fullmatch(name):
+        raise ConfigError(f"no project can be called {name!r}", hint="use letters, digits and hyphens")
+    if keyword.iskeyword(module) or module in sys.stdlib_module_names or module.startswith("hearth"):
+        raise ConfigError(f"{name!r} would hide Python's or Hearth's own module {module}", hint="use another name")
+    if not _PACKAGE.fullmatch(package):
+        raise ConfigError(f"{package!r} is no package name", hint="write it as com.example")
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise ConfigError(f"there is something in {str(target)!r} already", hint="name a directory that is not there")
+
+
+def _class_name(name: str, ending: str) -> str:
+    """Return the name of a project as that of a class: ``orders-source`` makes ``OrdersSourceConnector``."""
+    own = "".join(part[0].upper() + part[1:] for part in re.split(r"[-_]+", name))
+    for word in (ending, ending.removesuffix("Connector"), "Connector"):
+        if word and own != word and own.endswith(word):
+            own = own.removesuffix(word)
+    return own + ending

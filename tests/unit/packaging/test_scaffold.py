@@ -1,0 +1,83 @@
+"""A new project is a good one: its own tests pass, and it becomes a bundle that keeps every rule."""
+
+from __future__ import annotations
+
+import re
+import sys
+import unittest
+from pathlib import Path
+
+import pytest
+
+from hearth.discovery import Bundle, PluginType, read
+from hearth.packaging import pack
+from hearth.packaging.scaffold import scaffold
+from hearth_api import ConfigError
+from tests.bundles import build
+
+TYPES = (PluginType.SOURCE, PluginType.SINK, PluginType.TRANSFORMATION, PluginType.CONVERTER)
+
+
+@pytest.mark.parametrize("type_", TYPES)
+def test_project_passes_its_own_tests(type_: PluginType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The standard suite among them."""
+    project = tmp_path / f"begun-{type_}"
+    scaffold(project, type_)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    monkeypatch.syspath_prepend(project / "src")
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    found = unittest.TestLoader().discover(str(project / "tests"), top_level_dir=str(project / "tests"))
+    result = unittest.TestResult()
+    found.run(result)
+    assert result.wasSuccessful(), result.failures + result.errors
+    assert result.testsRun > 5
+
+
+def test_project_becomes_a_bundle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the name, the alias and the version that its files tell."""
+    monkeypatch.setenv("UV_OFFLINE", "1")
+    project = tmp_path / "Orders-2-source"
+    scaffold(project, PluginType.SOURCE, "org.shop")
+    bundle = read(pack(project, tmp_path, build.environments(), offline=True))
+    assert isinstance(bundle, Bundle)
+    (plugin,) = bundle.declarations
+    assert (plugin.class_name, plugin.version) == ("org.shop.Orders2SourceConnector", "0.1.0")
+    assert "connector.class=Orders2Source\n" in (project / "example.properties").read_text()
+    assert f"dist/{bundle.location.name}" in (project / "README.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("name", "type_", "class_name"),
+    [
+        ("orders", PluginType.SOURCE, "OrdersSourceConnector"),
+        ("orders-source-connector", PluginType.SOURCE, "OrdersSourceConnector"),
+        ("source", PluginType.SOURCE, "SourceSourceConnector"),
+        ("mask_it", PluginType.TRANSFORMATION, "MaskIt"),
+        ("xml-converter", PluginType.CONVERTER, "XmlConverter"),
+    ],
+)
+def test_class_is_called_like_the_project(name: str, type_: PluginType, class_name: str, tmp_path: Path) -> None:
+    """With the end that classes of its type have, once."""
+    scaffold(tmp_path / name, type_)
+    described = (tmp_path / name / "pyproject.toml").read_text()
+    assert re.findall(r'^"com\.example\.(\w+)" = ".*:(\w+)"$', described, re.MULTILINE) == [(class_name, class_name)]
+
+
+@pytest.mark.parametrize(
+    ("name", "package", "words"),
+    [
+        ("1st", "com.example", "no project can be called '1st'"),
+        ("a b", "com.example", "no project can be called"),
+        ("json", "com.example", "would hide"),
+        ("hearth-api", "com.example", "would hide"),
+        ("good", "Com.", "is no package name"),
+        ("taken", "com.example", "there is something in"),
+    ],
+)
+def test_what_cannot_be_is_refused(name: str, package: str, words: str, tmp_path: Path) -> None:
+    """Before anything is written."""
+    (tmp_path / "taken").mkdir()
+    (tmp_path / "taken" / "mine").touch()
+    with pytest.raises(ConfigError, match=words):
+        scaffold(tmp_path / name, PluginType.SINK, package)
+    assert [each.name for each in tmp_path.rglob("*")] == ["taken", "mine"]
