@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
+from hearth.cli import install_command
 from hearth.cli.connector_file import read_connector_file
 from hearth.foundation.terminal import printable, table
 
@@ -25,7 +26,11 @@ BAD_ENVIRONMENT = 3
 
 @click.group()
 def bundle() -> None:
-    """Pack a project into a bundle, or check a bundle."""
+    """Make bundles and check them; put them into plugin.path and take them away."""
+
+
+for each in install_command.COMMANDS:
+    bundle.add_command(each)
 
 
 @bundle.command()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import tempfile
-import zipfile
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -14,7 +13,7 @@ from hearth.discovery.bundle import Bundle, read_bundle
 from hearth.discovery.declaration import Declaration
 from hearth.discovery.manifest import MANIFEST, Manifest, PackedFile
 from hearth.discovery.refusal import BundleError
-from hearth.discovery.tree import DirectoryTree
+from hearth.discovery.tree import DirectoryTree, open_file
 from hearth.foundation.user_file import replacing
 from hearth.isolation.environment_store import EnvironmentStore
 from hearth.isolation.interpreter import choose
@@ -24,12 +23,11 @@ from hearth.packaging.bill_of_materials import BILL_OF_MATERIALS, bill_of_materi
 from hearth.packaging.core_metadata import distributions
 from hearth.packaging.description import ask
 from hearth.packaging.project import build_wheel, gather_wheels
+from hearth.packaging.zip_file import write_zip
 from hearth_api import UNDEFINED_VERSION, PluginError
 
 _WHEELS = "wheels"
 _SUFFIX = ".zip"
-_EARLIEST = (1980, 1, 1, 0, 0, 0)
-"""The first date a zip file can hold: a bundle tells nothing of when it was packed."""
 
 
 def pack(
@@ -56,7 +54,7 @@ def pack(
             raise BundleError("; ".join(own.faults), hint=f"correct the entry points of {project}")
         gather_wheels(wheel, choose(own.requires_python, own.name), wheels, find_links, offline)
         bundle = _described(Path(folder), own, environments)
-        target = out if _is_bundle(out) else out / f"{_plain(own.name)}-{own.version}{_SUFFIX}"
+        target = out if _is_bundle(out) else out / f"{plain_name(own.name)}-{own.version}{_SUFFIX}"
         target.parent.mkdir(parents=True, exist_ok=True)
         _write(target, Path(folder), bundle)
         return target
@@ -100,22 +98,13 @@ def _describe(stage: Stage, declaration: Declaration) -> Declaration:
 
 
 def _write(target: Path, folder: Path, manifest: Manifest) -> None:
-    """Write the zip file: the manifest, then what it lists in its order, and nothing of this machine or day."""
-    with replacing(target) as fresh, zipfile.ZipFile(fresh, "w", zipfile.ZIP_STORED) as archive:
-        archive.writestr(_entry(MANIFEST), manifest.to_text())
-        for file in manifest.files:
-            with (folder / file.path).open("rb") as source, archive.open(_entry(file.path), "w") as packed:
-                for block in iter(lambda: source.read(1 << 20), b""):
-                    packed.write(block)
+    """Write the zip file: the manifest, then what it lists in its order."""
+    (folder / MANIFEST).write_text(manifest.to_text(), encoding="utf-8")
+    names = [MANIFEST, *(file.path for file in manifest.files)]
+    with replacing(target) as fresh:
+        write_zip(fresh, [(name, partial(open_file, folder / name)) for name in names])
 
 
-def _entry(name: str) -> zipfile.ZipInfo:
-    entry = zipfile.ZipInfo(name, _EARLIEST)
-    entry.external_attr = 0o644 << 16
-    entry.create_system = 3
-    return entry
-
-
-def _plain(name: str) -> str:
+def plain_name(name: str) -> str:
     """Return a distribution name as file names of wheels have it."""
     return re.sub(r"[-_.]+", "_", name).lower()

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
+from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from hearth.config.connector_key import CONNECTOR_CLASS
@@ -133,12 +134,17 @@ def _contract(part: CoreMetadata) -> Iterator[Check]:
     """Check that a distribution leaves to the host what it provides, and was made for an API that it has."""
     if canonicalize_name(part.name) in PROVIDED:
         yield Check("contract", part.path, False, "the host provides this package", "leave it out of the bundle")
+    for wanted in unmet_api(part):
+        detail = f"it requires {wanted}, this host provides {_API} {metadata.version(_API)}"
+        hint = "install a Hearth that provides it, or pack the bundle for this one"
+        yield Check("contract", f"{part.name} {part.version}", False, detail, hint)
+
+
+def unmet_api(part: CoreMetadata) -> list[Requirement]:
+    """Return what a distribution requires of the author API that this host's does not meet."""
     own = metadata.version(_API)
-    for wanted in part.requires:
-        if canonicalize_name(wanted.name) == _API and not wanted.specifier.contains(own, prereleases=True):
-            detail = f"it requires {wanted}, this host provides {_API} {own}"
-            hint = "install a Hearth that provides it, or pack the bundle for this one"
-            yield Check("contract", f"{part.name} {part.version}", False, detail, hint)
+    wanted = (each for each in part.requires if canonicalize_name(each.name) == _API)
+    return [each for each in wanted if not each.specifier.contains(own, prereleases=True)]
 
 
 def _size(size: float) -> str:

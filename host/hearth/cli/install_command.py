@@ -1,0 +1,235 @@
+"""`hearth bundle install` and its like: the bundles of a directory of plugin.path, put there and taken away."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from hearth.discovery import Bundle, default_plugin_path
+from hearth.foundation.terminal import printable, table
+
+if TYPE_CHECKING:
+    from hearth.packaging.installed import Change, InstalledBundles
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_json = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
+_folder = click.option(
+    "--plugin-path",
+    "folder",
+    metavar="DIR",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="The directory of plugin.path; default: where a worker looks that has no such key.",
+)
+_index = click.option(
+    "--index",
+    "indexes",
+    metavar="DIR",
+    multiple=True,
+    envvar="HEARTH_INDEX",
+    type=click.Path(path_type=Path),
+    help="A directory of bundles to look for names in; may be given several times, or stand in HEARTH_INDEX.",
+)
+_DONE = {
+    "install": "installed {name} {after} in {location}",
+    "upgrade": "upgraded {name} from {before} to {after} in {location}",
+    "keep": "{name} {after} is installed already, in {location}",
+    "remove": "removed {name} {before} from {location}",
+    "rollback": "rolled {name} back from {before} to {after} in {location}",
+}
+
+
+def _changing(command: F) -> F:
+    """Give a command the options of those that change a directory."""
+    dry_run = click.option("--dry-run", is_flag=True, help="Look at everything, tell what would be done, do nothing.")
+    return _folder(dry_run(_json(command)))
+
+
+@click.command()
+@click.argument("source", metavar="FILE|NAME")
+@_index
+@click.option("--beside", is_flag=True, help="Let other versions of the bundle stay, for connectors that name them.")
+@_changing
+def install(
+    source: str, indexes: tuple[Path, ...], beside: bool, folder: Path | None, dry_run: bool, as_json: bool
+) -> None:
+    """Put a bundle into plugin.path: a FILE or directory of any form, or NAME from a directory of bundles.
+
+    NAME may say a version, as orders==1.2 or orders>=1. The environment is built first, so what cannot run here is
+    not installed.
+    """
+    _echo(_installed(folder, dry_run).install(_found(source, indexes), beside), dry_run, as_json)
+
+
+@click.command()
+@click.argument("source", metavar="FILE|NAME")
+@_index
+@click.option("--version", "old", metavar="VERSION", help="Which version goes, where several are installed.")
+@_changing
+def upgrade(
+    source: str, indexes: tuple[Path, ...], old: str | None, folder: Path | None, dry_run: bool, as_json: bool
+) -> None:
+    """Exchange a bundle of plugin.path for another version of it, in one step; `rollback` undoes that.
+
+    Tasks that run go on with the old one until they are started anew.
+    """
+    _echo(_installed(folder, dry_run).upgrade(_found(source, indexes), old), dry_run, as_json)
+
+
+@click.command()
+@click.argument("name", metavar="NAME[==VERSION]")
+@_changing
+def remove(name: str, folder: Path | None, dry_run: bool, as_json: bool) -> None:
+    """Take a bundle out of plugin.path; `rollback` brings it back."""
+    plain, _, version = name.partition("==")
+    _echo(_installed(folder, dry_run).remove(plain, version or None), dry_run, as_json)
+
+
+@click.command()
+@click.argument("name")
+@_changing
+def rollback(name: str, folder: Path | None, dry_run: bool, as_json: bool) -> None:
+    """Bring back the version of a bundle that was there before; again: the one before that."""
+    _echo(_installed(folder, dry_run).rollback(name), dry_run, as_json)
+
+
+@click.command(name="list")
+@_folder
+@_json
+def list_(folder: Path | None, as_json: bool) -> None:
+    """Print the bundles of plugin.path, and which earlier versions are kept for a rollback."""
+    installed = _installed(folder)
+    rows = [
+        {**_row(each), "earlier": [old.version for old in installed.earlier(each.name)]} for each in installed.all()
+    ]
+    if as_json:
+        click.echo(json.dumps(rows, indent=1))
+    else:
+        _echo_bundles(rows, ("name", "version", "plugins", "location", "earlier"))
+
+
+@click.command()
+@click.argument("text", default="")
+@_index
+@_json
+def search(text: str, indexes: tuple[Path, ...], as_json: bool) -> None:
+    """Print the bundles of a directory whose name, or the class of one of whose plugins, holds TEXT."""
+    from hearth.packaging.bundle_index import search as find
+
+    rows = [_row(each) for each in find(text, [each.absolute() for each in indexes])]
+    if as_json:
+        click.echo(json.dumps(rows, indent=1))
+    else:
+        _echo_bundles(rows, ("name", "version", "plugins", "location"))
+
+
+@click.command()
+@click.argument("bundle", metavar="FILE|NAME")
+@_folder
+@_json
+def describe(bundle: str, folder: Path | None, as_json: bool) -> None:
+    """Print what a bundle holds: its plugins, and its packages with their licences. None of its code runs."""
+    from hearth.packaging.core_metadata import distributions
+
+    found = _named(bundle, folder)
+    parts = [{"name": each.name, "version": each.version, "licence": each.licence} for each in distributions(found)]
+    plugins = [
+        {"class": each.class_name, "type": str(each.type), "version": each.version} for each in found.declarations
+    ]
+    if as_json:
+        facts = {**_row(found), "requires_python": found.requires_python, "plugins": plugins, "packages": parts}
+        click.echo(json.dumps(facts, indent=1))
+        return
+    click.echo(
+        printable(f"{found.name} {found.version}, {found.layout.value}, Python {found.requires_python or 'any'}")
+    )
+    click.echo(printable(f"{found.location}\n", keep="\n"))
+    click.echo(table(("PLUGIN", "TYPE", "VERSION"), [list(each.values()) for each in plugins]))
+    click.echo()
+    click.echo(table(("PACKAGE", "VERSION", "LICENCE"), [[cell or "-" for cell in each.values()] for each in parts]))
+
+
+@click.command()
+@click.argument("old", metavar="A")
+@click.argument("new", metavar="B")
+@_folder
+@_json
+def diff(old: str, new: str, folder: Path | None, as_json: bool) -> None:
+    """Print what changes when B takes the place of A, each a FILE or the NAME of what is installed.
+
+    That is packages, plugins, and configuration keys, as far as the bundles describe them.
+    """
+    from hearth.packaging.difference import differences
+
+    found = differences(_named(old, folder), _named(new, folder))
+    if as_json:
+        click.echo(json.dumps([vars(each) for each in found], indent=1))
+    elif found:
+        rows = [(each.kind, each.name, _cell(each.before), _cell(each.after)) for each in found]
+        click.echo(table(("WHAT", "NAME", "A", "B"), rows))
+    else:
+        click.echo("no difference")
+
+
+COMMANDS = (install, upgrade, remove, rollback, list_, search, describe, diff)
+
+
+def _installed(folder: Path | None, is_dry_run: bool = False) -> InstalledBundles:
+    from hearth.foundation.user_file import cache_directory
+    from hearth.isolation.environment_store import EnvironmentStore
+    from hearth.packaging.installed import InstalledBundles
+
+    store = EnvironmentStore(cache_directory("environments"))
+    return InstalledBundles(folder or default_plugin_path(), store, is_dry_run)
+
+
+def _found(source: str, indexes: tuple[Path, ...]) -> Path:
+    """Return a bundle's file: what is named, or what the name stands for in a directory of bundles."""
+    path = Path(source)
+    if path.exists() or path.parent != Path() or path.suffix in (".zip", ".whl", ".gz"):
+        return path.absolute()
+    from hearth.packaging.bundle_index import find
+
+    return find(source, [each.absolute() for each in indexes]).location
+
+
+def _named(text: str, folder: Path | None) -> Bundle:
+    """Return the bundle at a path, or the one that is installed under a name."""
+    from hearth.packaging.installed import usable
+
+    path = Path(text)
+    if path.exists():
+        return usable(path.absolute())
+    name, _, version = text.partition("==")
+    return _installed(folder).one(name, version or None)
+
+
+def _row(bundle: Bundle) -> dict[str, Any]:
+    plugins = [each.class_name for each in bundle.declarations]
+    return {"name": bundle.name, "version": bundle.version, "plugins": plugins, "location": str(bundle.location)}
+
+
+def _echo(change: Change, is_dry_run: bool, as_json: bool) -> None:
+    if as_json:
+        click.echo(json.dumps({**vars(change), "location": str(change.location), "dry_run": is_dry_run}, indent=1))
+        return
+    text = _DONE[change.action].format(**vars(change))
+    click.echo(printable(f"would have: {text}" if is_dry_run and change.action != "keep" else text))
+
+
+def _echo_bundles(rows: list[dict[str, Any]], names: tuple[str, ...]) -> None:
+    cells = [[_cell(row[name]) for name in names] for row in rows]
+    if cells:
+        click.echo(table([name.upper() for name in names], cells))
+    click.echo(f"{chr(10) if cells else ''}{len(cells)} bundle{'s' if len(cells) != 1 else ''}")
+
+
+def _cell(value: object) -> str:
+    """Return a value as a table shows it; of many plugins how many there are."""
+    if isinstance(value, list):
+        return ", ".join(value) if 0 < len(value) <= 2 else str(len(value)) if value else "-"
+    return str(value) if value else "-"

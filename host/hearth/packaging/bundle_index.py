@@ -1,0 +1,71 @@
+"""A directory of bundles as an index: what there is of a name, and which of it this host can take."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.utils import canonicalize_name
+
+from hearth.discovery import Bundle, Rejected, read
+from hearth.discovery.location import candidates
+from hearth.discovery.version_order import version_key
+from hearth.packaging.core_metadata import distributions
+from hearth.packaging.verify import unmet_api
+from hearth_api import ConfigError, NotFoundError
+
+
+def bundles_in(folders: Sequence[Path]) -> Iterator[Bundle]:
+    """Yield the bundles of directories that can be read; raises ``ConfigError`` for a directory that is not there."""
+    for candidate in candidates(folders):
+        if isinstance(candidate, Rejected):
+            raise ConfigError(
+                f"the index {candidate.location} cannot be read: {candidate.reason}", hint=candidate.hint
+            )
+        found = read(candidate, is_named=False)
+        if isinstance(found, Bundle):
+            yield found
+
+
+def search(text: str, folders: Sequence[Path]) -> list[Bundle]:
+    """Return the bundles whose name, or the class of one of whose plugins, holds a text; by name and version."""
+    wanted = text.lower()
+    found = (
+        each
+        for each in bundles_in(folders)
+        if any(wanted in name.lower() for name in (each.name, *(plugin.class_name for plugin in each.declarations)))
+    )
+    return sorted(found, key=lambda each: (canonicalize_name(each.name), version_key(each.version)))
+
+
+def find(text: str, folders: Sequence[Path]) -> Bundle:
+    """Return the newest bundle that a requirement such as ``orders`` or ``orders>=1.2`` names and this host can take.
+
+    Raises ``NotFoundError`` with what there is instead, and why it is not taken.
+    """
+    wanted = _requirement(text)
+    same = [each for each in bundles_in(folders) if canonicalize_name(each.name) == canonicalize_name(wanted.name)]
+    fitting = [each for each in same if wanted.specifier.contains(each.version, prereleases=True)]
+    for each in sorted(fitting, key=lambda each: version_key(each.version), reverse=True):
+        unmet = [str(need) for part in distributions(each) for need in unmet_api(part)]
+        if not unmet:
+            return each
+    where = ", ".join(map(str, folders)) or "no directory: name one with --index"
+    if fitting:
+        raise NotFoundError(
+            f"no {wanted} in {where} is for this host: the newest requires {', '.join(unmet)}",
+            hint="install a newer Hearth, or an older bundle",
+        )
+    versions = ", ".join(dict.fromkeys(each.version for each in same))
+    hint = f"there are: {versions}" if versions else "`hearth bundle search` shows what there is"
+    raise NotFoundError(f"there is no {wanted} in {where}", hint=hint)
+
+
+def _requirement(text: str) -> Requirement:
+    try:
+        return Requirement(text)
+    except InvalidRequirement:
+        raise ConfigError(
+            f"{text!r} is neither a file nor the name of a bundle", hint="write it as orders, or orders==1.2"
+        ) from None

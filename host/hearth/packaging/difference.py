@@ -1,0 +1,64 @@
+"""What changes for users when one bundle takes the place of another: packages, plugins, configuration keys."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from packaging.utils import canonicalize_name
+
+from hearth.discovery import Bundle
+from hearth.packaging.core_metadata import distributions
+
+_TOLD = ("type", "default_value", "required", "importance")
+"""What of a key's definition users depend on."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One thing that is not the same: its kind, its name, and how it was and is; ``None`` where it is not there."""
+
+    kind: str
+    name: str
+    before: str | None
+    after: str | None
+
+
+def differences(old: Bundle, new: Bundle) -> list[Difference]:
+    """Return in which a bundle differs from another one, which comes before it."""
+    pairs = (
+        ("bundle", {old.name: old.version}, {new.name: new.version}),
+        ("python", {"Requires-Python": old.requires_python}, {"Requires-Python": new.requires_python}),
+        ("package", _packages(old), _packages(new)),
+        ("plugin", _plugins(old), _plugins(new)),
+        ("key", _keys(old), _keys(new)),
+    )
+    return [each for kind, before, after in pairs for each in _compared(kind, before, after)]
+
+
+def _compared(kind: str, before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[Difference]:
+    for name in sorted({*before, *after}):
+        if before.get(name) != after.get(name):
+            yield Difference(kind, name, before.get(name), after.get(name))
+
+
+def _packages(bundle: Bundle) -> dict[str, str]:
+    return {canonicalize_name(part.name): part.version for part in distributions(bundle)}
+
+
+def _plugins(bundle: Bundle) -> dict[str, str]:
+    return {f"{each.class_name} ({each.type})": each.version for each in bundle.declarations}
+
+
+def _keys(bundle: Bundle) -> dict[str, str]:
+    """Return what is told of each key; a plugin that the bundle does not describe has none here."""
+    return {
+        f"{each.class_name} {key['name']}": _told(key)
+        for each in bundle.declarations
+        for key in each.definitions or ()
+    }
+
+
+def _told(key: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name.partition('_')[0]} {key.get(name)}" for name in _TOLD)

@@ -1,0 +1,38 @@
+"""Zip files that tell nothing of the machine or the day they were written on: equal content gives equal bytes."""
+
+from __future__ import annotations
+
+import contextlib
+import zipfile
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from hearth.discovery.bundle import Bundle
+from hearth.discovery.manifest import MANIFEST
+from hearth.discovery.tree import Source, blocks
+
+_EARLIEST = (1980, 1, 1, 0, 0, 0)
+"""The first date a zip file can hold."""
+
+Member = tuple[str, Callable[[], Source]]
+"""A name in the archive, and what opens the content."""
+
+
+def write_zip(target: Path, members: Iterable[Member]) -> None:
+    """Write a zip file of these members, in their order."""
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_STORED) as archive:
+        for name, opened in members:
+            entry = zipfile.ZipInfo(name, _EARLIEST)
+            entry.external_attr = 0o644 << 16
+            entry.create_system = 3
+            with contextlib.closing(opened()) as source, archive.open(entry, "w") as packed:
+                for block in blocks(source):
+                    packed.write(block)
+
+
+def zip_bundle(bundle: Bundle, target: Path) -> None:
+    """Write a bundle of whatever form as a zip file: its manifest first, if it has one, then its files by name."""
+    with bundle.opener() as tree:
+        top = f"{bundle.top}/" if bundle.top else ""
+        names = sorted((path[len(top) :] for path in tree.walk(bundle.top)), key=lambda each: (each != MANIFEST, each))
+        write_zip(target, ((name, lambda path=top + name: tree.open(path)) for name in names))  # type: ignore[misc]

@@ -1,0 +1,111 @@
+"""`hearth bundle install` and its like tell what they did, or would do, and their exit codes how it went."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from hearth.cli import install_command
+from hearth.cli.main import run
+from tests.bundles import build
+
+POINTS = {"hearth.predicates": {"a.Demo": "demo:Demo"}}
+
+
+@pytest.fixture(autouse=True)
+def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep environments out of the user's directories, and uv from the network."""
+    monkeypatch.setenv("HEARTH_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("UV_OFFLINE", "1")
+    monkeypatch.setattr(install_command, "default_plugin_path", lambda: tmp_path / "plugins")
+
+
+def test_life_of_a_bundle(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Installed from an index, upgraded, rolled back, removed; each told in a line."""
+    for version in ("1.0", "2.0"):
+        build.plain_wheel(tmp_path, "demo", version, POINTS)
+    place = tmp_path / "plugins" / "demo.zip"
+    told = []
+    for words in (
+        ["install", "demo==1.0", "--index", str(tmp_path)],
+        ["upgrade", "demo", "--index", str(tmp_path), "--dry-run"],
+        ["upgrade", str(tmp_path / "demo-2.0-py3-none-any.whl")],
+        ["rollback", "demo"],
+        ["remove", "demo==1.0"],
+    ):
+        assert run(["bundle", *words]) == 0
+        told += capsys.readouterr().out.splitlines()
+    assert told == [
+        f"installed demo 1.0 in {place}",
+        f"would have: upgraded demo from 1.0 to 2.0 in {place}",
+        f"upgraded demo from 1.0 to 2.0 in {place}",
+        f"rolled demo back from 2.0 to 1.0 in {place}",
+        f"removed demo 1.0 from {place}",
+    ]
+
+
+def test_json_has_the_same_facts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Whether it was done as well."""
+    wheel = build.plain_wheel(tmp_path, "demo", "1.0", POINTS)
+    assert run(["bundle", "install", str(wheel), "--json", "--dry-run"]) == 0
+    assert json.loads(capsys.readouterr().out) == {
+        "action": "install",
+        "name": "demo",
+        "before": None,
+        "after": "1.0",
+        "location": str(tmp_path / "plugins" / "demo.zip"),
+        "dry_run": True,
+    }
+
+
+def test_list_and_search_print_bundles(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """As a table, or as JSON; one that is empty says so."""
+    assert run(["bundle", "list"]) == 0
+    assert capsys.readouterr().out == "0 bundles\n"
+    build.plain_wheel(tmp_path, "demo", "1.0", POINTS)
+    assert run(["bundle", "search", "dem", "--index", str(tmp_path)]) == 0
+    assert capsys.readouterr().out.splitlines()[1].split()[:3] == ["demo", "1.0", "a.Demo"]
+    assert run(["bundle", "list", "--json", "--plugin-path", str(tmp_path)]) == 0
+    (row,) = json.loads(capsys.readouterr().out)
+    assert (row["name"], row["plugins"], row["earlier"]) == ("demo", ["a.Demo"], [])
+
+
+def test_describe_and_diff_look_into_bundles(capsys: pytest.CaptureFixture[str]) -> None:
+    """No code of theirs runs."""
+    one, other = str(build.packed("greeting_source")), str(build.packed("greeting_transform"))
+    assert run(["bundle", "describe", one]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("greeting-source 1.1, wheels, Python >=3.10\n")
+    assert ["greeting", "1.0", "-"] in [line.split() for line in out.splitlines()]
+    assert run(["bundle", "describe", one, "--json"]) == 0
+    assert [each["name"] for each in json.loads(capsys.readouterr().out)["packages"]] == [
+        "greeting",
+        "greeting-source",
+    ]
+    assert run(["bundle", "diff", one, other]) == 0
+    assert ["package", "greeting", "1.0", "2.0"] in [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert run(["bundle", "diff", one, one]) == 0
+    assert capsys.readouterr().out == "no difference\n"
+    assert run(["bundle", "diff", one, other, "--json"]) == 0
+    assert {"kind": "package", "name": "greeting", "before": "1.0", "after": "2.0"} in json.loads(
+        capsys.readouterr().out
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["install", "nowhere/x.zip"], "does not exist"),
+        (["install", "demo"], "there is no demo in no directory: name one with --index"),
+        (["remove", "demo"], "demo is not installed in"),
+        (["rollback", "demo"], "no earlier version of demo"),
+    ],
+)
+def test_what_cannot_be_done_is_bad_input(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """With a hint, and exit code 2."""
+    assert run(["bundle", *words]) == 2
+    err = capsys.readouterr().err
+    assert message in err
+    assert "hint: " in err

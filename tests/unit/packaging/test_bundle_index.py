@@ -1,0 +1,63 @@
+"""A directory of bundles answers for a name the newest one that this host can take."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hearth.packaging.bundle_index import find, search
+from hearth_api import ConfigError, NotFoundError
+from tests.bundles import build
+
+POINTS = {"hearth.predicates": {"a.Demo": "demo:Demo"}}
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> Path:
+    """Provide a directory with some versions of a bundle, one of them for another host, and what is none."""
+    for version in ("1.0", "1.10", "1.9"):
+        build.plain_wheel(tmp_path, "demo", version, POINTS)
+    build.plain_wheel(tmp_path, "demo", "2.0", POINTS, requires=("hearth-api>=99",))
+    build.plain_wheel(tmp_path, "other-thing", "1.0", {"hearth.converters": {"x.Json": "o:J"}})
+    build.truncated(tmp_path)
+    (tmp_path / "README.md").touch()
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("text", "version"), [("demo", "1.10"), ("Demo", "1.10"), ("demo==1.0", "1.0"), ("demo<1.10", "1.9")]
+)
+def test_newest_that_fits_is_found(text: str, version: str, index: Path) -> None:
+    """By the requirement, and by the author API that it needs."""
+    assert find(text, [index]).version == version
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "hint"),
+    [
+        ("demo>=3", "there is no demo>=3", "there are: 1.0, 1.10, 1.9, 2.0"),
+        ("nothing", "there is no nothing", "search"),
+        ("demo==2.0", "the newest requires hearth-api>=99", "newer Hearth"),
+    ],
+)
+def test_what_is_not_there_is_told_with_what_is(text: str, words: str, hint: str, index: Path) -> None:
+    """So whoever asks knows what to ask for."""
+    with pytest.raises(NotFoundError, match=words) as raised:
+        find(text, [index])
+    assert hint in str(raised.value.hint)
+
+
+def test_name_that_is_none_is_bad_input(index: Path, tmp_path: Path) -> None:
+    """As is a directory that is not there."""
+    with pytest.raises(ConfigError, match="neither a file nor the name of a bundle"):
+        find("a b c", [index])
+    with pytest.raises(ConfigError, match="does not exist"):
+        find("demo", [tmp_path / "nowhere"])
+
+
+def test_search_looks_at_names_and_classes(index: Path) -> None:
+    """Versions stand in their order."""
+    assert [each.version for each in search("DEMO", [index])] == ["1.0", "1.9", "1.10", "2.0"]
+    assert [each.name for each in search("json", [index])] == ["other-thing"]
+    assert len(search("", [index])) == 5
