@@ -12,15 +12,13 @@ import click
 
 from hearth.cli import install_command
 from hearth.cli.connector_file import read_connector_file
+from hearth.cli.install_command import BAD_BUNDLE, json_option
 from hearth.foundation.terminal import printable, table
 
 if TYPE_CHECKING:
     from hearth.packaging import Check
 
-_json = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
-
 SCAFFOLDS = ("source", "sink", "transformation", "converter")
-BAD_BUNDLE = 2
 BAD_ENVIRONMENT = 3
 
 
@@ -91,8 +89,16 @@ def pack(project: Path, output: Path, find_links: tuple[Path, ...], offline: boo
     type=click.Path(path_type=Path),
     help="A connector's configuration, properties or JSON; that connector is run in memory as well.",
 )
-@_json
-def verify(location: Path, config_file: Path | None, as_json: bool) -> int:
+@click.option(
+    "--signature",
+    "keys",
+    metavar="KEY.pub",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="A public key; one of those that are given has to have signed it.",
+)
+@json_option
+def verify(location: Path, config_file: Path | None, keys: tuple[Path, ...], as_json: bool) -> int:
     """Check BUNDLE in an environment of its own: structure, hashes, API, licences, imports, definitions, rules.
 
     The rules are those of hearth_api.testing. Without --config those are tried that need no settings.
@@ -102,7 +108,7 @@ def verify(location: Path, config_file: Path | None, as_json: bool) -> int:
     from hearth.packaging.verify import verify as check
 
     signal.signal(signal.SIGTERM, _leave)
-    checks = check(location, None if config_file is None else read_connector_file(config_file).config)
+    checks = check(location, None if config_file is None else read_connector_file(config_file).config, keys)
     if as_json:
         _echo_json(location, checks)
     else:
@@ -111,6 +117,30 @@ def verify(location: Path, config_file: Path | None, as_json: bool) -> int:
     if not failed:
         return 0
     return BAD_ENVIRONMENT if all(each.is_environment for each in failed) else BAD_BUNDLE
+
+
+@bundle.command()
+@click.argument("path", metavar="KEY", type=click.Path(path_type=Path))
+def key(path: Path) -> None:
+    """Make a pair of keys to sign with: KEY, to be kept from others, and KEY.pub, for whoever trusts its owner."""
+    from hearth.packaging.sign import new_key
+
+    click.echo(new_key(path))
+
+
+@bundle.command()
+@click.argument("location", metavar="BUNDLE", type=click.Path(path_type=Path))
+@click.option(
+    "--key", "key_file", metavar="KEY", type=click.Path(path_type=Path), required=True, help="A private key."
+)
+def sign(location: Path, key_file: Path) -> None:
+    """Sign BUNDLE, a packed one, with a key of Ed25519 in PEM; other signatures stay. It stays one file.
+
+    `verify --signature KEY.pub` tells whether it is as it was signed.
+    """
+    from hearth.packaging.sign import sign as make
+
+    click.echo(f"{location} is signed by {make(location, key_file)}")
 
 
 def _leave(number: int, frame: object) -> NoReturn:

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_json = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
+BAD_BUNDLE = 2
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 _folder = click.option(
     "--plugin-path",
     "folder",
@@ -46,7 +48,7 @@ _DONE = {
 def _changing(command: F) -> F:
     """Give a command the options of those that change a directory."""
     dry_run = click.option("--dry-run", is_flag=True, help="Look at everything, tell what would be done, do nothing.")
-    return _folder(dry_run(_json(command)))
+    return _folder(dry_run(json_option(command)))
 
 
 @click.command()
@@ -99,7 +101,7 @@ def rollback(name: str, folder: Path | None, dry_run: bool, as_json: bool) -> No
 
 @click.command(name="list")
 @_folder
-@_json
+@json_option
 def list_(folder: Path | None, as_json: bool) -> None:
     """Print the bundles of plugin.path, and which earlier versions are kept for a rollback."""
     installed = _installed(folder)
@@ -115,7 +117,7 @@ def list_(folder: Path | None, as_json: bool) -> None:
 @click.command()
 @click.argument("text", default="")
 @_index
-@_json
+@json_option
 def search(text: str, indexes: tuple[Path, ...], as_json: bool) -> None:
     """Print the bundles of a directory whose name, or the class of one of whose plugins, holds TEXT."""
     from hearth.packaging.bundle_index import search as find
@@ -130,7 +132,7 @@ def search(text: str, indexes: tuple[Path, ...], as_json: bool) -> None:
 @click.command()
 @click.argument("bundle", metavar="FILE|NAME")
 @_folder
-@_json
+@json_option
 def describe(bundle: str, folder: Path | None, as_json: bool) -> None:
     """Print what a bundle holds: its plugins, and its packages with their licences. None of its code runs."""
     from hearth.packaging.core_metadata import distributions
@@ -157,7 +159,7 @@ def describe(bundle: str, folder: Path | None, as_json: bool) -> None:
 @click.argument("old", metavar="A")
 @click.argument("new", metavar="B")
 @_folder
-@_json
+@json_option
 def diff(old: str, new: str, folder: Path | None, as_json: bool) -> None:
     """Print what changes when B takes the place of A, each a FILE or the NAME of what is installed.
 
@@ -175,7 +177,34 @@ def diff(old: str, new: str, folder: Path | None, as_json: bool) -> None:
         click.echo("no difference")
 
 
-COMMANDS = (install, upgrade, remove, rollback, list_, search, describe, diff)
+@click.command()
+@_folder
+@click.option(
+    "--revoked",
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="What is not to be used: lines such as orders<1.2 or sha256:..., with the reason after #.",
+)
+@json_option
+def audit(folder: Path | None, revoked: Path | None, as_json: bool) -> int:
+    """Look whether the bundles of plugin.path are as they were packed, and none of their packages is revoked.
+
+    Exit code 2 says that something was found.
+    """
+    from hearth.packaging.audit import audit as look
+    from hearth.packaging.audit import read_revocations
+
+    found = look([(folder or default_plugin_path()).absolute()], [] if revoked is None else read_revocations(revoked))
+    if as_json:
+        click.echo(json.dumps([vars(each) for each in found], indent=1))
+    elif found:
+        click.echo(table(("BUNDLE", "WHAT", "DETAIL"), [(each.location, each.kind, each.detail) for each in found]))
+    else:
+        click.echo("nothing was found")
+    return BAD_BUNDLE if found else 0
+
+
+COMMANDS = (install, upgrade, remove, rollback, list_, search, describe, diff, audit)
 
 
 def _installed(folder: Path | None, is_dry_run: bool = False) -> InstalledBundles:
@@ -199,7 +228,7 @@ def _found(source: str, indexes: tuple[Path, ...]) -> Path:
 
 def _named(text: str, folder: Path | None) -> Bundle:
     """Return the bundle at a path, or the one that is installed under a name."""
-    from hearth.packaging.installed import usable
+    from hearth.packaging.verify import usable
 
     path = Path(text)
     if path.exists():

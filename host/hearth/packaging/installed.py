@@ -19,14 +19,13 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from hearth.discovery import Bundle, Rejected, read
+from hearth.discovery import Bundle, read
 from hearth.discovery.location import candidates
-from hearth.discovery.refusal import COPY_AGAIN, BundleError
 from hearth.discovery.version_order import version_key
 from hearth.foundation.user_file import make_directory, replacing
 from hearth.isolation.environment_store import EnvironmentStore
 from hearth.packaging.pack import plain_name
-from hearth.packaging.verify import altered_files
+from hearth.packaging.verify import usable
 from hearth.packaging.zip_file import zip_bundle
 from hearth_api import ConflictError, NotFoundError
 
@@ -232,19 +231,6 @@ class InstalledBundles:
         make_directory(self.folder / _HISTORY)
         with FileLock(self.folder / _HISTORY / "lock", mode=0o644):
             yield
-
-
-def usable(location: Path) -> Bundle:
-    """Return the bundle at a location, whole and as it was packed; raises ``BundleError`` with the reason."""
-    found = read(location)
-    if isinstance(found, Rejected):
-        raise BundleError(f"{location}: {found.reason}", hint=found.hint)
-    assert found is not None, "a named location is read or rejected"
-    if found.faults:
-        raise BundleError(f"{location}: {'; '.join(found.faults)}")
-    for path in altered_files(found):
-        raise BundleError(f"{location}: {path} is not the file that was packed", hint=COPY_AGAIN)
-    return found
 
 
 def _is_equal(one: Bundle, other: Bundle) -> bool:

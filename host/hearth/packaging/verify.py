@@ -6,7 +6,7 @@ import contextlib
 import hashlib
 import math
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
@@ -21,6 +21,7 @@ from hearth.discovery.catalogue import read
 from hearth.discovery.declaration import Declaration
 from hearth.discovery.manifest import MANIFEST
 from hearth.discovery.refusal import COPY_AGAIN, BundleError
+from hearth.discovery.signature import public_keys, signer, unlisted_files
 from hearth.discovery.tree import blocks
 from hearth.isolation.environment import Environment
 from hearth.isolation.environment_refused import EnvironmentRefused
@@ -52,10 +53,11 @@ class Check:
     """Whether this machine, not the bundle, is what has to change."""
 
 
-def verify(location: Path, config: Mapping[str, str] | None = None) -> list[Check]:
+def verify(location: Path, config: Mapping[str, str] | None = None, keys: Sequence[Path] = ()) -> list[Check]:
     """Check structure, hashes, contract, licences, environment, imports, definitions and rules, in that order.
 
-    With the configuration of a connector, that one is run in memory as well, with all that it does to other systems.
+    With the configuration of a connector, that one is run in memory as well, with all that it does to other systems;
+    with files of public keys, one of them has to have signed the bundle.
 
     Later checks need the earlier ones, so they are left out after a failure that makes them pointless. The
     environment is built for this call alone and removed after it.
@@ -64,7 +66,7 @@ def verify(location: Path, config: Mapping[str, str] | None = None) -> list[Chec
     if isinstance(bundle, Rejected):
         return [Check("structure", str(location), False, bundle.reason, bundle.hint)]
     assert bundle is not None, "a named location is read or rejected"
-    checks = [*_structure(bundle), *_hashes(bundle)]
+    checks = [*_structure(bundle), *_hashes(bundle), *(_signature(bundle, keys) if keys else ())]
     if all(check.is_ok for check in checks):
         checks += _contents(bundle)
     with tempfile.TemporaryDirectory(prefix="hearth-verify-") as folder:
@@ -93,15 +95,33 @@ def _hashes(bundle: Bundle) -> Iterator[Check]:
     if bundle.hashes is None:
         yield Check("hashes", str(bundle.location), True, "whole; there is no manifest to compare with")
         return
-    with bundle.opener() as tree:
-        found = {path[len(bundle.top) :].lstrip("/") for path in tree.walk(bundle.top)}
-    for extra in sorted(found - set(bundle.hashes) - {MANIFEST}):
+    for extra in unlisted_files(bundle):
         yield Check("hashes", extra, False, f"it is not listed in {MANIFEST}", "pack the bundle anew")
     altered = list(altered_files(bundle))
     for path in altered:
         yield Check("hashes", path, False, f"{path} is not the file that was packed", COPY_AGAIN)
     if not altered:
         yield Check("hashes", str(bundle.location), True, f"{len(bundle.hashes)} files as packed")
+
+
+def _signature(bundle: Bundle, keys: Sequence[Path]) -> Iterator[Check]:
+    try:
+        yield Check("signature", str(bundle.location), True, f"by {signer(bundle, public_keys(keys))}")
+    except BundleError as error:
+        yield Check("signature", str(bundle.location), False, str(error), error.hint or "")
+
+
+def usable(location: Path) -> Bundle:
+    """Return the bundle at a location, whole and as it was packed; raises ``BundleError`` with the reason."""
+    found = read(location)
+    if isinstance(found, Rejected):
+        raise BundleError(f"{location}: {found.reason}", hint=found.hint)
+    assert found is not None, "a named location is read or rejected"
+    if found.faults:
+        raise BundleError(f"{location}: {'; '.join(found.faults)}")
+    for path in altered_files(found):
+        raise BundleError(f"{location}: {path} is not the file that was packed", hint=COPY_AGAIN)
+    return found
 
 
 def altered_files(bundle: Bundle) -> Iterator[str]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import zipfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from pathlib import Path
 
 from hearth.discovery.bundle import Bundle
@@ -30,9 +31,15 @@ def write_zip(target: Path, members: Iterable[Member]) -> None:
                     packed.write(block)
 
 
-def zip_bundle(bundle: Bundle, target: Path) -> None:
-    """Write a bundle of whatever form as a zip file: its manifest first, if it has one, then its files by name."""
+def zip_bundle(bundle: Bundle, target: Path, more: Mapping[str, Callable[[], Source]] | None = None) -> None:
+    """Write a bundle of whatever form as a zip file: its manifest first, if it has one, then its files by name.
+
+    ``more`` are files that are added, or take the place of those of their name.
+    """
     with bundle.opener() as tree:
         top = f"{bundle.top}/" if bundle.top else ""
-        names = sorted((path[len(top) :] for path in tree.walk(bundle.top)), key=lambda each: (each != MANIFEST, each))
-        write_zip(target, ((name, lambda path=top + name: tree.open(path)) for name in names))  # type: ignore[misc]
+        members: dict[str, Callable[[], Source]] = {
+            path[len(top) :]: partial(tree.open, path) for path in tree.walk(bundle.top)
+        }
+        members.update(more or {})
+        write_zip(target, sorted(members.items(), key=lambda each: (each[0] != MANIFEST, each[0])))

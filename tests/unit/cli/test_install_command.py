@@ -109,3 +109,16 @@ def test_what_cannot_be_done_is_bad_input(words: list[str], message: str, capsys
     err = capsys.readouterr().err
     assert message in err
     assert "hint: " in err
+
+
+def test_audit_ends_with_2_where_something_was_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A pipeline stops there."""
+    build.plain_wheel(tmp_path, "demo", "1.0", POINTS)
+    assert run(["bundle", "audit", "--plugin-path", str(tmp_path)]) == 0
+    assert capsys.readouterr().out == "nothing was found\n"
+    (tmp_path / "list.txt").write_text("demo # old")
+    words = ["bundle", "audit", "--plugin-path", str(tmp_path), "--revoked", str(tmp_path / "list.txt")]
+    assert run(words) == 2
+    assert capsys.readouterr().out.splitlines()[1].split()[1:] == ["revoked", "demo", "1.0:", "old"]
+    assert run([*words, "--json"]) == 2
+    assert json.loads(capsys.readouterr().out)[0]["kind"] == "revoked"

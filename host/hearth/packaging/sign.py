@@ -1,0 +1,82 @@
+"""Signing: a key of one's own vouches for a bundle."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hearth.discovery.refusal import BundleError
+from hearth.discovery.signature import ALGORITHM, FORMAT, SIGNATURE, fingerprint, signatures_of, signed_text
+from hearth.foundation.user_file import replacing
+from hearth.packaging.verify import usable
+from hearth.packaging.zip_file import zip_bundle
+from hearth_api import ConfigError, ConflictError
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+PUBLIC = ".pub"
+"""What the name of a public key's file ends with, behind that of the private one."""
+
+
+def new_key(path: Path) -> Path:
+    """Make a pair of keys: the private one at ``path``, for its owner alone, the public one beside it.
+
+    Returns where the public one is. Raises ``ConflictError`` where there is a file already: nobody could sign as
+    before.
+    """
+    from cryptography.hazmat.primitives import serialization
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+    public = path.with_name(path.name + PUBLIC)
+    for each in (path, public):
+        if each.exists():
+            raise ConflictError(f"{each} is there already", hint="name another file")
+    key = Ed25519PrivateKey.generate()
+    pem = serialization.Encoding.PEM
+    private = key.private_bytes(pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    with open(path, "xb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
+        file.write(private)
+    public.write_bytes(key.public_key().public_bytes(pem, serialization.PublicFormat.SubjectPublicKeyInfo))
+    return public
+
+
+def sign(location: Path, key_file: Path) -> str:
+    """Sign a packed bundle, a zip file, in its place; signatures of others stay. Returns what the key is called.
+
+    Raises ``BundleError`` for a bundle that is not as it was packed, ``ConfigError`` for a file without such a key.
+    """
+    key = _private_key(key_file)
+    bundle = usable(location)
+    if location.suffix != ".zip":
+        raise BundleError(f"{location} is no packed bundle", hint="pack it: hearth bundle pack PROJECT")
+    own = {
+        "algorithm": ALGORITHM,
+        "key": fingerprint(key.public_key()),
+        "signature": base64.b64encode(key.sign(signed_text(bundle))).decode(),
+    }
+    others = [each for each in signatures_of(bundle) if each["key"] != own["key"]]
+    text = json.dumps({"format": FORMAT, "signatures": [*others, own]}, indent=1) + "\n"
+    with replacing(location) as fresh:
+        zip_bundle(bundle, fresh, {SIGNATURE: lambda: io.BytesIO(text.encode())})
+    return own["key"]
+
+
+def _private_key(path: Path) -> Ed25519PrivateKey:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+    from cryptography.hazmat.primitives.serialization import load_pem_private_key
+
+    hint = f"`hearth bundle key {path}` makes one"
+    try:
+        found = load_pem_private_key(path.read_bytes(), None)
+    except OSError as error:
+        raise ConfigError(f"{path}: {(error.strerror or str(error)).lower()}", hint=hint) from error
+    except (ValueError, TypeError):
+        raise ConfigError(f"{path} holds no private key without a password", hint=hint) from None
+    if not isinstance(found, Ed25519PrivateKey):
+        raise ConfigError(f"{path} holds a key of another kind than Ed25519", hint=hint)
+    return found

@@ -1,0 +1,57 @@
+"""A key is its owner's alone, and signs what is whole and nothing else."""
+
+from __future__ import annotations
+
+import shutil
+import stat
+from pathlib import Path
+
+import pytest
+
+from hearth.discovery import BundleError
+from hearth.packaging import verify
+from hearth.packaging.sign import new_key, sign
+from hearth_api import ConfigError, ConflictError
+from tests.bundles import build
+
+
+def test_private_key_is_for_its_owner_and_is_never_overwritten(tmp_path: Path) -> None:
+    """Whoever lost it could sign no upgrade."""
+    public = new_key(tmp_path / "key")
+    assert public == tmp_path / "key.pub"
+    assert stat.S_IMODE((tmp_path / "key").stat().st_mode) == 0o600
+    before = (tmp_path / "key").read_bytes()
+    with pytest.raises(ConflictError, match="is there already"):
+        new_key(tmp_path / "key")
+    assert (tmp_path / "key").read_bytes() == before
+
+
+def test_verify_tells_who_signed(tmp_path: Path) -> None:
+    """Asked for a key that did not, it fails, before anything of the bundle runs."""
+    bundle = tmp_path / "bundle.zip"
+    shutil.copy(build.packed("greeting_source"), bundle)
+    keys = [new_key(tmp_path / name) for name in ("mine", "other")]
+    name = sign(bundle, tmp_path / "mine")
+    wrong = [check for check in verify(bundle, keys=keys[1:]) if not check.is_ok]
+    assert [(check.name, check.detail) for check in wrong] == [
+        ("signature", f"it is signed by {name[:16]}, whom nobody here trusts")
+    ]
+    found = {check.name: check for check in verify(bundle, keys=keys)}
+    assert all(check.is_ok for check in found.values())
+    assert found["signature"].detail == f"by {name}"
+
+
+def test_what_is_no_packed_bundle_is_not_signed(tmp_path: Path) -> None:
+    """A wheel has no manifest, and a damaged bundle nobody vouches for."""
+    new_key(tmp_path / "key")
+    for location in (build.truncated(tmp_path), build.wheel("marks_on_import")):
+        with pytest.raises(BundleError):
+            sign(location, tmp_path / "key")
+
+
+def test_file_without_a_private_key_is_refused(tmp_path: Path) -> None:
+    """The public one will not do."""
+    public = new_key(tmp_path / "key")
+    for path, words in ((public, "holds no private key"), (tmp_path / "none", "no such file")):
+        with pytest.raises(ConfigError, match=words):
+            sign(build.packed("greeting_source"), path)
