@@ -1,8 +1,9 @@
-"""The connector of the README works as it stands there: packed, installed, run, and stopped in between."""
+"""The connector of the README works as it stands there: run while it is edited, packed, installed, run again."""
 
 from __future__ import annotations
 
 import re
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -37,26 +38,44 @@ def plugin_path(tmp_path: Path) -> Path:
     return folder
 
 
-def test_readme_connector_counts_and_goes_on_after_a_restart(
+def test_readme_connector_counts_and_goes_on_after_an_edit_and_on_another_host(
     tmp_path: Path, plugin_path: Path, broker: KafkaBroker
 ) -> None:
-    """Numbers arrive from 1 on without a gap; a second host takes up where the first one stopped."""
+    """Numbers arrive from 1 on without a gap; those after the edit are negative, and all from the host after it.
+
+    The first host is that of `hearth run`, which packs the project again when it is edited.
+    """
+    project = tmp_path / "counter"
+    config = project / "numbers.properties"
+    config.write_text(f"name=numbers\nconnector.class=CounterConnector\ntopic={TOPIC}\n")
     settings = {
         "bootstrap.servers": broker.bootstrap_servers,
         "key.converter": "org.apache.kafka.connect.storage.StringConverter",
         "value.converter": "org.apache.kafka.connect.storage.StringConverter",
-        "offset.storage.file.filename": str(tmp_path / "connect.offsets"),
+        "offset.storage.file.filename": str(project / ".hearth" / "connect.offsets"),
         "plugin.path": str(plugin_path),
     }
     seen: list[int] = []
     with closing(_reader(broker)) as reader:
-        for wanted in (5, 10):
-            with _host(tmp_path, settings) as host:
-                body = {"name": "numbers", "config": {"connector.class": "CounterConnector", "topic": TOPIC}}
-                host.request("POST", "/connectors", body)
-                while len(seen) < wanted:
-                    seen += _read(reader)
-    assert seen == list(range(1, len(seen) + 1))
+        command = [sys.executable, "-m", "hearth", "run", str(project), "--config", str(config)]
+        with subprocess.Popen([*command, "--bootstrap-servers", broker.bootstrap_servers]) as run:
+            while len(seen) < 5:
+                seen += _read(reader)
+            code = project / "src" / "counter.py"
+            code.write_text(code.read_text().replace("value=n)", "value=-n)"))
+            while len(seen) < 10 or seen[-1] > 0:
+                seen += _read(reader)
+            run.send_signal(signal.SIGINT)
+        assert run.returncode == 0
+        edited = len(seen)
+        with _host(tmp_path, settings) as host:
+            body = {"name": "numbers", "config": {"connector.class": "CounterConnector", "topic": TOPIC}}
+            host.request("POST", "/connectors", body)
+            while seen[-1] < 0 or len(seen) < edited + 5:
+                seen += _read(reader)
+    assert [abs(each) for each in seen] == list(range(1, len(seen) + 1))
+    first, second = ([each < 0 for each in seen].index(value, begin) for value, begin in ((True, 0), (False, edited)))
+    assert all(each < 0 for each in seen[first:second])
 
 
 @contextmanager

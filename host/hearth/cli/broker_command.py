@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from types import FrameType
 
 import click
 
 from hearth.broker import KafkaBroker
 from hearth.broker.process import BrokerUnavailable
+from hearth.cli.signal_end import terminate_as_interrupt
 from hearth.foundation.user_file import state_directory
 
 
@@ -21,7 +18,7 @@ from hearth.foundation.user_file import state_directory
 def broker(port: int | None, data_dir: Path | None) -> None:
     """Run a Kafka broker of one node on 127.0.0.1 until Ctrl-C."""
     server = KafkaBroker(data_dir or state_directory("broker"), port, report=_say)
-    with _terminate_as_interrupt():
+    with terminate_as_interrupt():
         try:
             server.start()
             _say(f"next: put bootstrap.servers={server.bootstrap_servers} into your worker's properties")
@@ -37,17 +34,3 @@ def broker(port: int | None, data_dir: Path | None) -> None:
 
 def _say(sentence: str) -> None:
     click.echo(sentence, err=True)
-
-
-@contextmanager
-def _terminate_as_interrupt() -> Iterator[None]:
-    """Treat SIGTERM as Ctrl-C, so that a service manager stops the broker in order."""
-
-    def interrupt(_number: int, _frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from types import FrameType
 
 import click
 from filelock import FileLock, Timeout
@@ -18,6 +16,7 @@ from hearth.broker import KafkaBroker
 from hearth.broker.jar import fetch_jars
 from hearth.cli.local import LocalHost
 from hearth.cli.round_trip import RoundTrip
+from hearth.cli.signal_end import terminate_as_interrupt
 from hearth.foundation.java import find_java
 from hearth.foundation.port import next_free
 from hearth.foundation.terminal import Terminal
@@ -62,7 +61,7 @@ def quickstart(once: bool, lines: int, directory: Path | None) -> None:
     checkout = _checkout()
     folder = (directory or checkout / ".hearth" / "quickstart").absolute()
     terminal = Terminal()
-    with _terminate_as_interrupt(), ExitStack() as running:
+    with terminate_as_interrupt(), ExitStack() as running:
         running.enter_context(_alone(folder))
         broker, host = _start(terminal, running, checkout, folder)
         trip = RoundTrip(folder / SOURCE["file"], folder / SINK["file"])
@@ -240,19 +239,3 @@ def _alone(folder: Path) -> Iterator[None]:
         raise ConflictError(
             f"another quickstart uses {folder}", hint="stop it with Ctrl-C, or name another --directory"
         ) from error
-
-
-@contextmanager
-def _terminate_as_interrupt() -> Iterator[None]:
-    """Treat SIGTERM and a closed terminal as Ctrl-C, so that nothing is left behind; `nohup` keeps the second away."""
-
-    def interrupt(_number: int, _frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    heard = [each for each in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(each) is not signal.SIG_IGN]
-    before = {number: signal.signal(number, interrupt) for number in heard}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

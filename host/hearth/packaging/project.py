@@ -25,7 +25,7 @@ _REQUIRES = re.compile(r"^\[build-system\][^\[]*?^requires\s*=\s*\[(.*?)\]", re.
 _HATCHLING = re.compile(r"^build-backend\s*=\s*[\"']hatchling\.build[\"']", re.MULTILINE)
 _REPRODUCIBLE = {"SOURCE_DATE_EPOCH": os.environ.get("SOURCE_DATE_EPOCH", "1577836800")}
 _SDIST = (".tar.gz", ".tgz")
-_MADE = ("build", "dist", "*.egg-info", "__pycache__", ".venv", "venv", ".tox", ".nox")
+_MADE = ("build", "dist", "*.egg-info", "__pycache__", ".venv", "venv", ".tox", ".nox", ".hearth")
 """What builds and tools leave in a project, and what a build would take for its source."""
 
 

@@ -49,6 +49,7 @@ def scaffold(target: Path, type_: PluginType, package: str = "com.example") -> l
         "group": type_.group,
         "summary": summary,
         "api": metadata.version("hearth-api"),
+        "run_it": "",
         "verify_config": "",
     }
     files = {
@@ -62,6 +63,9 @@ def scaffold(target: Path, type_: PluginType, package: str = "com.example") -> l
     if type_ in (PluginType.SOURCE, PluginType.SINK):
         files["example.properties"] = f"{file}.properties"
         words["verify_config"] = " --config example.properties"
+        words["run_it"] = (
+            "hearth run . --config example.properties            # on a Kafka of its own, again at each edit\n"
+        )
     texts = {path: _filled(template, words) for path, template in files.items()}
     for path, text in texts.items():
         (target / path).parent.mkdir(parents=True, exist_ok=True)

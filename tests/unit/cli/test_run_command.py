@@ -1,0 +1,127 @@
+"""A connector runs from its project's source, and again whenever that is changed."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hearth.cli import run_command
+from hearth.cli.connector_file import read_connector_file
+from hearth.cli.local import LocalHost
+from hearth.foundation.terminal import Terminal
+from hearth_api import ConnectError
+
+
+class RecordingHost(LocalHost):
+    """Keeps what it is asked, and answers with the states it was given."""
+
+    def __init__(self, folder: Path) -> None:
+        """Begin with an empty log."""
+        super().__init__(folder, 0, {})
+        self.requests: list[tuple[str, str]] = []
+        self.states = ["RUNNING", "RUNNING"]
+        self.log.write_text("")
+
+    @property
+    def is_running(self) -> bool:
+        """Run always."""
+        return True
+
+    def request(self, method: str, path: str, body: object = None) -> Any:
+        """Answer a status; keep all else."""
+        if not path.endswith("/status"):
+            self.requests.append((method, path))
+        connector, task = self.states
+        return {"connector": {"state": connector}, "tasks": [{"id": 0, "state": task, "trace": "boom"}]}
+
+
+class Loop(run_command._Loop):
+    """A loop whose packing only counts."""
+
+    packed = 0
+    fault: ConnectError | None = None
+
+    def _pack(self) -> None:
+        if self.fault is not None:
+            raise self.fault
+        self.packed += 1
+
+
+@pytest.fixture
+def stream() -> io.StringIO:
+    """Provide what a person sees."""
+    return io.StringIO()
+
+
+@pytest.fixture
+def loop(tmp_path: Path, stream: io.StringIO) -> Loop:
+    """Provide a loop whose connector runs, on a host that only keeps what it is asked."""
+    project = tmp_path / "project"
+    (project / "src").mkdir(parents=True)
+    (project / "src" / "code.py").write_text("1")
+    (project / "a.properties").write_text("name=a b\nconnector.class=X\n")
+    found = Loop(project, project / "a.properties", tmp_path, Terminal(stream))
+    found._host = RecordingHost(tmp_path)
+    found._connector = read_connector_file(project / "a.properties")
+    found._seen = found._files()
+    return found
+
+
+def requests(loop: Loop) -> list[tuple[str, str]]:
+    """Return what the host was asked."""
+    host = loop._host
+    assert isinstance(host, RecordingHost)
+    return host.requests
+
+
+def test_nothing_happens_while_nothing_changes(loop: Loop, tmp_path: Path) -> None:
+    """What tools leave in a project is no change of it."""
+    for name in ("__pycache__/x.pyc", ".hearth/host.log", "build/lib/code.py", "dist/x.zip", "code.egg-info/PKG-INFO"):
+        path = tmp_path / "project" / name
+        path.parent.mkdir(parents=True)
+        path.write_text("")
+    loop.look()
+    assert (loop.packed, requests(loop)) == (0, [])
+
+
+@pytest.mark.parametrize("name", ["src/code.py", "src/more.py", "a.properties"])
+def test_change_packs_again(name: str, loop: Loop, tmp_path: Path, stream: io.StringIO) -> None:
+    """Once for each; which file it was is told, and the host is told of another configuration alone."""
+    (tmp_path / "project" / name).write_text("name=a b\nconnector.class=Y\n")
+    loop.look()
+    loop.look()
+    assert loop.packed == 1
+    assert requests(loop) == ([("PUT", "/connectors/a%20b/config")] if name == "a.properties" else [])
+    assert f"{Path(name).name} changed: run it again" in stream.getvalue()
+
+
+def test_mistake_is_shown_and_the_next_change_is_waited_for(loop: Loop, tmp_path: Path, stream: io.StringIO) -> None:
+    """Whoever edits makes some; what ran before goes on."""
+    loop.fault = ConnectError("no good", hint="mend it")
+    (tmp_path / "project" / "src" / "code.py").write_text("2 2")
+    loop.look()
+    assert "error: no good\nhint: mend it\n" in stream.getvalue()
+    assert requests(loop) == []
+    loop.fault = None
+    (tmp_path / "project" / "src" / "code.py").write_text("3 3 3")
+    loop.look()
+    assert loop.packed == 1
+
+
+def test_what_the_connector_logs_and_why_it_failed_is_shown_once(
+    loop: Loop, stream: io.StringIO, tmp_path: Path
+) -> None:
+    """Lines about others are not."""
+    loop._host.log.write_text("[1] INFO [a b|task-0] mine\n[1] INFO [other|task-0] not mine\n[1] INFO [a b|task-0] ha")
+    loop.look()
+    loop.look()
+    assert stream.getvalue().count("mine") == 1
+    host = loop._host
+    assert isinstance(host, RecordingHost)
+    host.states = ["RUNNING", "FAILED"]
+    loop.look()
+    loop.look()
+    assert stream.getvalue().count("task 0 is FAILED\nboom") == 1
