@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -13,6 +13,7 @@ from hearth.discovery import Bundle, default_plugin_path
 from hearth.foundation.terminal import printable, table
 
 if TYPE_CHECKING:
+    from hearth.isolation.environment_store import EnvironmentStore
     from hearth.packaging.installed import Change, InstalledBundles
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -51,35 +52,43 @@ def _changing(command: F) -> F:
     return _folder(dry_run(json_option(command)))
 
 
+def _sourced(command: F) -> F:
+    """Give a command the argument that names a bundle to be had, and the options that say from where."""
+    links = click.option(
+        "--find-links",
+        multiple=True,
+        type=click.Path(exists=True, file_okay=False, path_type=Path),
+        help="A directory of wheels, beside the package index; may be given several times.",
+    )
+    offline = click.option("--offline", is_flag=True, help="Do without the package index.")
+    sha256 = click.option("--sha256", metavar="HEX", help="What the file has to hash to.")
+    return click.argument("text", metavar="FILE|URL|NAME")(_index(links(offline(sha256(command)))))
+
+
 @click.command()
-@click.argument("source", metavar="FILE|NAME")
-@_index
+@_sourced
 @click.option("--beside", is_flag=True, help="Let other versions of the bundle stay, for connectors that name them.")
 @_changing
-def install(
-    source: str, indexes: tuple[Path, ...], beside: bool, folder: Path | None, dry_run: bool, as_json: bool
-) -> None:
-    """Put a bundle into plugin.path: a FILE or directory of any form, or NAME from a directory of bundles.
+def install(beside: bool, folder: Path | None, dry_run: bool, as_json: bool, **source: Any) -> None:
+    """Put a bundle into plugin.path: a FILE or directory of any form, what a URL leads to, or NAME.
 
-    NAME may say a version, as orders==1.2 or orders>=1. The environment is built first, so what cannot run here is
-    not installed.
+    NAME may say a version, as orders==1.2 or orders>=1. It is looked for in the directories of --index; without any it
+    is a package of the package index, which is packed with what it needs. The environment is built first, so what
+    cannot run here is not installed.
     """
-    _echo(_installed(folder, dry_run).install(_found(source, indexes), beside), dry_run, as_json)
+    _act(folder, dry_run, as_json, source, lambda installed, path: installed.install(path, beside))
 
 
 @click.command()
-@click.argument("source", metavar="FILE|NAME")
-@_index
+@_sourced
 @click.option("--version", "old", metavar="VERSION", help="Which version goes, where several are installed.")
 @_changing
-def upgrade(
-    source: str, indexes: tuple[Path, ...], old: str | None, folder: Path | None, dry_run: bool, as_json: bool
-) -> None:
+def upgrade(old: str | None, folder: Path | None, dry_run: bool, as_json: bool, **source: Any) -> None:
     """Exchange a bundle of plugin.path for another version of it, in one step; `rollback` undoes that.
 
-    Tasks that run go on with the old one until they are started anew.
+    Where it comes from is told by `install --help`. Tasks that run go on with the old one until they are started anew.
     """
-    _echo(_installed(folder, dry_run).upgrade(_found(source, indexes), old), dry_run, as_json)
+    _act(folder, dry_run, as_json, source, lambda installed, path: installed.upgrade(path, old))
 
 
 @click.command()
@@ -208,22 +217,32 @@ COMMANDS = (install, upgrade, remove, rollback, list_, search, describe, diff, a
 
 
 def _installed(folder: Path | None, is_dry_run: bool = False) -> InstalledBundles:
-    from hearth.foundation.user_file import cache_directory
-    from hearth.isolation.environment_store import EnvironmentStore
     from hearth.packaging.installed import InstalledBundles
 
-    store = EnvironmentStore(cache_directory("environments"))
-    return InstalledBundles(folder or default_plugin_path(), store, is_dry_run)
+    return InstalledBundles(folder or default_plugin_path(), _environments(), is_dry_run)
 
 
-def _found(source: str, indexes: tuple[Path, ...]) -> Path:
-    """Return a bundle's file: what is named, or what the name stands for in a directory of bundles."""
-    path = Path(source)
-    if path.exists() or path.parent != Path() or path.suffix in (".zip", ".whl", ".gz"):
-        return path.absolute()
-    from hearth.packaging.bundle_index import find
+def _environments() -> EnvironmentStore:
+    from hearth.foundation.user_file import cache_directory
+    from hearth.isolation.environment_store import EnvironmentStore
 
-    return find(source, [each.absolute() for each in indexes]).location
+    return EnvironmentStore(cache_directory("environments"))
+
+
+def _act(
+    folder: Path | None,
+    is_dry_run: bool,
+    as_json: bool,
+    source: Mapping[str, Any],
+    act: Callable[[InstalledBundles, Path], Change],
+) -> None:
+    """Get a bundle from where it is, do something with it, and tell what."""
+    from hearth.packaging.bundle_source import BundleSource
+
+    indexes = [each.absolute() for each in source["indexes"]]
+    wanted = BundleSource(source["text"], indexes, source["find_links"], source["offline"], source["sha256"])
+    with wanted.obtained(_environments()) as path:
+        _echo(act(_installed(folder, is_dry_run), path), is_dry_run, as_json)
 
 
 def _named(text: str, folder: Path | None) -> Bundle:

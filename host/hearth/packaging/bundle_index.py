@@ -44,14 +44,14 @@ def find(text: str, folders: Sequence[Path]) -> Bundle:
 
     Raises ``NotFoundError`` with what there is instead, and why it is not taken.
     """
-    wanted = _requirement(text)
+    wanted = requirement(text)
     same = [each for each in bundles_in(folders) if canonicalize_name(each.name) == canonicalize_name(wanted.name)]
     fitting = [each for each in same if wanted.specifier.contains(each.version, prereleases=True)]
     for each in sorted(fitting, key=lambda each: version_key(each.version), reverse=True):
         unmet = [str(need) for part in distributions(each) for need in unmet_api(part)]
         if not unmet:
             return each
-    where = ", ".join(map(str, folders)) or "no directory: name one with --index"
+    where = ", ".join(map(str, folders))
     if fitting:
         raise NotFoundError(
             f"no {wanted} in {where} is for this host: the newest requires {', '.join(unmet)}",
@@ -62,7 +62,8 @@ def find(text: str, folders: Sequence[Path]) -> Bundle:
     raise NotFoundError(f"there is no {wanted} in {where}", hint=hint)
 
 
-def _requirement(text: str) -> Requirement:
+def requirement(text: str) -> Requirement:
+    """Return the name of a bundle, perhaps with versions; raises ``ConfigError`` for what can be none."""
     try:
         return Requirement(text)
     except InvalidRequirement:

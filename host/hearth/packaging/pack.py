@@ -9,6 +9,8 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from packaging.requirements import Requirement
+
 from hearth.discovery.bundle import Bundle, read_bundle
 from hearth.discovery.declaration import Declaration
 from hearth.discovery.manifest import MANIFEST, Manifest, PackedFile
@@ -22,7 +24,7 @@ from hearth.isolation.stage import Stage
 from hearth.packaging.bill_of_materials import BILL_OF_MATERIALS, bill_of_materials
 from hearth.packaging.core_metadata import distributions
 from hearth.packaging.description import ask
-from hearth.packaging.project import build_wheel, gather_wheels
+from hearth.packaging.project import build_wheel, fetch_wheel, gather_wheels
 from hearth.packaging.zip_file import write_zip
 from hearth_api import UNDEFINED_VERSION, PluginError
 
@@ -31,7 +33,7 @@ _SUFFIX = ".zip"
 
 
 def pack(
-    project: Path,
+    project: Path | Requirement,
     out: Path,
     environments: EnvironmentStore,
     find_links: Sequence[Path] = (),
@@ -39,16 +41,19 @@ def pack(
 ) -> Path:
     """Make a bundle of a project and return its path: a file in ``out``, or ``out`` itself where it ends with .zip.
 
-    The project is a directory or a source distribution. What is written to is made if it is not there. Equal source
-    and equal dependencies give equal bytes. Raises ``BundleError`` when the project makes no good bundle,
-    ``EnvironmentRefused`` when this machine cannot tell.
+    The project is a directory, a source distribution, or a package that is fetched from the index. What is written to
+    is made if it is not there. Equal source and equal dependencies give equal bytes. Raises ``BundleError`` when the
+    project makes no good bundle, ``EnvironmentRefused`` when this machine cannot tell.
     """
     if out.is_file() and out.suffix != _SUFFIX:
         raise BundleError(f"{str(out)!r} is a file", hint="name a directory, or a file whose name ends with .zip")
     with tempfile.TemporaryDirectory(prefix="hearth-pack-") as folder:
         wheels = Path(folder, _WHEELS)
         wheels.mkdir()
-        wheel = build_wheel(project, wheels, find_links, offline)
+        if isinstance(project, Requirement):
+            wheel = fetch_wheel(project, wheels, find_links, offline)
+        else:
+            wheel = build_wheel(project, wheels, find_links, offline)
         own = read_bundle(wheel, partial(DirectoryTree, wheels))
         if own.faults:
             raise BundleError("; ".join(own.faults), hint=f"correct the entry points of {project}")

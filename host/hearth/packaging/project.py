@@ -12,6 +12,7 @@ from importlib import metadata
 from pathlib import Path
 
 from packaging.requirements import InvalidRequirement, Requirement
+from packaging.utils import canonicalize_name
 
 from hearth.discovery import BundleError
 from hearth.discovery.archive import TarTree
@@ -45,6 +46,23 @@ def build_wheel(project: Path, out: Path, find_links: Sequence[Path] = (), offli
         except UvFailed as error:
             hint = f"`uv build --wheel {project}` shows all of it"
             raise BundleError(f"the wheel of {project} cannot be built: {error}", hint=hint) from error
+    return next(out.glob("*.whl"))
+
+
+def fetch_wheel(wanted: Requirement, out: Path, find_links: Sequence[Path] = (), offline: bool = False) -> Path:
+    """Put the wheel of a package into ``out`` that the index, or a folder of ``find_links``, has for this host."""
+    try:
+        locked = lock.resolve([str(wanted)], host(), offline=offline, options=_links(find_links))
+        name = canonicalize_name(wanted.name)
+        own = Lock(
+            {pin: hashes for pin, hashes in locked.pins.items() if canonicalize_name(pin.split("==")[0]) == name}
+        )
+        missing = _copy_local(own, find_links, out)
+        if missing.pins:
+            _fetch(missing, host(), out, _links(find_links))
+    except UvFailed as error:
+        hint = "correct the name, or name directories of bundles with --index, or folders of wheels with --find-links"
+        raise BundleError(f"{wanted} cannot be had: {error}", hint=hint) from error
     return next(out.glob("*.whl"))
 
 

@@ -98,7 +98,7 @@ def test_describe_and_diff_look_into_bundles(capsys: pytest.CaptureFixture[str])
     ("words", "message"),
     [
         (["install", "nowhere/x.zip"], "does not exist"),
-        (["install", "demo"], "there is no demo in no directory: name one with --index"),
+        (["install", "demo", "--offline"], "demo cannot be had"),
         (["remove", "demo"], "demo is not installed in"),
         (["rollback", "demo"], "no earlier version of demo"),
     ],

@@ -1,0 +1,102 @@
+"""Where a bundle comes from that is to be installed: a file, an address, a directory of bundles, a package index."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import tempfile
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from hearth.discovery.refusal import BundleError
+from hearth.isolation.environment_store import EnvironmentStore
+from hearth.packaging.bundle_index import find, requirement
+from hearth.packaging.pack import pack
+from hearth_api import ConfigError, ConnectError
+
+LONGEST_WAIT = 60.0
+"""Seconds in which nothing comes of a download before it is given up."""
+MOST_BYTES = 4 << 30
+"""More than this is not taken from an address."""
+_ENDINGS = (".zip", ".whl", ".gz", ".tgz", ".xz", ".bz2", ".tar")
+
+
+@dataclass(frozen=True)
+class BundleSource:
+    """What somebody named, and where names are looked up.
+
+    Without ``indexes``, directories of bundles, a name is that of a package in the package index that uv and pip are
+    configured for, or in the folders of ``find_links``; it is packed with what it needs.
+    """
+
+    text: str
+    indexes: Sequence[Path] = ()
+    find_links: Sequence[Path] = ()
+    is_offline: bool = False
+    sha256: str | None = None
+
+    @contextlib.contextmanager
+    def obtained(self, environments: EnvironmentStore) -> Iterator[Path]:
+        """Yield the file or directory; what was fetched or packed for this is gone afterwards.
+
+        Raises ``ConfigError`` for what can be no bundle, ``BundleError`` for one that is not the one of ``sha256``.
+        """
+        with tempfile.TemporaryDirectory(prefix="hearth-source-") as folder:
+            found = self._found(Path(folder), environments)
+            if self.sha256 is not None:
+                _check(found, self.sha256)
+            yield found
+
+    def _found(self, folder: Path, environments: EnvironmentStore) -> Path:
+        address = urlsplit(self.text)
+        if address.scheme in ("http", "https"):
+            return _download(self.text, folder / Path(address.path).name, self.sha256 is not None)
+        path = Path(self.text)
+        if path.exists() or path.parent != Path() or path.suffix in _ENDINGS:
+            return path.absolute()
+        if self.indexes:
+            return find(self.text, self.indexes).location
+        return pack(requirement(self.text), folder, environments, self.find_links, self.is_offline)
+
+
+def _download(address: str, target: Path, is_checked: bool) -> Path:
+    """Fetch a file; the name at the end of the address is that of the file, for it tells the form.
+
+    What is not looked at afterwards has to come over https, wherever the address leads to.
+    """
+    if target.suffix not in _ENDINGS:
+        raise ConfigError(f"{address} names no bundle", hint=f"it has to end with one of {', '.join(_ENDINGS)}")
+    _check_way(address, is_checked)
+    try:
+        with urllib.request.urlopen(address, timeout=LONGEST_WAIT) as answer, target.open("wb") as file:  # noqa: S310
+            _check_way(answer.url, is_checked)
+            for block in iter(lambda: answer.read(1 << 20), b""):
+                file.write(block)
+                if file.tell() > MOST_BYTES:
+                    raise BundleError(f"{address} is longer than {MOST_BYTES} bytes", hint="fetch it in another way")
+    except (urllib.error.URLError, OSError) as error:
+        hint = "see whether this machine reaches that address"
+        raise ConnectError(f"{address}: {error}", code="environment.download", hint=hint) from error
+    return target
+
+
+def _check_way(address: str, is_checked: bool) -> None:
+    if urlsplit(address).scheme != "https" and not is_checked:
+        hint = "say with --sha256 what has to come, or name an address with https"
+        raise ConfigError(f"anybody on the way may exchange what comes from {address}", hint=hint)
+
+
+def _check(path: Path, wanted: str) -> None:
+    if not path.is_file():
+        raise ConfigError(f"{path} is a directory, which has no SHA-256", hint="leave --sha256 out, or name a file")
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        for block in iter(lambda: file.read(1 << 20), b""):
+            digest.update(block)
+    if digest.hexdigest() != wanted.lower():
+        fact = f"{path.name} has the SHA-256 {digest.hexdigest()}, and {wanted} was wanted"
+        raise BundleError(fact, hint="do not use it; get it from elsewhere")

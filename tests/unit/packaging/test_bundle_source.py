@@ -1,0 +1,86 @@
+"""A bundle is taken from where it is said to be, and is the one that was meant."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from hearth.discovery import Bundle, BundleError, read
+from hearth.packaging.bundle_source import BundleSource
+from hearth_api import ConfigError, ConnectError
+from tests.bundles import build
+
+POINTS = {"hearth.predicates": {"a.Demo": "demo:Demo"}}
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    """Serves files without a word."""
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture
+def address(tmp_path: Path) -> Iterator[str]:
+    """Provide the address of a server whose files are in ``tmp_path``."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(tmp_path))) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+def obtained(source: BundleSource) -> tuple[str, str]:
+    """Return name and version of what came, and see that it is gone afterwards unless it was there before."""
+    with source.obtained(build.environments()) as path:
+        found = read(path)
+        assert isinstance(found, Bundle), found
+    assert path.exists() == (source.text in str(path) or bool(source.indexes))
+    return found.name, found.version
+
+
+def test_file_and_name_in_a_directory(tmp_path: Path) -> None:
+    """A directory of bundles goes before the package index."""
+    wheel = build.plain_wheel(tmp_path, "demo", "1.0", POINTS)
+    assert obtained(BundleSource(str(wheel))) == ("demo", "1.0")
+    assert obtained(BundleSource("demo<2", [tmp_path])) == ("demo", "1.0")
+
+
+def test_package_is_packed_with_what_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if it were a project here, but for that it needs no building."""
+    monkeypatch.setenv("UV_OFFLINE", "1")
+    links = [build.wheel(name).parent for name in ("greeting_source", *build.LIBRARIES)]
+    with BundleSource("Greeting-source==1.1", [], links, True).obtained(build.environments()) as path:
+        assert path.read_bytes() == build.packed("greeting_source").read_bytes()
+
+
+def test_address_is_fetched_where_its_hash_is_told(address: str, tmp_path: Path) -> None:
+    """Without one what comes unprotected may be anybody's."""
+    wheel = build.plain_wheel(tmp_path, "demo", "1.0", POINTS)
+    digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
+    assert obtained(BundleSource(f"{address}/{wheel.name}", sha256=digest.upper())) == ("demo", "1.0")
+    with pytest.raises(ConfigError, match="anybody on the way may exchange") as raised:
+        obtained(BundleSource(f"{address}/{wheel.name}"))
+    assert "--sha256" in str(raised.value.hint)
+
+
+@pytest.mark.parametrize(
+    ("path", "digest", "kind", "words"),
+    [
+        ("demo-1.0-py3-none-any.whl", "0" * 64, BundleError, f"and {'0' * 64} was wanted"),
+        ("nothing.zip", "0" * 64, ConnectError, "404"),
+        ("page.html", "0" * 64, ConfigError, "names no bundle"),
+    ],
+)
+def test_what_is_not_what_was_meant_is_refused(
+    path: str, digest: str, kind: type[ConnectError], words: str, address: str, tmp_path: Path
+) -> None:
+    """With what came instead."""
+    build.plain_wheel(tmp_path, "demo", "1.0", POINTS)
+    with pytest.raises(kind, match=words):
+        obtained(BundleSource(f"{address}/{path}", sha256=digest))
