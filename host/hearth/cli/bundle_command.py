@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import signal
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -13,7 +14,7 @@ import click
 from hearth.cli import install_command
 from hearth.cli.connector_file import read_connector_file
 from hearth.cli.install_command import BAD_BUNDLE, json_option
-from hearth.foundation.terminal import printable, table
+from hearth.foundation.terminal import Terminal, printable, table
 
 if TYPE_CHECKING:
     from hearth.packaging import Check
@@ -77,7 +78,9 @@ def pack(project: Path, output: Path, find_links: tuple[Path, ...], offline: boo
     from hearth.packaging.pack import pack as make
 
     environments = EnvironmentStore(cache_directory("environments"))
-    click.echo(make(project, output, environments, find_links, offline))
+    terminal = Terminal(sys.stderr)
+    step = terminal.step if terminal.is_live else nullcontext
+    click.echo(make(project, output, environments, find_links, offline, step))
 
 
 @bundle.command()

@@ -38,6 +38,11 @@ class Terminal:
         self._is_live = self._stream.isatty() and os.environ.get("TERM") != "dumb"
         self._has_colour = self._is_live and not os.environ.get("NO_COLOR")
 
+    @property
+    def is_live(self) -> bool:
+        """Return whether somebody looks on while it is written."""
+        return self._is_live
+
     def say(self, text: str = "") -> None:
         """Write a line."""
         self._write(f"{text}\n")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -32,33 +33,42 @@ _WHEELS = "wheels"
 _SUFFIX = ".zip"
 
 
+Step = Callable[[str], AbstractContextManager[object]]
+"""Shows that something with that name is under way, and that it is done."""
+
+
 def pack(
     project: Path | Requirement,
     out: Path,
     environments: EnvironmentStore,
     find_links: Sequence[Path] = (),
     offline: bool = False,
+    step: Step = nullcontext,
 ) -> Path:
     """Make a bundle of a project and return its path: a file in ``out``, or ``out`` itself where it ends with .zip.
 
     The project is a directory, a source distribution, or a package that is fetched from the index. What is written to
     is made if it is not there. Equal source and equal dependencies give equal bytes. Raises ``BundleError`` when the
-    project makes no good bundle, ``EnvironmentRefused`` when this machine cannot tell.
+    project makes no good bundle, ``EnvironmentRefused`` when this machine cannot tell. What is done stands inside
+    ``step``, which may show it.
     """
     if out.is_file() and out.suffix != _SUFFIX:
         raise BundleError(f"{str(out)!r} is a file", hint="name a directory, or a file whose name ends with .zip")
     with tempfile.TemporaryDirectory(prefix="hearth-pack-") as folder:
         wheels = Path(folder, _WHEELS)
         wheels.mkdir()
-        if isinstance(project, Requirement):
-            wheel = fetch_wheel(project, wheels, find_links, offline)
-        else:
-            wheel = build_wheel(project, wheels, find_links, offline)
+        with step(f"the wheel of {project}"):
+            if isinstance(project, Requirement):
+                wheel = fetch_wheel(project, wheels, find_links, offline)
+            else:
+                wheel = build_wheel(project, wheels, find_links, offline)
         own = read_bundle(wheel, partial(DirectoryTree, wheels))
         if own.faults:
             raise BundleError("; ".join(own.faults), hint=f"correct the entry points of {project}")
-        gather_wheels(wheel, choose(own.requires_python, own.name), wheels, find_links, offline)
-        bundle = _described(Path(folder), own, environments)
+        with step("what it needs"):
+            gather_wheels(wheel, choose(own.requires_python, own.name), wheels, find_links, offline)
+        with step("what its plugins say of themselves"):
+            bundle = _described(Path(folder), own, environments)
         target = out if _is_bundle(out) else out / f"{plain_name(own.name)}-{own.version}{_SUFFIX}"
         target.parent.mkdir(parents=True, exist_ok=True)
         _write(target, Path(folder), bundle)
