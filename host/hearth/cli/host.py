@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 import hearth
 from hearth.config import StandaloneConfig
 from hearth.discovery import Catalogue, Survey, default_plugin_path, split_plugin_path
+from hearth.discovery.trust import trust_of
 from hearth.foundation.certificate import new_identity
 from hearth.foundation.descriptor import raise_limit
 from hearth.foundation.java import find_java
@@ -77,14 +78,15 @@ class StandaloneHost:
         raise_limit()
         cluster = ClusterLookup(worker.originals, self._say)
         cluster.start()
-        survey = Survey(plugin_path(worker.plugin_path))
+        trust = trust_of(worker.originals)
+        survey = Survey(plugin_path(worker.plugin_path), admit=trust.admit)
         catalogue = _in_background(survey.look)
         identity = _in_background(new_identity)
         self._stops.append(OffsetClaim(worker.offset_file).release)
         offsets = FileOffsetStore(worker.offset_file)
         listeners = open_listeners(worker, self._free_port)
         self._stops += [each.close for each in listeners]
-        directory = PluginDirectory(survey.look, EnvironmentStore(cache_directory("environments")))
+        directory = PluginDirectory(survey.look, EnvironmentStore(cache_directory("environments"), trust.admit))
         find_converters(worker, directory)
         variables = GovernedVariables(worker, directory)
         self._stops.append(variables.close)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from hearth.foundation.terminal import printable, table
 from hearth_api import ConfigError
 
 if TYPE_CHECKING:
+    from hearth.discovery import Bundle
     from hearth.packaging.description import Description
 
 BAD_INPUT = 2
@@ -64,7 +66,7 @@ def list_(
     Exit code 2 says that an element of the path itself does not exist, or with --strict that there is a reason.
     """
     elements = _elements(plugin_path, worker_config)
-    catalogue = discover(elements)
+    catalogue = discover(elements, admit=_trusted(worker_config))
     found = catalogue.of_type(*_types(type_))
     reasons = (*catalogue.rejected, *catalogue.shadowed)
     if rejected:
@@ -90,7 +92,7 @@ def describe(name: str, plugin_path: str | None, worker_config: Path | None, typ
     NAME is a class name or an alias. A bundle that was packed carries the keys; the plugin of any other
     is asked, in a process and an environment of its own.
     """
-    catalogue = discover(_elements(plugin_path, worker_config))
+    catalogue = discover(_elements(plugin_path, worker_config), admit=_trusted(worker_config))
     plugin = catalogue.find(name, *_types(type_))
     description = _describe(plugin)
     if as_json:
@@ -112,6 +114,16 @@ def _elements(plugin_path: str | None, worker_config: Path | None) -> list[Path]
             raise ConfigError(f"{worker_config} has no plugin.path", hint="add it, or use --plugin-path")
         found += split_plugin_path(value)
     return found
+
+
+def _trusted(worker_config: Path | None) -> Callable[[Bundle], None] | None:
+    """Return what turns away the bundles that a worker does not take, if a worker's file is named."""
+    if worker_config is None:
+        return None
+    from hearth.discovery.trust import trust_of
+    from hearth.foundation.properties import load
+
+    return trust_of(load(worker_config)).admit
 
 
 def _types(type_: str | None) -> list[PluginType]:

@@ -20,6 +20,7 @@ from hearth.cli.log_option import begin, log_options
 from hearth.config import StandaloneConfig
 from hearth.config.variable import Resolved, has_variable
 from hearth.discovery import Catalogue, discover
+from hearth.discovery.trust import trust_of
 from hearth.foundation.nearest import did_you_mean
 from hearth.foundation.properties import load
 from hearth.foundation.user_file import cache_directory
@@ -111,8 +112,9 @@ def _looked_up(props: Mapping[str, str]) -> Resolved:
     if not any(map(has_variable, props.values())):
         return Resolved(props, props)
     listed = parse_type("plugin.path", props.get("plugin.path"), ConfigType.LIST)
-    catalogue = discover(plugin_path(listed)) if PROVIDERS in props else Catalogue([])
-    directory = PluginDirectory(lambda: catalogue, EnvironmentStore(cache_directory("environments")))
+    admit = trust_of(props).admit  # which no variable may decide: providers are plugins, too
+    catalogue = discover(plugin_path(listed), admit=admit) if PROVIDERS in props else Catalogue([])
+    directory = PluginDirectory(lambda: catalogue, EnvironmentStore(cache_directory("environments"), admit))
     with closing(open_variables(props, directory)) as variables:
         settings = variables.resolve(props)
         for key, left in variables.left(settings):

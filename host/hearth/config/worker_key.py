@@ -26,6 +26,9 @@ APART = "connector"
 """What a connector says by ``plugin.isolation`` that wants a process of its own."""
 TOGETHER = "environment"
 """What one says by ``task.isolation`` whose tasks share processes."""
+TRUST, TRUST_KEYS = "plugin.trust", "plugin.trust.keys"
+ANY_BUNDLE, HASHED, SIGNED = "any", "hashed", "signed"
+"""What a worker may ask of bundles: nothing, that their files have hashes, that somebody it knows has signed them."""
 OPEN_PREFIXES = (
     "producer.",
     "consumer.",
@@ -190,6 +193,21 @@ class WorkerConfig(RestConfig, ServerTlsConfig, TaskRestartConfig):
         doc="Whether the instances of connectors of one environment share a process beside the host, environment, or "
         "each has one of its own, connector. One that raises, hangs or ends its process gets one of its own in any "
         "case. The configuration of a connector may say otherwise for that connector.",
+    )
+    plugin_trust: str = key(
+        TRUST,
+        default=ANY_BUNDLE,
+        check=ValidString(ANY_BUNDLE, HASHED, SIGNED),
+        importance=Importance.MEDIUM,
+        doc="Which bundles of plugin.path may run: any, those whose files have hashes in them (hashed), or those that "
+        "one of plugin.trust.keys has signed (signed). Others are turned away, and nothing of them is run.",
+    )
+    plugin_trust_keys: list[str] = key(
+        TRUST_KEYS,
+        default=[],
+        check=ValidList(),
+        importance=Importance.MEDIUM,
+        doc="Files of public keys, Ed25519 in PEM, of those whose bundles may run.",
     )
     plugin_upgrade: str = key(
         "plugin.upgrade",

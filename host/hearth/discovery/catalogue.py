@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -143,9 +143,13 @@ def _ends(class_name: str) -> tuple[str, str]:
     return class_name.rpartition(".")[2], alias.simple_name(class_name)
 
 
-def discover(plugin_path: Sequence[Path], include_host: bool = True) -> Catalogue:
+Admit = Callable[[Bundle], None]
+"""Raises ``BundleError`` for a bundle that is good and yet not wanted."""
+
+
+def discover(plugin_path: Sequence[Path], include_host: bool = True, admit: Admit | None = None) -> Catalogue:
     """Read everything on plugin.path and what is installed with the host; runs no code of a plugin."""
-    return Survey(plugin_path, include_host).look()
+    return Survey(plugin_path, include_host, admit).look()
 
 
 Outcome = Bundle | Rejected | None
@@ -155,13 +159,14 @@ Outcome = Bundle | Rejected | None
 class Survey:
     """Looks through plugin.path as often as it is asked, and reads what is new there or has changed.
 
-    A look that finds nothing of that kind takes two questions to the file system for each candidate. Safe to call from
-    any thread.
+    A look that finds nothing of that kind takes two questions to the file system for each candidate. What is not
+    admitted is turned away. Safe to call from any thread.
     """
 
-    def __init__(self, plugin_path: Sequence[Path], include_host: bool = True) -> None:
+    def __init__(self, plugin_path: Sequence[Path], include_host: bool = True, admit: Admit | None = None) -> None:
         self._plugin_path = tuple(plugin_path)
         self._include_host = include_host
+        self._admit = admit
         self._lock = threading.Lock()
         self._outcomes: dict[Path, tuple[int, Outcome]] = {}
         self._catalogue: Catalogue | None = None
@@ -184,7 +189,7 @@ class Survey:
             known = self._outcomes.get(candidate)
             if known is None or not _is_current(candidate, *known):
                 stamp = stamp_of(candidate)  # first: what changes while it is being read is read again
-                known = stamp, read(candidate, candidate in self._plugin_path)
+                known = stamp, read(candidate, candidate in self._plugin_path, self._admit)
             yield candidate, known
 
     def _made_of(self, outcomes: Sequence[Outcome]) -> Catalogue:
@@ -211,7 +216,7 @@ def _is_current(candidate: Path, stamp: int, outcome: Outcome) -> bool:
     return stamp == stamp_of(candidate) and not candidate.is_dir()
 
 
-def read(candidate: Path, is_named: bool = True) -> Bundle | Rejected | None:
+def read(candidate: Path, is_named: bool = True, admit: Admit | None = None) -> Bundle | Rejected | None:
     """Read one candidate; ``None`` when no format knows it and nobody named it (a README beside bundles).
 
     Whatever a candidate is, the answer is a bundle or a reason: the ones beside it must not suffer.
@@ -219,6 +224,8 @@ def read(candidate: Path, is_named: bool = True) -> Bundle | Rejected | None:
     try:
         refusal = location.refusal(candidate)
         bundle: Bundle | None = None if refusal else bundle_formats().hook.hearth_read_bundle(location=candidate)
+        if bundle is not None and admit is not None:
+            admit(bundle)
     except BundleError as error:
         return Rejected(str(candidate), str(error), error.hint or "")
     except OSError as error:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hearth.discovery.bundle import Bundle
-from hearth.discovery.manifest import MANIFEST
+from hearth.discovery.manifest import MANIFEST, Manifest
 from hearth.discovery.refusal import BundleError
 from hearth_api import ConfigError
 
@@ -94,6 +94,10 @@ def signer(bundle: Bundle, keys: Mapping[str, Ed25519PublicKey]) -> str:
     from cryptography.exceptions import InvalidSignature
 
     text, found = signed_text(bundle), signatures_of(bundle)
+    signed = Manifest.from_text(text.removeprefix(_SAYS).decode("utf-8", "replace"))
+    was_signed = (signed.name, signed.version, signed.plugins, {file.path: file.sha256 for file in signed.files})
+    if was_signed != (bundle.name, bundle.version, bundle.declarations, bundle.hashes):
+        raise BundleError("it was exchanged while it was being read", hint="try again")
     if not found:
         raise BundleError("it is not signed", hint=_SIGN)
     known = [each for each in found if each["algorithm"] == ALGORITHM and each["key"] in keys]

@@ -15,7 +15,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from importlib import metadata
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from filelock import FileLock, Timeout
 
@@ -90,9 +90,11 @@ def host_environment() -> Environment:
 class EnvironmentStore:
     """The environments below one directory; several processes may use it at once."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, admit: Callable[[Any], None] | None = None) -> None:
+        """Keep environments in a directory; ``admit`` raises for a bundle that may have none, so it never runs."""
         self._root = root.absolute()
         self.inventory = EnvironmentInventory(self._root)
+        self._admit = admit
 
     def ensure(self, bundle: Installable) -> Environment:
         """Return the environment of a bundle, building it when there is none that is whole.
@@ -100,6 +102,8 @@ class EnvironmentStore:
         Raises ``EnvironmentRefused`` when that cannot be done here, and what ``unpack`` raises for a
         damaged bundle.
         """
+        if self._admit is not None:
+            self._admit(bundle)
         python = interpreter.choose(bundle.requires_python, bundle.name)
         base = self._base_layer(python)
         if bundle.site is not None:

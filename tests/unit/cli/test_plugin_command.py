@@ -78,6 +78,18 @@ def test_list_takes_plugin_path_from_a_worker_file(
     assert len(_rows(capsys)) == 2
 
 
+def test_list_turns_away_what_the_worker_does_not_trust(
+    bundles: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As the worker itself does."""
+    worker = tmp_path / "worker.properties"
+    worker.write_text(f"plugin.path={bundles},{build.wheel('marks_on_import')}\nplugin.trust=hashed\n")
+    assert run(["plugins", "list", "--worker-config", str(worker), "--strict"]) == 2
+    out = capsys.readouterr().out
+    assert CLASS in out
+    assert "reason: its files have no hashes (plugin.trust is hashed)" in out
+
+
 def test_list_tells_why_a_candidate_is_rejected(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Below the table each rejected candidate has its location, reason and hint."""
     broken = build.truncated(tmp_path)

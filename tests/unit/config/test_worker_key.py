@@ -55,6 +55,7 @@ def test_a_missing_required_key_is_named(missing: str) -> None:
         ("bootstrap.servers", "", "must not be empty"),
         ("plugin.call.timeout.ms", "0", "Value must be at least 1"),
         ("plugin.isolation", "process", "String must be one of: environment, connector"),
+        ("plugin.trust", "none", "String must be one of: any, hashed, signed"),
         ("plugin.upgrade", "no", "String must be one of: restart, none"),
         ("task.isolation", "connector", "String must be one of: process, environment"),
     ],

@@ -120,6 +120,16 @@ def test_what_was_changed_is_refused(
         signer(changed(folder, tmp_path, change), public_keys([folder / "key.pub"]))
 
 
+def test_bundle_that_is_exchanged_while_it_is_read_is_refused(folder: Path, tmp_path: Path) -> None:
+    """What is signed has to be what was read, not what lies there a moment later."""
+    place = tmp_path / "bundle.zip"
+    shutil.copy(build.packed("greeting_transform"), place)
+    before = bundle_at(place)
+    shutil.copy(folder / "signed.zip", place)
+    with pytest.raises(BundleError, match="it was exchanged while it was being read"):
+        signer(before, public_keys([folder / "key.pub"]))
+
+
 def test_signatures_of_several_stand_side_by_side(folder: Path, tmp_path: Path) -> None:
     """Signing again with the same key changes nothing: equal bundles have equal signatures."""
     target = tmp_path / "both.zip"

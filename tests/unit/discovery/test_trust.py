@@ -1,0 +1,104 @@
+"""A worker takes the bundles that its configuration trusts, and no other."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from hearth.config.worker_key import ANY_BUNDLE, HASHED, SIGNED
+from hearth.discovery import Bundle, BundleError, discover, read
+from hearth.discovery.trust import Trust, trust_of
+from hearth.isolation.environment_store import EnvironmentStore
+from hearth.packaging.sign import new_key, sign
+from hearth_api import ConfigError
+from tests.bundles import build
+
+
+def _at(location: Path) -> Bundle:
+    found = read(location)
+    assert isinstance(found, Bundle)
+    return found
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Provide a key and a bundle that it has signed."""
+    folder = tmp_path_factory.mktemp("trust")
+    shutil.copy(build.packed("greeting_source"), folder / "signed.zip")
+    new_key(folder / "key")
+    sign(folder / "signed.zip", folder / "key")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("level", "refused"),
+    [
+        (ANY_BUNDLE, []),
+        (HASHED, ["its files have no hashes"]),
+        (SIGNED, ["so nothing in it can be signed", "it is not signed"]),
+    ],
+)
+def test_each_level_takes_less(level: str, refused: list[str], folder: Path) -> None:
+    """A wheel without a manifest, a packed bundle, a signed one; what is refused says by which key of the worker."""
+    trust = Trust(level, [str(folder / "key.pub")])
+    reasons = []
+    for location in (build.wheel("greeting_transform"), build.packed("greeting_source"), folder / "signed.zip"):
+        try:
+            trust.admit(_at(location))
+        except BundleError as error:
+            reasons.append(str(error))
+    assert len(reasons) == len(refused)
+    assert all(words in reason and f"plugin.trust is {level}" in reason for words, reason in zip(refused, reasons))
+
+
+def test_what_takes_the_place_of_an_admitted_bundle_is_asked_anew(folder: Path, tmp_path: Path) -> None:
+    """By what lies there, not by its name."""
+    trust = Trust(SIGNED, [str(folder / "key.pub")])
+    place = tmp_path / "bundle.zip"
+    shutil.copy(folder / "signed.zip", place)
+    trust.admit(_at(place))
+    trust.admit(_at(place))
+    shutil.copy(build.packed("greeting_source"), tmp_path / "other.zip")
+    (tmp_path / "other.zip").replace(place)
+    with pytest.raises(BundleError, match="it is not signed"):
+        trust.admit(_at(place))
+
+
+@pytest.mark.parametrize(
+    ("level", "keys", "words"),
+    [
+        (SIGNED, [], r"plugin\.trust\.keys names no key"),
+        (SIGNED, ["/nowhere.pub"], "no such file"),
+    ],
+)
+def test_trust_that_cannot_be_kept_is_refused(level: str, keys: list[str], words: str) -> None:
+    """When a worker starts, not when a bundle comes."""
+    with pytest.raises(ConfigError, match=words):
+        Trust(level, keys)
+
+
+def test_settings_of_a_worker_say_what_is_trusted(folder: Path) -> None:
+    """Nothing but them; a level there is not is a mistake and no leave."""
+    props = {"plugin.trust": "signed", "plugin.trust.keys": f"{folder}/key.pub"}
+    trust_of(props).admit(_at(folder / "signed.zip"))
+    with pytest.raises(BundleError, match=r"plugin\.trust is signed"):
+        trust_of(props).admit(_at(build.packed("greeting_source")))
+    trust_of({}).admit(_at(build.wheel("greeting_transform")))
+    with pytest.raises(ConfigError, match=r"Invalid value none for configuration plugin\.trust"):
+        trust_of({"plugin.trust": "none"})
+
+
+def test_untrusted_bundle_is_in_no_catalogue_and_gets_no_environment(folder: Path, tmp_path: Path) -> None:
+    """So nothing of it runs; the one beside it is found."""
+    trust = Trust(SIGNED, [str(folder / "key.pub")])
+    shutil.copy(build.packed("greeting_transform"), tmp_path)
+    shutil.copy(folder / "signed.zip", tmp_path)
+    catalogue = discover([tmp_path], include_host=False, admit=trust.admit)
+    assert {each.location for each in catalogue.plugins} == {str(tmp_path / "signed.zip")}
+    (rejected,) = catalogue.rejected
+    assert rejected.reason == "it is not signed (plugin.trust is signed)"
+    with pytest.raises(BundleError, match="it is not signed"):
+        EnvironmentStore(tmp_path / "environments", trust.admit).ensure(_at(build.packed("greeting_transform")))
+    assert not (tmp_path / "environments").exists()
