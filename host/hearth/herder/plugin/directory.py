@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from hearth.config.connector_key import CONNECTOR_CLASS, CONNECTOR_VERSION
@@ -68,6 +68,8 @@ class PluginDirectory:
         self._survey = survey
         self._known: Catalogue | None = None
         self._lost: tuple[Plugin, ...] = ()
+        self._refused: tuple[Rejected, ...] = ()
+        """What was turned away and is told once a look finds it unchanged: it may still be being copied."""
         self._lock = threading.Lock()
         self._environments = environments
         self._heard: Callable[[frozenset[str]], None] = lambda classes: None
@@ -90,13 +92,18 @@ class PluginDirectory:
             found, before = self._survey(), self._known
             self._known = found
             if before is None or found is before:
+                refused, self._refused = self._refused, ()
+                _warn(refused)
                 return
+            untold = {*self._refused, *found.rejected} - ({*before.rejected} - {*self._refused})
+            self._refused = tuple(each for each in found.rejected if each in untold)
             came, gone = {*found.plugins} - {*before.plugins}, {*before.plugins} - {*found.plugins}
             there = {(each.class_name, each.type, each.location) for each in found.plugins}
             lost = [each for each in (*self._lost, *gone) if (each.class_name, each.type, each.location) not in there]
             self._lost = tuple(dict.fromkeys(lost))
         _tell(before, found)
-        self._heard(frozenset(each.class_name for each in came | gone))
+        if came or gone:
+            self._heard(frozenset(each.class_name for each in came | gone))
 
     def connector(self, config: Mapping[str, str | None]) -> Plugin:
         """Return the connector that a configuration names.
@@ -210,7 +217,7 @@ class PluginDirectory:
 
 
 def _tell(before: Catalogue, found: Catalogue) -> None:
-    """Log which bundles came and went, and what was turned away since."""
+    """Log which bundles came and went."""
     bundles = [
         {each.bundle.location: each.bundle for each in catalogue.plugins if each.bundle is not None}
         for catalogue in (before, found)
@@ -221,9 +228,11 @@ def _tell(before: Catalogue, found: Catalogue) -> None:
     for location, bundle in bundles[0].items():
         if location not in bundles[1]:
             log.info("%s: %s %s is gone; what runs goes on", printable(str(location)), bundle.name, bundle.version)
-    for each in found.rejected:
-        if each not in before.rejected:
-            log.warning("%s", printable(f"{each.location} is left out: {each.reason} ({each.hint})", keep=""))
+
+
+def _warn(refused: Sequence[Rejected]) -> None:
+    for each in refused:
+        log.warning("%s", printable(f"{each.location} is left out: {each.reason} ({each.hint})", keep=""))
 
 
 def _described(plugin: Plugin) -> str:

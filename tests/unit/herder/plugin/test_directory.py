@@ -163,7 +163,10 @@ def test_a_look_tells_which_classes_have_other_plugins(tmp_path: Path, caplog: p
         bundles.directory.connector({"connector.class": "a.OtherConnector"})
         bundles.directory.look()
         bundles.path("one").unlink()
-        bundles.path("two").write_bytes(b"no wheel")
+        for length in (2, 5, 8):  # it is being copied
+            bundles.path("two").write_bytes(b"no wheel"[:length])
+            bundles.directory.look()
+        assert "left out" not in caplog.text
         bundles.directory.look()
         bundles.directory.look()
     assert bundles.changed == [{"a.OtherConnector"}, {"a.OtherConnector", "a.DemoConnector"}]
