@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import tempfile
+import urllib.error
+import urllib.request
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -93,6 +94,11 @@ class Upgraded:
 
     def put(self, version: str, module: str | None = None, file: Path | None = None) -> None:
         """Put a version of the bundle in its place in one step, as a careful operator does."""
+        self.file.with_suffix(".new").write_bytes(self.packed(version, module))
+        os.replace(self.file.with_suffix(".new"), file or self.file)
+
+    def packed(self, version: str, module: str | None = None) -> bytes:
+        """Return a version of the bundle."""
         module = module or self.case
         points = {
             "hearth.source_connectors": {f"org.example.{module}.UpgradedSourceConnector": f"{module}:Connector"},
@@ -103,8 +109,7 @@ class Upgraded:
             fresh = Path(scratch, "fresh.zip")
             with zipfile.ZipFile(fresh, "w") as archive:
                 archive.write(wheel, f"wheels/{wheel.name}")
-            shutil.copy(fresh, self.file.with_suffix(".new"))
-        os.replace(self.file.with_suffix(".new"), file or self.file)
+            return fresh.read_bytes()
 
 
 class UpgradedHost(HearthConnect):
@@ -119,6 +124,7 @@ class UpgradedHost(HearthConnect):
             made = candidate(folder / "hostile", number, HOSTILE[name][0])
             (self.plugins / f"{number}-{made.name}").symlink_to(made)
         settings = {"plugin.path": str(self.plugins), "key.converter": STRING, "value.converter": STRING}
+        settings["plugin.rest.install.enable"] = "true"
         super().__init__(folder, bootstrap_servers, {**settings, "offset.flush.interval.ms": "200"})
 
 
@@ -319,3 +325,34 @@ def test_a_bundle_that_is_added_is_listed_at_once(host: UpgradedHost) -> None:
     config = {"name": "added", "connector.class": added.class_name, "topic": "added"}
     checked = host.rest.call("PUT", f"/connector-plugins/{added.class_name}/config/validate", config)
     assert (checked.status, checked.json["error_count"]) == (200, 0)
+
+
+def test_a_bundle_is_installed_upgraded_and_rolled_back_by_requests(host: UpgradedHost, topics: Topics) -> None:
+    """A connector of it runs all the while, each version going on from the offset of the one before."""
+    sent = Running(host, topics, "sent")
+    answer = post_bundle(host, sent.bundle.packed("1.0"))
+    assert (answer.status, answer.json["action"]) == (201, "install"), answer
+    sent.start()
+    answer = post_bundle(host, sent.bundle.packed("1.1"))
+    assert (answer.status, answer.json["before"], answer.json["after"]) == (200, "1.0", "1.1"), answer
+    assert sent.versions() == ["1.1"]
+    sent.await_version("1.1")
+    answer = host.rest.call("POST", f"/plugins/{answer.json['name']}/rollback")
+    assert (answer.status, answer.json["after"]) == (200, "1.0"), answer
+    sent.await_version("1.0")
+    sent.assert_whole()
+    assert post_bundle(host, b"PK half of it").status == 400
+    listed = host.rest.call("GET", "/plugins").json
+    assert [each["version"] for each in listed["bundles"] if each["name"] == "sent"] == ["1.0"]
+    host.rest.call("DELETE", f"/connectors/{sent.name}")
+
+
+def post_bundle(host: UpgradedHost, content: bytes) -> Answer:
+    """Send a bundle."""
+    address = f"http://127.0.0.1:{host.rest.port}/plugins?file=sent.zip"
+    request = urllib.request.Request(address, content, {"Content-Type": "application/zip"})
+    try:
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            return Answer(answer.status, {}, answer.read().decode())
+    except urllib.error.HTTPError as error:
+        return Answer(error.code, {}, error.read().decode())

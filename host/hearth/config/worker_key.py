@@ -209,6 +209,13 @@ class WorkerConfig(RestConfig, ServerTlsConfig, TaskRestartConfig):
         importance=Importance.MEDIUM,
         doc="Files of public keys, Ed25519 in PEM, of those whose bundles may run.",
     )
+    plugin_rest_install_enable: bool = key(
+        "plugin.rest.install.enable",
+        default=False,
+        importance=Importance.LOW,
+        doc="Whether bundles may be installed, upgraded, rolled back and removed by requests to /plugins. Whoever may "
+        "send them then has code of his run here: let a REST extension or the network see to who that is.",
+    )
     plugin_upgrade: str = key(
         "plugin.upgrade",
         default=RESTART,

@@ -330,7 +330,7 @@ def _wheel_facts(tree: Tree, wheel: str) -> list[Facts]:
         folders = distribution_folders(inside)
         if not folders:
             raise BundleError("it has no .dist-info folder")
-        return [replace(read_facts(inside, folder), wheel=wheel) for folder in folders]
+        return [read_facts(inside, folder, wheel) for folder in folders]
 
 
 @contextlib.contextmanager

@@ -54,8 +54,8 @@ class Facts:
     """Where in the bundle the wheel lies that says so, empty for packages that lie there as they are."""
 
 
-def read_facts(tree: Tree, folder: str) -> Facts:
-    """Read the distribution whose ``.dist-info`` folder is ``folder``."""
+def read_facts(tree: Tree, folder: str, wheel: str = "") -> Facts:
+    """Read the distribution whose ``.dist-info`` folder is ``folder``, in a wheel or beside its packages."""
     files = tree.children(folder)[0]
     texts = {name: tree.read_text(f"{folder}/{name}") for name in _FILES if f"{folder}/{name}" in files}
     headers = _headers(texts.get("METADATA", ""))
@@ -67,7 +67,7 @@ def read_facts(tree: Tree, folder: str) -> Facts:
     declarations, faults = declared(texts.get("entry_points.txt", ""), version)
     if declarations and f"{folder}/{_ORIGIN}" in files and _EDITABLE.search(tree.read_text(f"{folder}/{_ORIGIN}")):
         declarations, faults = [], ["it is installed as editable, so its code lies elsewhere: install it without -e"]
-    return Facts(name, version, requires_python, tuple(declarations), tuple(faults))
+    return Facts(name, version, requires_python, tuple(declarations), tuple(faults), wheel)
 
 
 def check_identity(name: str, version: str, requires_python: str) -> None:

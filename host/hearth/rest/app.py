@@ -28,10 +28,15 @@ from hearth.rest.answer import (
     on_other_error,
     on_unreadable,
 )
+from hearth.rest.bundle_resource import ARCHIVE, FILE, BundlesResource
+from hearth.rest.bundle_resource import VERSION as BUNDLE_VERSION
 from hearth.rest.connector_resource import EXPAND, INCLUDE_TASKS, ONLY_FAILED, ConnectorsResource
 from hearth.rest.endpoint import Answer, Endpoint, Judge, routes
 from hearth.rest.entity import (
     ACTIVE_TOPICS,
+    ARCHIVE_FILE,
+    BUNDLE_CHANGE,
+    BUNDLES,
     CONFIG,
     CONFIG_INFOS,
     CONFIG_KEYS,
@@ -107,6 +112,7 @@ def new_app(
         *_offsets(OffsetsResource(herder, patience)),
         *_topics(TopicsResource(herder, worker, patience)),
         *_plugins(ConnectorPluginsResource(herder, directory, patience)),
+        *_bundles(BundlesResource(worker, directory)),
         *_worker_configurations(WorkerConfigurationsResource(herder)),
     ]
     if worker.admin_listeners is None:
@@ -253,6 +259,20 @@ def _plugins(resource: ConnectorPluginsResource) -> list[Endpoint]:
         Endpoint("GET", one, resource.keys, "getConnectorConfigDef", {200: CONFIG_KEYS}, (VERSION,)),
         Endpoint("PUT", f"{one}/validate", resource.validate, "validateConfigs", valid, (WARNINGS,), GIVEN_CONFIG),
     ]
+
+
+def _bundles(resource: BundlesResource) -> list[Endpoint]:
+    all_, one = "/plugins", "/plugins/{bundle}"
+    change = {200: BUNDLE_CHANGE}
+    return [
+        Endpoint("GET", all_, resource.list, "listBundles", {200: BUNDLES}),
+        Endpoint(
+            "POST", all_, resource.install, "installBundle", {200: BUNDLE_CHANGE, 201: BUNDLE_CHANGE}, (FILE,),
+            ARCHIVE_FILE, brings=ARCHIVE, takes_json=False,
+        ),
+        Endpoint("DELETE", one, resource.remove, "removeBundle", change, (BUNDLE_VERSION,)),
+        Endpoint("POST", f"{one}/rollback", resource.rollback, "rollBackBundle", change),
+    ]  # fmt: skip
 
 
 def _worker_configurations(resource: WorkerConfigurationsResource) -> list[Endpoint]:

@@ -65,7 +65,7 @@ async def read_json(request: Request, shape: Shape, take: Callable[[Any], T], *,
     is no JSON, or not of the shape.
     """
     data = await read_body(request)
-    if data and _media_type(request) != JSON:
+    if data and media_type(request) != JSON:
         raise HTTPException(415)
     try:
         return take(_parsed(data, None if are_numbers else str))
@@ -112,7 +112,7 @@ def _offsets(body: Any) -> list[tuple[dict[str, Any] | None, dict[str, Any] | No
 
 def refuse_other_types(request: Request) -> None:
     """Raise for a request that says that it brings something else than JSON, whether it brings anything or not."""
-    if _media_type(request) not in (None, JSON, *_WILDCARDS):
+    if media_type(request) not in (None, JSON, *_WILDCARDS):
         raise HTTPException(415)
 
 
@@ -199,7 +199,7 @@ def _missing(call: str, name: str) -> Unreadable:
     return Unreadable(f'Cannot invoke "{call}" because "{name}" is null')
 
 
-def _media_type(request: Request) -> str | None:
+def media_type(request: Request) -> str | None:
     """Return the type of the content without its parameters, None where the client does not say."""
     given = request.headers.get("content-type")
     if given is None:

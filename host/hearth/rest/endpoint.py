@@ -63,6 +63,8 @@ class Endpoint:
     answers: Mapping[int, Entity | None]
     query: tuple[Query, ...] = ()
     body: Entity | None = None
+    brings: str = field(default=JSON, kw_only=True)
+    """The media type of what clients send."""
     takes_json: bool = field(default=True, kw_only=True)
     makes: str | None = field(default=JSON, kw_only=True)
     is_hidden: bool = field(default=False, kw_only=True)

@@ -98,6 +98,14 @@ _OFFSET = _object("ConnectorOffset", {"partition": ANY_MAP, "offset": ANY_MAP})
 OFFSETS = _object("ConnectorOffsets", {"offsets": _list(_OFFSET)})
 PLUGIN_INFO = _object("PluginInfo", {"class": STRING, "type": STRING, "version": STRING}, ("version",))
 PLUGINS = _list(PLUGIN_INFO)
+ARCHIVE_FILE = Entity({"type": "string", "format": "binary"})
+BUNDLE = _object("Bundle", {"name": STRING, "version": STRING, "location": STRING, "plugins": _list(PLUGIN_INFO)})
+REJECTED = _object("Rejected", {"location": STRING, "reason": STRING, "hint": STRING})
+BUNDLES = _object("Bundles", {"bundles": _list(BUNDLE), "rejected": _list(REJECTED)})
+BUNDLE_CHANGE = _object(
+    "BundleChange",
+    {"action": STRING, "name": STRING, "before": TEXT_OR_NULL, "after": TEXT_OR_NULL, "location": STRING},
+)
 CONFIG_KEY_INFO = _object(
     "ConfigKeyInfo",
     {

@@ -78,7 +78,7 @@ def _operation(endpoint: Endpoint) -> Schema:
     if parameters := [*map(_path_parameter, _PARAMETER.findall(endpoint.path)), *map(_parameter, endpoint.query)]:
         found["parameters"] = parameters
     if endpoint.body:
-        found["requestBody"] = {"required": True, "content": _content(endpoint.body)}
+        found["requestBody"] = {"required": True, "content": _content(endpoint.body, endpoint.brings)}
     return found
 
 
@@ -88,8 +88,8 @@ def _answer(status: int, entity: Entity | None) -> Schema:
     return {"description": _PHRASES[status], **location, **content}
 
 
-def _content(entity: Entity) -> Schema:
-    return {_JSON: {"schema": entity.reference}}
+def _content(entity: Entity, media_type: str = _JSON) -> Schema:
+    return {media_type: {"schema": entity.reference}}
 
 
 def _path_parameter(name: str) -> Schema:
@@ -127,7 +127,7 @@ def _row(path: str, method: str, operation: Schema) -> str:
         for each in operation.get("parameters", ())
     )
     body = operation.get("requestBody")
-    takes = f"<p>takes {_link(body['content'][_JSON]['schema'])}</p>" if body else ""
+    takes = "".join(f"<p>takes {_link(each['schema'])}</p>" for each in (body or {"content": {}})["content"].values())
     answers = "".join(
         f"<li>{escape(status)} {escape(each['description'])} {_shown(each)}</li>"
         for status, each in operation["responses"].items()

@@ -20,6 +20,7 @@ OWN: list[list[Any]] = [
     ["errors.task.restart.max", "INT", "0", "MEDIUM"],
     ["plugin.call.timeout.ms", "LONG", "300000", "LOW"],
     ["plugin.isolation", "STRING", "environment", "LOW"],
+    ["plugin.rest.install.enable", "BOOLEAN", "false", "LOW"],
     ["plugin.trust", "STRING", "any", "MEDIUM"],
     ["plugin.trust.keys", "LIST", "", "MEDIUM"],
     ["plugin.upgrade", "STRING", "restart", "LOW"],

@@ -19,6 +19,7 @@ from typing import Any, cast
 from hearth.config.restart_key import TaskRestartConfig
 from hearth.discovery import Plugin, PluginType
 from hearth.herder.herder import Herder
+from hearth.herder.plugin.directory import PluginNotFound
 from hearth.herder.plugin.staged_connector import StageListener
 from hearth.herder.queue import Queues, interruptible
 from hearth.herder.status import StatusBoard
@@ -256,6 +257,8 @@ class Host:
 
     def _connector(self, config: Mapping[str, str]) -> Plugin:
         self._wanted = config
+        if self.world.is_missing:
+            raise PluginNotFound("no bundle has it")
         return plugin(SOURCE, PluginType.SOURCE, "Source", str(self.world.bundle))
 
     def _take(self, known: Plugin, environment: object, seconds: float, conduct: object) -> Instance:
@@ -345,6 +348,8 @@ class World:
         self.serial = self.generation = self.term = 0
         self.bundle = 1
         """The version of the bundle that lies on plugin.path."""
+        self.is_missing = False
+        """Whether none does."""
         self.after_generation: dict[tuple[str, int], int] = {}
         """Tasks somebody asked to restart, with the generation that the next run has to exceed."""
         self.after_serial: dict[str, int] = {}

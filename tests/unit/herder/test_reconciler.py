@@ -493,3 +493,15 @@ class TestUpgrading:
         assert generation(world) == before
         assert instance(world).version == "1"
         assert "the connector goes on as it was: no wheel of numpy for this machine" in caplog.text
+
+    def test_what_never_began_for_want_of_its_bundle_begins_when_it_comes(self, world: World) -> None:
+        """As a connector of a file does, whose host started before the bundle was there."""
+        world.is_missing = True
+        world.configs.put_connector("a", config())
+        while world.host.queues.ready:
+            world.host.queues.work(world.host.queues.ready[0])
+        assert state(world) is State.FAILED
+        world.is_missing = False
+        world.exchange()
+        world.settle()
+        assert (state(world), instance(world).version) == (State.RUNNING, "2")

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from hearth.config import WorkerConfig
+from hearth.herder.plugin.directory import PluginDirectory
 from hearth.herder.queue import done
 from hearth.rest.answer import Patience
 from hearth.rest.app import Health, ServerInfo, new_admin_app, new_app
@@ -96,13 +97,14 @@ def serve(
     worker: dict[str, str] | None = None,
     seconds: float = 30,
     extensions: Callable[[Bench], Extensions] | None = None,
+    known: PluginDirectory | None = None,
 ) -> Iterator[Client]:
     """Serve a herder over stand-ins until the test is over."""
     bench = Bench(root, worker)
     config = WorkerConfig({**WORKER, "listeners": "http://127.0.0.1:0", **(worker or {})})
     health, info = Health(done(None)), ServerInfo("4.3.1", "26b251a451ce941d", "cluster")
     loaded = None if extensions is None else extensions(bench)
-    app = new_app(config, bench.herder, directory(root), info, health, Patience(seconds), loaded)
+    app = new_app(config, bench.herder, known or directory(root), info, health, Patience(seconds), loaded)
     listeners = open_listeners(config)
     server = RestServer(app, listeners, new_admin_app())
     server.start()

@@ -19,6 +19,7 @@ KAFKAS = {
 """The operations of Kafka Connect's own document."""
 OWN = {
     "createWorkerConfiguration", "deleteWorkerConfiguration", "getWorkerConfiguration", "listWorkerConfigurations",
+    "installBundle", "listBundles", "removeBundle", "rollBackBundle",
 }  # fmt: skip
 
 

@@ -71,7 +71,7 @@ class PluginDirectory:
         self._refused: tuple[Rejected, ...] = ()
         """What was turned away and is told once a look finds it unchanged: it may still be being copied."""
         self._lock = threading.Lock()
-        self._environments = environments
+        self.environments = environments
         self._heard: Callable[[frozenset[str]], None] = lambda classes: None
 
     def subscribe(self, heard: Callable[[frozenset[str]], None]) -> None:
@@ -184,7 +184,7 @@ class PluginDirectory:
         if plugin.bundle is None:
             return host_environment()
         try:
-            return self._environments.ensure(plugin.bundle)
+            return self.environments.ensure(plugin.bundle)
         except (BundleError, OSError) as error:
             if plugin.bundle.is_current:
                 raise

@@ -1,0 +1,138 @@
+"""Bundles over HTTP: what lies on plugin.path and what does not, and how it comes there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from hearth.discovery import Survey
+from hearth.herder.plugin.directory import PluginDirectory
+from hearth.isolation.environment_store import EnvironmentStore
+from tests.bundles import build
+from tests.unit.rest.client import Answer, Client, error, serve
+
+ENABLED = {"plugin.rest.install.enable": "true"}
+ZIP = "application/zip"
+
+
+class Installer:
+    """A server whose plugin.path is a directory."""
+
+    def __init__(self, client: Client, folder: Path) -> None:
+        self.client, self.folder, self.scratch = client, folder, folder.parent / "scratch"
+        self.scratch.mkdir()
+
+    def bundle(self, version: str, class_name: str = "a.DemoConnector") -> bytes:
+        """Return a bundle, a directory of packages in a zip file."""
+        points = {"hearth.source_connectors": {class_name: "demo:Demo"}}
+        site = build.site(self.scratch / f"{version}-{class_name}", "demo", version, points)
+        return build.zip_folder(site, self.scratch / "demo.zip").read_bytes()
+
+    def post(self, content: bytes, content_type: str | None = ZIP, file: str = "demo.zip") -> Answer:
+        """Send one."""
+        return self.client.call("POST", f"/plugins?file={file}", content, content_type)
+
+    def versions(self) -> list[str]:
+        """Return the versions of the connector that are listed."""
+        listed = self.client.call("GET", "/connector-plugins").json
+        return [each["version"] for each in listed if each["class"] == "a.DemoConnector"]
+
+
+def _served(tmp_path: Path, worker: dict[str, str]) -> Iterator[Installer]:
+    folder = tmp_path / "plugin_path"
+    folder.mkdir()
+    known = PluginDirectory(Survey([folder]).look, EnvironmentStore(tmp_path / "environments"))
+    for client in serve(tmp_path / "bench", worker, known=known):
+        yield Installer(client, folder)
+
+
+@pytest.fixture
+def installer(tmp_path: Path) -> Iterator[Installer]:
+    """One that installs."""
+    yield from _served(tmp_path, ENABLED)
+
+
+@pytest.fixture
+def closed(tmp_path: Path) -> Iterator[Installer]:
+    """One that does not, as is the default."""
+    yield from _served(tmp_path, {})
+
+
+def test_what_lies_there_is_listed_and_what_was_turned_away_says_why(closed: Installer) -> None:
+    """Whoever wonders why his plugin is not there need not read the log."""
+    (closed.folder / "demo.zip").write_bytes(closed.bundle("1.0"))
+    (closed.folder / "half.whl").write_bytes(b"PK half of it")
+    found = closed.client.call("GET", "/plugins").json
+    assert found["bundles"] == [
+        {
+            "name": "demo",
+            "version": "1.0",
+            "location": str(closed.folder / "demo.zip"),
+            "plugins": [{"class": "a.DemoConnector", "type": "source", "version": "1.0"}],
+        }
+    ]
+    (refused,) = found["rejected"]
+    assert refused["location"] == str(closed.folder / "half.whl")
+    assert "truncated or not a zip file" in refused["reason"]
+    assert refused["hint"]
+
+
+def test_a_worker_installs_nothing_unless_it_is_told_to(closed: Installer) -> None:
+    """Whoever may do that has his code run there."""
+    refused = error(403, "this worker installs no bundles over REST: its plugin.rest.install.enable is false")
+    for answer in (
+        closed.post(closed.bundle("1.0")),
+        closed.client.call("DELETE", "/plugins/demo"),
+        closed.client.call("POST", "/plugins/demo/rollback"),
+    ):
+        assert (answer.status, answer.text) == refused
+    assert list(closed.folder.iterdir()) == []
+
+
+def test_a_bundle_is_installed_upgraded_rolled_back_and_removed(installer: Installer) -> None:
+    """Each takes effect with its answer."""
+    made = installer.post(installer.bundle("1.0"))
+    assert made.status == 201
+    where = made.json["location"]
+    assert made.json == {"action": "install", "name": "demo", "before": None, "after": "1.0", "location": where}
+    assert Path(where).parent == installer.folder
+    assert installer.versions() == ["1.0"]
+    raised = installer.post(installer.bundle("1.1"))
+    assert (raised.status, raised.json["before"], raised.json["after"]) == (200, "1.0", "1.1")
+    assert installer.versions() == ["1.1"]
+    assert installer.post(installer.bundle("1.1")).json["action"] == "keep"
+    back = installer.client.call("POST", "/plugins/demo/rollback")
+    assert (back.status, back.json["after"]) == (200, "1.0")
+    assert installer.versions() == ["1.0"]
+    gone = installer.client.call("DELETE", "/plugins/demo")
+    assert (gone.status, gone.json["action"], gone.json["before"]) == (200, "remove", "1.0")
+    assert installer.versions() == []
+    assert installer.client.call("DELETE", "/plugins/demo").status == 404
+
+
+@pytest.mark.parametrize(
+    ("content", "content_type", "file", "status", "words"),
+    [
+        (b"PK half of it", ZIP, "demo.zip", 400, "truncated or not a zip file"),
+        (b"", ZIP, "demo.zip", 400, "truncated or not a zip file"),
+        (b"text", "application/octet-stream", "demo.txt", 400, "no bundle format reads it"),
+        (b"x", ZIP, "../demo.zip", 400, "the plain name of a file is expected"),
+        (b"x", ZIP, ".demo.zip", 400, "the plain name of a file is expected"),
+        (b"x", ZIP, "demo.zip%00", 400, "the plain name of a file is expected"),
+        (b"x", ZIP, "", 400, "the plain name of a file is expected"),
+        (b"x", None, "demo.zip", 415, "Unsupported Media Type"),
+        (b"x", "text/plain", "demo.zip", 415, "Unsupported Media Type"),
+        (b"{}", "application/json", "demo.zip", 415, "Unsupported Media Type"),
+    ],
+)
+def test_what_is_no_bundle_is_refused_and_leaves_nothing(
+    installer: Installer, content: bytes, content_type: str | None, file: str, status: int, words: str
+) -> None:
+    """A page of elsewhere cannot send what a form may send, or what says nothing of itself."""
+    answer = installer.post(content, content_type, file)
+    assert answer.status == status, answer
+    assert words in answer.json["message"]
+    assert [each for each in installer.folder.iterdir() if not each.name.startswith(".")] == []
+    assert installer.versions() == []
