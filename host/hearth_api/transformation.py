@@ -59,8 +59,9 @@ class Predicate(ConnectPlugin, ABC):
     def test(self, record: ConnectRecord) -> bool:
         """Return whether the record satisfies the predicate.
 
-        Called once per record and per transformation that names the predicate, one call at a time; must
-        not change the record. Exceptions are handled like those of `Transformation.apply`.
+        Called once per record and per transformation that names the predicate, one call at a time, and again
+        where that transformation is tried again with the record; must not change the record. Exceptions are
+        handled like those of `Transformation.apply`.
         """
 
     def close(self) -> None:

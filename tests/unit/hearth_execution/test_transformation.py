@@ -359,18 +359,30 @@ class Late(Transformation):
         return record.new_record(value=record.value.upper())
 
 
+class Asked(IsLong):
+    """Tells what it was asked."""
+
+    def test(self, record: ConnectRecord) -> bool:
+        """Return whether the value is long."""
+        asked.append(("test", record.value))
+        return super().test(record)
+
+
 def test_a_record_takes_all_steps_before_the_next_one_does() -> None:
-    """As in Java; one that is tried again goes on where it was."""
+    """As in Java; one that is tried again goes on where it was, and the predicate of its step is asked again."""
     loaded = Plugins("source", Retry(60_000, 1))
-    for kind in (Anew, Late, IsLong):
+    for kind in (Anew, Late, Asked):
         loaded.load(kind.__name__, f"sample.{kind.__name__}", f"{__name__}:{kind.__name__}", {})
     whole = batch("first", "odd", "x", "last")
-    steps = [Step("Anew"), Step("Late", "IsLong")]
+    steps = [Step("Anew"), Step("Late", "Asked")]
     outcome = Transformations(loaded).apply(steps, whole, batch_to_source_records(whole))
     assert content(outcome.batches) == [(0, "FIRST!"), (3, "LAST!")]
     assert failed(outcome.failures) == [(1, "sample.Anew", "odd")]
-    shown = [value if name == "late" else value.value for name, value in asked]
-    assert shown == ["first", "first!", "first!", "odd", "x", "last", "last!", "last!"]
+    twice = [("test", "{0}!"), ("late", "{0}!")] * 2
+    assert [(name, getattr(value, "value", value)) for name, value in asked] == [
+        ("anew", "first"), *((name, text.format("first")) for name, text in twice), ("anew", "odd"), ("anew", "x"),
+        ("anew", "last"), *((name, text.format("last")) for name, text in twice),
+    ]  # fmt: skip
 
 
 def test_a_record_that_does_not_fit_its_schema_fails_where_it_becomes_a_column() -> None:
