@@ -54,23 +54,23 @@ INTEGER_RANGES: dict[Type, tuple[int, int]] = {
     for type_, bits in ((Type.INT8, 7), (Type.INT16, 15), (Type.INT32, 31), (Type.INT64, 63))
 }
 """The least and the greatest integer of each type."""
-_KINDS: dict[Type, type] = {
-    **dict.fromkeys(INTEGER_RANGES, int),
-    Type.FLOAT32: float,
-    Type.FLOAT64: float,
-    Type.BOOLEAN: bool,
-    Type.STRING: str,
-    Type.BYTES: bytes,
+_NOTHING_PLAIN = (None, 0, None)
+_PLAIN: dict[Type, tuple[Any, int, int | None]] = {
+    **dict.fromkeys(Type, _NOTHING_PLAIN),
+    **{type_: (int, *limits) for type_, limits in INTEGER_RANGES.items()},
+    Type.FLOAT32: (float, 0, None),
+    Type.FLOAT64: (float, 0, None),
+    Type.BOOLEAN: (bool, 0, None),
+    Type.STRING: (str, 0, None),
+    Type.BYTES: (bytes, 0, None),
 }
-_NO_RANGE = (0, None)
-
-
-def _plain_kind(type_: Type, name: str | None) -> type | None:
-    """Return the class of values that fit by being of just this class, but for the range of integers."""
-    kind = LOGICAL_KINDS.get(name)
-    if kind is dt.datetime:
-        return None  # one without a time zone does not fit
-    return kind or _KINDS.get(type_)
+"""Of each type the class of values that fit by being of just this class, and the range they have to be in, if any."""
+_LOGICAL_PLAIN = {
+    # A datetime without a time zone does not fit.
+    name: _NOTHING_PLAIN if kind is dt.datetime else (kind, 0, None)
+    for name, kind in LOGICAL_KINDS.items()
+}
+_STRUCT = Type.STRUCT  # a member of an Enum is looked up slowly
 
 
 @dataclass(frozen=True)
@@ -101,13 +101,12 @@ class _Indexes(dict[str, int]):
 class _IndexesByType(dict[Type, _Indexes]):
     """The indexes of a struct's fields, of a type when it is asked for."""
 
-    __slots__ = ("_fields",)
+    __slots__ = ("fields",)
 
-    def __init__(self, fields: Sequence[Field]) -> None:
-        self._fields = fields
+    fields: Sequence[Field]
 
     def __missing__(self, type_: Type) -> _Indexes:
-        indexes = self[type_] = _Indexes(self._fields, type_)
+        indexes = self[type_] = _Indexes(self.fields, type_)
         return indexes
 
 
@@ -171,20 +170,24 @@ class Schema:
         put(self, "_key_schema", key_schema)
         put(self, "_value_schema", value_schema)
         put(self, "_hash", None)
-        self._prepare()
-
-    def _prepare(self) -> None:
-        """Note once what is asked of every value."""
-        put = object.__setattr__
-        kind = _plain_kind(self.type, self.name)
-        least, most = INTEGER_RANGES.get(self.type, _NO_RANGE) if kind is int else _NO_RANGE
-        put(self, "_indexes", _IndexesByType(self._fields))
+        kind, least, most = _LOGICAL_PLAIN.get(name) or _PLAIN[type_]
         put(self, "_kind", kind)
         put(self, "_least", least)
         put(self, "_most", most)
-        inner = all(field.schema._is_lasting for field in self._fields)
-        put(self, "_is_lasting", inner and self.type is not Type.ARRAY and self.type is not Type.MAP)
-        put(self, "_unset", [None] * len(self._fields) if self.type is Type.STRUCT else None)
+        self._prepare()
+
+    def _prepare(self) -> None:
+        """Note once what is asked of every struct."""
+        put, fields = object.__setattr__, self._fields
+        if self.type is not _STRUCT:
+            put(self, "_unset", None)
+            put(self, "_is_lasting", self.type is not Type.ARRAY and self.type is not Type.MAP)
+            return
+        indexes = _IndexesByType()
+        indexes.fields = fields
+        put(self, "_indexes", indexes)
+        put(self, "_unset", [None] * len(fields))
+        put(self, "_is_lasting", False not in [field.schema._is_lasting for field in fields])
 
     @property
     def fields(self) -> tuple[Field, ...]:
