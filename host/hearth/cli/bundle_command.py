@@ -17,7 +17,7 @@ from hearth.cli.install_command import BAD_BUNDLE, json_option
 from hearth.foundation.terminal import Terminal, printable, table
 
 if TYPE_CHECKING:
-    from hearth.packaging import Check
+    from hearth.packaging.verify import Check
 
 SCAFFOLDS = ("source", "sink", "transformation", "converter")
 BAD_ENVIRONMENT = 3

@@ -238,7 +238,9 @@ def _packed(location: Path, opener: Opener, tree: Tree, top: str) -> Bundle:
     if not manifest.plugins:
         raise _no_plugins([f"{manifest.name} {manifest.version}"])
     wheels = [file.path for file in manifest.files if file.path.endswith(".whl")]
-    _refuse_foreign([each for each in wheels if _plain(_file(each).partition("-")[0]) == _plain(manifest.name)])
+    _refuse_foreign(
+        [each for each in wheels if plain_name(_file(each).partition("-")[0]) == plain_name(manifest.name)]
+    )
     present = set(tree.walk(top))
     missing = [file.path for file in manifest.files if _join(top, file.path) not in present]
     if missing:
@@ -320,7 +322,7 @@ def _file(path: str) -> str:
     return path.rpartition("/")[2]
 
 
-def _plain(name: str) -> str:
+def plain_name(name: str) -> str:
     """Return a distribution's name as the names of its files have it."""
     return re.sub(r"[-_.]+", "_", name).lower()
 

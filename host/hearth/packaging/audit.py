@@ -15,7 +15,7 @@ from hearth.discovery import Bundle, BundleError, Rejected, read
 from hearth.discovery.location import candidates
 from hearth.discovery.signature import unlisted_files
 from hearth.packaging.core_metadata import distributions
-from hearth.packaging.verify import altered_files
+from hearth.packaging.wholeness import altered_files
 from hearth_api import ConfigError
 
 _HASH = re.compile(r"sha256:([0-9a-f]{64})")

@@ -5,8 +5,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import tempfile
-import urllib.error
-import urllib.request
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,8 +12,6 @@ from urllib.parse import urlsplit
 
 from hearth.discovery.refusal import BundleError
 from hearth.isolation.environment_store import EnvironmentStore
-from hearth.packaging.bundle_index import find, requirement
-from hearth.packaging.pack import pack
 from hearth_api import ConfigError, ConnectError
 
 LONGEST_WAIT = 60.0
@@ -58,8 +54,12 @@ class BundleSource:
         path = Path(self.text)
         if path.exists() or path.parent != Path() or path.suffix in _ENDINGS:
             return path.absolute()
+        from hearth.packaging.bundle_index import find, requirement  # which most sources are not
+
         if self.indexes:
             return find(self.text, self.indexes).location
+        from hearth.packaging.pack import pack
+
         return pack(requirement(self.text), folder, environments, self.find_links, self.is_offline)
 
 
@@ -68,6 +68,9 @@ def _download(address: str, target: Path, is_checked: bool) -> Path:
 
     What is not looked at afterwards has to come over https, wherever the address leads to.
     """
+    import urllib.error
+    import urllib.request
+
     if target.suffix not in _ENDINGS:
         raise ConfigError(f"{address} names no bundle", hint=f"it has to end with one of {', '.join(_ENDINGS)}")
     _check_way(address, is_checked)

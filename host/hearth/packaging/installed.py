@@ -20,12 +20,12 @@ from pathlib import Path
 from filelock import FileLock
 
 from hearth.discovery import Bundle, read
+from hearth.discovery.bundle import plain_name
 from hearth.discovery.location import candidates
 from hearth.discovery.version_order import version_key
 from hearth.foundation.user_file import make_directory, replacing
 from hearth.isolation.environment_store import EnvironmentStore
-from hearth.packaging.pack import plain_name
-from hearth.packaging.verify import usable
+from hearth.packaging.wholeness import usable
 from hearth.packaging.zip_file import zip_bundle
 from hearth_api import ConflictError, NotFoundError
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import tempfile
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -12,7 +11,7 @@ from pathlib import Path
 
 from packaging.requirements import Requirement
 
-from hearth.discovery.bundle import Bundle, read_bundle
+from hearth.discovery.bundle import Bundle, plain_name, read_bundle
 from hearth.discovery.declaration import Declaration
 from hearth.discovery.manifest import MANIFEST, Manifest, PackedFile
 from hearth.discovery.refusal import BundleError
@@ -118,8 +117,3 @@ def _write(target: Path, folder: Path, manifest: Manifest) -> None:
     names = [MANIFEST, *(file.path for file in manifest.files)]
     with replacing(target) as fresh:
         write_zip(fresh, [(name, partial(open_file, folder / name)) for name in names])
-
-
-def plain_name(name: str) -> str:
-    """Return a distribution name as file names of wheels have it."""
-    return re.sub(r"[-_.]+", "_", name).lower()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from hearth.discovery.refusal import BundleError
 from hearth.discovery.signature import ALGORITHM, FORMAT, SIGNATURE, fingerprint, signatures_of, signed_text
 from hearth.foundation.user_file import replacing
-from hearth.packaging.verify import usable
+from hearth.packaging.wholeness import usable
 from hearth.packaging.zip_file import zip_bundle
 from hearth_api import ConfigError, ConflictError
 

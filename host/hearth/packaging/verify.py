@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import hashlib
 import math
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,7 +20,6 @@ from hearth.discovery.declaration import Declaration
 from hearth.discovery.manifest import MANIFEST
 from hearth.discovery.refusal import COPY_AGAIN, BundleError
 from hearth.discovery.signature import public_keys, signer, unlisted_files
-from hearth.discovery.tree import blocks
 from hearth.isolation.environment import Environment
 from hearth.isolation.environment_refused import EnvironmentRefused
 from hearth.isolation.environment_store import EnvironmentStore
@@ -30,6 +27,7 @@ from hearth.isolation.lock import PROVIDED
 from hearth.isolation.stage import Stage
 from hearth.packaging.core_metadata import CoreMetadata, distributions
 from hearth.packaging.description import Description, ask
+from hearth.packaging.wholeness import altered_files
 from hearth_api import UNDEFINED_VERSION, ConnectError, PluginError
 from hearth_stage.plugin_call import TryPlugin
 
@@ -109,31 +107,6 @@ def _signature(bundle: Bundle, keys: Sequence[Path]) -> Iterator[Check]:
         yield Check("signature", str(bundle.location), True, f"by {signer(bundle, public_keys(keys))}")
     except BundleError as error:
         yield Check("signature", str(bundle.location), False, str(error), error.hint or "")
-
-
-def usable(location: Path) -> Bundle:
-    """Return the bundle at a location, whole and as it was packed; raises ``BundleError`` with the reason."""
-    found = read(location)
-    if isinstance(found, Rejected):
-        raise BundleError(f"{location}: {found.reason}", hint=found.hint)
-    assert found is not None, "a named location is read or rejected"
-    if found.faults:
-        raise BundleError(f"{location}: {'; '.join(found.faults)}")
-    for path in altered_files(found):
-        raise BundleError(f"{location}: {path} is not the file that was packed", hint=COPY_AGAIN)
-    return found
-
-
-def altered_files(bundle: Bundle) -> Iterator[str]:
-    """Yield the files that are not what the manifest says; none where there is no manifest."""
-    with bundle.opener() as tree:
-        for path, wanted in (bundle.hashes or {}).items():
-            digest = hashlib.sha256()
-            with contextlib.closing(tree.open(f"{bundle.top}/{path}".lstrip("/"))) as file:
-                for block in blocks(file):
-                    digest.update(block)
-            if digest.hexdigest() != wanted:
-                yield path
 
 
 def _contents(bundle: Bundle) -> Iterator[Check]:

@@ -8,7 +8,7 @@ import pytest
 
 from hearth.discovery import PluginType, discover
 from hearth.isolation.environment import Environment
-from hearth.packaging import Description, DescriptionStore
+from hearth.packaging.description import Description, DescriptionStore
 from hearth_api import PluginError
 from tests.bundles import build
 

@@ -15,8 +15,8 @@ import pytest
 
 from hearth.discovery import BundleError
 from hearth.discovery.manifest import MANIFEST, Manifest
-from hearth.packaging import pack
 from hearth.packaging.bill_of_materials import BILL_OF_MATERIALS
+from hearth.packaging.pack import pack
 from tests.bundles import build
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from hearth.discovery import Bundle, PluginType, read
-from hearth.packaging import pack
+from hearth.packaging.pack import pack
 from hearth.packaging.scaffold import scaffold
 from hearth_api import ConfigError
 from tests.bundles import build

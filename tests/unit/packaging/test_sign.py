@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from hearth.discovery import BundleError
-from hearth.packaging import verify
 from hearth.packaging.sign import new_key, sign
+from hearth.packaging.verify import verify
 from hearth_api import ConfigError, ConflictError
 from tests.bundles import build
 

@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from hearth.discovery.manifest import MANIFEST
-from hearth.packaging import Check, description, verify
+from hearth.packaging import description
 from hearth.packaging.bill_of_materials import BILL_OF_MATERIALS
+from hearth.packaging.verify import Check, verify
 from tests.bundles import build
 
 
