@@ -1,4 +1,4 @@
-"""A new project is a good one: its own tests pass, and it becomes a bundle that keeps every rule."""
+"""A new project is a good one: its own tests pass, and its files say the same of it."""
 
 from __future__ import annotations
 
@@ -9,11 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from hearth.discovery import Bundle, PluginType, read
-from hearth.packaging.pack import pack
+from hearth.discovery import PluginType
 from hearth.packaging.scaffold import scaffold
 from hearth_api import ConfigError
-from tests.bundles import build
 
 TYPES = (PluginType.SOURCE, PluginType.SINK, PluginType.TRANSFORMATION, PluginType.CONVERTER)
 
@@ -33,19 +31,6 @@ def test_project_passes_its_own_tests(type_: PluginType, tmp_path: Path, monkeyp
     assert result.testsRun > 5
 
 
-def test_project_becomes_a_bundle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With the name, the alias and the version that its files tell."""
-    monkeypatch.setenv("UV_OFFLINE", "1")
-    project = tmp_path / "Orders-2-source"
-    scaffold(project, PluginType.SOURCE, "org.shop")
-    bundle = read(pack(project, tmp_path, build.environments(), offline=True))
-    assert isinstance(bundle, Bundle)
-    (plugin,) = bundle.declarations
-    assert (plugin.class_name, plugin.version) == ("org.shop.Orders2SourceConnector", "0.1.0")
-    assert "connector.class=Orders2Source\n" in (project / "example.properties").read_text()
-    assert f"dist/{bundle.location.name}" in (project / "README.md").read_text()
-
-
 @pytest.mark.parametrize(
     ("name", "type_", "class_name"),
     [
@@ -57,10 +42,10 @@ def test_project_becomes_a_bundle(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     ],
 )
 def test_class_is_called_like_the_project(name: str, type_: PluginType, class_name: str, tmp_path: Path) -> None:
-    """With the end that classes of its type have, once."""
-    scaffold(tmp_path / name, type_)
+    """With the end that classes of its type have, once; what its files tell of it is one name."""
+    scaffold(tmp_path / name, type_, "org.shop")
     described = (tmp_path / name / "pyproject.toml").read_text()
-    assert re.findall(r'^"com\.example\.(\w+)" = ".*:(\w+)"$', described, re.MULTILINE) == [(class_name, class_name)]
+    assert re.findall(r'^"org\.shop\.(\w+)" = ".*:(\w+)"$', described, re.MULTILINE) == [(class_name, class_name)]
 
 
 @pytest.mark.parametrize(
