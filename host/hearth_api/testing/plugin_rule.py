@@ -8,6 +8,7 @@ from hearth_api.config.definition import ConfigDef
 from hearth_api.config.kind import ConfigType
 from hearth_api.config.value import Config, ConfigValue
 from hearth_api.connector import Connector
+from hearth_api.converter import CONVERTER_TYPE_CONFIG, Converter, ConverterType
 from hearth_api.plugin import UNDEFINED_VERSION
 from hearth_api.testing.acceptance_rule import AcceptanceRules, Sample, require
 
@@ -55,6 +56,7 @@ def missing_settings_are_told_not_raised(sample: Sample) -> None:
     """A check of no settings at all returns, with a message for exactly the keys that have to be given."""
     told = {value.name for value in _validated(sample, {}) if value.error_messages}
     required = {name for name, key in _definition(sample).keys.items() if not key.has_default}
+    required.discard(CONVERTER_TYPE_CONFIG)
     require(required <= told, f"a configuration without {', '.join(sorted(required - told))} is found good")
 
 
@@ -83,6 +85,8 @@ def _definition(sample: Sample) -> ConfigDef:
 
 def _validated(sample: Sample, settings: dict[str, str]) -> list[ConfigValue]:
     plugin = sample.plugin()
+    if isinstance(plugin, Converter):
+        settings = {CONVERTER_TYPE_CONFIG: str(ConverterType.VALUE), **settings}  # which it adds when it is configured
     if not isinstance(plugin, Connector):
         return _definition(sample).validate(settings)
     found: Any = plugin.validate(settings)
