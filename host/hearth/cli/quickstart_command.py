@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import os
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -20,7 +22,8 @@ from hearth.cli.signal_end import terminate_as_interrupt
 from hearth.foundation.java import find_java
 from hearth.foundation.port import next_free
 from hearth.foundation.terminal import Terminal
-from hearth_api import ConfigError, ConflictError, ConnectError
+from hearth.foundation.user_file import state_directory
+from hearth_api import ConflictError, ConnectError
 
 SOURCE = {
     "connector.class": "FileStreamSource",
@@ -40,6 +43,7 @@ CONNECTORS = {"local-file-source": SOURCE, "local-file-sink": SINK}
 REST_PORT = 8083
 SPARK_PORT = 4040
 _JSON = "org.apache.kafka.connect.json.JsonConverter"
+_BUNDLE = "hearth-file"
 _TAIL = 0.2
 _SHOWN = 3
 
@@ -50,7 +54,8 @@ _SHOWN = 3
 @click.option(
     "--directory",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Where files, offsets and Kafka's data are kept; default .hearth/quickstart in the checkout.",
+    help="Where files, offsets and Kafka's data are kept; default .hearth/quickstart in the checkout, or quickstart "
+    "below the user's own files where Hearth is installed.",
 )
 def quickstart(once: bool, lines: int, directory: Path | None) -> None:
     """Start Kafka and Hearth and carry lines from test.txt through Kafka to test.sink.txt, until Ctrl-C.
@@ -59,7 +64,8 @@ def quickstart(once: bool, lines: int, directory: Path | None) -> None:
     directory starts afresh.
     """
     checkout = _checkout()
-    folder = (directory or checkout / ".hearth" / "quickstart").absolute()
+    own = state_directory("quickstart") if checkout is None else checkout / ".hearth" / "quickstart"
+    folder = (directory or own).absolute()
     terminal = Terminal()
     with terminate_as_interrupt(), ExitStack() as running:
         running.enter_context(_alone(folder))
@@ -67,7 +73,7 @@ def quickstart(once: bool, lines: int, directory: Path | None) -> None:
         trip = RoundTrip(folder / SOURCE["file"], folder / SINK["file"])
         _carry(terminal, host, trip, lines)
         if not once:
-            _stay(terminal, broker, host, trip, checkout)
+            _stay(terminal, broker, host, trip, _plugin_path(checkout, folder))
         with terminal.step("stop in order"):
             running.close()
         if once:
@@ -75,7 +81,9 @@ def quickstart(once: bool, lines: int, directory: Path | None) -> None:
             terminal.say(f"{lines} lines arrived, in order, exactly once")
 
 
-def _start(terminal: Terminal, running: ExitStack, checkout: Path, folder: Path) -> tuple[KafkaBroker, LocalHost]:
+def _start(
+    terminal: Terminal, running: ExitStack, checkout: Path | None, folder: Path
+) -> tuple[KafkaBroker, LocalHost]:
     """Start the parts one after the other; each that runs is stopped in reverse order at the end."""
     terminal.title(f"Hearth {hearth.__version__}: Kafka Connect in Python, on Spark")
     with _named("Java"):
@@ -88,9 +96,10 @@ def _start(terminal: Terminal, running: ExitStack, checkout: Path, folder: Path)
         broker.start()
         done(f"listens on {broker.bootstrap_servers}")
     with _part(terminal, "the file bundle") as done:
-        done(_pack(checkout / "plugins" / "file", checkout / "plugin_path", folder))
+        plugin_path = _plugin_path(checkout, folder)
+        done(_fetch(plugin_path) if checkout is None else _pack(checkout / "plugins" / "file", plugin_path, folder))
     with _part(terminal, "the host") as done:
-        host = LocalHost(folder, REST_PORT, _worker(broker, checkout, folder))
+        host = LocalHost(folder, REST_PORT, _worker(broker, plugin_path, folder))
         running.callback(host.stop)
         host.start()
         taken = "" if host.url.endswith(f":{REST_PORT}") else f" ({REST_PORT} is taken)"
@@ -114,10 +123,10 @@ def _carry(terminal: Terminal, host: LocalHost, trip: RoundTrip, lines: int) -> 
         terminal.note(f"{trip.sink.name}: {line}")
 
 
-def _stay(terminal: Terminal, broker: KafkaBroker, host: LocalHost, trip: RoundTrip, checkout: Path) -> None:
+def _stay(terminal: Terminal, broker: KafkaBroker, host: LocalHost, trip: RoundTrip, plugin_path: Path) -> None:
     """Say what to try next, then show what arrives until Ctrl-C or until a part ends by itself."""
     try:
-        for text in _next_steps(host, trip, checkout):
+        for text in _next_steps(host, trip, plugin_path):
             terminal.say(text)
         while host.is_running and broker.is_running:
             for line in trip.newly_arrived():
@@ -131,8 +140,8 @@ def _stay(terminal: Terminal, broker: KafkaBroker, host: LocalHost, trip: RoundT
     raise host.failure("ended by itself")
 
 
-def _next_steps(host: LocalHost, trip: RoundTrip, checkout: Path) -> list[str]:
-    hearth_command = checkout / ".venv" / "bin" / "hearth"
+def _next_steps(host: LocalHost, trip: RoundTrip, plugin_path: Path) -> list[str]:
+    hearth_command = Path(sys.executable).with_name("hearth")
     page = host.sparks_page
     return [
         "",
@@ -143,13 +152,13 @@ def _next_steps(host: LocalHost, trip: RoundTrip, checkout: Path) -> list[str]:
         f"  curl {host.url}/connector-plugins",
         f"  curl -X PUT {host.url}/connectors/local-file-sink/pause",
         *([f"  open {page}, Spark's own page: a job per task"] if page else []),
-        f"  {hearth_command} plugins list --plugin-path {checkout / 'plugin_path'}",
+        f"  {hearth_command} plugins list --plugin-path {plugin_path}",
         "",
         f"Logs and data are in {host.folder}. Ctrl-C stops everything.",
     ]
 
 
-def _worker(broker: KafkaBroker, checkout: Path, folder: Path) -> dict[str, str]:
+def _worker(broker: KafkaBroker, plugin_path: Path, folder: Path) -> dict[str, str]:
     """Return the settings of Kafka's own standalone sample, with our paths."""
     return {
         "bootstrap.servers": broker.bootstrap_servers,
@@ -159,7 +168,7 @@ def _worker(broker: KafkaBroker, checkout: Path, folder: Path) -> dict[str, str]
         "value.converter.schemas.enable": "true",
         "offset.storage.file.filename": str(folder / "connect.offsets"),
         "offset.flush.interval.ms": "10000",
-        "plugin.path": str(checkout / "plugin_path"),
+        "plugin.path": str(plugin_path),
         "spark.ui.port": str(next_free(SPARK_PORT)),
     }
 
@@ -182,6 +191,23 @@ def _pack(project: Path, plugin_path: Path, folder: Path) -> str:
     return f"packed into {bundle.name}"
 
 
+def _fetch(plugin_path: Path) -> str:
+    """Install the bundle of this version, from the directories of HEARTH_INDEX or from the package index."""
+    from hearth.foundation.user_file import cache_directory
+    from hearth.isolation.environment_store import EnvironmentStore
+    from hearth.packaging.bundle_source import BundleSource
+    from hearth.packaging.installed import InstalledBundles
+
+    environments = EnvironmentStore(cache_directory("environments"))
+    installed = InstalledBundles(plugin_path, environments)
+    if any(each.version == hearth.__version__ for each in installed.named(_BUNDLE)):
+        return f"{_BUNDLE} {hearth.__version__} is up to date"
+    indexes = [Path(each).absolute() for each in os.environ.get("HEARTH_INDEX", "").split(os.pathsep) if each]
+    with BundleSource(f"{_BUNDLE}=={hearth.__version__}", indexes).obtained(environments) as path:
+        change = installed.upgrade(path)
+    return f"{change.name} {change.after} is installed"
+
+
 def _fingerprint(project: Path) -> str:
     digest = hashlib.sha256()
     for path in sorted(project.rglob("*")):
@@ -201,15 +227,14 @@ def _raise_if_failed(host: LocalHost, missing: int) -> None:
                 raise ConnectError(f"{name} failed: {part.get('trace')}", hint=f"see {host.log}")
 
 
-def _checkout() -> Path:
-    """Return the checkout this program runs from: the file connectors are packed from their source."""
+def _checkout() -> Path | None:
+    """Return the checkout this program runs from, whose file connectors are packed; None where it is installed."""
     root = Path(hearth.__file__).resolve().parents[2]
-    if not (root / "plugins" / "file" / "pyproject.toml").is_file():
-        raise ConfigError(
-            "the quickstart needs a checkout of Hearth, this one is installed",
-            hint="clone the repository and run tools/quickstart there",
-        )
-    return root
+    return root if (root / "plugins" / "file" / "pyproject.toml").is_file() else None
+
+
+def _plugin_path(checkout: Path | None, folder: Path) -> Path:
+    return folder / "plugins" if checkout is None else checkout / "plugin_path"
 
 
 @contextmanager

@@ -18,7 +18,8 @@ from pathlib import Path
 
 import pytest
 
-from hearth.cli.quickstart_command import _pack
+from hearth.cli.quickstart_command import _fetch, _pack
+from tests.bundles import build
 from tests.peer.rest import eventually
 
 pytestmark = pytest.mark.timeout(300)
@@ -195,6 +196,19 @@ def test_host_that_ends_is_told_with_its_last_words(tmp_path: Path) -> None:
 
 def _command(process: int) -> list[str]:
     return Path(f"/proc/{process}/cmdline").read_text().split("\0")
+
+
+def test_without_a_checkout_the_file_bundle_is_installed_from_an_index(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of this version, and once."""
+    monkeypatch.setenv("HEARTH_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("HEARTH_INDEX", str(tmp_path))
+    for version in ("0.0.9", "0.1.0", "9.0"):
+        build.plain_wheel(tmp_path, "hearth-file", version, {"hearth.predicates": {"a.Demo": "demo:Demo"}})
+    assert _fetch(tmp_path / "plugins") == "hearth-file 0.1.0 is installed"
+    assert (tmp_path / "plugins" / "hearth_file.zip").is_file()
+    assert _fetch(tmp_path / "plugins") == "hearth-file 0.1.0 is up to date"
 
 
 def test_a_bundle_that_this_host_cannot_read_is_packed_anew(tmp_path: Path) -> None:
