@@ -19,6 +19,7 @@ from hearth.foundation.terminal import Terminal, printable, table
 if TYPE_CHECKING:
     from hearth.packaging.verify import Check
 
+PLATFORMS = ("linux-x86_64", "linux-aarch64", "macos-arm64", "macos-x86_64", "windows-amd64")
 SCAFFOLDS = ("source", "sink", "transformation", "converter")
 BAD_ENVIRONMENT = 3
 
@@ -66,7 +67,22 @@ def new(project: Path, type_: str, package: str) -> None:
     help="A directory of wheels to take dependencies from; may be given several times.",
 )
 @click.option("--offline", is_flag=True, help="Use nothing but the directories of --find-links.")
-def pack(project: Path, output: Path, find_links: tuple[Path, ...], offline: bool) -> None:
+@click.option("--python", "pythons", metavar="3.X", multiple=True, help="Bring wheels for that Python, too.")
+@click.option(
+    "--platform",
+    "platforms",
+    multiple=True,
+    type=click.Choice(PLATFORMS),
+    help="Bring wheels for that platform, too; both may be given several times.",
+)
+def pack(
+    project: Path,
+    output: Path,
+    find_links: tuple[Path, ...],
+    offline: bool,
+    pythons: tuple[str, ...],
+    platforms: tuple[str, ...],
+) -> None:
     """Make a bundle of PROJECT: its wheel, the wheels it needs, their hashes and licences, in one zip file.
 
     PROJECT is the directory of a Python project, whatever builds it, or a source distribution. The plugins are
@@ -76,11 +92,13 @@ def pack(project: Path, output: Path, find_links: tuple[Path, ...], offline: boo
     from hearth.foundation.user_file import cache_directory
     from hearth.isolation.environment_store import EnvironmentStore
     from hearth.packaging.pack import pack as make
+    from hearth.packaging.wheel_target import wheel_targets
 
     environments = EnvironmentStore(cache_directory("environments"))
     terminal = Terminal(sys.stderr)
     step = terminal.step if terminal.is_live else nullcontext
-    click.echo(make(project, output, environments, find_links, offline, step))
+    targets = wheel_targets(pythons, platforms)
+    click.echo(make(project, output, environments, find_links, offline, step, targets))
 
 
 @bundle.command()

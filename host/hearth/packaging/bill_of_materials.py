@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any
+from urllib.parse import quote
 
 from packaging.utils import canonicalize_name
 
@@ -20,28 +21,36 @@ def bill_of_materials(root: str, parts: Sequence[CoreMetadata], hashes: Mapping[
     ``hashes`` has the SHA-256 of each part by its path. Neither a time nor a number of its own stands in it, so equal
     bundles have equal bills.
     """
-    own = canonicalize_name(root)
-    components = {canonicalize_name(part.name): _component(part, hashes) for part in parts}
-    references: dict[str, str] = {name: component["bom-ref"] for name, component in components.items()}
-    main = components.pop(own)
+    references = _references(parts)
+    own = next(part for part in parts if canonicalize_name(part.name) == canonicalize_name(root))
     members = {
         "bomFormat": "CycloneDX",
         "specVersion": "1.6",
         "version": 1,
-        "metadata": {"component": {**main, "type": "application"}},
-        "components": list(components.values()),
-        "dependencies": [_dependency(part, references) for part in parts],
+        "metadata": {"component": {**_component(own, references, hashes), "type": "application"}},
+        "components": [_component(part, references, hashes) for part in parts if part is not own],
+        "dependencies": [_dependency(part, parts, references) for part in parts],
     }
     return json.dumps(members, indent=1, ensure_ascii=False) + "\n"
 
 
-def _component(part: CoreMetadata, hashes: Mapping[str, str]) -> dict[str, Any]:
+def _references(parts: Sequence[CoreMetadata]) -> dict[str, str]:
+    """Return by its path what each part is called: a package URL, with the file where a package has several."""
+    urls = [f"pkg:pypi/{canonicalize_name(part.name)}@{part.version}" for part in parts]
+    files = [part.path.rpartition("/")[2] for part in parts]
+    return {
+        part.path: url if urls.count(url) == 1 else f"{url}?file_name={quote(file)}"
+        for part, url, file in zip(parts, urls, files)
+    }
+
+
+def _component(part: CoreMetadata, references: Mapping[str, str], hashes: Mapping[str, str]) -> dict[str, Any]:
     component: dict[str, Any] = {
         "type": "library",
-        "bom-ref": _package_url(part),
+        "bom-ref": references[part.path],
         "name": part.name,
         "version": part.version,
-        "purl": _package_url(part),
+        "purl": references[part.path],
         "hashes": [{"alg": "SHA-256", "content": hashes[part.path]}],
     }
     if part.summary:
@@ -52,12 +61,8 @@ def _component(part: CoreMetadata, hashes: Mapping[str, str]) -> dict[str, Any]:
     return component
 
 
-def _dependency(part: CoreMetadata, references: Mapping[str, str]) -> dict[str, Any]:
+def _dependency(part: CoreMetadata, parts: Sequence[CoreMetadata], references: Mapping[str, str]) -> dict[str, Any]:
     """Return what a part needs of what else is there; what the host provides is not."""
-    needed = {canonicalize_name(each.name) for each in part.requires}
-    found = sorted(references[name] for name in needed & references.keys() - {canonicalize_name(part.name)})
-    return {"ref": _package_url(part), "dependsOn": found}
-
-
-def _package_url(part: CoreMetadata) -> str:
-    return f"pkg:pypi/{canonicalize_name(part.name)}@{part.version}"
+    needed = {canonicalize_name(each.name) for each in part.requires} - {canonicalize_name(part.name)}
+    found = sorted(references[each.path] for each in parts if canonicalize_name(each.name) in needed)
+    return {"ref": references[part.path], "dependsOn": found}

@@ -25,6 +25,7 @@ from hearth.packaging.bill_of_materials import BILL_OF_MATERIALS, bill_of_materi
 from hearth.packaging.core_metadata import distributions
 from hearth.packaging.description import ask
 from hearth.packaging.project import build_wheel, fetch_wheel, gather_wheels
+from hearth.packaging.wheel_target import WheelTarget
 from hearth.packaging.zip_file import write_zip
 from hearth_api import UNDEFINED_VERSION, PluginError
 
@@ -43,13 +44,14 @@ def pack(
     find_links: Sequence[Path] = (),
     offline: bool = False,
     step: Step = nullcontext,
+    targets: Sequence[WheelTarget] = (),
 ) -> Path:
     """Make a bundle of a project and return its path: a file in ``out``, or ``out`` itself where it ends with .zip.
 
     The project is a directory, a source distribution, or a package that is fetched from the index. What is written to
     is made if it is not there. Equal source and equal dependencies give equal bytes. Raises ``BundleError`` when the
     project makes no good bundle, ``EnvironmentRefused`` when this machine cannot tell. What is done stands inside
-    ``step``, which may show it.
+    ``step``, which may show it. The bundle has wheels for this machine, and for each of ``targets``.
     """
     if out.is_file() and out.suffix != _SUFFIX:
         raise BundleError(f"{str(out)!r} is a file", hint="name a directory, or a file whose name ends with .zip")
@@ -65,7 +67,7 @@ def pack(
         if own.faults:
             raise BundleError("; ".join(own.faults), hint=f"correct the entry points of {project}")
         with step("what it needs"):
-            gather_wheels(wheel, choose(own.requires_python, own.name), wheels, find_links, offline)
+            gather_wheels(wheel, choose(own.requires_python, own.name), wheels, find_links, offline, targets)
         with step("what its plugins say of themselves"):
             bundle = _described(Path(folder), own, environments)
         target = out if _is_bundle(out) else out / f"{plain_name(own.name)}-{own.version}{_SUFFIX}"

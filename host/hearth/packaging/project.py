@@ -21,6 +21,7 @@ from hearth.isolation import lock, uv
 from hearth.isolation.environment_refused import UvFailed
 from hearth.isolation.interpreter import Interpreter, host
 from hearth.isolation.lock import Lock
+from hearth.packaging.wheel_target import WheelTarget
 
 _REQUIRES = re.compile(r"^\[build-system\][^\[]*?^requires\s*=\s*\[(.*?)\]", re.MULTILINE | re.DOTALL)
 _HATCHLING = re.compile(r"^build-backend\s*=\s*[\"']hatchling\.build[\"']", re.MULTILINE)
@@ -103,43 +104,71 @@ def _links(folders: Sequence[Path]) -> list[str]:
 
 
 def gather_wheels(
-    wheel: Path, interpreter: Interpreter, out: Path, find_links: Sequence[Path] = (), offline: bool = False
+    wheel: Path,
+    interpreter: Interpreter,
+    out: Path,
+    find_links: Sequence[Path] = (),
+    offline: bool = False,
+    targets: Sequence[WheelTarget] = (),
 ) -> None:
-    """Put every wheel that ``wheel`` needs, and the host does not provide, into ``out``."""
-    options = _links(find_links)
+    """Put every wheel that ``wheel`` needs, and the host does not provide, into ``out``: for here, and for targets."""
     name = wheel.name.split("-")[0]
-    try:
-        needed = lock.resolve([f"{name} @ {wheel.absolute().as_uri()}"], interpreter, offline=offline, options=options)
-        missing = _copy_local(needed, find_links, out)
-        if missing.pins:
-            _fetch(missing, interpreter, out, options)
-    except UvFailed as error:
-        raise BundleError(
-            f"what {name} needs cannot be gathered: {error}",
-            hint="correct its dependencies, or name folders of wheels with --find-links",
-        ) from error
+    for target in (None, *targets):
+        try:
+            _gather(f"{name} @ {wheel.absolute().as_uri()}", interpreter, out, find_links, offline, target)
+        except UvFailed as error:
+            where = "" if target is None else f" for Python {target.python} on {target.platform}"
+            raise BundleError(
+                f"what {name} needs{where} cannot be gathered: {error}",
+                hint="correct its dependencies, or name folders of wheels with --find-links",
+            ) from error
 
 
-def _copy_local(needed: Lock, folders: Sequence[Path], out: Path) -> Lock:
-    """Copy the pinned wheels that lie in ``folders``; returns what is still missing."""
+def _gather(
+    wanted: str,
+    interpreter: Interpreter,
+    out: Path,
+    find_links: Sequence[Path],
+    offline: bool,
+    target: WheelTarget | None,
+) -> None:
+    options = [*_links(find_links), *([] if target is None else target.resolving)]
+    needed = lock.resolve([wanted], interpreter, offline=offline, options=options)
+    missing = _copy_local(needed, find_links, out, target)
+    if missing.pins and offline:
+        raise UvFailed(f"there is no wheel of {', '.join(missing.pins)} in the folders of --find-links")
+    if missing.pins:
+        _fetch(missing, interpreter, out, _links(find_links), target)
+
+
+def _copy_local(needed: Lock, folders: Sequence[Path], out: Path, target: WheelTarget | None = None) -> Lock:
+    """Copy the pinned wheels that lie in ``folders`` and run on a target; returns what is still missing."""
     pins = dict(needed.pins)
     for folder in folders:
         for pin, hashes in list(pins.items()):
             found = [wheel for wheel in lock.wheels_of(folder, pin) if lock.hash_of(wheel) in hashes]
-            for wheel in found:
+            fitting = [wheel for wheel in found if target is None or target.takes(wheel)]
+            for wheel in fitting:
                 shutil.copy(wheel, out)
-            if found:
+            if fitting:
                 del pins[pin]
     return Lock(pins)
 
 
-def _fetch(missing: Lock, interpreter: Interpreter, out: Path, options: Sequence[str]) -> None:
+def _fetch(
+    missing: Lock, interpreter: Interpreter, out: Path, links: Sequence[str], target: WheelTarget | None = None
+) -> None:
     """Let pip fetch what uv has pinned: uv installs wheels, it cannot keep them. Each must have its hash."""
     with tempfile.TemporaryDirectory(prefix="hearth-fetch-") as folder:
         pinned = Path(folder, "requirements.txt")
         pinned.write_text(missing.text, encoding="utf-8")
         pip = ["run", "--no-project", "--python", interpreter.path, "--with", "pip", "python", "-m", "pip"]
-        pip += ["wheel", "--quiet", "--no-deps", "--require-hashes", "--wheel-dir", str(out), *options]
+        way = (
+            ["wheel", "--wheel-dir", str(out)]
+            if target is None
+            else ["download", "--dest", str(out), *target.fetching]
+        )
+        pip += [*way, "--quiet", "--no-deps", "--require-hashes", *links]
         uv.run(*pip, "--requirement", str(pinned), folder=Path(folder), environment=_index())
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 from packaging.requirements import Requirement
 
@@ -39,3 +40,13 @@ def test_bill_tells_parts_licences_and_what_needs_what() -> None:
 def test_equal_parts_give_equal_text() -> None:
     """No time and no number of its own."""
     assert bill_of_materials("own-plugin", [OWN], HASHES) == bill_of_materials("own-plugin", [OWN], HASHES)
+
+
+def test_wheels_of_one_package_for_several_platforms_are_several_parts() -> None:
+    """Each with its own hash, and told apart by its file."""
+    other = replace(LIBRARY, path="w/lib-arm.whl")
+    bill = json.loads(bill_of_materials("own-plugin", [OWN, LIBRARY, other], {**HASHES, other.path: "cc"}))
+    names = ["pkg:pypi/lib@2.1?file_name=lib.whl", "pkg:pypi/lib@2.1?file_name=lib-arm.whl"]
+    assert [each["purl"] for each in bill["components"]] == names
+    assert [each["hashes"][0]["content"] for each in bill["components"]] == ["bb", "cc"]
+    assert bill["dependencies"][0]["dependsOn"] == sorted(names)

@@ -12,11 +12,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.tags import sys_tags
 
 from hearth.discovery import BundleError
 from hearth.discovery.manifest import MANIFEST, Manifest
 from hearth.packaging.bill_of_materials import BILL_OF_MATERIALS
 from hearth.packaging.pack import pack
+from hearth.packaging.wheel_target import WheelTarget
 from tests.bundles import build
 
 
@@ -91,6 +94,26 @@ def test_steps_are_told_one_after_the_other(tmp_path: Path) -> None:
     with pytest.raises(BundleError):
         pack(project, tmp_path, build.environments(), offline=True, step=step)
     assert told == [f"the wheel of {project}", "what it needs"]
+
+
+def test_bundle_for_several_platforms_has_the_wheels_of_all(tmp_path: Path) -> None:
+    """Of what is compiled; where there is none for a platform, that one is named."""
+    links = tmp_path / "links"
+    links.mkdir()
+    for tags in (str(next(sys_tags())), "cp312-cp312-manylinux_2_17_aarch64"):
+        build.plain_wheel(links, "compiled", code=tags).rename(links / f"compiled-1.0-{tags}.whl")
+    code = "from hearth_api import Predicate\nclass Demo(Predicate):\n    def configure(self, configs): pass\n"
+    code += "    def test(self, record): return True\n    def close(self): pass\n"
+    build.plain_wheel(
+        links, "demo", groups={"hearth.predicates": {"a.Demo": "demo:Demo"}}, requires=("compiled",), code=code
+    )
+    arm, windows = WheelTarget("3.12", "linux-aarch64"), WheelTarget("3.12", "windows-amd64")
+    wanted = Requirement("demo")
+    bundle = pack(wanted, tmp_path, build.environments(), [links], offline=True, targets=[arm])
+    with zipfile.ZipFile(bundle) as archive:
+        assert "wheels/compiled-1.0-cp312-cp312-manylinux_2_17_aarch64.whl" in archive.namelist()
+    with pytest.raises(BundleError, match=r"for Python 3\.12 on windows-amd64 cannot be gathered"):
+        pack(wanted, tmp_path, build.environments(), [links], offline=True, targets=[windows])
 
 
 def test_packing_leaves_the_project_as_it_was(tmp_path: Path) -> None:
