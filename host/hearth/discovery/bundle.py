@@ -94,6 +94,15 @@ class Bundle:
             return self.location / self.top
         return None
 
+    @property
+    def identity(self) -> Bundle:
+        """Return what makes it another bundle than one that lay at its location.
+
+        Packages that are used where they lie are the same until another version of them is installed: programs
+        write into their own directories, and authors too.
+        """
+        return self if self.site is None else replace(self, stamp=0)
+
     def digest(self) -> str:
         """Return a hash over the content: that of the manifest's hashes, else over the files themselves."""
         digest = hashlib.sha256()

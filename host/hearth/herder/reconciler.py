@@ -9,15 +9,18 @@ from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
+from hearth.foundation.log_context import about, label_of
 from hearth.herder.instance import TransitionFailed
 from hearth.herder.queue import Queues
 from hearth.herder.supervisor import Equipment, Restart, Supervisor
 from hearth.herder.task_link import TaskEvent
-from hearth.storage import ConfigListener, RestartRequest
+from hearth.storage import ConfigListener, ConfiguredConnector, RestartRequest
 from hearth_api import ConnectError
 
 log = logging.getLogger(__name__)
 
+UPGRADES = ("upgrades",)
+"""The queue on which what is to begin anew is prepared: one after the other, for all want the same environments."""
 TERM_BITS = 32
 """A term may have so many generations, two to the power of it, before they would run into those of the next."""
 
@@ -112,12 +115,24 @@ class Reconciler(ConfigListener):
     def on_plugins(self, classes: Collection[str]) -> None:
         """Begin anew what uses plugins of these classes, in an order of its own for each connector.
 
-        Called when bundles have come, changed or gone. What could not begin again goes on as it was.
+        Called when bundles have come, changed or gone. What could not begin again goes on as it was. Environments may
+        take long to be built, so that is done beside the queues of the connectors, which wait for none.
         """
         for name in self.running():
             with self._lock:
                 self._changed_classes.setdefault(name, set()).update(classes)
-            self._queues.post_once(name, "plugins", partial(self._upgrade, name))
+        self._queues.post_once(UPGRADES, "plugins", self._prepare_upgrades)
+
+    def _prepare_upgrades(self) -> None:
+        with self._lock:
+            changed = {name: frozenset(classes) for name, classes in self._changed_classes.items()}
+        for name, classes in changed.items():
+            with about(label_of(name)):
+                if self._outdated(name, classes) is not None:
+                    self._queues.post_once(name, "plugins", partial(self._upgrade, name))
+                    continue
+            with self._lock:  # it could not begin; what has changed since may have mended that
+                self._changed_classes.get(name, set()).difference_update(classes)
 
     def on_event(self, event: TaskEvent) -> None:
         """Pass what the link heard on to the connector it is about."""
@@ -129,14 +144,23 @@ class Reconciler(ConfigListener):
     def _upgrade(self, name: str) -> None:
         with self._lock:
             classes = self._changed_classes.pop(name, set())
-            supervisor = self._supervisors.get(name) if self.leads else None
-        entry = self._with.configs.snapshot().find(name)
-        if supervisor is None or entry is None:
+        found = self._outdated(name, classes)
+        if found is None:
             return
-        restart = supervisor.outdated(entry, classes)
+        supervisor, entry, restart = found
         if restart.instance or restart.tasks:
             log.info("the connector begins anew with what is on plugin.path now")
             self._told(lambda: supervisor.reconcile(entry, restart))
+
+    def _outdated(self, name: str, classes: Collection[str]) -> tuple[Supervisor, ConfiguredConnector, Restart] | None:
+        """Return what of a connector is to begin anew; None where there is none, or it could not."""
+        with self._lock:
+            supervisor = self._supervisors.get(name) if self.leads else None
+        entry = self._with.configs.snapshot().find(name)
+        if supervisor is None or entry is None:
+            return None
+        restart = supervisor.outdated(entry, classes)
+        return None if restart is None else (supervisor, entry, restart)
 
     def _later(self, name: str, what: str, act: Callable[[], None]) -> None:
         self._queues.post_once(name, what, lambda: self._act(name, act))

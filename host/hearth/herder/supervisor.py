@@ -139,11 +139,11 @@ class Supervisor:
             rest.callback(self._renew_tasks, entry)
             self._bring_instance(entry, restart.instance)
 
-    def outdated(self, entry: ConfiguredConnector, classes: Collection[str]) -> Restart:
+    def outdated(self, entry: ConfiguredConnector, classes: Collection[str]) -> Restart | None:
         """Return what runs from other bundles than it would begin with now, ``classes`` being those that changed.
 
-        Nothing, where it could not begin: environments are built here, before anything is ended. Called on the
-        connector's queue.
+        None where it could not begin, which is logged: environments are built here, before anything is ended. What is
+        said holds on the connector's queue; elsewhere it is a forecast.
         """
         run, tasks = self._run, list(self._tasks.values())
         used = {spec.class_name for task in tasks for spec in task.plan.plugins}
@@ -159,7 +159,7 @@ class Supervisor:
             plans = self._with.planner.plan(plugin, None, {**config, NAME: self.name}, entry.tasks)
         except (ConnectError, OSError) as error:
             log.warning("its bundles have changed, and the connector goes on as it was: %s", error)
-            return Restart()
+            return None
         numbers = [
             task.number
             for task in tasks

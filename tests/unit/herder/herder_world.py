@@ -22,6 +22,7 @@ from hearth.herder.herder import Herder
 from hearth.herder.plugin.directory import PluginNotFound
 from hearth.herder.plugin.staged_connector import StageListener
 from hearth.herder.queue import Queues, interruptible
+from hearth.herder.reconciler import UPGRADES
 from hearth.herder.status import StatusBoard
 from hearth.herder.supervisor import Equipment
 from hearth.herder.task_link import TaskEvent
@@ -74,7 +75,7 @@ class SteppedQueues(Queues):
 
     def validate(self) -> None:
         """Let configurations be validated, each of which has a queue without a name."""
-        for queue in [each for each in self.ready if not isinstance(each, str)]:
+        for queue in [each for each in self.ready if not isinstance(each, (str, tuple))]:
             self.work(queue)
 
     def _hurry(self, queue: Hashable) -> None:
@@ -225,7 +226,7 @@ class Host:
 
     def __init__(self, world: World) -> None:
         self.world = world
-        self.queues = SteppedQueues(lambda name: name in world.calm)
+        self.queues = SteppedQueues(lambda name: name in world.calm or name == UPGRADES)
         self.is_gone = False
         self.expected: dict[tuple[str, int], bool] = {}
         """Whether a task that is expected is to rest."""

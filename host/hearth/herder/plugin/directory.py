@@ -6,6 +6,7 @@ import contextlib
 import logging
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from hearth.config.connector_key import CONNECTOR_CLASS, CONNECTOR_VERSION
@@ -97,13 +98,15 @@ class PluginDirectory:
                 return
             untold = {*self._refused, *found.rejected} - ({*before.rejected} - {*self._refused})
             self._refused = tuple(each for each in found.rejected if each in untold)
-            came, gone = {*found.plugins} - {*before.plugins}, {*before.plugins} - {*found.plugins}
+            now, then = ({_identity(each): each for each in known.plugins} for known in (found, before))
+            changed = {each.class_name for each in now.keys() ^ then.keys()}
+            gone = [then[each] for each in then.keys() - now.keys()]
             there = {(each.class_name, each.type, each.location) for each in found.plugins}
             lost = [each for each in (*self._lost, *gone) if (each.class_name, each.type, each.location) not in there]
             self._lost = tuple(dict.fromkeys(lost))
         _tell(before, found)
-        if came or gone:
-            self._heard(frozenset(each.class_name for each in came | gone))
+        if changed:
+            self._heard(frozenset(changed))
 
     def connector(self, config: Mapping[str, str | None]) -> Plugin:
         """Return the connector that a configuration names.
@@ -216,10 +219,15 @@ class PluginDirectory:
         return f"{message}. Nearest names: {', '.join(near)}" if near else message
 
 
+def _identity(plugin: Plugin) -> Plugin:
+    """Return what makes it another plugin than one that was there."""
+    return plugin if plugin.bundle is None else replace(plugin, bundle=plugin.bundle.identity)
+
+
 def _tell(before: Catalogue, found: Catalogue) -> None:
     """Log which bundles came and went."""
     bundles = [
-        {each.bundle.location: each.bundle for each in catalogue.plugins if each.bundle is not None}
+        {each.bundle.location: each.bundle.identity for each in catalogue.plugins if each.bundle is not None}
         for catalogue in (before, found)
     ]
     for location, bundle in bundles[1].items():

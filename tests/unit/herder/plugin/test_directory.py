@@ -180,6 +180,26 @@ def test_a_look_tells_which_classes_have_other_plugins(tmp_path: Path, caplog: p
     ]
 
 
+def test_packages_that_write_where_they_lie_are_no_others(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """A log file beside its modules would have a connector begin anew each second; another version of them does so."""
+    bundles = Bundles(tmp_path)
+    site = bundles.folder / "site"
+    points = {"hearth.source_connectors": {"a.DemoConnector": "demo:Demo"}}
+    build.site(site, "demo", "1.0", points)
+    bundles.directory.look()
+    assert bundles.changed == [{"a.DemoConnector"}]
+    with caplog.at_level("INFO"):
+        for lines in range(3):
+            (site / "demo.log").write_text("line\n" * lines)
+            bundles.directory.look()
+    assert (len(bundles.changed), caplog.text) == (1, "")
+    (site / "demo-1.0.dist-info").rename(site / "demo-1.1.dist-info")
+    build.site(site, "demo", "1.1", points)
+    bundles.directory.look()
+    assert len(bundles.changed) == 2
+    assert bundles.version() == "1.1"
+
+
 def test_an_environment_that_cannot_be_built_from_what_is_gone_says_so(tmp_path: Path) -> None:
     """The file goes between the look and the use."""
     bundles = Bundles(tmp_path, one="1.0")
