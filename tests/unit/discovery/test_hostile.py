@@ -297,7 +297,7 @@ _ENTRIES = st.lists(st.tuples(_NAMES, st.sampled_from(("file", "link", "hard lin
 
 
 @pytest.mark.parametrize("form", ["zip", "tar"])
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(entries=_ENTRIES)
 def test_no_name_and_no_link_leads_out_of_where_a_bundle_is_unpacked(
     form: str, entries: list[tuple[str, str, str]], tmp_path_factory: pytest.TempPathFactory

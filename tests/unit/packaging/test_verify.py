@@ -139,7 +139,6 @@ def test_bundle_that_brings_the_author_api_fails_the_contract(tmp_path: Path, pa
 
 HOSTILE = {
     "exits": ("import os; os._exit(7)", "exited with 7"),
-    "leaves": ("raise SystemExit('I leave')", "exited with 1"),
     "hangs": ("import threading; threading.Event().wait()", "did not answer 'describe' within 1 s"),
     "forks": ("import os, time; os.fork() or (time.sleep(9), os._exit(0))", "loading it starts a process"),
     "steals": (

@@ -99,10 +99,11 @@ def test_a_bundle_is_installed_upgraded_rolled_back_and_removed(installer: Insta
     assert made.json == {"action": "install", "name": "demo", "before": None, "after": "1.0", "location": where}
     assert Path(where).parent == installer.folder
     assert installer.versions() == ["1.0"]
-    raised = installer.post(installer.bundle("1.1"))
+    newer = installer.bundle("1.1")
+    raised = installer.post(newer)
     assert (raised.status, raised.json["before"], raised.json["after"]) == (200, "1.0", "1.1")
     assert installer.versions() == ["1.1"]
-    assert installer.post(installer.bundle("1.1")).json["action"] == "keep"
+    assert installer.post(newer).json["action"] == "keep"
     back = installer.client.call("POST", "/plugins/demo/rollback")
     assert (back.status, back.json["after"]) == (200, "1.0")
     assert installer.versions() == ["1.0"]
