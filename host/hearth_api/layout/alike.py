@@ -2,9 +2,9 @@
 
 A column without schema holds JSON texts, and most of those of one topic have the same members in the same order.
 `Layouts` finds the rows that differ in their scalars alone. What is done to a value, its members moved, renamed or
-left out, is then done to one value for all of them, and `stretch.to_texts` writes it for all. Rows that are like few
-others are in no group, nor are those with arrays, or with numbers that another writer of JSON would print in another
-way: they are read one by one.
+left out, is then done to one value for all of them, and `stretch.to_texts` writes it for all. Arrays that have as many
+elements are laid out alike, too. Rows that are like few others are in no group, nor are those with numbers that
+another writer of JSON would print in another way: they are read one by one.
 """
 
 from __future__ import annotations
@@ -30,7 +30,6 @@ from hearth_api.layout.template import (
     Walker,
     are_few,
     cut,
-    is_settled,
 )
 
 _DEEPEST = 20
@@ -95,7 +94,7 @@ class Layouts:
         for group in known:
             left[group.rows] = False
             yield group
-        if are_few(len(texts)) or (known and is_settled(left)):
+        if are_few(int(np.count_nonzero(left))):
             return
         if self._skipping:
             self._skipping -= 1
@@ -107,8 +106,7 @@ class Layouts:
             return
         payloads, count = Payloads(content, offsets), 0
         for layout in self._known.tried(left, lambda: self._learned(texts, left)):
-            found = cut(layout.template, payloads)
-            fitting = _sure(layout.template, payloads, found, np.flatnonzero(found.fits & left))
+            fitting = _sure(layout.template, payloads.part(np.flatnonzero(left)))
             left[fitting.rows] = False
             try:
                 value = _filled(layout.value, layout.template, fitting, self._are_foreign) if len(fitting) else None
@@ -189,10 +187,12 @@ class _Learner(Walker):
 
     def value(self, depth: int) -> Any:
         """Walk along a value, and return it with a place for each scalar."""
-        if not self.finds(b"{", passes=False):
-            return Spot(self.scalar(lambda scalar: None), None)
         if depth == _DEEPEST:
             raise NoTemplateError
+        if self.finds(b"[", passes=False):
+            return [self.value(depth + 1) for _ in self.elements()]
+        if not self.finds(b"{", passes=False):
+            return Spot(self.scalar(lambda scalar: None), None)
         value = {name: self.value(depth + 1) for name in self.members()}
         if len(value) != 1:
             return value
@@ -210,18 +210,21 @@ def _filled(value: Any, template: Template, fitting: Fitting, are_foreign: bool)
         is_rewritten = are_foreign and len(fitting.escaped(value.number))
         scalars = Scalars(template, fitting, value)
         return ManyOfColumn(*scalars.column()) if is_rewritten else scalars
+    if type(value) is list:
+        return [_filled(item, template, fitting, are_foreign) for item in value]
     return {name: _filled(item, template, fitting, are_foreign) for name, item in value.items()}
 
 
-def _sure(template: Template, payloads: Payloads, found: Any, rows: Any) -> Fitting:
-    """Return those of the rows in which each value without quotes is a scalar that all print alike."""
-    fitting = Fitting(payloads, found, rows)
-    sure = np.ones(len(rows), bool)
-    for place in range(len(template.are_quoted) if len(rows) else 0):
+def _sure(template: Template, payloads: Payloads) -> Fitting:
+    """Return the rows that fit, and in which each value without quotes is a scalar that all print alike."""
+    found = cut(template, payloads)
+    fitting = Fitting(payloads, found, found.fits)
+    sure = np.ones(len(fitting), bool)
+    for place in range(len(template.are_quoted) if len(fitting) else 0):
         if (opens := fitting.opens(place)) is False:
             mask = are_scalars(fitting.texts(place))
             sure &= True if mask is None else mask
         elif opens is not True:
             mask = are_scalars(fitting.texts(place).filter(pa.array(~opens)))
             sure[~opens] &= True if mask is None else mask
-    return fitting if sure.all() else Fitting(payloads, found, rows[sure])
+    return fitting if sure.all() else fitting.only(sure)

@@ -45,6 +45,12 @@ def _pieces(value: Any) -> Iterator[Any]:
             yield f"{',' if number else ''}{plain_to_json(name)}:".encode()
             yield from _pieces(item)
         yield b"}"
+    elif type(value) is list:
+        yield b"["
+        for number, item in enumerate(value):
+            yield b"," if number else b""
+            yield from _pieces(item)
+        yield b"]"
     else:
         yield plain_to_json(value).encode()
 

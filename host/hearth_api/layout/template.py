@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from copy import copy
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
@@ -22,7 +23,7 @@ L = TypeVar("L")
 
 FEW = 64
 """Fewer rows than this are not worth a template: to look takes as long as 60 to 100 rows one by one."""
-_AT_MOST = 4
+_AT_MOST = 16
 _QUOTE = 0x22
 _BACKSLASH = 0x5C
 _SPACE = re.compile(rb"[ \t\n\r]*")
@@ -33,11 +34,6 @@ _SCALAR = re.compile(rb'"(?:[^"\\\x00-\x1f]|\\.)*"|[-+.\w]+')
 def are_few(count: int) -> bool:
     """Tell whether so many rows are too few to look for templates in them."""
     return count < FEW
-
-
-def is_settled(left: Any) -> bool:
-    """Tell whether so few rows are left, which an array of booleans tells, that no template is learned of them."""
-    return int(np.count_nonzero(left)) < max(FEW, len(left) // 8)
 
 
 class NoTemplateError(Exception):
@@ -82,6 +78,16 @@ class Walker:
         self._at = self._noted = match.end()
         return len(self._literals) - 1
 
+    def elements(self) -> Iterator[int]:
+        """Walk along an array, and count its elements, each when it comes next, which the caller walks along."""
+        self._expect(b"[")
+        count = 0
+        while not self.finds(b"]"):
+            if count:
+                self._expect(b",")
+            yield count
+            count += 1
+
     def members(self) -> Iterator[str]:
         """Walk along an object, and return each name when its value comes next, which the caller walks along."""
         self._expect(b"{")
@@ -124,29 +130,35 @@ class Walker:
 
 @dataclass
 class Known(Generic[L]):
-    """The layouts that were found in texts so far, a few of them, the newest last."""
+    """The layouts that texts had of late, a few of them, the newest last."""
 
     layouts: list[L] = field(default_factory=list)
 
     def tried(self, left: Any, learn: Callable[[], L | None]) -> Iterator[L]:
-        """Return the known layouts, and learn others from rows that none of them fits.
+        """Return the known layouts, and learn others from rows that none of them fits, as long as that is worth it.
 
         `left` tells for every row whether none has fitted yet, and is kept up to date by the caller; `learn` returns
-        the layout of one of these, None when it has none that others could share.
+        the layout of one of these, None when it has none that others could share. A layout that fits none of the
+        rows is forgotten: that of others is looked for each time, and is soon learned again.
         """
+        count = int(np.count_nonzero(left))
         for layout in list(self.layouts):
+            if not count:
+                return
             yield layout
-            if not left.any():
-                return
+            before, count = count, int(np.count_nonzero(left))
+            if count == before:
+                self.layouts.remove(layout)
         for _ in range(_AT_MOST):
-            if is_settled(left):
+            if are_few(count) or (new := learn()) is None or new in self.layouts:
                 return
-            new = learn()
-            if new is None or new in self.layouts:
-                return
-            self.layouts.append(new)
-            del self.layouts[:-_AT_MOST]
             yield new
+            before, count = count, int(np.count_nonzero(left))
+            if count < before:
+                self.layouts.append(new)
+                del self.layouts[:-_AT_MOST]
+            if are_few(before - count):
+                return
 
 
 class Payloads:
@@ -165,10 +177,25 @@ class Payloads:
         self.first_quotes = _firsts(quotes, self.starts, self.ends)
         # A row that is cut short asks for quotes behind the last one.
         self.quotes = np.append(quotes, (len(content), len(content)))
+        self.numbers = np.arange(len(self.starts))
+
+    def part(self, rows: Any) -> Payloads:
+        """Return those of the rows that are told by their ascending numbers; they keep these."""
+        if len(rows) == len(self):
+            return self
+        part = copy(self)
+        part.starts, part.ends = self.starts[rows], self.ends[rows]
+        part.first_quotes, part.numbers = self.first_quotes[rows], self.numbers[rows]
+        return part
 
     def __len__(self) -> int:
         """Return the number of rows."""
         return len(self.starts)
+
+    def following(self, byte: int, at: Any) -> Any:
+        """Return for every row where a byte is next, from the given position on; behind them all where it is not."""
+        places = np.append(np.flatnonzero(self.content == byte), len(self.content))
+        return places[np.searchsorted(places[:-1], at)]
 
     def have(self, literal: bytes, at: Any) -> Any:
         """Tell for every row whether its content at the given position, one per row, is the literal."""
@@ -204,14 +231,23 @@ class Cut:
 class Fitting:
     """Some of the rows that fit a template, and what stands in its places."""
 
-    def __init__(self, payloads: Payloads, found: Cut, rows: Any) -> None:
-        """Take the numbers of the rows, ascending."""
-        self._payloads, self._cut, self.rows = payloads, found, rows
-        self._are_all = len(rows) == len(payloads)
+    def __init__(self, payloads: Payloads, found: Cut, fits: Any) -> None:
+        """Take what is true of the rows that are meant."""
+        self._payloads, self._cut = payloads, found
+        self._places = np.flatnonzero(fits)
+        self._are_all = len(self._places) == len(payloads)
+        self.rows = self._of_rows(payloads.numbers)
+        """The numbers of the rows in their column, ascending."""
 
     def __len__(self) -> int:
         """Return the number of rows."""
-        return len(self.rows)
+        return len(self._places)
+
+    def only(self, sure: Any) -> Fitting:
+        """Return those of the rows of which something is true."""
+        fits = np.zeros(len(self._payloads), bool)
+        fits[self._places[sure]] = True
+        return Fitting(self._payloads, self._cut, fits)
 
     def texts(self, place: int) -> Any:
         """Return what stands in a place, without quotes, as a binary column."""
@@ -224,7 +260,7 @@ class Fitting:
     def opens(self, place: int) -> Any:
         """Return which of the rows have a quote in a place: an array, or one answer for all."""
         opens = self._cut.opens[place]
-        return opens if isinstance(opens, bool) or self._are_all else _answer(opens[self.rows])
+        return opens if isinstance(opens, bool) or self._are_all else _answer(opens[self._places])
 
     def escaped(self, place: int) -> Any:
         """Return which of the rows, counted from 0, have a backslash in a place."""
@@ -244,7 +280,7 @@ class Fitting:
         return self._of_rows(span[0]), self._of_rows(span[1])
 
     def _of_rows(self, values: Any) -> Any:
-        return values if self._are_all else values[self.rows]
+        return values if self._are_all else values[self._places]
 
 
 def cut(template: Template, payloads: Payloads) -> Cut:
@@ -289,10 +325,19 @@ def _cut_place(
 
 
 def _bare_end(payloads: Payloads, result: Cut, opens: Any, at: Any, quote: Any, after: bytes) -> Any:
-    """End unquoted values where the constant text after them begins, known by its first quote or by the row's end."""
+    """End unquoted values where the constant text after them begins.
+
+    That is known by its first quote, or between elements of an array by its first byte, which is none of a scalar.
+    Without a comma in it nothing comes next, and it ends with the row.
+    """
     lead = after.find(b'"')
     following = payloads.quotes.take(quote, mode="clip")
-    end = payloads.ends - len(after) if lead < 0 else following - lead
+    if lead >= 0:
+        end = following - lead
+    elif b"," not in after:
+        end = payloads.ends - len(after)
+    else:
+        end = payloads.following(after[0], at)
     result.fits &= opens | ((end > at) & (following >= end))
     return np.maximum(end, at)
 

@@ -157,10 +157,12 @@ _KINDS = (
     st.none() | st.booleans() | st.integers(0, 3) | st.floats(allow_nan=False) | TEXT,
     st.lists(st.integers(0, 2) | st.just("a"), max_size=2),
 )
+_MEMBERS = st.sampled_from(["a", "b", "c", "a.b", "é", "@"])
 ALIKE: st.SearchStrategy[st.SearchStrategy[Any]] = st.recursive(
     st.sampled_from(_KINDS),
-    lambda inner: st.dictionaries(st.sampled_from(["a", "b", "c", "a.b", "é", "@"]), inner, max_size=3).map(
-        st.fixed_dictionaries
+    lambda inner: (
+        st.dictionaries(_MEMBERS, inner, max_size=3).map(st.fixed_dictionaries)
+        | st.lists(inner, max_size=2).map(lambda parts: st.tuples(*parts).map(list))
     ),
     max_leaves=4,
 )

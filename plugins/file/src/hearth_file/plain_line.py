@@ -47,11 +47,13 @@ def _pieces(value: Any) -> Iterator[Any]:
     if isinstance(value, Many):
         yield _printed(value)
         return
-    yield b"{"
-    for number, (name, item) in enumerate(value.items()):
-        yield f"{', ' if number else ''}{name}=".encode()
+    is_map = isinstance(value, dict)
+    names = [f"{name}=" for name in value] if is_map else [""] * len(value)
+    yield b"{" if is_map else b"["
+    for number, (name, item) in enumerate(zip(names, value.values() if is_map else value)):
+        yield f"{', ' if number else ''}{name}".encode()
         yield from _pieces(item)
-    yield b"}"
+    yield b"}" if is_map else b"]"
 
 
 def _printed(many: Many) -> Any:

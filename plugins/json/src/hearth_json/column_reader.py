@@ -58,9 +58,9 @@ class ColumnReader:
         if len(self._known) > self._size:
             self._known.popitem(last=False)
         for layout in known.tried(left, lambda: self._learned(schema, column, left)):
-            found = cut(layout.template, payloads)
-            fits = found.fits & left if clean is None else found.fits & left & clean
-            yield self._columns(schema, layout, Fitting(payloads, found, np.flatnonzero(fits)))
+            part = payloads.part(np.flatnonzero(left if clean is None else left & clean))
+            found = cut(layout.template, part)
+            yield self._columns(schema, layout, Fitting(part, found, found.fits))
 
     def _learned(self, schema: Schema, column: Any, left: Any) -> Layout | None:
         """Return the layout of a row that is left, if it tells the value of every field."""
