@@ -34,8 +34,8 @@ class Many(ABC):
         """Tell whether the values are texts, which JSON has in quotes."""
 
     @abstractmethod
-    def texts(self) -> Any:
-        """Return the JSON texts of the values, `null` where there is none, as a piece for `hearth_api.layout.join`."""
+    def pieces(self) -> list[Any]:
+        """Return what the JSON texts of the values, `null` where there is none, are joined of (`layout.join`)."""
 
     @abstractmethod
     def words(self) -> Any:

@@ -64,19 +64,24 @@ class ManyOfColumn(Many):
         """Tell it by the schema."""
         return self.is_plain and self._schema.type is Type.STRING
 
-    def texts(self) -> Any:
-        """Return the texts, of numbers without having a look at each."""
+    def pieces(self) -> list[Any]:
+        """Return the texts and what is around them, of numbers without having a look at each."""
+        pieces = self._pieces()
+        if not self._column.null_count:
+            return pieces
+        return [as_string(join(pieces, len(self._column))).fill_null(_NULL)]
+
+    def _pieces(self) -> list[Any]:
+        """Return pieces that are null where there is no value."""
         schema, column = self._schema, self._column
         if schema.name in _TAGS:
             numbers = column.cast(_PHYSICAL).cast(pa.string())
-            texts = as_string(join([f'{{"{_TAGS[schema.name]}":'.encode(), numbers, b"}"], len(column)))
-        elif self.is_plain and schema.type in _PRINTED:
-            texts = column.cast(pa.string())
-        elif self.is_text:
-            texts = as_string(join([b'"', _escaped(column), b'"'], len(column)))
-        else:
-            texts = pa.array([plain_to_json(each) for each in column_to_values(schema, column)], pa.string())
-        return texts.fill_null(_NULL)
+            return [f'{{"{_TAGS[schema.name]}":'.encode(), numbers, b"}"]
+        if self.is_plain and schema.type in _PRINTED:
+            return [column.cast(pa.string())]
+        if self.is_text:
+            return [b'"', _escaped(column), b'"']
+        return [pa.array([plain_to_json(each) for each in column_to_values(schema, column)], pa.string())]
 
     def words(self) -> Any:
         """Return the column."""
@@ -122,9 +127,9 @@ class Scalars(Many):
         """Tell whether some stand in quotes."""
         return self._opens is not False and self.is_plain
 
-    def texts(self) -> Any:
+    def pieces(self) -> list[Any]:
         """Return what stands there, with its quotes and without its tag."""
-        return self.fitting.between(self.place, self.place)
+        return [self.fitting.between(self.place, self.place)]
 
     def words(self) -> Any:
         """Return what stands there without its quotes, which a null has none of."""

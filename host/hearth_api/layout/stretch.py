@@ -21,7 +21,7 @@ def to_texts(value: Any, count: int) -> Any:
     if value is None:
         return pa.nulls(count, pa.string())
     pieces = _merged(_pieces(value))
-    texts = as_string(join([piece if isinstance(piece, bytes) else piece.texts() for piece in pieces], count))
+    texts = as_string(join([piece.texts() if isinstance(piece, _Stretch) else piece for piece in pieces], count))
     if not isinstance(value, Many):
         return texts
     nulls = pc.equal(texts, _NULL)
@@ -29,14 +29,16 @@ def to_texts(value: Any, count: int) -> Any:
 
 
 def _pieces(value: Any) -> Iterator[Any]:
-    """Return the constant texts and scalars that make up the text of a value."""
+    """Return the constant texts, columns, and scalars as they stand, that make up the text of a value."""
     if isinstance(value, Many):
-        if isinstance(value, Scalars) and not value.is_plain:
+        if not isinstance(value, Scalars):
+            yield from value.pieces()
+        elif value.is_plain:
+            yield value
+        else:
             yield f'{{"{value.tag}":'.encode()
             yield value
             yield b"}"
-        else:
-            yield value
     elif type(value) is dict:
         if len(value) == 1 and next(iter(value)).startswith("@"):
             raise UnlikeError("an object that looks like a tag")

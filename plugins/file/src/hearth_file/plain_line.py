@@ -45,7 +45,7 @@ class PlainLines:
 def _pieces(value: Any) -> Iterator[Any]:
     """Return the constant texts and columns of texts that make up the line of a value."""
     if isinstance(value, Many):
-        yield _printed(value)
+        yield from _printed(value)
         return
     is_map = isinstance(value, dict)
     names = [f"{name}=" for name in value] if is_map else [""] * len(value)
@@ -56,10 +56,10 @@ def _pieces(value: Any) -> Iterator[Any]:
     yield b"}" if is_map else b"]"
 
 
-def _printed(many: Many) -> Any:
+def _printed(many: Many) -> list[Any]:
     if many.is_text:
-        return many.words()
-    return many.texts() if many.is_plain else _times(*many.column())
+        return [many.words()]
+    return many.pieces() if many.is_plain else [_times(*many.column())]
 
 
 def _times(schema: Schema, column: Any) -> Any:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hearth_api import BOOLEAN_SCHEMA, FLOAT64_SCHEMA, INT64_SCHEMA, STRING_SCHEMA, Timestamp
 from hearth_api.batch import Many, UnlikeError, column_to_values, plain_to_json, values_to_column
 from hearth_api.java import double_text
-from hearth_api.layout import template
+from hearth_api.layout import as_string, join, template
 from hearth_api.layout.alike import Alike, Grouped, GroupedParts, Layouts, in_rows
 from hearth_api.layout.scalars import ManyOfColumn
 from hearth_api.layout.stretch import to_texts
@@ -271,7 +271,8 @@ def test_columns_become_the_texts_of_their_values(data: st.DataObject) -> None:
     found = data.draw(st.lists(st.none() | values(schema), max_size=4))
     column = values_to_column(schema, found)
     wanted = [plain_to_json(value) for value in column_to_values(schema, column)]
-    assert ManyOfColumn(schema, column).texts().to_pylist() == wanted
+    pieces = ManyOfColumn(schema, column).pieces()
+    assert as_string(join(pieces, len(column))).to_pylist() == wanted
 
 
 def test_bytes_of_others_may_have_tags_for_names() -> None:

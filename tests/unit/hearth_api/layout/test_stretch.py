@@ -28,7 +28,7 @@ def value() -> Any:
 def spans(pieces: Iterator[Any]) -> list[Any]:
     """Return what would be joined."""
     merged = stretch._merged(pieces)
-    return [piece if isinstance(piece, bytes) else piece.texts().column()[1].as_py() for piece in merged]
+    return [piece.texts().column()[1].as_py() if isinstance(piece, stretch._Stretch) else piece for piece in merged]
 
 
 def test_what_stood_side_by_side_is_copied_in_one_piece(value: Any) -> None:
