@@ -197,7 +197,7 @@ class Transformations:
                 raise PluginError(f"test_batch returned {len(mask)} answers, {mask.null_count} null, for {size} rows")
             return mask
 
-        return joined(attempts.in_halves(rows_of(batch), run, pa.array([False])))
+        return joined(attempts.in_halves(rows_of(batch), run, pa.array([False], pa.bool_())))
 
     def _test_records(self, predicate: Predicate, attempts: Attempts, batch: Batch) -> Any:
         rows, records = self._records(attempts, batch)

@@ -34,7 +34,7 @@ def from_big_endian(data: Any, schema: Schema) -> Any:
     numbers = _turned(cells.view(number))
     if not is_boolean:
         return numbers
-    if pc.any(pc.greater(numbers, 1)).as_py():
+    if (pc.max(numbers).as_py() or 0) > 1:
         return NotImplemented
     return numbers.cast(type_)
 

@@ -46,6 +46,6 @@ def _begin_with_letters(column: Any) -> bool:
 
 def _are_long_words(column: Any) -> bool:
     is_word = pc.match_substring_regex(column, _WORD)
-    is_long = pc.greater(pc.binary_length(column), _LONGEST_TIME)
+    is_long = pc.greater(pc.binary_length(column), pa.scalar(_LONGEST_TIME, pa.int32()))
     is_word = pc.or_(is_word, pc.and_(is_long, pc.match_substring_regex(column, _LONG_WORD)))
     return bool(pc.all(is_word, min_count=0).as_py())

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from hearth_api import Date, Decimal, Schema, Time, Timestamp, Type
 from hearth_api.batch import column_to_values
-from hearth_api.layout import join
+from hearth_api.layout import constant, join
 from hearth_json.literal import base64_literal, decimal_literal, double_literal, float_literal, string_literal
 from hearth_json.plain_writer import plain_texts
 from hearth_json.schema_writer import SchemaWriter
@@ -144,7 +144,7 @@ def _float_texts(column: Any, literal: Callable[[float], str]) -> Any:
     is_plain = ((numbers >= 1e-3) & (numbers < 1e7)) | (numbers == 0.0)
     is_whole = is_plain & (numbers == np.floor(numbers))
     if is_whole.any():
-        texts = pc.if_else(pa.array(is_whole), pc.binary_join_element_wise(texts, "", ".0"), texts)
+        texts = pc.if_else(pa.array(is_whole), pc.binary_join_element_wise(texts, constant(""), constant(".0")), texts)
     if is_plain.all():
         return texts
     # Arrow's own text of the others is replaced by Java's, made from the value.

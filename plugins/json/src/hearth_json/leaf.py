@@ -115,7 +115,7 @@ def _booleans(texts: Any) -> Sure:
 def _floats(schema: Schema, texts: Any) -> Sure:
     sure = pc.fill_null(pc.match_substring_regex(texts, _NUMBER), True).to_numpy(zero_copy_only=False)
     if not sure.all():
-        texts = pc.if_else(pa.array(sure), texts, None)
+        texts = nulled(texts, ~sure)
     values = texts.cast(arrow_type(schema))
     numbers = pc.fill_null(values, 1).to_numpy(zero_copy_only=False)
     # Java's big decimals have no negative zero, but a tiny negative number rounds to one.
@@ -146,7 +146,7 @@ def _integers(type_: Any, texts: Any) -> Sure:
 
 def _checked_integers(type_: Any, texts: Any) -> Sure:
     sure = pc.fill_null(pc.match_substring_regex(texts, _INTEGER), True)
-    wide = pc.if_else(sure, texts, None).cast(pa.int64())
+    wide = nulled(texts, pc.invert(sure)).cast(pa.int64())
     values = wide.cast(type_, safe=False)
     sure = pc.and_(sure, pc.fill_null(pc.equal(values.cast(pa.int64()), wide), True))
     return values, sure.to_numpy(zero_copy_only=False)
