@@ -79,8 +79,10 @@ class Delivery:
         for source in self.sources:
             sources.append(source.slice(max(start - first, 0), max(end - first, 0)))
             first += len(source.offset)
+        is_whole = start == 0 and end >= first
+        cut = self.batches if is_whole else [_rows(batch, start, end) for batch in self.batches]
         piece = Delivery(
-            [part for batch in self.batches if (part := _rows(batch, start, end)).num_rows],
+            [batch for batch in cut if batch.num_rows],
             tuple(source for source in sources if len(source.offset)),
             failures=[replace(each, row=each.row - start) for each in self.failures if start <= each.row < end],
         )
@@ -218,8 +220,7 @@ def _rows(batch: Batch, start: int, end: int) -> Batch:
     """Return the rows of a batch that have these numbers, numbered from 0."""
     numbers = rows_of(batch)
     first, last = np.searchsorted(numbers, (start, end)).tolist()
-    part = batch if last - first == len(numbers) else batch.slice(first, last - first)
-    return part if start == 0 else part.with_columns(row=pa.array(numbers[first:last] - np.int32(start)))
+    return batch.slice(first, last - first).with_columns(row=pa.array(numbers[first:last] - np.int32(start)))
 
 
 def as_consumed(incoming: Incoming) -> Batch:
