@@ -245,8 +245,10 @@ def as_consumed(incoming: Incoming) -> Batch:
 def bounds(incoming: Incoming) -> tuple[Offsets, Offsets]:
     """Return the first offset of each partition, and the one after its last."""
     starts, ends = {}, {}
-    for number in np.unique(incoming.partition).tolist():
-        offsets = incoming.offset[incoming.partition == number]
+    numbers = incoming.partition
+    is_one = len(numbers) > 0 and (numbers == numbers[0]).all()
+    for number in numbers[:1].tolist() if is_one else np.unique(numbers).tolist():
+        offsets = incoming.offset if is_one else incoming.offset[numbers == number]
         partition = TopicPartition(incoming.topic, number)
         starts[partition], ends[partition] = int(offsets.min()), int(offsets.max()) + 1
     return starts, ends
