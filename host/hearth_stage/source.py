@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import json
 import logging
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -44,6 +45,12 @@ from hearth_stage.task_call import (
 )
 
 log = logging.getLogger(__name__)
+
+AHEAD_BYTES = 1 << 20
+"""From so many bytes on that the runtime has not dealt with yet, two hand-overs are enough, whatever credit is left.
+
+One is on its way while the one before is sent; more of large ones would fill the memory of both.
+"""
 
 
 class ChannelOffsetReader(OffsetStorageReader):
@@ -91,6 +98,8 @@ class StageSource:
         self._task: SourceTask | None = None
         self._steps: list[Step] = []
         self._credit = 0
+        self._ahead: deque[int] = deque()
+        """The bytes of each hand-over that the runtime has not dealt with yet."""
         self._polling = False
         self._wants_records = False
         self._numbers = itertools.count()
@@ -99,7 +108,8 @@ class StageSource:
     @property
     def may_poll(self) -> bool:
         """Return whether the runtime waits for records and the task can give some."""
-        return self._polling and self._credit > 0
+        is_far_ahead = len(self._ahead) > 1 and sum(self._ahead) >= AHEAD_BYTES
+        return self._polling and self._credit > 0 and not is_far_ahead
 
     def start(self, call: StartSource) -> SourceStarted:
         """Create the connector's task and start it."""
@@ -113,8 +123,10 @@ class StageSource:
         return SourceStarted(version_of(task), self._wants_records)
 
     def credit(self, notice: AddCredit) -> None:
-        """Take more credit: one for each hand-over the runtime has room for."""
+        """Take more credit: one for each hand-over the runtime has room for, and then for each it has dealt with."""
         self._credit += notice.count
+        for _ in range(min(notice.count, len(self._ahead))):
+            self._ahead.popleft()
 
     def hold(self, call: HoldPolling) -> None:
         """Poll no more, because the task is paused or draining; ``source.resume`` takes it back."""
@@ -129,6 +141,7 @@ class StageSource:
         try:
             if polled := self._poll():
                 self._credit -= 1
+                self._ahead.append(sum(each.size for each in polled))
                 self._channel.notify(HandOver.of(polled))
         except RetriableError:
             log.warning("the task is polled again, it asked for that", exc_info=True)  # as Kafka Connect does

@@ -46,11 +46,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-AHEAD = 2
-"""Hand-overs a stage may be ahead: one on its way while the one before is sent."""
-MOST_AHEAD = 8
-AHEAD_BYTES = 1 << 20
-"""Of small hand-overs a stage may be ahead with more, as long as they hold no more bytes than this together."""
+AHEAD = 8
+"""Hand-overs a stage may be ahead; of large ones it makes no more than two (``PROTOCOL.md``, section 8)."""
 JOINED_ROWS = 4000
 """Rows that are dealt with together where they waited: what is done for a batch costs as much as for a few hundred."""
 
@@ -118,7 +115,6 @@ class SourceLoop:
         tell = self._tell_done if wants_records else None
         self._outbox = Outbox(producer, topics, observer, tolerance, tell)
         self._waiting: deque[Any] = deque()
-        self._ahead = self._wanted_ahead = AHEAD
         self._unstored: list[tuple[Any, Any]] = []
         self._next_commit = clock() + plan.settings.flush_interval
         self._ping: tuple[float, Future[None]] | None = None
@@ -183,8 +179,6 @@ class SourceLoop:
     def _take(self, item: Item) -> None:
         if isinstance(item, HandedOver):
             self._waiting += [*item.polled, _CREDIT]
-            size = sum(polled.size for polled in item.polled)
-            self._wanted_ahead = min(max(AHEAD, AHEAD_BYTES // max(1, size)), MOST_AHEAD)
         elif isinstance(item, HostLost):
             raise item
         elif isinstance(item, Command):
@@ -258,8 +252,8 @@ class SourceLoop:
             raise item.stage.died()
         elif isinstance(item, Exception):
             raise item
-        else:
-            self._give_credit()
+        elif self._stage.is_alive:
+            self._stage.notify(AddCredit(1))
 
     def _joined(self, polled: Polled) -> Polled:
         """Return what was polled with what waits behind it, as far as a single poll might have returned both."""
@@ -276,14 +270,6 @@ class SourceLoop:
         over = [self._waiting.popleft() for _ in range(end)]
         self._waiting.extendleft(item for item in over if item is _CREDIT)
         return Polled(join(batches))
-
-    def _give_credit(self) -> None:
-        """Let the stage hand over again, for each hand-over that is dealt with, if it is not to be less far ahead."""
-        self._ahead -= 1
-        more = self._wanted_ahead - self._ahead
-        if more > 0 and self._stage.is_alive:
-            self._stage.notify(AddCredit(more))
-            self._ahead += more
 
     def _hand_over(self, polled: Polled) -> None:
         """Transform, convert and submit what was polled; a record that is dropped or skipped counts as done.

@@ -23,6 +23,7 @@ from hearth_api import (
 from hearth_api.batch import Batch, BatchSourceTask
 from hearth_execution.plugins import Plugins
 from hearth_execution.transformation import Step, Transformations
+from hearth_stage import source as source_module
 from hearth_stage.offset_call import ReadOffsets, StoredOffsets
 from hearth_stage.source import ChannelOffsetReader, StageSource
 from hearth_stage.task_call import (
@@ -39,6 +40,7 @@ from hearth_stage.task_call import (
 )
 
 SAMPLES = Path(__file__).parents[2] / "samples"
+CREDIT = 10
 polls: list[Callable[[], Any]] = []
 heard: list[Any] = []
 
@@ -158,11 +160,11 @@ def _forget() -> None:
 
 
 def started(connector: str = "Plain", plugins: Plugins | None = None, **args: Any) -> tuple[StageSource, Wire]:
-    """Return a stage whose task is started and may be polled ten times."""
+    """Return a stage whose task is started and has some credit."""
     wire: Any = Wire()
     source = StageSource(wire, Transformations(plugins or Plugins("source")))
     source.start(StartSource(f"{__name__}:{connector}Connector", {"a": "1"}, **args))
-    source.credit(AddCredit(10))
+    source.credit(AddCredit(CREDIT))
     return source, wire
 
 
@@ -235,7 +237,7 @@ def test_source_partitions_with_bytes_are_looked_up_as_they_are_stored() -> None
 def test_polling_needs_credit_and_permission() -> None:
     """Credit and hold are apart from each other; a hand-over costs one credit, an empty poll none."""
     source, wire = started()
-    source.credit(AddCredit(-9))
+    source.credit(AddCredit(1 - CREDIT))
     poll(source, None, [])
     states = [source.may_poll]
     source.hold(HoldPolling())
@@ -245,6 +247,22 @@ def test_polling_needs_credit_and_permission() -> None:
     poll(source, records("a"))
     assert [*states, source.may_poll] == [True, False, True, False]
     assert len(wire.handed_over) == 1
+
+
+def test_a_task_is_far_ahead_with_what_is_small_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of large hand-overs there are two, one that is on its way and one that waits, whatever credit is left."""
+    source, wire = started()
+
+    def polled_after(dealt_with: int) -> int:
+        source.credit(AddCredit(dealt_with))
+        before = len(wire.handed_over)
+        while source.may_poll:
+            poll(source, records("a", "b"))
+        return len(wire.handed_over) - before
+
+    assert polled_after(0) == CREDIT
+    monkeypatch.setattr(source_module, "AHEAD_BYTES", 1)
+    assert [polled_after(count) for count in (CREDIT, 0, 1, 1, 2)] == [2, 0, 1, 1, 2]
 
 
 def test_polled_records_are_handed_over_as_batches() -> None:

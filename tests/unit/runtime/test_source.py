@@ -19,7 +19,7 @@ from hearth.runtime.link import HostLost
 from hearth.runtime.observer import TaskObserver
 from hearth.runtime.outbox import Outbox
 from hearth.runtime.pipeline import Prepared
-from hearth.runtime.source import AHEAD, IDLE_SECONDS, MOST_AHEAD, PING_SHARE
+from hearth.runtime.source import AHEAD, IDLE_SECONDS, PING_SHARE
 from hearth.runtime.tolerance import Tolerance, ToleranceExceeded
 from hearth_api import STRING_SCHEMA, ConnectError, SourceRecord, TimestampType
 from hearth_api.batch import Batch, records_to_batches
@@ -161,18 +161,19 @@ def test_a_record_that_fails_the_task_does_so_where_it_stands_among_what_waited(
     assert (written(run.world), run.world.stored) == ([1, 2, 3], {"a": 3})
 
 
-def test_a_stage_is_far_ahead_with_what_is_small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Never with more than was given; large hand-overs are as few as before."""
-    run = begin(OK)
-    run.turn()
-    assert run.stage.credit == MOST_AHEAD
-    monkeypatch.setattr(source_module, "AHEAD_BYTES", 1)
-    for left in [*range(MOST_AHEAD - 1, AHEAD - 1, -1), AHEAD, AHEAD]:
+def test_a_stage_gets_credit_for_what_is_dealt_with() -> None:
+    """As much as it took, also for hand-overs that were joined, and none while their records wait."""
+    run = Run(World())
+    assert run.stage.credit == AHEAD
+    for _ in range(3):
         run.hand_over(("a", rows(OK)))
-        answer_all(run)
+    run.turn()
+    assert run.stage.credit == AHEAD - 3
+    run.turn_until(lambda: run.stage.credit == AHEAD)
+    run.hand_over(("a", rows(*[OK] * ROOM)))
+    for _ in range(4):
         run.turn()
-        run.turn()
-        assert run.stage.credit == left
+    assert (run.stage.credit, run.loop._outbox.is_blocked) == (AHEAD - 1, True)
 
 
 # A full queue, topics that are not there ------------------------------------------------------------------------
