@@ -3,15 +3,28 @@
 from __future__ import annotations
 
 import importlib
+import threading
 from typing import Any
 
 from hearth_api import PluginError
+
+load_lock = threading.RLock()
+"""Held by whoever loads modules where other threads may do so, too.
+
+Of two that load what imports each other Python gives one a module that is half there, or both would wait for ever.
+"""
+
+
+def load_module(name: str) -> Any:
+    """Import a module, one thread at a time: several may share the process."""
+    with load_lock:
+        return importlib.import_module(name)
 
 
 def load_class(reference: str) -> type[Any]:
     """Import ``module:Attribute`` and return the class; raises ``PluginError`` naming what is missing."""
     module, _, attribute = reference.partition(":")
-    target: Any = importlib.import_module(module)
+    target = load_module(module)
     for name in attribute.split("."):
         try:
             target = getattr(target, name)

@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from hearth_execution.load import load_module
 from hearth_execution.plugins import Plugins
 from hearth_execution.retry import NO_RETRY, Retry
 from hearth_execution.transformation import Transformations
@@ -183,6 +184,8 @@ class Tenant:
 
     def _on_configure(self, call: Configure) -> None:
         gc.set_threshold(_SELDOM)
+        if self._number:
+            load_module("hearth_stage.first_array")  # before anybody's plugins do, several at a time
         self._plugins.close()
         self._configure(call.type, Retry(call.retry_timeout, call.retry_delay_max, self._stopping))
 

@@ -30,6 +30,7 @@ from hearth.runtime.source import SourceLoop, answer_source, start_source
 from hearth.runtime.subscription import Subscription
 from hearth.runtime.tolerance import DeadLetters, Tolerance
 from hearth_api import ConnectError
+from hearth_execution.load import load_lock
 from hearth_execution.retry import Retry
 from hearth_stage.channel import Request
 from hearth_stage.plugin_call import Configure
@@ -102,10 +103,9 @@ class TaskRun:
                 loop.execute()
         except Exception as raised:
             error = raised
-        self._observer.ended(error)
-        if isinstance(error, StageLost):
-            return RunLoss(str(error), was_shared=True, is_suspect=error.is_suspect)
-        return None
+        lost = _stage_lost(error)
+        self._observer.ended(lost or error)
+        return None if lost is None else RunLoss(str(lost), was_shared=True, is_suspect=lost.is_suspect)
 
     def _open(self, opened: ExitStack) -> SourceLoop | SinkLoop:
         plan = self._plan
@@ -198,7 +198,8 @@ class TaskRun:
     def _open_dead_letters(self, opened: ExitStack, sink: SinkPlan) -> DeadLetters | None:
         if (letters := sink.dead_letters) is None:
             return None
-        from hearth.runtime.dead_letter import DeadLetterReporter  # with confluent-kafka's own clients: 6 MB
+        with load_lock:
+            from hearth.runtime.dead_letter import DeadLetterReporter  # with confluent-kafka's own clients: 6 MB
 
         producer = self._plan.named("dlq-producer", letters.producer)
         admin = self._plan.named("adminclient", letters.admin)
@@ -208,10 +209,18 @@ class TaskRun:
         """Return what creates a topic before its first record, where worker and connector want that (KIP-158)."""
         if source.admin is None:
             return None
-        from hearth.kafka.admin import TopicAdmin  # with confluent-kafka's own clients: 6 MB
-        from hearth.runtime.topic import TopicCreation
+        with load_lock:
+            from hearth.kafka.admin import TopicAdmin  # with confluent-kafka's own clients: 6 MB
+            from hearth.runtime.topic import TopicCreation
 
         return TopicCreation(source.topic_groups, TopicAdmin(self._plan.named("adminclient", source.admin)))
+
+
+def _stage_lost(error: BaseException | None) -> StageLost | None:
+    """Return that a shared process let the run down, where that is why it failed: in a put, say, of some records."""
+    while error is not None and not isinstance(error, StageLost):
+        error = error.__cause__
+    return error
 
 
 def leave_signals_to_spark() -> None:

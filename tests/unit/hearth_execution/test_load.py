@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import sys
+import threading
 from collections import OrderedDict
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,6 +23,22 @@ def test_class_is_found_by_module_and_attribute() -> None:
 def test_nested_class_is_found() -> None:
     """Kafka's ``$`` classes are nested classes here: ``module:Outer.Inner``."""
     assert load_class(f"{__name__}:Outer.Inner") is Outer.Inner
+
+
+def test_two_that_are_loaded_at_once_are_never_half_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A package and a part of it, each on a thread: the two would wait for each other, and Python lets one go on."""
+    package = tmp_path / "egg_and_hen"
+    package.mkdir()
+    begun, pause = "import sys, time\nsys.is_egg_begun.set()\n", "time.sleep(0.1)\n"
+    (package / "__init__.py").write_text(f"{begun}{pause}from egg_and_hen.hen import Plugin\n")
+    (package / "hen.py").write_text(f"import egg_and_hen, time\n{pause}class Plugin: pass\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(sys, "is_egg_begun", event := threading.Event(), raising=False)
+    with ThreadPoolExecutor(2) as threads:
+        egg = threads.submit(load_class, "egg_and_hen:Plugin")
+        assert event.wait(10)
+        hen = threads.submit(load_class, "egg_and_hen.hen:Plugin")
+        assert egg.result() is hen.result()
 
 
 class Outer:

@@ -12,6 +12,7 @@ from hearth.herder.instance import TransitionFailed
 from hearth.herder.planner import Planner
 from hearth.herder.plugin.stage import PluginStage
 from hearth.herder.supervisor import Restart
+from hearth.runtime.launcher import RunLoss
 from hearth.storage import RestartRequest, State, TargetState
 from hearth_api import ConnectError
 from tests.peer.rest import eventually
@@ -192,6 +193,18 @@ def test_a_connector_that_ended_the_process_of_others_is_failed_by_itself(bench:
     assert bench.supervisor("c")._conduct.is_apart
     bench.put("c")
     assert stage_of(bench, "c")._process is stage_of(bench, "d")._process
+
+
+def test_a_task_that_is_kept_apart_is_so_until_its_connector_is_configured_anew(bench: Bench) -> None:
+    """Also where somebody restarts it; what was wrong with it may have been mended then."""
+    bench.put("c", task_isolation="environment")
+    bench.await_task("c", State.RUNNING)
+    bench.spark.end(bench.spark.newest("c", 0), RunLoss("it did not answer", was_shared=True, is_suspect=True))
+    bench.herder.restart_task("c", 0).result(30)
+    assert [bool(run.launch.shares) for run in bench.spark.runs] == [True, False, False]
+    bench.put("c", task_isolation="environment", batch_size="7")
+    bench.settle("c")
+    assert bench.spark.newest("c", 0).launch.shares
 
 
 def test_a_connector_process_that_ends_fails_its_connector(bench: Bench) -> None:

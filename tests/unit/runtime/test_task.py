@@ -9,17 +9,19 @@ import pytest
 
 from hearth.foundation.certificate import make_identity
 from hearth.isolation.environment import Environment
+from hearth.isolation.stage_tenant import StageLost
 from hearth.kafka.consumer import Consumer
 from hearth.link.admission import LinkAddress
 from hearth.runtime import end as end_module
 from hearth.runtime import task as module
+from hearth.runtime.delivery import Delivery, PutFailed
 from hearth.runtime.end import RunEnd
 from hearth.runtime.inbox import Inbox
-from hearth.runtime.launcher import TaskLaunch
+from hearth.runtime.launcher import RunLoss, TaskLaunch
 from hearth.runtime.link import Welcome
 from hearth.runtime.plan import TaskPlan
 from hearth.runtime.task import OWN_STAGES, TaskRun, run_task
-from hearth_api import ConnectError
+from hearth_api import ConnectError, PluginError
 from tests.unit.link.link_world import WAIT, Host
 from tests.unit.runtime.sample import sink_plan, task_plan
 from tests.unit.runtime.test_end import await_guards
@@ -145,6 +147,28 @@ def test_run_that_breaks_before_it_begins_leaves_nothing_behind(
     host.server.close()
     await_guards()
     assert exits == []
+
+
+def test_run_that_a_shared_process_lets_down_is_to_begin_anew(
+    exits: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever it did just then, and is told of that; it is not FAILED, for it may have done nothing wrong."""
+    link: Any = Link()
+    for is_suspect in (True, False):
+        lost = StageLost(PluginError("the process ended"), is_suspect=is_suspect)
+
+        def fail(*_args: object, lost: StageLost = lost) -> None:
+            try:
+                raise lost
+            except PluginError as error:
+                raise PutFailed(error, "a.Sink", Delivery()) from error
+
+        monkeypatch.setattr(TaskRun, "_open_stage", fail)
+        end = RunEnd("c-0", Inbox())
+        run = TaskRun(Welcome(task_plan("source"), is_paused=False), end, link, OWN_STAGES)
+        assert run.execute() == RunLoss("the process ended, which it shares with others", True, is_suspect)
+        end.complete()
+    assert link.states == ["UNASSIGNED"] * 2
 
 
 def test_run_whose_start_fails_leaves_no_client_behind(exits: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
