@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -45,7 +46,7 @@ class Host(HearthConnect):
         self.certificate = folder / "identity.pem"
         self.certificate.write_text(identity.key + identity.certificate)
         self.https_port = reserve_port()
-        self.spark_page = f"http://127.0.0.1:{(spark_port := reserve_port())}"
+        spark_port = reserve_port()
         settings = {
             "plugin.path": f"{file_bundle()},{plugin_path(*SAMPLES)}",
             "key.converter": STRING,
@@ -64,7 +65,19 @@ class Host(HearthConnect):
             "config.providers.dir.param.allowed.paths": str(folder / "secrets"),
         }
         super().__init__(folder, bootstrap_servers, settings)
+        self._spark_port = spark_port
         self._settings["listeners"] += f",https://127.0.0.1:{self.https_port}"
+
+    def spark_page(self) -> str:
+        """Return the address of Spark's own page, which is opened after the first tasks have begun."""
+        assert eventually(lambda: listens(self._spark_port), 30)
+        return f"http://127.0.0.1:{self._spark_port}"
+
+
+def listens(port: int) -> bool:
+    """Return whether anybody listens on a port of this machine."""
+    with socket.socket() as connection:
+        return connection.connect_ex(("127.0.0.1", port)) == 0
 
 
 @pytest.fixture(scope="session")

@@ -223,7 +223,7 @@ def test_the_driver_maps_the_archive_of_its_classes(lines: Lines) -> None:
 
 def spark_jobs(host: Host) -> Any:
     """Return the jobs that Spark's own REST API lists."""
-    root = f"{host.spark_page}/api/v1/applications"
+    root = f"{host.spark_page()}/api/v1/applications"
     application = _get(root)[0]["id"]
     return _get(f"{root}/{application}/jobs")
 

@@ -21,7 +21,7 @@ def test_a_task_on_spark_has_the_values(host: Host, name: str, topics: Topics, t
     shown = [host.rest.call("GET", f"/connectors/{name}{path}").text for path in ("", "/status", "/tasks")]
     assert variable in shown[0]
     assert variable in shown[2]
-    with urllib.request.urlopen(f"{host.spark_page}/environment/") as page:
+    with urllib.request.urlopen(f"{host.spark_page()}/environment/") as page:
         shown.append(page.read().decode())
     log = host.last_words()
     assert not [text for text in (*shown, log) if "a-secret-place" in text]

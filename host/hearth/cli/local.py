@@ -18,6 +18,7 @@ from hearth.foundation.properties import render
 from hearth_api import ConnectError, NotFoundError
 
 _START_TIMEOUT = 60.0
+_PAGE_TIMEOUT = 10.0
 _REQUEST_TIMEOUT = 100.0
 """A little more than the 90 s after which the host itself gives up on a request."""
 _STOP_GRACE = 30.0
@@ -52,10 +53,12 @@ class LocalHost:
         """Return whether the process is alive."""
         return self._child is not None and self._child.poll() is None
 
-    @property
-    def sparks_page(self) -> str | None:
-        """Return the address of Spark's own page, None where it has none, or not yet."""
-        return self._told(_SPARKS_PAGE)
+    def await_sparks_page(self) -> str | None:
+        """Return the address of Spark's own page, which comes after the first task; ``None`` where it has none."""
+        deadline = time.monotonic() + _PAGE_TIMEOUT
+        while (page := self._told(_SPARKS_PAGE)) is None and self.is_running and time.monotonic() < deadline:
+            time.sleep(_POLL)
+        return page
 
     def start(self) -> None:
         """Start the host and return when it answers; relative paths of connectors begin in its folder."""

@@ -142,7 +142,7 @@ def _stay(terminal: Terminal, broker: KafkaBroker, host: LocalHost, trip: RoundT
 
 def _next_steps(host: LocalHost, trip: RoundTrip, plugin_path: Path) -> list[str]:
     hearth_command = Path(sys.executable).with_name("hearth")
-    page = host.sparks_page
+    page = host.await_sparks_page()
     return [
         "",
         "Try next, in another terminal:",

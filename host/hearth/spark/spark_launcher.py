@@ -20,6 +20,7 @@ from hearth.spark.address import LOOPBACK, listening_address, own_address, silen
 from hearth.spark.driver import Driver, executors_python, is_local, reason_of
 from hearth.spark.environment_archive import ship
 from hearth.spark.executor import nothing
+from hearth.spark.page import open_page
 from hearth.spark.prewarm import keep_warm
 from hearth.spark.setting_name import misspelled
 from hearth.spark.slot import SlotWatch
@@ -33,6 +34,10 @@ SLOTS = 512
 LAUNCHERS = 2
 """How many tasks are handed to Spark at the same time: more would only wait for each other."""
 
+PAGE_SECONDS = 2.0
+"""How long Spark takes tasks before its page is opened."""
+
+_PAGE = "spark.ui.enabled"
 _FLAGS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData -Xss512k -Xmn32m"
 """What is new has 32 MB: Java would give it a third of the heap, and touch all of that before it clears away."""
 _LOG_CONFIGURATION = Path(__file__).with_name("log4j2.properties")
@@ -73,12 +78,13 @@ _LOCAL = {
     ENCRYPT: "true",
     # Executors write where the driver's JVM does, whose output is the host's to read.
     f"spark.executorEnv.{READ_BY_HOST}": "true",
+    _PAGE: "false",  # it is opened later
     # Spark takes a thread for each slot to answer what its own parts say to each other: 500 that have nothing to do.
     "spark.rpc.netty.dispatcher.numThreads": "4",
 }
 _CLUSTER = {
     # Spark's page asks nobody who he is and listens on every address.
-    "spark.ui.enabled": "false",
+    _PAGE: "false",
 }
 
 _PYTHON = re.compile(r"No module named|module specification for|PYTHON_VERSION_MISMATCH|Cannot run program")
@@ -129,6 +135,7 @@ class SparkLauncher:
 
     def __init__(self, worker: Mapping[str, str], on_error: Callable[[str], None] | None = None) -> None:
         self.settings = spark_settings(worker)
+        self._opens_page = is_local(self.settings) and _PAGE not in worker
         self._given = [key for key in worker if key.startswith("spark.")]
         self._on_error = on_error or (lambda text: log.error("%s", text))
         self._ready = threading.Event()
@@ -140,7 +147,7 @@ class SparkLauncher:
         self._shipped: set[str] = set()
         self._slots = SlotWatch(self.settings)
         self._lock = threading.Lock()
-        self._stopping = False
+        self._stopping = threading.Event()
 
     def start(self) -> None:
         """Begin to start Spark; returns at once, tasks launched meanwhile wait for it."""
@@ -176,11 +183,12 @@ class SparkLauncher:
         assert driver is not None, "Spark has to be ready"
         driver.jobs.prepared(driver.context, nothing)([], lambda _told, _failure: ended.set())
         ended.wait()
+        open_page(driver.context)
 
     def stop(self, grace: float = 5) -> None:
         """Stop Spark and its JVM, which has ``grace`` seconds to end; every task's process ends with it."""
         with self._lock:
-            self._stopping = True
+            self._stopping.set()
             driver, self._driver = self._driver, None
         for _ in range(LAUNCHERS):
             self._launches.put(None)
@@ -191,7 +199,7 @@ class SparkLauncher:
     def _start(self) -> None:
         driver = Driver(self.settings)
         with self._lock:
-            if self._stopping:
+            if self._stopping.is_set():
                 return
             self._driver = driver
         try:
@@ -202,18 +210,31 @@ class SparkLauncher:
         self._ready.set()
         threading.Thread(target=self._slots.watch, args=(driver.context,), name="spark-slots", daemon=True).start()
         with contextlib.suppress(Exception):  # a context that is going away answers nothing
-            log.info("Spark's own page is at %s", driver.context.uiWebUrl)
             for text in misspelled(driver.context, self._given):
                 log.warning("%s", text)
+            if driver.context.uiWebUrl is not None:
+                _tell_of_page(driver.context.uiWebUrl)
+        if self._opens_page:
+            self._open_page(driver)
         if not is_local(self.settings):
             keep_warm(driver.context)
+
+    def _open_page(self, driver: Driver) -> None:
+        """Open Spark's page in a while: the first tasks come before it."""
+        if self._stopping.wait(PAGE_SECONDS):
+            return
+        try:
+            _tell_of_page(open_page(driver.context))
+        except Exception as error:
+            if not driver.has_ended(error):
+                log.warning("Spark has no page: %s", reason_of(error))
 
     def _give_up(self, reason: str) -> None:
         """Take note that there is no Spark; what waits for it hears why, and so does the host unless it stops it."""
         with self._lock:
             self._driver, self._failure = None, reason
         self._ready.set()
-        if not self._stopping:
+        if not self._stopping.is_set():
             self._on_error(reason)
 
     def _look_for_master(self) -> None:
@@ -259,7 +280,7 @@ class SparkLauncher:
     def _replace(self, ended: Driver) -> None:
         """Start Spark anew where it has ended; tasks launched from now on wait for the new one."""
         with self._lock:
-            if self._driver is not ended or self._stopping:
+            if self._driver is not ended or self._stopping.is_set():
                 return
             self._driver = None
             self._shipped.clear()
@@ -313,6 +334,10 @@ class _Launch:
     def end(self, loss: RunLoss | None) -> None:
         """Tell that the run is over, and why where that was not the task's own end."""
         self.on_end(TaskEnd(self.launch.connector, self.launch.task, self.launch.generation, loss))
+
+
+def _tell_of_page(address: str) -> None:
+    log.info("Spark's own page is at %s", address)
 
 
 def _group(connector: str, task: int) -> str:

