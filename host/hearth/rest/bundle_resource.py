@@ -43,7 +43,7 @@ class BundlesResource:
         """List the bundles on plugin.path with their plugins, and what was turned away with its reason."""
         catalogue = self._directory.catalogue
         bundles = {each.bundle.location: each.bundle for each in catalogue.plugins if each.bundle is not None}
-        rejected = [vars(each) for each in catalogue.rejected]
+        rejected = [vars(each) for each in (*catalogue.rejected, *catalogue.shadowed)]
         return JsonAnswer({"bundles": [_bundle(each) for each in bundles.values()], "rejected": rejected})
 
     async def install(self, request: Request) -> Response:

@@ -20,8 +20,9 @@ ZIP = "application/zip"
 class Installer:
     """A server whose plugin.path is a directory."""
 
-    def __init__(self, client: Client, folder: Path) -> None:
-        self.client, self.folder, self.scratch = client, folder, folder.parent / "scratch"
+    def __init__(self, client: Client, folder: Path, directory: PluginDirectory) -> None:
+        self.client, self.folder, self.directory = client, folder, directory
+        self.scratch = folder.parent / "scratch"
         self.scratch.mkdir()
 
     def bundle(self, version: str, class_name: str = "a.DemoConnector") -> bytes:
@@ -45,7 +46,7 @@ def _served(tmp_path: Path, worker: dict[str, str]) -> Iterator[Installer]:
     folder.mkdir()
     known = PluginDirectory(Survey([folder]).look, EnvironmentStore(tmp_path / "environments"))
     for client in serve(tmp_path / "bench", worker, known=known):
-        yield Installer(client, folder)
+        yield Installer(client, folder, known)
 
 
 @pytest.fixture
@@ -73,7 +74,11 @@ def test_what_lies_there_is_listed_and_what_was_turned_away_says_why(closed: Ins
             "plugins": [{"class": "a.DemoConnector", "type": "source", "version": "1.0"}],
         }
     ]
-    (refused,) = found["rejected"]
+    (closed.folder / "same.zip").write_bytes((closed.folder / "demo.zip").read_bytes())
+    closed.directory.look()
+    refused, shadowed = closed.client.call("GET", "/plugins").json["rejected"]
+    assert shadowed["location"] == str(closed.folder / "demo.zip")
+    assert "which is the one that is used" in shadowed["reason"]
     assert refused["location"] == str(closed.folder / "half.whl")
     assert "truncated or not a zip file" in refused["reason"]
     assert refused["hint"]

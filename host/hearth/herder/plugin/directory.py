@@ -96,8 +96,8 @@ class PluginDirectory:
                 refused, self._refused = self._refused, ()
                 _warn(refused)
                 return
-            untold = {*self._refused, *found.rejected} - ({*before.rejected} - {*self._refused})
-            self._refused = tuple(each for each in found.rejected if each in untold)
+            told = {*before.rejected, *before.shadowed} - {*self._refused}
+            self._refused = tuple(each for each in (*found.rejected, *found.shadowed) if each not in told)
             now, then = ({_identity(each): each for each in known.plugins} for known in (found, before))
             changed = {each.class_name for each in now.keys() ^ then.keys()}
             gone = [then[each] for each in then.keys() - now.keys()]
@@ -202,9 +202,10 @@ class PluginDirectory:
 
     def _gone(self, plugin: Plugin) -> PluginGone:
         """Return the error for a plugin that was there, with what is there now."""
+        refused = (each.reason for each in self.catalogue.rejected if each.location == plugin.location)
         found = read(Path(plugin.location))
         reason = found.reason if isinstance(found, Rejected) else "it declares no such plugin now"
-        return PluginGone(plugin.class_name, plugin.location, reason)
+        return PluginGone(plugin.class_name, plugin.location, next(refused, reason))
 
     def _unknown_connector(self, name: str) -> str:
         """Return Kafka Connect's sentence, and after it the names that resemble the one given."""

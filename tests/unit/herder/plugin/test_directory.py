@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hearth.discovery import PluginType, Survey
+from hearth.discovery import Bundle, BundleError, PluginType, Survey
 from hearth.herder.plugin.directory import PluginDirectory, PluginGone, PluginNotFound, VersionNotFound
 from hearth.isolation.environment_store import EnvironmentStore
 from hearth_api import NotFoundError
@@ -178,6 +178,22 @@ def test_a_look_tells_which_classes_have_other_plugins(tmp_path: Path, caplog: p
         "/two.whl is left out: two.whl: it is truncated or not a zip file (a place before the beginning) "
         "(copy or download it again)",
     ]
+
+
+def test_a_bundle_that_is_not_admitted_any_more_is_missed_for_that_reason(tmp_path: Path) -> None:
+    """It is good, and has what is wanted; whoever exchanged it has to know why it is not used."""
+
+    def admit(bundle: Bundle) -> None:
+        if bundle.version == "1.1":
+            raise BundleError("nobody here trusts who signed it")
+
+    bundles = Bundles(tmp_path, one="1.0")
+    survey = Survey([bundles.folder], include_host=False, admit=admit)
+    bundles.directory = PluginDirectory(survey.look, EnvironmentStore(tmp_path / "environments"))
+    assert bundles.version() == "1.0"
+    bundles.put("one", "1.1")
+    with pytest.raises(PluginGone, match="nobody here trusts who signed it"):
+        bundles.version()
 
 
 def test_packages_that_write_where_they_lie_are_no_others(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
