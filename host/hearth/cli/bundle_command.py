@@ -102,7 +102,7 @@ def pack(
 
 
 @bundle.command()
-@click.argument("location", metavar="BUNDLE", type=click.Path(path_type=Path))
+@click.argument("locations", metavar="BUNDLE...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option(
     "--config",
     "config_file",
@@ -119,19 +119,22 @@ def pack(
     help="A public key; one of those that are given has to have signed it.",
 )
 @json_option
-def verify(location: Path, config_file: Path | None, keys: tuple[Path, ...], as_json: bool) -> int:
-    """Check BUNDLE in an environment of its own: structure, hashes, API, licences, imports, definitions, rules.
+def verify(locations: tuple[Path, ...], config_file: Path | None, keys: tuple[Path, ...], as_json: bool) -> int:
+    """Check each BUNDLE in an environment of its own: structure, hashes, API, licences, imports, definitions, rules.
 
-    The rules are those of hearth_api.testing. Without --config those are tried that need no settings.
+    The rules are those of hearth_api.testing. Without --config those are tried that need no settings. With --json
+    standard output is one array with an object for each bundle.
 
     Exit code 0: all is well; 2: the bundle is bad; 3: this machine cannot run it.
     """
     from hearth.packaging.verify import verify as check
 
     signal.signal(signal.SIGTERM, _leave)
-    checks = check(location, None if config_file is None else read_connector_file(config_file).config, keys)
+    config = None if config_file is None else read_connector_file(config_file).config
+    found = {location: check(location, config, keys) for location in locations}
+    checks = [each for of_bundle in found.values() for each in of_bundle]
     if as_json:
-        _echo_json(location, checks)
+        click.echo(json.dumps([_row(location, of_bundle) for location, of_bundle in found.items()], indent=1))
     else:
         _echo_table(checks)
     failed = [each for each in checks if not each.is_ok]
@@ -169,7 +172,7 @@ def _leave(number: int, frame: object) -> NoReturn:
     sys.exit(128 + number)
 
 
-def _echo_json(location: Path, checks: list[Check]) -> None:
+def _row(location: Path, checks: list[Check]) -> dict[str, object]:
     rows = [
         {
             "check": each.name,
@@ -181,7 +184,7 @@ def _echo_json(location: Path, checks: list[Check]) -> None:
         for each in checks
     ]
     ok = all(each.is_ok for each in checks)
-    click.echo(json.dumps({"bundle": str(location), "ok": ok, "checks": rows}, indent=1))
+    return {"bundle": str(location), "ok": ok, "checks": rows}
 
 
 def _echo_table(checks: list[Check]) -> None:

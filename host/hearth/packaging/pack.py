@@ -31,6 +31,7 @@ from hearth_api import UNDEFINED_VERSION, PluginError
 
 _WHEELS = "wheels"
 _SUFFIX = ".zip"
+_STAGE = ("hearth_stage", "hearth_execution")
 
 
 Step = Callable[[str], AbstractContextManager[object]]
@@ -97,6 +98,19 @@ def _described(folder: Path, own: Bundle, environments: EnvironmentStore) -> Man
     return Manifest(own.name, own.version, own.requires_python, files, plugins)
 
 
+def _of_plugin(trace: str) -> str:
+    """Return a trace without the frames of the stage, which stand before those of the plugin and say nothing of it."""
+    kept, is_stage = [], False
+    for line in trace.rstrip().splitlines():
+        if line.lstrip().startswith("File "):
+            is_stage = any(f"/{package}/" in line for package in _STAGE)
+        elif not line.startswith("   "):
+            is_stage = False
+        if not is_stage:
+            kept.append(line)
+    return "\n".join(kept)
+
+
 def _packed_file(folder: Path, path: str) -> PackedFile:
     return PackedFile(path, hash_of(folder / path)[7:], (folder / path).stat().st_size)
 
@@ -105,8 +119,9 @@ def _describe(stage: Stage, declaration: Declaration) -> Declaration:
     try:
         found = ask(stage, declaration.reference, declaration.type)
     except PluginError as error:
+        trace = _of_plugin(error.trace or str(error))
         raise BundleError(
-            f"{declaration.class_name} ({declaration.reference}) cannot be described: {error.trace or error}",
+            f"{declaration.class_name} ({declaration.reference}) cannot be described: {trace}",
             hint="make it importable and let version() and config() work on a new instance",
         ) from error
     version = declaration.version if found.version == UNDEFINED_VERSION else found.version

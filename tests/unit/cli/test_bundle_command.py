@@ -46,7 +46,9 @@ def test_pack_prints_the_path_of_the_bundle(tmp_path: Path, capsys: pytest.Captu
 def test_pack_of_a_bad_project_is_bad_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The plugin's trace is shown and the exit code is 2."""
     assert run(["bundle", "pack", str(build.SOURCES / "raises_on_import"), "-o", str(tmp_path), "--offline"]) == 2
-    assert "RuntimeError: this bundle cannot be imported" in capsys.readouterr().err
+    err = capsys.readouterr().err
+    assert "RuntimeError: this bundle cannot be imported" in err
+    assert "raises_on_import/__init__.py" in err or "raises_on_import.py" in err
 
 
 def test_verify_of_a_good_bundle_ends_with_0(capsys: pytest.CaptureFixture[str]) -> None:
@@ -94,10 +96,11 @@ def test_bundle_that_is_not_signed_is_a_bad_one_for_whoever_asks(
 
 
 def test_verify_prints_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Scripts read whether all is well, and each check."""
+    """Scripts read of each bundle whether all is well, and each check; one that is bad makes the exit code."""
     broken = build.truncated(tmp_path)
-    assert run(["bundle", "verify", str(broken), "--json"]) == 2
-    found = json.loads(capsys.readouterr().out)
+    assert run(["bundle", "verify", str(broken), str(tmp_path / "nothing"), "--json"]) == 2
+    found, other = json.loads(capsys.readouterr().out)
+    assert (other["bundle"], other["ok"]) == (str(tmp_path / "nothing"), False)
     assert (found["bundle"], found["ok"]) == (str(broken), False)
     (check,) = found["checks"]
     assert set(check) == {"check", "subject", "ok", "detail", "hint"}
