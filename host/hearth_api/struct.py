@@ -61,7 +61,7 @@ class Struct:
         except KeyError:
             target = self._lookup(field)
         schema = target.schema
-        # What `_fits` tells, without a call.
+        # What `validate_value` asks first, without the call.
         if type(value) is not schema._kind or not (schema._most is None or schema._least <= value <= schema._most):
             validate_value(schema, value, target.name)
         self._values[target.index] = value
@@ -69,7 +69,10 @@ class Struct:
 
     def get(self, field: str | Field) -> Any:
         """Return the value of a field, or the field's default when it is unset."""
-        target = self._lookup(field)
+        try:
+            target = self.schema._by_name[field]  # type: ignore[index]
+        except KeyError:
+            target = self._lookup(field)
         value = self._values[target.index]
         return target.schema.default if value is None else value
 
