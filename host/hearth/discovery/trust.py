@@ -36,8 +36,10 @@ class Trust:
         try:
             if self._level == SIGNED:
                 signer(bundle, self._keys)
-            elif self._level == HASHED and bundle.hashes is None:
-                raise BundleError("its files have no hashes", hint="pack it with `hearth bundle pack PROJECT`")
+            elif self._level == HASHED and bundle.hashes is None and not bundle.has_lock:
+                raise BundleError(
+                    "its files have no hashes", hint="pack it with `hearth bundle pack PROJECT`, or add a lock"
+                )
         except BundleError as error:
             raise BundleError(f"{error} ({TRUST} is {self._level})", code="bundle.trust", hint=error.hint) from error
 

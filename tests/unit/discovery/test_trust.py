@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,14 @@ def test_each_level_takes_less(level: str, refused: list[str], folder: Path) -> 
             reasons.append(str(error))
     assert len(reasons) == len(refused)
     assert all(words in reason and f"plugin.trust is {level}" in reason for words, reason in zip(refused, reasons))
+
+
+def test_lock_has_hashes_as_well(folder: Path) -> None:
+    """Nothing is installed with it whose hash it does not say; who wrote it, it does not say."""
+    locked = replace(_at(build.wheel("greeting_transform")), has_lock=True)
+    Trust(HASHED).admit(locked)
+    with pytest.raises(BundleError, match="so nothing in it can be signed"):
+        Trust(SIGNED, [str(folder / "key.pub")]).admit(locked)
 
 
 def test_what_takes_the_place_of_an_admitted_bundle_is_asked_anew(folder: Path, tmp_path: Path) -> None:
