@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.crash.process import Process, find, owner, stages
+from tests.crash.process import Process, carried, find
 from tests.integration.conftest import Host, MakeRecorder
 from tests.integration.test_failure import SINK, SOURCE, misbehaving
 from tests.peer.rest import eventually
@@ -53,7 +53,7 @@ class Shared:
     @property
     def stages(self) -> list[Process]:
         """Return its stages; one that hangs, or that nobody has used for seconds, is among them."""
-        return [each for each in stages(self._host.pid) if owner(each) == self.runtime]
+        return [each for each in carried(self.runtime.pid) if "hearth_stage" in each.command]
 
     def numbers(self, name: str) -> list[int]:
         """Return what a source has written, in order."""

@@ -39,7 +39,7 @@ log = logging.getLogger(__name__)
 
 IDLE_SECONDS = 15.0
 """How long the process waits for the next task when it has none."""
-MEET_SECONDS = 10.0
+MEET_SECONDS = 30.0
 """How long it may take until there is such a process, and until it has taken a task."""
 DESCRIPTORS = 32
 """How many open files one task has at most, mostly: its link, its clients of Kafka, its worker."""
@@ -71,19 +71,27 @@ def _admitted(launch: TaskLaunch, found: Found, task_log: TaskLog) -> socket.soc
     if not is_able():
         raise NotForked("processes are shared on Linux 5.3 and later")
     for _ in range(ATTEMPTS):
-        control = _met(launch.shares, found, task_log)
-        control.settimeout(MEET_SECONDS)
-        with contextlib.suppress(ConnectionError):
-            control.send(launch.to_json().encode(), socket.MSG_NOSIGNAL)
-            answer = control.recv(_LAUNCH_BYTES)
+        with contextlib.ExitStack() as failed:
+            control = failed.enter_context(_met(launch.shares, found, task_log))
+            answer = _asked(control, launch)
             if answer == _TAKEN:
-                control.settimeout(None)
+                failed.pop_all()
                 return control
             if answer == _REFUSED:
-                control.close()
-                raise NotForked("the process that it would share has as many open files as it may have")
-        control.close()  # it has just ended, for want of tasks
+                raise NotForked("the process that it would share has as many open files or threads as it may have")
     raise NotForked("the processes that it would share have ended one after the other")
+
+
+def _asked(control: socket.socket, launch: TaskLaunch) -> bytes:
+    """Return what the process says to a task; nothing where it has just ended, for want of tasks."""
+    control.settimeout(MEET_SECONDS)
+    try:
+        control.send(launch.to_json().encode(), socket.MSG_NOSIGNAL)
+        answer = control.recv(_LAUNCH_BYTES)
+    except ConnectionError:
+        return b""
+    control.settimeout(None)
+    return answer
 
 
 def _outcome(control: socket.socket) -> RunLoss | None:
@@ -211,18 +219,23 @@ class SharedRuntime:
         self._poll.register(visitor, select.POLLIN)
 
     def _admit(self, visitor: socket.socket) -> None:
-        """Begin the run of a task, or say that there is no room for it."""
+        """Begin the run of a task, or say that there is no room for it: too few files or threads may be had."""
         with contextlib.suppress(OSError):  # whoever brought it is gone
             told = visitor.recv(_LAUNCH_BYTES)
-            if told and len(self._runs) < self._most:
-                visitor.send(_TAKEN, socket.MSG_NOSIGNAL)
-                run = _Run(TaskLaunch.from_json(told.decode()), visitor)
-                run.begin(lambda: run_task(run.launch, self._found, self._task_log, run.end, self._stages.open))
-                self._runs[visitor.fileno()] = run
-                self._poll.register(visitor, ITS_END)
+            if told and len(self._runs) < self._most and self._begin(visitor, TaskLaunch.from_json(told.decode())):
                 return
             visitor.send(_REFUSED, socket.MSG_NOSIGNAL)
         visitor.close()
+
+    def _begin(self, visitor: socket.socket, launch: TaskLaunch) -> bool:
+        run = _Run(launch, visitor)
+        try:
+            run.begin(lambda: run_task(launch, self._found, self._task_log, run.end, self._stages.open))
+        except RuntimeError:  # this machine has no thread left
+            return False
+        self._runs[visitor.fileno()] = run
+        self._poll.register(visitor, ITS_END)
+        return True
 
 
 class _Run:
@@ -238,7 +251,10 @@ class _Run:
             self.end = RunEnd(launch.name, Inbox())
 
     def begin(self, run: Callable[[], RunLoss | None]) -> None:
-        """Run it on a thread of its own."""
+        """Say that it is taken, and run it, on a thread of its own; raises ``RuntimeError`` where there is none.
+
+        Whoever does not hear that it is taken runs it himself.
+        """
         threading.Thread(target=self._execute, args=[run], name=self.launch.name, daemon=True).start()
 
     def leave(self) -> None:
@@ -249,15 +265,22 @@ class _Run:
 
     def _execute(self, run: Callable[[], RunLoss | None]) -> None:
         try:
-            loss = run()
-        except Exception as error:
+            loss = run() if self._tell(_TAKEN) else None
+        except BaseException as error:  # whatever it is, whoever waits for its end hears of it
             with about(self._label):
                 log.exception("the run has broken off")
             loss = RunLoss(cut(f"{type(error).__name__}: {error}", 1000))
-        with contextlib.suppress(OSError):
-            told = json.dumps(loss and asdict(loss))
-            self._control.send(told.encode()[:_LAUNCH_BYTES], socket.MSG_NOSIGNAL)
+        self.end.complete()  # also where it has not even begun
+        self._tell(json.dumps(loss and asdict(loss)).encode())
         self._close()
+
+    def _tell(self, told: bytes) -> bool:
+        """Tell the worker something; returns whether it is there to be told."""
+        try:
+            self._control.send(told, socket.MSG_NOSIGNAL)
+        except OSError:
+            return False
+        return True
 
     def _close(self) -> None:
         """Close the connection when neither the run nor whoever watches it needs it any more."""

@@ -29,6 +29,7 @@ pytestmark = pytest.mark.skipif(not is_able(), reason="processes are shared on L
 WAIT = 20.0
 DAEMON = """
 import json, logging, os, signal, sys, threading
+import hearth.runtime.end
 import hearth.runtime.shared_runtime as module
 from hearth.foundation.log_context import current_label
 from hearth.isolation.forked_process import meeting_place
@@ -46,6 +47,8 @@ def run_task(launch, found, task_log, end=None, open_stage=None):
         return RunLoss("lost", was_shared=True, is_suspect=True)
     if "raise" in launch.connector:
         raise ValueError("no such member")
+    if "exit" in launch.connector:
+        sys.exit(3)
     if "wait" in launch.connector:
         end.begun.wait()
         say(ends=launch.connector, told=[str(item) for item in end.inbox.take()])
@@ -53,9 +56,15 @@ def run_task(launch, found, task_log, end=None, open_stage=None):
         end.complete()
     return None
 
+def start(thread):
+    if "hopeless" in thread.name:
+        raise RuntimeError("can't start new thread")
+    begin(thread)
+
+begin, threading.Thread.start = threading.Thread.start, start
 module.run_task = run_task
 for name, value in json.loads(sys.argv[1]).items():
-    setattr(module, name, value)
+    setattr(module if hasattr(module, name) else hearth.runtime.end, name, value)
 meeting_place()
 adopt_orphans()
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)
@@ -166,17 +175,18 @@ def test_tasks_that_say_the_same_run_in_one_process(daemon: Daemon) -> None:
 
 def test_what_a_run_ends_with_is_what_its_worker_hears(daemon: Daemon) -> None:
     """As if it had run there."""
-    daemon.bring("wait-a", "done-b", "lose-c", "raise-d")
+    daemon.bring("wait-a", "done-b", "lose-c", "raise-d", "exit-e")
     assert daemon.said("over", "done-b")["loss"] is None
     assert daemon.said("over", "lose-c")["loss"] == ["lost", True, True]
     assert daemon.said("over", "raise-d")["loss"] == ["ValueError: no such member", False, False]
+    assert daemon.said("over", "exit-e")["loss"] == ["SystemExit: 3", False, False]
     assert eventually(lambda: any("[raise-d|task-0] the run has broken off" in line for line in daemon.log), WAIT)
 
 
 def test_a_worker_that_spark_ends_takes_its_task_with_it_and_no_other(daemon: Daemon) -> None:
     """Spark kills it when a job is cancelled."""
     daemon.bring("wait-a", "wait-b")
-    shared = daemon.said("runs", "wait-b")["pid"]
+    (shared,) = {daemon.said("runs", f"wait-{each}")["pid"] for each in "ab"}
     os.kill(daemon.said("worker", "wait-a")["pid"], signal.SIGKILL)
     assert daemon.said("ends", "wait-a")["told"] == ["Spark has ended its worker"]
     daemon.bring("done-c")
@@ -193,6 +203,34 @@ def test_all_workers_hear_of_the_end_of_the_process(daemon: Daemon) -> None:
         assert daemon.said("over", f"wait-{each}")["loss"] == [ENDED, True, False]
     daemon.bring("done-a")
     assert daemon.said("runs", "done-a")["pid"] != shared
+
+
+def test_a_task_that_is_not_taken_in_time_runs_alone() -> None:
+    """And nowhere else: what shared process there is may be held up, and come to it later."""
+    hasty = Daemon(MEET_SECONDS=1.5, LAST_RESORT_SECONDS=0.1)
+    try:
+        hasty.bring("wait-a")
+        shared = hasty.said("runs", "wait-a")["pid"]
+        os.kill(shared, signal.SIGSTOP)
+        hasty.bring("done-b")
+        assert not hasty.said("runs", "done-b")["shared"]
+        os.kill(shared, signal.SIGCONT)
+        hasty.bring("done-c")
+        assert hasty.said("runs", "done-c")["pid"] == shared
+        assert hasty._queue("runs", "done-b").empty()
+        assert not eventually(lambda: not find(shared).is_alive, 0.5), "nobody ends it for a run that never began"
+    finally:
+        hasty.close()
+
+
+def test_a_task_for_which_there_is_no_thread_runs_alone(daemon: Daemon) -> None:
+    """The others in the process go on."""
+    daemon.bring("wait-a")
+    shared = daemon.said("runs", "wait-a")["pid"]
+    daemon.bring("hopeless-b", "done-c")
+    assert not daemon.said("runs", "hopeless-b")["shared"]
+    assert daemon.said("over", "hopeless-b")["loss"] is None
+    assert daemon.said("runs", "done-c")["pid"] == shared
 
 
 def test_it_ends_when_there_has_been_no_task_for_a_while(daemon: Daemon) -> None:
