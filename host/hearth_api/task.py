@@ -164,7 +164,10 @@ class Task(ABC):
     """What source and sink tasks share: a version, a start and a stop, follows Kafka's `Task`.
 
     A task class is constructed without arguments, in the environment of its bundle. One instance lives
-    from one start to one stop; a restart makes a new instance, often in another process.
+    from one start to one stop; a restart makes a new instance, often in another process. A task has a
+    process, and its main thread, to itself. Only with `task.isolation=environment` it shares one with
+    other tasks of its bundle, on a thread of its own, and sees the same modules as they: `stop` has to
+    end what `start` began there, for the process goes on.
     """
 
     def version(self) -> str:
