@@ -9,6 +9,7 @@ from __future__ import annotations
 import bz2
 import contextlib
 import lzma
+import re
 import stat
 import struct
 import tempfile
@@ -36,6 +37,8 @@ from hearth.discovery.tree import (
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 """How files of wheels are compressed; others may ask for gigabytes of memory to be unpacked."""
 _ENCRYPTED = 0x1
+_INTERPRETER = re.compile(r"(^|/)bin/python[0-9.]*$")
+VENV_HINT = "a virtual environment is used as the directory that it is, and not packed: pack the project instead"
 _LINKS = 40
 """Links that lead to each other, as many as Linux follows."""
 _CHUNK, _BLOCK = 1 << 14, 1 << 20
@@ -215,7 +218,7 @@ def _led_to(path: str, place: str, target: str) -> str:
             found.append(part)
     if is_out:
         reason = f"it holds the link {quoted(path)} to {quoted(target)}, which leads out of the archive"
-        raise BundleError(reason, hint="do not install it")
+        raise BundleError(reason, hint=VENV_HINT if _INTERPRETER.search(path) else "do not install it")
     return "/".join(found)
 
 

@@ -180,6 +180,11 @@ class Survey:
             self._outcomes = outcomes
             return self._catalogue
 
+    @cached_property
+    def _installed(self) -> list[Declaration]:
+        """What is installed with the host, which is read once: it is loaded once, too."""
+        return installed_declarations() if self._include_host else []
+
     def _outcomes_now(self) -> Iterator[tuple[Path, tuple[int, Outcome]]]:
         """Yield each candidate with its stamp and what it came to, in the order of plugin.path."""
         for candidate in location.candidates(self._plugin_path):
@@ -194,8 +199,7 @@ class Survey:
 
     def _made_of(self, outcomes: Sequence[Outcome]) -> Catalogue:
         found: list[tuple[Declaration, Bundle | None]] = []
-        if self._include_host:
-            found += [(declaration, None) for declaration in installed_declarations()]
+        found += [(declaration, None) for declaration in self._installed]
         rejected = []
         for outcome in outcomes:
             if isinstance(outcome, Rejected):

@@ -11,8 +11,8 @@ log = logging.getLogger(__name__)
 
 SECONDS = 1.0
 """How long after a look the next one takes place: a file system tells nobody of what others do on another machine."""
-REST = 100
-"""So many times as long as a look took there is none: what is idle is to cost nothing."""
+REST = 4
+"""So many times as long as a look took there is none, be it that a huge directory is read in vain each time."""
 
 
 class PluginWatch:
