@@ -90,10 +90,10 @@ class MessageReader:
         """Return messages without errors as columns, topic by topic."""
         if len(rows) == 0:
             return []
-        topics = np.unique(rows["topic"])
-        if len(topics) == 1:
+        owners = rows["topic"]
+        if (owners == owners[0]).all():
             return self._of_one_topic(rows, pointers)
-        parts = [rows["topic"] == topic for topic in topics]
+        parts = [owners == topic for topic in np.unique(owners)]
         return [each for part in parts for each in self._of_one_topic(rows[part], pointers[part])]
 
     def _of_one_topic(self, rows: Any, pointers: Any) -> list[Incoming]:
@@ -107,27 +107,27 @@ class MessageReader:
         return [self._incoming(*part) for part in zip(np.split(rows, cuts), np.split(pointers, cuts))]
 
     def _incoming(self, rows: Any, pointers: Any) -> Incoming:
-        addresses = pointers.tolist()
         return Incoming(
             self.topic_name(int(rows["topic"][0])),
             rows["partition"].astype(np.int32),
             rows["offset"],
             gather_nullable(rows["key"], rows["key_size"]),
             gather_nullable(rows["value"], rows["value_size"]),
-            *self._read_timestamps(rows, addresses),
-            self._read_headers(rows, addresses),
+            *self._read_timestamps(rows, pointers),
+            self._read_headers(rows, pointers),
         )
 
-    def _read_timestamps(self, rows: Any, addresses: list[int]) -> tuple[Any, int]:
+    def _read_timestamps(self, rows: Any, pointers: Any) -> tuple[Any, int]:
         if not self.wants_timestamps:
             return None, 0
         if self._message_type is FETCHED:
             return rows["timestamp"], int(rows["timestamp_type"][0])
+        addresses = pointers.tolist()
         self._library.message_timestamp(addresses[0], ctypes.addressof(self._kind))
         stamps = map(self._library.message_timestamp, addresses, repeat(None))
         return np.fromiter(stamps, np.int64, len(addresses)), self._kind.value
 
-    def _read_headers(self, rows: Any, addresses: list[int]) -> Any:
+    def _read_headers(self, rows: Any, pointers: Any) -> Any:
         """Return the headers of messages as a column; what their memory does not tell, the library does."""
         if self._message_type is FETCHED:
             sizes = np.where(rows["headers_size"] > 1, rows["headers_size"], 0)  # one byte tells that there are none
@@ -136,7 +136,7 @@ class MessageReader:
             if (column := headers_in(rows["headers"], sizes)) is not None:
                 return column
         where = ctypes.addressof(self._headers)
-        found = [self._own_headers(address, where) for address in addresses]
+        found = [self._own_headers(address, where) for address in pointers.tolist()]
         return raw_column(found) if any(found) else None
 
     def _own_headers(self, address: int, where: int) -> RawHeaders:
