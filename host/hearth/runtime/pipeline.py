@@ -130,8 +130,10 @@ class Pipeline:
         self.hops = self._chain(plan, transformations)
 
     def transform(self, batch: Batch) -> Outcome:
-        """Run a batch, its rows numbered, through the chain."""
-        return chain(batch, [hop.apply for hop in self.hops]) if self.hops else Outcome([batch])
+        """Run a batch, its rows numbered, through the chain; what was known of its columns is held no longer."""
+        outcome = chain(batch, [hop.apply for hop in self.hops]) if self.hops else Outcome([batch])
+        outcome.batches = [each.replace(grouped={}) if each.grouped else each for each in outcome.batches]
+        return outcome
 
     # Towards Kafka --------------------------------------------------------------------------------------------
 

@@ -198,6 +198,13 @@ def test_transformations_come_before_converters() -> None:
     assert prepared.failures == []
 
 
+def test_what_is_known_of_columns_does_not_wait_with_the_records() -> None:
+    """It keeps the bytes that they were read from in memory."""
+    batch = polled("a").with_columns(row=pa.array([0], pa.int32())).replace(grouped={"value": object()})
+    for made in (pipeline("sink"), pipeline("sink", UPPER)):
+        assert [each.grouped for each in made.transform(batch).batches] == [{}]
+
+
 def test_chain_keeps_its_order_across_places() -> None:
     """Transformations of two environments run in the order of ``transforms``, back and forth."""
     prepared = pipeline("source", UPPER, FAR_UPPER, ROUTE).prepare(polled("a", "b"))
