@@ -18,10 +18,9 @@ A record of a sink goes from its fetch to its commit through ``hearth.kafka.cons
 Below these lies what carries whatever it is given. Between processes: ``hearth.isolation.stage``,
 ``hearth.isolation.stage_connection``, ``hearth_stage.program``, ``hearth_stage.channel``, ``hearth_stage.frame``,
 ``hearth_stage.form`` and ``hearth.link.encryption``, with what is said in ``hearth_stage.call``,
-``hearth_stage.conversion_call`` and ``hearth_stage.task_call``, the headers of Kafka's records as
-``hearth_execution.raw_header`` holds them, and the numbers of rows, ``hearth_execution.order``. Between the two
-clients and librdkafka: ``hearth.kafka.fetched``, ``hearth.kafka.commit_queue``, ``hearth.kafka.c_memory``,
-``hearth.kafka.c_object``, ``hearth.kafka.client_log`` and ``hearth.kafka.kafka_error``. Beside the way,
-``subscription`` is asked in every round whether topics came or went. The author API is everybody's, and not counted. A
-test holds these paragraphs and what runs together.
+``hearth_stage.conversion_call`` and ``hearth_stage.task_call``, and the headers of Kafka's records as
+``hearth_execution.raw_header`` holds them. Between the two clients and librdkafka: ``hearth.kafka.fetched``,
+``hearth.kafka.commit_queue``, ``hearth.kafka.c_memory``, ``hearth.kafka.c_object``, ``hearth.kafka.client_log`` and
+``hearth.kafka.kafka_error``. Beside the way, ``subscription`` is asked in every round whether topics came or went. The
+author API is everybody's, and not counted. A test holds these paragraphs and what runs together.
 """
