@@ -46,7 +46,9 @@ class Shared:
     @property
     def runtime(self) -> Process:
         """Return the process that the neighbours share."""
-        (pid,) = self.runtimes()
+        pids = self.runtimes()
+        assert len(pids) == 1, self._host.last_words()
+        (pid,) = pids
         assert find(pid).title == "task-runtime"
         return find(pid)
 

@@ -46,6 +46,9 @@ _DEFAULTS = {
     "spark.app.name": "hearth",
     "spark.master": f"local[{SLOTS}]",
     "spark.python.daemon.module": "hearth.spark.daemon",
+    # Who has run a task keeps threads of its libraries, and nothing can be forked from it that tasks would share; a
+    # fork of the daemon costs some milliseconds, and an idle worker 10 MB.
+    "spark.python.worker.reuse": "false",
     # A task that fails by its own doing ends quietly, so what Spark counts are lost executors and workers that do not
     # even start. The first it mends at once; the second has to come before the herder, who tells the user.
     "spark.task.maxFailures": "4",
