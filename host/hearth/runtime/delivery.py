@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -138,10 +138,11 @@ class ContextRequests:
         timeout, self.timeout = self.timeout, None
         return timeout
 
-    def take_rewind(self) -> Offsets:
-        """Return where the task wants to read on, once."""
-        rewind, self.rewind = self.rewind, {}
-        return rewind
+    def take_rewind(self, of: Collection[TopicPartition] | None = None) -> Offsets:
+        """Return where the task wants to read on, once; of these partitions only, where some are named."""
+        taken = {partition: offset for partition, offset in self.rewind.items() if of is None or partition in of}
+        self.rewind = {partition: offset for partition, offset in self.rewind.items() if partition not in taken}
+        return taken
 
 
 @dataclass(frozen=True)

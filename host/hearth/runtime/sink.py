@@ -323,13 +323,16 @@ class SinkLoop:
     # Partitions come and go -----------------------------------------------------------------------------------
 
     def on_assign(self, partitions: list[TopicPartition]) -> Offsets:
-        """Open partitions, and say where to read on: where the group was, or where the task wants."""
+        """Open partitions, and say where to read on: where the group was, or where the task wants.
+
+        What it wants of others has to be sought, which is done when nothing is being put.
+        """
         committed = self._look_up(partitions)
         self._positions.assign(partitions, committed)
         self._observer.assigned(partitions)
         self._call(OpenPartitions(partitions))
         self._serve_inbox()
-        return committed | self._positions.rewind(self._requests.take_rewind())
+        return committed | self._positions.rewind(self._requests.take_rewind(partitions))
 
     def on_assigned(self) -> None:
         """Let the new partitions rest or flow; librdkafka remembers pauses of partitions that come back."""

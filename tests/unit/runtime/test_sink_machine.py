@@ -12,6 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from hearth.link.link_call import Command, Pause, Resume, Stop
 from hearth.runtime import tolerance
+from hearth.runtime.sink import POLL_SECONDS
 from hearth_api import ConnectError
 from tests.profile import machine_settings
 from tests.unit.runtime.sink_world import PARTITIONS, Place, Turn, World, look
@@ -150,6 +151,18 @@ class SinkMachine(RuleBasedStateMachine):
         self.world.write(partition, 2)
         self.next_put(answer, meanwhile)
         self.step(times)
+
+    @rule(
+        answer=ANSWERS, partition=st.sampled_from(PARTITIONS), share=st.sampled_from(SHARES), offset=st.integers(0, 6)
+    )
+    def come(self, answer: str, partition: Any, share: set[Any], offset: int) -> None:
+        """Partitions come, and some may go, while the task has records of one where it wants to read elsewhere."""
+        self.world.write(partition, 3)
+        self.step(2)
+        self.next_put(answer, ("request", {"rewind": [[*partition, offset]]}))
+        self.world.now += POLL_SECONDS
+        self.world.rebalance(share | {partition}, cooperative=True)
+        self.step(2)
 
     @rule(answer=FLUSHES, fate=FATES, meanwhile=MEANWHILE)
     def flush(self, answer: str, fate: str, meanwhile: Act) -> None:
