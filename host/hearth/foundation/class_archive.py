@@ -45,7 +45,7 @@ class ClassArchive:
         if self.path.exists():
             return self.path
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        unfinished = self.path.with_suffix(f".{os.getpid()}.tmp")
+        unfinished, note = (self.path.with_suffix(f".{os.getpid()}.{kind}") for kind in ("tmp", "note"))
         try:
             subprocess.run(
                 rehearsal,
@@ -55,10 +55,12 @@ class ClassArchive:
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
             )
+            note.write_text("\n".join(self._made_of))
+            note.replace(self.path.with_suffix(_MADE_OF))  # whole at once: who reads half of it removes the archive
             unfinished.replace(self.path)
         finally:
             unfinished.unlink(missing_ok=True)
-        self.path.with_suffix(_MADE_OF).write_text("\n".join(self._made_of))
+            note.unlink(missing_ok=True)
         _remove_outdated(self.path.parent)
         return self.path
 
