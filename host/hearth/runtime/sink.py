@@ -459,6 +459,8 @@ class SinkLoop:
         elif isinstance(item, MadeRecord):
             self._report_made(item)
         else:
+            if isinstance(item, StageEnded) and item.stage is self._stage:
+                self._settle_put()  # which ended with it, and says of which records it was
             self._abandon_put()
             self._fail(item)
 

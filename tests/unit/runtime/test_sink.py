@@ -9,6 +9,7 @@ import pytest
 from hearth.link.link_call import ForgetTopics, Pause, Resume, Stop
 from hearth.runtime import tolerance
 from hearth.runtime.delivery import PutFailed
+from hearth.runtime.inbox import StageEnded
 from hearth.runtime.sink import IDLE_SECONDS, POLL_SECONDS
 from hearth_api import STRING_SCHEMA, ConnectError, DataError, SinkRecord, TopicPartition
 from hearth_api.batch import records_to_batches
@@ -155,6 +156,16 @@ def test_a_put_that_fails_says_which_records_it_was_of(world: World) -> None:
         steps(world, 3)
     assert f"records: 2, {HERE} from offset 0 to 1" in caught.value.trace
     assert isinstance(caught.value.__cause__, RemoteError)
+
+
+def test_a_stage_that_ends_in_a_put_says_so_as_well(world: World) -> None:
+    """Also where the loop hears of its end before it looks what became of the put."""
+    world.stage.turns.append(Turn("fail"))
+    steps(world, 1)
+    world.inbox.put(StageEnded(cast_any(world.stage)))
+    with pytest.raises(PutFailed) as caught:
+        steps(world, 2)
+    assert f"records: 2, {HERE} from offset 0 to 1" in caught.value.trace
 
 
 def made(world: World, offset: int) -> FakeRequest:
