@@ -20,6 +20,7 @@ from hearth_api.batch import (
     header_text,
     header_texts,
     header_values,
+    repeats,
     schema_texts,
 )
 from hearth_api.batch import arrow as pa
@@ -27,7 +28,7 @@ from hearth_api.java import schema_from_text, schema_to_text
 from hearth_execution.failure import Failure
 from hearth_execution.order import rows_of
 from hearth_execution.plugins import Plugins, joined
-from hearth_execution.raw_header import common_length, list_lengths, raw_lists, repeats
+from hearth_execution.raw_header import common_length, list_lengths, raw_lists
 
 _ROLE = "header.converter"
 _FEW = 16

@@ -60,11 +60,6 @@ def common_length(lengths: Any) -> int:
     return first if (lengths == first).all() else 0
 
 
-def repeats(column: Any, width: int) -> bool:
-    """Tell whether the first values of a column, so many, come again and again, as names do in nearly every topic."""
-    return bool(column.slice(width).equals(column.slice(0, len(column) - width)))
-
-
 class HeaderRows:
     """The headers of the rows of one column of cells, for converters that look at them row by row.
 

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from hearth.kafka.c_memory import locate
-from hearth_execution.raw_header import common_length, list_lengths, repeats
+from hearth_api.batch import repeats
+from hearth_execution.raw_header import common_length, list_lengths
 
 TOPIC, PARTITION, VALUE, KEY, OPAQUE, TIMESTAMP, HEADER = 2, 3, 4, 5, 6, 8, 9
 """Parts of a message: ``rd_kafka_vtype_t``."""

@@ -31,6 +31,7 @@ from hearth_api.batch.header_list import (
     header_texts,
     header_values,
     headers_to_column,
+    repeats,
     schema_texts,
 )
 from hearth_api.batch.many import Many, UnlikeError
@@ -62,6 +63,7 @@ __all__ = [
     "plain_from_json",
     "plain_to_json",
     "records_to_batches",
+    "repeats",
     "schema_texts",
     "value_from_json",
     "value_to_json",

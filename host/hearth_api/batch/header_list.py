@@ -126,15 +126,14 @@ def _values(names: Sequence[str], schemas: Sequence[Any], texts: Sequence[Any]) 
 def _coded_rows(values: list[Any], codes: Any, counts: Sequence[int]) -> Iterable[tuple[Any, ...]]:
     """Yield for each row the values its codes stand for; the very same tuple where all rows have the same ones."""
     width = _width(len(codes), counts)
-    if width and _repeats(codes, width):
+    if width and repeats(codes, width):
         return repeat(tuple(values[code] for code in numbers("i", codes.slice(0, width))))
     return _in_rows([values[code] for code in numbers("i", codes)], counts)
 
 
-def _repeats(codes: Any, width: int) -> bool:
-    """Return whether the first so many of a column come again and again."""
-    rest = len(codes) - width
-    return rest == 0 or pa.compute.all(pa.compute.equal(codes.slice(width), codes.slice(0, rest))).as_py() is True
+def repeats(column: Any, width: int) -> bool:
+    """Tell whether the first values of a column, so many, come again and again, as names do in nearly every topic."""
+    return bool(column.slice(width).equals(column.slice(0, len(column) - width)))
 
 
 def _in_rows(parts: list[Any], counts: Sequence[int]) -> Iterable[tuple[Any, ...]]:
@@ -149,17 +148,6 @@ def _width(total: int, counts: Sequence[int]) -> int:
     """Return how many headers each row has; 0 where rows differ in that, or none has any."""
     width = counts[0] if counts else 0
     return width if width * len(counts) == total and counts.count(width) == len(counts) else 0
-
-
-def coded(column: Any) -> tuple[list[Any], list[int]]:
-    """Return the different values of a column, null among them, and for each row which of them it has."""
-    encoded = column.dictionary_encode("encode")
-    return encoded.dictionary.to_pylist(), numbers("i", encoded.indices)
-
-
-def _chosen(values: list[Any], codes: Sequence[int]) -> list[Any]:
-    """Return for each code the value it stands for."""
-    return values * len(codes) if len(values) == 1 else [values[code] for code in codes]
 
 
 def _parts(schemas: Sequence[Schema | None], values: Sequence[Any]) -> tuple[Any, Any]:
