@@ -89,16 +89,14 @@ def pack(
     described in a process of their own, so that listing and describing need not run them later. Prints the path of
     the bundle. Equal sources and dependencies give equal bytes.
     """
-    from hearth.foundation.user_file import cache_directory
-    from hearth.isolation.environment_store import EnvironmentStore
+    from hearth.isolation.environment_store import user_environments
     from hearth.packaging.pack import pack as make
     from hearth.packaging.wheel_target import wheel_targets
 
-    environments = EnvironmentStore(cache_directory("environments"))
     terminal = Terminal(sys.stderr)
     step = terminal.step if terminal.is_live else nullcontext
     targets = wheel_targets(pythons, platforms)
-    click.echo(make(project, output, environments, find_links, offline, step, targets))
+    click.echo(make(project, output, user_environments(), find_links, offline, step, targets))
 
 
 @bundle.command()

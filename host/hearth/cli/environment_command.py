@@ -59,10 +59,9 @@ def prune(days: float, dry_run: bool, as_json: bool) -> None:
 
 
 def _inventory() -> EnvironmentInventory:
-    from hearth.foundation.user_file import cache_directory
-    from hearth.isolation.environment_inventory import EnvironmentInventory
+    from hearth.isolation.environment_store import user_environments
 
-    return EnvironmentInventory(cache_directory("environments").absolute())
+    return user_environments().inventory
 
 
 def _echo(found: list[KnownEnvironment], as_json: bool) -> None:

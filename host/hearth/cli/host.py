@@ -17,7 +17,6 @@ from hearth.foundation.certificate import new_identity
 from hearth.foundation.descriptor import raise_limit
 from hearth.foundation.java import find_java
 from hearth.foundation.terminal import printable
-from hearth.foundation.user_file import cache_directory
 from hearth.herder.cluster_lookup import ClusterLookup
 from hearth.herder.herder import Herder
 from hearth.herder.planner import Planner
@@ -30,7 +29,7 @@ from hearth.herder.task_link import TaskLinkServer
 from hearth.herder.validation.connector_validator import ConnectorValidator
 from hearth.herder.validation.override import new_policy
 from hearth.herder.worker_choice import GovernedVariables, find_converters
-from hearth.isolation.environment_store import EnvironmentStore
+from hearth.isolation.environment_store import user_environments
 from hearth.rest.app import Health, ServerInfo, new_admin_app, new_app
 from hearth.rest.listener import open_listeners, worker_id
 from hearth.rest.server import RestServer
@@ -86,7 +85,7 @@ class StandaloneHost:
         offsets = FileOffsetStore(worker.offset_file)
         listeners = open_listeners(worker, self._free_port)
         self._stops += [each.close for each in listeners]
-        directory = PluginDirectory(survey.look, EnvironmentStore(cache_directory("environments"), trust.admit))
+        directory = PluginDirectory(survey.look, user_environments(trust.admit))
         find_converters(worker, directory)
         variables = GovernedVariables(worker, directory)
         self._stops.append(variables.close)

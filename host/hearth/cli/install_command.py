@@ -13,7 +13,6 @@ from hearth.discovery import Bundle, default_plugin_path
 from hearth.foundation.terminal import printable, table
 
 if TYPE_CHECKING:
-    from hearth.isolation.environment_store import EnvironmentStore
     from hearth.packaging.installed import Change, InstalledBundles
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -217,16 +216,10 @@ COMMANDS = (install, upgrade, remove, rollback, list_, search, describe, diff, a
 
 
 def _installed(folder: Path | None, is_dry_run: bool = False) -> InstalledBundles:
+    from hearth.isolation.environment_store import user_environments
     from hearth.packaging.installed import InstalledBundles
 
-    return InstalledBundles(folder or default_plugin_path(), _environments(), is_dry_run)
-
-
-def _environments() -> EnvironmentStore:
-    from hearth.foundation.user_file import cache_directory
-    from hearth.isolation.environment_store import EnvironmentStore
-
-    return EnvironmentStore(cache_directory("environments"))
+    return InstalledBundles(folder or default_plugin_path(), user_environments(), is_dry_run)
 
 
 def _act(
@@ -237,11 +230,12 @@ def _act(
     act: Callable[[InstalledBundles, Path], Change],
 ) -> None:
     """Get a bundle from where it is, do something with it, and tell what."""
+    from hearth.isolation.environment_store import user_environments
     from hearth.packaging.bundle_source import BundleSource
 
     indexes = [each.absolute() for each in source["indexes"]]
     wanted = BundleSource(source["text"], indexes, source["find_links"], source["offline"], source["sha256"])
-    with wanted.obtained(_environments()) as path:
+    with wanted.obtained(user_environments()) as path:
         _echo(act(_installed(folder, is_dry_run), path), is_dry_run, as_json)
 
 

@@ -136,11 +136,11 @@ def _describe(plugin: Plugin) -> Description:
     if plugin.definitions is not None:
         return Description(plugin.version, plugin.definitions)
     from hearth.foundation.user_file import cache_directory
-    from hearth.isolation.environment_store import EnvironmentStore, host_environment
+    from hearth.isolation.environment_store import host_environment, user_environments
 
     environment = host_environment()
     if plugin.bundle is not None:
-        environment = EnvironmentStore(cache_directory("environments")).ensure(plugin.bundle)
+        environment = user_environments().ensure(plugin.bundle)
     store = DescriptionStore(cache_directory("descriptions"))
     return store.of(environment, plugin.reference, plugin.type, plugin.class_name)
 

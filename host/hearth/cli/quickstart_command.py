@@ -176,8 +176,7 @@ def _worker(broker: KafkaBroker, plugin_path: Path, folder: Path) -> dict[str, s
 def _pack(project: Path, plugin_path: Path, folder: Path) -> str:
     """Pack the project into plugin.path unless the bundle there was made of the same files, and can be read."""
     from hearth.discovery import Bundle, read
-    from hearth.foundation.user_file import cache_directory
-    from hearth.isolation.environment_store import EnvironmentStore
+    from hearth.isolation.environment_store import user_environments
     from hearth.packaging.pack import pack
 
     record = folder / "bundle.packed"
@@ -186,19 +185,18 @@ def _pack(project: Path, plugin_path: Path, folder: Path) -> str:
         known, _, name = record.read_text(encoding="utf-8").partition(" ")
         if known == sources and isinstance(read(plugin_path / name), Bundle):
             return f"{name} is up to date"
-    bundle = pack(project, plugin_path, EnvironmentStore(cache_directory("environments")))
+    bundle = pack(project, plugin_path, user_environments())
     record.write_text(f"{sources} {bundle.name}", encoding="utf-8")
     return f"packed into {bundle.name}"
 
 
 def _fetch(plugin_path: Path) -> str:
     """Install the bundle of this version, from the directories of HEARTH_INDEX or from the package index."""
-    from hearth.foundation.user_file import cache_directory
-    from hearth.isolation.environment_store import EnvironmentStore
+    from hearth.isolation.environment_store import user_environments
     from hearth.packaging.bundle_source import BundleSource
     from hearth.packaging.installed import InstalledBundles
 
-    environments = EnvironmentStore(cache_directory("environments"))
+    environments = user_environments()
     installed = InstalledBundles(plugin_path, environments)
     if any(each.version == hearth.__version__ for each in installed.named(_BUNDLE)):
         return f"{_BUNDLE} {hearth.__version__} is up to date"

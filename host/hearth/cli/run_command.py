@@ -116,12 +116,11 @@ class _Loop:
             self.terminal.say(printable(f"error: {error}" + (f"\nhint: {error.hint}" if error.hint else "")))
 
     def _pack(self) -> None:
-        from hearth.foundation.user_file import cache_directory
-        from hearth.isolation.environment_store import EnvironmentStore
+        from hearth.isolation.environment_store import user_environments
         from hearth.packaging.installed import InstalledBundles
         from hearth.packaging.pack import pack
 
-        environments = EnvironmentStore(cache_directory("environments"))
+        environments = user_environments()
         bundle = pack(self._project, self._folder / "bundle.zip", environments)
         InstalledBundles(self._folder / "plugins", environments).upgrade(bundle)
 

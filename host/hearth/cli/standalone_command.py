@@ -23,11 +23,10 @@ from hearth.discovery import Catalogue, discover
 from hearth.discovery.trust import trust_of
 from hearth.foundation.nearest import did_you_mean
 from hearth.foundation.properties import load
-from hearth.foundation.user_file import cache_directory
 from hearth.herder.cluster_lookup import client_config
 from hearth.herder.plugin.directory import PluginDirectory
 from hearth.herder.plugin.provider_stage import PROVIDERS, open_variables
-from hearth.isolation.environment_store import EnvironmentStore
+from hearth.isolation.environment_store import user_environments
 from hearth.kafka.client import consumer_config, producer_config
 from hearth.kafka.client.key import RULES
 from hearth_api import ConfigError, ConfigType, ConnectError
@@ -114,7 +113,7 @@ def _looked_up(props: Mapping[str, str]) -> Resolved:
     listed = parse_type("plugin.path", props.get("plugin.path"), ConfigType.LIST)
     admit = trust_of(props).admit  # which no variable may decide: providers are plugins, too
     catalogue = discover(plugin_path(listed), admit=admit) if PROVIDERS in props else Catalogue([])
-    directory = PluginDirectory(lambda: catalogue, EnvironmentStore(cache_directory("environments"), admit))
+    directory = PluginDirectory(lambda: catalogue, user_environments(admit))
     with closing(open_variables(props, directory)) as variables:
         settings = variables.resolve(props)
         for key, left in variables.left(settings):

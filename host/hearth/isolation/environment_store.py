@@ -19,7 +19,7 @@ from typing import Any, Protocol
 
 from filelock import FileLock, Timeout
 
-from hearth.foundation.user_file import make_directory, replace_text
+from hearth.foundation.user_file import cache_directory, make_directory, replace_text
 from hearth.isolation import interpreter, lock
 from hearth.isolation.environment import BASE, PYTHON, STAGE, Environment
 from hearth.isolation.environment_inventory import EnvironmentInventory
@@ -85,6 +85,11 @@ def python_environment(key: str, python: Interpreter, paths: Sequence[str], bund
 def host_environment() -> Environment:
     """Return the host's own environment, for plugins that are installed with it."""
     return python_environment("host", interpreter.host(), [each for each in sys.path if each and Path(each).is_dir()])
+
+
+def user_environments(admit: Callable[[Any], None] | None = None) -> EnvironmentStore:
+    """Return the environments that all of this user's hosts and commands share; ``admit`` is the store's."""
+    return EnvironmentStore(cache_directory("environments"), admit)
 
 
 class EnvironmentStore:
