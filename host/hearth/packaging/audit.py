@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from packaging.utils import canonicalize_name
 from hearth.discovery import Bundle, BundleError, Rejected, read
 from hearth.discovery.location import candidates
 from hearth.discovery.signature import unlisted_files
+from hearth.isolation.lock import hash_of
 from hearth.packaging.core_metadata import distributions
 from hearth.packaging.wholeness import altered_files
 from hearth_api import ConfigError
@@ -87,19 +87,16 @@ def _findings(bundle: Bundle, revoked: Sequence[Revocation]) -> Iterator[Finding
     except BundleError as error:
         yield Finding(where, "damaged", str(error))
         return
-    own = _hash(bundle.location) if bundle.location.is_file() else ""
-    hashes = {own, *(bundle.hashes or {}).values()}
+    hashes = _hashes(bundle) if any(each.requirement is None for each in revoked) else set()
     for each in revoked:
         named = [f"{name} {version}" for name, version in dict.fromkeys(things) if each.names(name, version)]
-        if each.requirement is None and each.text.removeprefix("sha256:") in hashes:
+        if each.requirement is None and each.text in hashes:
             named = [each.text]
         for thing in named:
             yield Finding(where, "revoked", f"{thing}: {each.reason}")
 
 
-def _hash(path: Path) -> str:
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        for block in iter(lambda: file.read(1 << 20), b""):
-            digest.update(block)
-    return digest.hexdigest()
+def _hashes(bundle: Bundle) -> set[str]:
+    """Return the hashes of the files in a bundle and of the bundle itself, as lists write them."""
+    listed = {f"sha256:{each}" for each in (bundle.hashes or {}).values()}
+    return listed | {hash_of(bundle.location)} if bundle.location.is_file() else listed

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from urllib.parse import urlsplit
 
 from hearth.discovery.refusal import BundleError
 from hearth.isolation.environment_store import EnvironmentStore
+from hearth.isolation.lock import hash_of
 from hearth_api import ConfigError, ConnectError
 
 LONGEST_WAIT = 60.0
@@ -96,10 +96,7 @@ def _check_way(address: str, is_checked: bool) -> None:
 def _check(path: Path, wanted: str) -> None:
     if not path.is_file():
         raise ConfigError(f"{path} is a directory, which has no SHA-256", hint="leave --sha256 out, or name a file")
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        for block in iter(lambda: file.read(1 << 20), b""):
-            digest.update(block)
-    if digest.hexdigest() != wanted.lower():
-        fact = f"{path.name} has the SHA-256 {digest.hexdigest()}, and {wanted} was wanted"
+    found = hash_of(path).removeprefix("sha256:")
+    if found != wanted.lower():
+        fact = f"{path.name} has the SHA-256 {found}, and {wanted} was wanted"
         raise BundleError(fact, hint="do not use it; get it from elsewhere")
