@@ -211,6 +211,7 @@ def test_too_few_files_are_named(command: Command) -> None:
 
 SIGNALS = """
 import os, signal, sys
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 signal.signal(getattr(signal, sys.argv[1]), signal.SIG_IGN)
 from hearth.cli.standalone_command import _interrupt_on_signals
 _interrupt_on_signals()

@@ -91,8 +91,10 @@ def test_what_a_process_runs_in_stays(shelf: Shelf) -> None:
     key = shelf.use("one")
     (shelf.folder / "one.zip").unlink()
     shelf.age(key, 30)
-    command = [sys.executable, "-c", "input()", str(shelf.root / key / "site")]
-    with subprocess.Popen(command, stdin=subprocess.PIPE) as process:
+    command = [sys.executable, "-c", "input(print(flush=True))", str(shelf.root / key / "site")]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
         assert shelf.of(key).is_running
         assert shelf.store.inventory.prune(0) == []
         process.communicate(b"\n")
