@@ -111,10 +111,10 @@ def pack(
 @click.option(
     "--signature",
     "keys",
-    metavar="KEY.pub",
+    metavar="FILE",
     multiple=True,
     type=click.Path(path_type=Path),
-    help="A public key; one of those that are given has to have signed it.",
+    help="A public key, or a Sigstore identity in JSON; one of those that are given has to have signed it.",
 )
 @json_option
 def verify(locations: tuple[Path, ...], config_file: Path | None, keys: tuple[Path, ...], as_json: bool) -> int:
@@ -152,17 +152,37 @@ def key(path: Path) -> None:
 
 @bundle.command()
 @click.argument("location", metavar="BUNDLE", type=click.Path(path_type=Path))
+@click.option("--key", "key_file", metavar="KEY", type=click.Path(path_type=Path), help="A private key.")
+@click.option("--sigstore", is_flag=True, help="Sign in at Sigstore instead, which needs hearth-connect[sigstore].")
 @click.option(
-    "--key", "key_file", metavar="KEY", type=click.Path(path_type=Path), required=True, help="A private key."
+    "--sigstore-bundle",
+    "made",
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Take what another program has signed: the file hearth-bundle.json of BUNDLE.",
 )
-def sign(location: Path, key_file: Path) -> None:
-    """Sign BUNDLE, a packed one, with a key of Ed25519 in PEM; other signatures stay. It stays one file.
+@click.option(
+    "--trust-config",
+    "config_file",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="The ClientTrustConfig of a Sigstore other than the public one.",
+)
+def sign(location: Path, key_file: Path | None, sigstore: bool, made: Path | None, config_file: Path | None) -> None:
+    """Sign BUNDLE, a packed one, with a key of Ed25519 in PEM, or through Sigstore; other signatures stay.
 
-    `verify --signature KEY.pub` tells whether it is as it was signed.
+    It stays one file. `verify --signature KEY.pub` tells whether it is as it was signed.
     """
     from hearth.packaging.sign import sign as make
+    from hearth.packaging.sign import sign_with_sigstore
 
-    click.echo(f"{location} is signed by {make(location, key_file)}")
+    if (key_file is not None) + sigstore + (made is not None) != 1:
+        raise click.UsageError("one of --key, --sigstore and --sigstore-bundle says who signs")
+    if key_file is not None:
+        click.echo(printable(f"{location} is signed by {make(location, key_file)}"))
+        return
+    identity, issuer = sign_with_sigstore(location, config_file, made)
+    click.echo(printable(f"{location} is signed by {identity}, says {issuer}"))
 
 
 def _leave(number: int, frame: object) -> NoReturn:

@@ -207,7 +207,7 @@ class WorkerConfig(RestConfig, ServerTlsConfig, TaskRestartConfig):
         default=[],
         check=ValidList(),
         importance=Importance.MEDIUM,
-        doc="Files of public keys, Ed25519 in PEM, of those whose bundles may run.",
+        doc="Files that say whose bundles may run: public keys, Ed25519 in PEM, and Sigstore identities, in JSON.",
     )
     plugin_rest_install_enable: bool = key(
         "plugin.rest.install.enable",

@@ -4,29 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hearth.config.worker_key import ANY_BUNDLE, HASHED, SIGNED, TRUST, TRUST_KEYS
 from hearth.discovery.bundle import Bundle
 from hearth.discovery.refusal import BundleError
-from hearth.discovery.signature import public_keys, signer
+from hearth.discovery.signature import TrustedSigner, signer, trusted_signers
 from hearth_api import ConfigError, ConfigType
 from hearth_api.java import parse_type
-
-if TYPE_CHECKING:
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 
 class Trust:
     """What a worker asks of a bundle; safe to call from any thread."""
 
     def __init__(self, level: str = ANY_BUNDLE, keys: Sequence[str] = ()) -> None:
-        """Read the public keys from their files; raises ``ConfigError`` for one that is none, or without any."""
+        """Read who is trusted from their files; raises ``ConfigError`` for one that names nobody, or without any."""
         if level == SIGNED and not keys:
-            hint = "name the .pub files of those whose bundles may run"
+            hint = "name the files of those whose bundles may run: public keys, or Sigstore identities"
             raise ConfigError(f"{TRUST} is signed, and {TRUST_KEYS} names no key", hint=hint)
         self._level = level
-        self._keys: dict[str, Ed25519PublicKey] = public_keys(map(Path, keys)) if level == SIGNED else {}
+        self._trusted: Sequence[TrustedSigner] = trusted_signers(map(Path, keys)) if level == SIGNED else ()
 
     def admit(self, bundle: Bundle) -> None:
         """Raise ``BundleError`` for a bundle that the worker does not take.
@@ -35,7 +32,7 @@ class Trust:
         """
         try:
             if self._level == SIGNED:
-                signer(bundle, self._keys)
+                signer(bundle, self._trusted)
             elif self._level == HASHED and bundle.hashes is None and not bundle.has_lock:
                 raise BundleError(
                     "its files have no hashes", hint="pack it with `hearth bundle pack PROJECT`, or add a lock"

@@ -1,4 +1,4 @@
-"""Signing: a key of one's own vouches for a bundle."""
+"""Signing: a key of one's own, or an identity that Sigstore knows, vouches for a bundle."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ import base64
 import io
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hearth.discovery.refusal import BundleError
-from hearth.discovery.signature import ALGORITHM, FORMAT, SIGNATURE, fingerprint, signatures_of, signed_text
+from hearth.discovery.signature import FORMAT, SIGNATURE, TrustedKey, fingerprint, manifest_of, said_of, signatures_of
+from hearth.discovery.trusted_identity import TrustedIdentity
 from hearth.foundation.user_file import replacing
 from hearth.packaging.wholeness import usable
 from hearth.packaging.zip_file import zip_bundle
@@ -51,19 +53,42 @@ def sign(location: Path, key_file: Path) -> str:
     Raises ``BundleError`` for a bundle that is not as it was packed, ``ConfigError`` for a file without such a key.
     """
     key = _private_key(key_file)
+    name = fingerprint(key.public_key())
+    _add(location, lambda manifest: (TrustedKey.algorithm, name, key.sign(said_of(manifest))))
+    return name
+
+
+def sign_with_sigstore(location: Path, config_file: Path | None = None, made: Path | None = None) -> tuple[str, str]:
+    """Sign a packed bundle likewise, by the identity of whoever runs this; returns it, and which issuer says so.
+
+    ``made`` is the file of a Sigstore bundle that another program has made of the manifest, ``config_file`` that of a
+    Sigstore other than the public one. Raises what ``sign`` does, and ``ConnectError`` where Sigstore refuses.
+    """
+    from hearth.packaging.keyless import checked, sign_keyless
+
+    found = "", ""
+
+    def signed(manifest: bytes) -> tuple[str, str, bytes]:
+        nonlocal found
+        text = made.read_text(encoding="utf-8", errors="replace") if made else sign_keyless(manifest, config_file)
+        found = checked(text, manifest, config_file)
+        return TrustedIdentity.algorithm, found[0], text.encode()
+
+    _add(location, signed)
+    return found
+
+
+def _add(location: Path, made: Callable[[bytes], tuple[str, str, bytes]]) -> None:
+    """Add what is made of a bundle's manifest, algorithm, name and signature, in place of one of that signer."""
     bundle = usable(location)
     if location.suffix != ".zip":
         raise BundleError(f"{location} is no packed bundle", hint="pack it: hearth bundle pack PROJECT")
-    own = {
-        "algorithm": ALGORITHM,
-        "key": fingerprint(key.public_key()),
-        "signature": base64.b64encode(key.sign(signed_text(bundle))).decode(),
-    }
-    others = [each for each in signatures_of(bundle) if each["key"] != own["key"]]
+    algorithm, name, signature = made(manifest_of(bundle))
+    others = [each for each in signatures_of(bundle) if (each["algorithm"], each["key"]) != (algorithm, name)]
+    own = {"algorithm": algorithm, "key": name, "signature": base64.b64encode(signature).decode()}
     text = json.dumps({"format": FORMAT, "signatures": [*others, own]}, indent=1) + "\n"
     with replacing(location) as fresh:
         zip_bundle(bundle, fresh, {SIGNATURE: lambda: io.BytesIO(text.encode())})
-    return own["key"]
 
 
 def _private_key(path: Path) -> Ed25519PrivateKey:

@@ -19,7 +19,7 @@ from hearth.discovery.catalogue import read
 from hearth.discovery.declaration import Declaration
 from hearth.discovery.manifest import MANIFEST
 from hearth.discovery.refusal import COPY_AGAIN, BundleError
-from hearth.discovery.signature import public_keys, signer, unlisted_files
+from hearth.discovery.signature import signer, trusted_signers, unlisted_files
 from hearth.isolation.environment import Environment
 from hearth.isolation.environment_refused import EnvironmentRefused
 from hearth.isolation.environment_store import EnvironmentStore
@@ -55,7 +55,7 @@ def verify(location: Path, config: Mapping[str, str] | None = None, keys: Sequen
     """Check structure, hashes, contract, licences, environment, imports, definitions and rules, in that order.
 
     With the configuration of a connector, that one is run in memory as well, with all that it does to other systems;
-    with files of public keys, one of them has to have signed the bundle.
+    with files of those who are trusted, one of them has to have signed the bundle.
 
     Later checks need the earlier ones, so they are left out after a failure that makes them pointless. The
     environment is built for this call alone and removed after it.
@@ -104,7 +104,7 @@ def _hashes(bundle: Bundle) -> Iterator[Check]:
 
 def _signature(bundle: Bundle, keys: Sequence[Path]) -> Iterator[Check]:
     try:
-        yield Check("signature", str(bundle.location), True, f"by {signer(bundle, public_keys(keys))}")
+        yield Check("signature", str(bundle.location), True, f"by {signer(bundle, trusted_signers(keys))}")
     except BundleError as error:
         yield Check("signature", str(bundle.location), False, str(error), error.hint or "")
 

@@ -13,7 +13,7 @@ import pytest
 
 from hearth.discovery import Bundle, BundleError, read
 from hearth.discovery.manifest import MANIFEST
-from hearth.discovery.signature import SIGNATURE, fingerprint, public_keys, signatures_of, signer
+from hearth.discovery.signature import SIGNATURE, TrustedKey, fingerprint, signatures_of, signer, trusted_signers
 from hearth.packaging.sign import new_key, sign
 from hearth_api import ConfigError
 from tests.bundles import build
@@ -50,20 +50,20 @@ def changed(folder: Path, target: Path, change: Callable[[dict[str, bytes]], Non
 
 def test_signer_is_named(folder: Path) -> None:
     """By the key that is trusted, whatever other keys are."""
-    keys = public_keys([folder / "other.pub", folder / "key.pub"])
-    assert signer(bundle_at(folder / "signed.zip"), keys) == list(keys)[1]
-    assert [fingerprint(each) for each in keys.values()] == list(keys)
+    keys = trusted_signers([folder / "other.pub", folder / "key.pub"])
+    assert isinstance(keys[1], TrustedKey)
+    assert signer(bundle_at(folder / "signed.zip"), keys) == fingerprint(keys[1].public)
 
 
 def test_signature_stays_in_the_bundle_whatever_it_is_stored_in(folder: Path, tmp_path: Path) -> None:
     """Unpacked it is signed as well."""
     shutil.unpack_archive(folder / "signed.zip", tmp_path / "unpacked")
-    assert signer(bundle_at(tmp_path / "unpacked"), public_keys([folder / "key.pub"]))
+    assert signer(bundle_at(tmp_path / "unpacked"), trusted_signers([folder / "key.pub"]))
 
 
 def test_bundle_that_nobody_known_has_signed_is_refused(folder: Path) -> None:
     """Unsigned, signed by somebody else, or of a form that cannot be signed."""
-    keys = public_keys([folder / "other.pub"])
+    keys = trusted_signers([folder / "other.pub"])
     for location, words in (
         (build.packed("greeting_source"), "it is not signed"),
         (folder / "signed.zip", "whom nobody here trusts"),
@@ -117,7 +117,7 @@ def test_what_was_changed_is_refused(
 ) -> None:
     """The manifest, what it lists, what it does not list, the signature itself."""
     with pytest.raises(BundleError, match=words):
-        signer(changed(folder, tmp_path, change), public_keys([folder / "key.pub"]))
+        signer(changed(folder, tmp_path, change), trusted_signers([folder / "key.pub"]))
 
 
 def test_bundle_that_is_exchanged_while_it_is_read_is_refused(folder: Path, tmp_path: Path) -> None:
@@ -127,7 +127,7 @@ def test_bundle_that_is_exchanged_while_it_is_read_is_refused(folder: Path, tmp_
     before = bundle_at(place)
     shutil.copy(folder / "signed.zip", place)
     with pytest.raises(BundleError, match="it was exchanged while it was being read"):
-        signer(before, public_keys([folder / "key.pub"]))
+        signer(before, trusted_signers([folder / "key.pub"]))
 
 
 def test_signatures_of_several_stand_side_by_side(folder: Path, tmp_path: Path) -> None:
@@ -139,7 +139,7 @@ def test_signatures_of_several_stand_side_by_side(folder: Path, tmp_path: Path) 
     sign(target, folder / "other")
     assert len(signatures_of(bundle_at(target))) == 2
     for name in ("key", "other"):
-        assert signer(bundle_at(target), public_keys([folder / f"{name}.pub"]))
+        assert signer(bundle_at(target), trusted_signers([folder / f"{name}.pub"]))
 
 
 @pytest.mark.parametrize(("text", "words"), [(None, "no such file"), ("", "holds no public key")])
@@ -148,5 +148,5 @@ def test_file_without_a_public_key_is_refused(text: str | None, words: str, tmp_
     if text is not None:
         (tmp_path / "k.pub").write_text(text)
     with pytest.raises(ConfigError, match=words) as raised:
-        public_keys([tmp_path / "k.pub"])
+        trusted_signers([tmp_path / "k.pub"])
     assert "hearth bundle key" in str(raised.value.hint)

@@ -1,0 +1,122 @@
+"""Identities of Sigstore: people and workflows that sign without a key of their own.
+
+Sigstore's authority gives whoever signs in at an issuer a certificate of ten minutes, and its log keeps that it was
+used. A Sigstore bundle holds the certificate, the signature and the log's receipt, so that it is checked without a
+network, by the library ``sigstore``, which is installed with ``hearth-connect[sigstore]``. Who is trusted stands in a
+JSON file::
+
+    {"identity": "https://github.com/shop/orders/.github/workflows/release.yml@*",
+     "issuer": "https://token.actions.githubusercontent.com"}
+
+``identity`` is the e-mail address or URI of the certificate; with ``*`` at its end, whatever begins so.
+``trust_config`` is the path, from that file, of the keys of a Sigstore other than the public one, in its
+``ClientTrustConfig``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from hearth.discovery.refusal import BundleError
+from hearth_api import ConfigError
+
+if TYPE_CHECKING:
+    from sigstore.models import ClientTrustConfig
+    from sigstore.verify import Verifier
+
+_NEEDED, _OTHER = {"identity", "issuer"}, {"trust_config"}
+_FORM = 'write {"identity": "...", "issuer": "https://..."}, and "trust_config" for a Sigstore of your own'
+
+
+@dataclass(frozen=True)
+class TrustedIdentity:
+    """Whoever signed in at an issuer under a name, or under any that begins so."""
+
+    algorithm: ClassVar[str] = "sigstore"
+    identity: str
+    issuer: str
+    verifier: Verifier
+
+    def is_called(self, name: str) -> bool:
+        """Return whether that is the identity, or one of those that it stands for."""
+        if self.identity.endswith("*"):
+            return name.startswith(self.identity[:-1])
+        return name == self.identity
+
+    def check(self, name: str, manifest: bytes, signature: bytes) -> None:
+        """Raise ``BundleError`` unless the Sigstore bundle is of that name, from this issuer, over this manifest."""
+        from sigstore.models import Bundle
+        from sigstore.verify.policy import Identity
+
+        try:
+            found = Bundle.from_json(signature)
+            self.verifier.verify_artifact(manifest, found, Identity(identity=name, issuer=self.issuer))
+        except Exception as error:  # whatever the library makes of forged bytes, they prove nothing
+            fact = f"the signature of {name!r} proves nothing: {str(error) or type(error).__name__}"
+            raise BundleError(fact, hint="do not use it; get it anew from where it was made") from error
+
+
+def trusted_identity(path: Path, content: bytes) -> TrustedIdentity:
+    """Read who is trusted from the content of a file; raises ``ConfigError`` with what is wrong in it."""
+    try:
+        members = json.loads(content)
+    except ValueError as error:
+        raise ConfigError(f"{path} is no JSON: {error}", hint=_FORM) from error
+    if wrong := (members.keys() ^ _NEEDED) - _OTHER:
+        what = "is missing" if min(wrong) in _NEEDED else "means nothing here"
+        raise ConfigError(f"{path}: {min(wrong)!r} {what}", hint=_FORM)
+    if wrong := {name for name, value in members.items() if not isinstance(value, str) or not value.strip("* ")}:
+        raise ConfigError(f"{path}: {min(wrong)!r} is {members[min(wrong)]!r}", hint=_FORM)
+    own = members.get("trust_config")
+    config = trust_config(path.parent / own if own else None)
+    with _library():
+        from sigstore.verify import Verifier
+
+        return TrustedIdentity(members["identity"], members["issuer"], Verifier(trusted_root=config.trusted_root))
+
+
+def trust_config(path: Path | None) -> ClientTrustConfig:
+    """Return the keys and addresses of a Sigstore: of the file, or those of the public one that the library knows."""
+    with _library():
+        from sigstore.models import ClientTrustConfig
+
+        if path is None:
+            return _public_sigstore()
+        try:
+            return ClientTrustConfig.from_json(path.read_text(encoding="utf-8"))
+        except OSError as error:
+            raise ConfigError(f"{path}: {(error.strerror or str(error)).lower()}", hint=_FORM) from error
+        except ValueError as error:
+            hint = "a ClientTrustConfig is wanted: application/vnd.dev.sigstore.clienttrustconfig.v0.1+json"
+            raise ConfigError(f"{path} holds no keys of a Sigstore: {_first_line(error)}", hint=hint) from error
+
+
+def _public_sigstore() -> ClientTrustConfig:
+    """Return the keys that came with the library, or that its program has fetched since."""
+    from sigstore.models import ClientTrustConfig
+
+    logging.getLogger("sigstore").setLevel(logging.ERROR)  # it warns of doing what it is told: no network
+    try:
+        return ClientTrustConfig.production(offline=True)
+    except (OSError, ValueError) as error:
+        fact = f"the keys of the public Sigstore cannot be kept in the user's cache: {error}"
+        raise ConfigError(fact, hint="name a directory in XDG_CACHE_HOME, or their file as trust_config") from error
+
+
+@contextlib.contextmanager
+def _library() -> Iterator[None]:
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        fact = f"identities of Sigstore need the package {error.name}, which is not installed"
+        raise ConfigError(fact, hint="pip install 'hearth-connect[sigstore]'") from error
+
+
+def _first_line(error: ValueError) -> str:
+    return str(error).partition("\n")[0]

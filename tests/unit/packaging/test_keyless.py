@@ -1,0 +1,117 @@
+"""Who signs in at Sigstore signs bundles, also with another program; what it refuses changes no bundle."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from hearth.cli.main import run
+from hearth.discovery import Bundle, read
+from hearth.discovery.signature import manifest_of, signatures_of
+from hearth.packaging.keyless import TOKEN, sign_keyless
+from hearth.packaging.sign import new_key, sign
+from tests.bundles import build
+from tests.sigstore_authority import SigstoreAuthority, served, token
+
+
+@pytest.fixture
+def bundle(tmp_path: Path) -> Path:
+    """Provide a bundle that a key has signed."""
+    shutil.copy(build.packed("greeting_source"), tmp_path / "bundle.zip")
+    new_key(tmp_path / "key")
+    sign(tmp_path / "bundle.zip", tmp_path / "key")
+    return tmp_path / "bundle.zip"
+
+
+@pytest.fixture(scope="module")
+def authority() -> Iterator[SigstoreAuthority]:
+    """Provide a Sigstore."""
+    with served() as found:
+        yield found
+
+
+def signed_by(location: Path) -> list[str]:
+    """Return how and by whom a bundle is signed."""
+    found = read(location)
+    assert isinstance(found, Bundle)
+    return [f"{each['algorithm']} {each['key'][:11]}" for each in signatures_of(found)]
+
+
+def test_command_signs_beside_other_signatures(
+    bundle: Path,
+    authority: SigstoreAuthority,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Again takes the place of what the same identity signed before; `verify` is told whom to trust."""
+    monkeypatch.setenv(TOKEN, token("me@shop.com", "https://issuer.example"))
+    config = authority.trust_config(tmp_path / "keys.json")
+    before = signed_by(bundle)
+    for _ in range(2):
+        assert run(["bundle", "sign", str(bundle), "--sigstore", "--trust-config", str(config)]) == 0
+        assert capsys.readouterr() == (f"{bundle} is signed by me@shop.com, says https://issuer.example\n", "")
+    assert signed_by(bundle) == [*before, "sigstore me@shop.com"]
+    trusted = tmp_path / "trusted.json"
+    members = {"identity": "me@shop.com", "issuer": "https://issuer.example", "trust_config": "keys.json"}
+    trusted.write_text(json.dumps(members))
+    monkeypatch.setenv("UV_OFFLINE", "1")
+    assert run(["bundle", "verify", str(bundle), "--signature", str(trusted)]) == 0
+    line = next(each for each in capsys.readouterr().out.splitlines() if each.startswith("signature"))
+    assert line.endswith("by me@shop.com")
+
+
+def test_what_another_program_signed_is_taken_if_it_is_of_this_bundle(
+    bundle: Path,
+    authority: SigstoreAuthority,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The file that is signed is the manifest, as it lies in the bundle."""
+    monkeypatch.setenv(TOKEN, token("me@shop.com", "https://issuer.example"))
+    config = authority.trust_config(tmp_path / "keys.json")
+    before = bundle.read_bytes()
+    found = read(bundle)
+    assert isinstance(found, Bundle)
+    made = tmp_path / "hearth-bundle.json.sigstore.json"
+    words = ["bundle", "sign", str(bundle), "--sigstore-bundle", str(made), "--trust-config", str(config)]
+    for text, reason in ((sign_keyless(b"another", config), "digest mismatch"), ("{}", "failed to load bundle")):
+        made.write_text(text)
+        assert run(words) == 2
+        assert reason in capsys.readouterr().err
+        assert bundle.read_bytes() == before
+    made.write_text(sign_keyless(manifest_of(found), config))
+    assert run(words) == 0
+    assert signed_by(bundle)[1:] == ["sigstore me@shop.com"]
+
+
+def test_sigstore_that_refuses_or_is_not_there_is_told(
+    bundle: Path,
+    authority: SigstoreAuthority,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The bundle stays as it was, and no stack trace is shown."""
+    before = bundle.read_bytes()
+    away = SigstoreAuthority().trust_config(tmp_path / "away.json")
+    here = authority.trust_config(tmp_path / "keys.json")
+    for text, config in (("no token", here), (token("me@shop.com", "https://issuer.example"), away)):
+        monkeypatch.setenv(TOKEN, text)
+        assert run(["bundle", "sign", str(bundle), "--sigstore", "--trust-config", str(config)]) == 3
+        err = capsys.readouterr().err
+        assert err.startswith("error: Sigstore has not signed: ")
+        assert "Traceback" not in err
+    assert bundle.read_bytes() == before
+
+
+@pytest.mark.parametrize("words", [[], ["--key", "key", "--sigstore"]])
+def test_one_signs_at_a_time(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """Who it is has to be said."""
+    assert run(["bundle", "sign", "bundle.zip", *words]) == 2
+    assert "says who signs" in capsys.readouterr().err
