@@ -193,16 +193,19 @@ def diff(old: str, new: str, folder: Path | None, as_json: bool) -> None:
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="What is not to be used: lines such as orders<1.2 or sha256:..., with the reason after #.",
 )
+@click.option("--yanked", is_flag=True, help="Ask the package index which of their packages have been yanked.")
 @json_option
-def audit(folder: Path | None, revoked: Path | None, as_json: bool) -> int:
+def audit(folder: Path | None, revoked: Path | None, yanked: bool, as_json: bool) -> int:
     """Look whether the bundles of plugin.path are as they were packed, and none of their packages is revoked.
 
     Exit code 2 says that something was found.
     """
     from hearth.packaging.audit import audit as look
-    from hearth.packaging.audit import read_revocations
+    from hearth.packaging.audit import read_revocations, read_yanked
 
-    found = look([(folder or default_plugin_path()).absolute()], [] if revoked is None else read_revocations(revoked))
+    plugin_path = [(folder or default_plugin_path()).absolute()]
+    unwanted = [*(read_revocations(revoked) if revoked else ()), *(read_yanked(plugin_path) if yanked else ())]
+    found = look(plugin_path, unwanted)
     if as_json:
         click.echo(json.dumps([vars(each) for each in found], indent=1))
     elif found:

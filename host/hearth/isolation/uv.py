@@ -37,12 +37,19 @@ def run(*arguments: str, folder: Path | None = None, environment: Mapping[str, s
     Without a ``folder`` it runs in an empty one, so that no project file of the current directory has a say.
     """
     if folder is None:
-        with tempfile.TemporaryDirectory(prefix="hearth-uv-") as empty:
-            return _run(arguments, Path(empty), environment)
-    return _run(arguments, folder, environment)
+        return run_and_listen(*arguments, environment=environment)[0]
+    return _run(arguments, folder, environment)[0]
 
 
-def _run(arguments: Sequence[str], folder: Path, environment: Mapping[str, str] | None) -> str:
+def run_and_listen(*arguments: str, text: str = "", environment: Mapping[str, str] | None = None) -> tuple[str, str]:
+    """Run uv in an empty folder, with a text to read; returns its standard output, and what it warned of."""
+    with tempfile.TemporaryDirectory(prefix="hearth-uv-") as empty:
+        return _run(arguments, Path(empty), environment, text)
+
+
+def _run(
+    arguments: Sequence[str], folder: Path, environment: Mapping[str, str] | None, text: str = ""
+) -> tuple[str, str]:
     settings = {"UV_NO_PROGRESS": "1", "UV_PYTHON_DOWNLOADS": "never", "NO_COLOR": "1"}
     try:
         ended = subprocess.run(
@@ -53,11 +60,11 @@ def _run(arguments: Sequence[str], folder: Path, environment: Mapping[str, str] 
             text=True,
             errors="replace",
             timeout=SECONDS,
-            stdin=subprocess.DEVNULL,
+            input=text,
         )
     except subprocess.TimeoutExpired as error:
         raise UvFailed(f"uv {arguments[0]} did not end within {SECONDS} s") from error
     if ended.returncode != 0:
         words = [line.rstrip() for line in ended.stderr.splitlines() if line.strip()]
         raise UvFailed("\n".join(words[-_LAST_LINES:]) or f"uv exited with {ended.returncode}")
-    return ended.stdout
+    return ended.stdout, ended.stderr

@@ -14,8 +14,9 @@ from hearth.discovery import Bundle, BundleError, Rejected, read
 from hearth.discovery.location import candidates
 from hearth.discovery.signature import unlisted_files
 from hearth.isolation.lock import hash_of
-from hearth.packaging.core_metadata import distributions
+from hearth.packaging.core_metadata import CoreMetadata, distributions
 from hearth.packaging.wholeness import altered_files
+from hearth.packaging.yanked import yanked
 from hearth_api import ConfigError
 
 _HASH = re.compile(r"sha256:([0-9a-f]{64})")
@@ -32,11 +33,15 @@ class Finding:
 
 @dataclass(frozen=True)
 class Revocation:
-    """A line of a list: packages or bundles by a requirement, or files by their SHA-256; the reason after ``#``."""
+    """A line of a list: packages or bundles by a requirement, or files by their SHA-256; the reason after ``#``.
+
+    Or a version that the package index says to be yanked.
+    """
 
     text: str
     reason: str
     requirement: Requirement | None = None
+    kind: str = "revoked"
 
     def names(self, name: str, version: str) -> bool:
         """Return whether it is about a package or a bundle of a name and version."""
@@ -64,16 +69,40 @@ def read_revocations(path: Path) -> list[Revocation]:
     return found
 
 
+def read_yanked(plugin_path: Sequence[Path]) -> list[Revocation]:
+    """Ask the package index which packages in the bundles of plugin.path have been yanked.
+
+    Raises ``ConnectError`` where it does not answer.
+    """
+    bundles = (each for each in _outcomes(plugin_path) if isinstance(each, Bundle))
+    pins = {f"{part.name}=={part.version}" for each in bundles for part in _readable(each)}
+    return [Revocation(pin, reason, Requirement(pin), "yanked") for pin, reason in yanked(pins).items()]
+
+
+def _readable(bundle: Bundle) -> list[CoreMetadata]:
+    """Return the packages in a bundle, none for one that is damaged: the audit tells that itself."""
+    try:
+        return list(distributions(bundle))
+    except BundleError:
+        return []
+
+
 def audit(plugin_path: Sequence[Path], revoked: Sequence[Revocation] = ()) -> list[Finding]:
     """Look through plugin.path: what cannot be read, is not as it was packed, or is on the list."""
     found = []
-    for candidate in candidates(plugin_path):
-        outcome = candidate if isinstance(candidate, Rejected) else read(candidate, candidate in plugin_path)
+    for outcome in _outcomes(plugin_path):
         if isinstance(outcome, Rejected):
             found.append(Finding(outcome.location, "rejected", outcome.reason))
-        elif outcome is not None:
+        else:
             found += _findings(outcome, revoked)
     return found
+
+
+def _outcomes(plugin_path: Sequence[Path]) -> Iterator[Bundle | Rejected]:
+    for candidate in candidates(plugin_path):
+        outcome = candidate if isinstance(candidate, Rejected) else read(candidate, candidate in plugin_path)
+        if outcome is not None:
+            yield outcome
 
 
 def _findings(bundle: Bundle, revoked: Sequence[Revocation]) -> Iterator[Finding]:
@@ -93,7 +122,7 @@ def _findings(bundle: Bundle, revoked: Sequence[Revocation]) -> Iterator[Finding
         if each.requirement is None and each.text in hashes:
             named = [each.text]
         for thing in named:
-            yield Finding(where, "revoked", f"{thing}: {each.reason}")
+            yield Finding(where, each.kind, f"{thing}: {each.reason}")
 
 
 def _hashes(bundle: Bundle) -> set[str]:
