@@ -11,6 +11,7 @@ import click
 
 from hearth.discovery import Bundle, default_plugin_path
 from hearth.foundation.terminal import printable, table
+from hearth_api import ConfigError
 
 if TYPE_CHECKING:
     from hearth.packaging.installed import Change, InstalledBundles
@@ -128,6 +129,8 @@ def list_(folder: Path | None, as_json: bool) -> None:
 @json_option
 def search(text: str, indexes: tuple[Path, ...], as_json: bool) -> None:
     """Print the bundles of a directory whose name, or the class of one of whose plugins, holds TEXT."""
+    if not indexes:
+        raise ConfigError("no index is named", hint="name a directory of bundles: --index DIR, or HEARTH_INDEX")
     from hearth.packaging.bundle_index import search as find
 
     rows = [_row(each) for each in find(text, [each.absolute() for each in indexes])]

@@ -13,6 +13,7 @@ import click
 from hearth import __version__
 from hearth.foundation.descriptor import FILES_HINT, OUT_OF_FILES
 from hearth.foundation.terminal import printable
+from hearth.foundation.user_file import FULL
 from hearth_api import ConfigError, ConnectError, NotFoundError
 
 COMMANDS = {
@@ -25,6 +26,9 @@ COMMANDS = {
     "broker": "hearth.cli.broker_command:broker",
 }
 """Subcommand -> "module:attribute", in the order of the help page."""
+
+
+FULL_HINT = "make room where it writes: below HEARTH_HOME or ~/.cache/hearth, below TMPDIR, or where the result goes"
 
 
 class ExitCode(IntEnum):
@@ -95,6 +99,9 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except OSError as error:
         if error.errno in OUT_OF_FILES:
             click.echo(f"error: {error.strerror}\nhint: {FILES_HINT}", err=True)
+            return ExitCode.ENVIRONMENT
+        if error.errno in FULL and error.filename is None:
+            click.echo(f"error: {error.strerror}\nhint: {FULL_HINT}", err=True)
             return ExitCode.ENVIRONMENT
         if error.filename is None or error.strerror is None:
             raise

@@ -62,7 +62,7 @@ def unreadable(location: Path, error: OSError) -> Rejected:
             return Rejected(
                 str(location), f"it links to {os.readlink(location)!r}, which does not exist", "mend the link"
             )
-        return Rejected(str(location), "it does not exist", "create it, or correct plugin.path")
+        return Rejected(str(location), "it does not exist", "create it, or correct the path")
     reason = (error.strerror or str(error)).lower()
     return Rejected(str(location), f"it cannot be read: {reason}", "let the user that runs Hearth read it")
 

@@ -5,11 +5,15 @@ A reader of one that is replaced sees the old content or the new, never a part.
 
 from __future__ import annotations
 
+import errno
 import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+
+FULL = (errno.ENOSPC, errno.EDQUOT)
+"""What the system says where there is no room left, or none for this user."""
 
 
 def cache_directory(*parts: str) -> Path:
@@ -41,7 +45,8 @@ def _directory(variable: str, default: str, parts: tuple[str, ...]) -> Path:
 def replacing(path: Path) -> Iterator[Path]:
     """Yield a path beside ``path`` to write to; when the body ends well, that file takes the name.
 
-    Nothing is flushed to the disk: this is for what can be made again, not for what must survive a power cut.
+    Nothing is flushed to the disk: this is for what can be made again, not for what must survive a power cut. Where
+    there is no room the ``OSError`` names ``path``, whatever it named before.
     """
     make_directory(path.parent)
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
@@ -50,6 +55,10 @@ def replacing(path: Path) -> Iterator[Path]:
         yield Path(name)
         os.chmod(name, 0o644)  # mkstemp lets only this user read
         os.replace(name, path)
+    except OSError as error:
+        if error.errno in FULL:
+            raise OSError(error.errno, error.strerror, str(path)) from error
+        raise
     finally:
         with suppress(FileNotFoundError):
             os.unlink(name)

@@ -42,11 +42,14 @@ def search(text: str, folders: Sequence[Path]) -> list[Bundle]:
 def find(text: str, folders: Sequence[Path]) -> Bundle:
     """Return the newest bundle that a requirement such as ``orders`` or ``orders>=1.2`` names and this host can take.
 
-    Raises ``NotFoundError`` with what there is instead, and why it is not taken.
+    Pre-releases count where a requirement names one, or where there is nothing else, as for pip and uv. Raises
+    ``NotFoundError`` with what there is instead, and why it is not taken.
     """
     wanted = requirement(text)
+    if wanted.extras:
+        raise ConfigError(f"{text!r} names extras, and a bundle holds all that it needs", hint=f"write {wanted.name}")
     same = [each for each in bundles_in(folders) if canonicalize_name(each.name) == canonicalize_name(wanted.name)]
-    fitting = [each for each in same if wanted.specifier.contains(each.version, prereleases=True)]
+    fitting = list(wanted.specifier.filter(same, key=lambda each: each.version))
     for each in sorted(fitting, key=lambda each: version_key(each.version), reverse=True):
         unmet = [str(need) for part in distributions(each) for need in unmet_api(part)]
         if not unmet:
@@ -63,10 +66,16 @@ def find(text: str, folders: Sequence[Path]) -> Bundle:
 
 
 def requirement(text: str) -> Requirement:
-    """Return the name of a bundle, perhaps with versions; raises ``ConfigError`` for what can be none."""
+    """Return the name of a bundle, perhaps with versions; raises ``ConfigError`` for what can be none.
+
+    An address or a condition in it would be passed over in silence.
+    """
     try:
-        return Requirement(text)
+        found = Requirement(text)
     except InvalidRequirement:
+        found = None
+    if found is None or found.url or found.marker:
         raise ConfigError(
             f"{text!r} is neither a file nor the name of a bundle", hint="write it as orders, or orders==1.2"
-        ) from None
+        )
+    return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ LONGEST_WAIT = 60.0
 """Seconds in which nothing comes of a download before it is given up."""
 MOST_BYTES = 4 << 30
 """More than this is not taken from an address."""
+_SHA256 = re.compile("[0-9a-f]{64}")
 _ENDINGS = (".zip", ".whl", ".gz", ".tgz", ".xz", ".bz2", ".tar")
 
 
@@ -41,10 +43,11 @@ class BundleSource:
 
         Raises ``ConfigError`` for what can be no bundle, ``BundleError`` for one that is not the one of ``sha256``.
         """
+        wanted = None if self.sha256 is None else _digits(self.sha256)
         with tempfile.TemporaryDirectory(prefix="hearth-source-") as folder:
             found = self._found(Path(folder), environments)
-            if self.sha256 is not None:
-                _check(found, self.sha256)
+            if wanted is not None:
+                _check(found, wanted)
             yield found
 
     def _found(self, folder: Path, environments: EnvironmentStore) -> Path:
@@ -52,8 +55,12 @@ class BundleSource:
         if address.scheme in ("http", "https"):
             return _download(self.text, folder / Path(address.path).name, self.sha256 is not None)
         path = Path(self.text)
-        if path.exists() or path.parent != Path() or path.suffix in _ENDINGS:
+        if path.exists() or path.is_symlink():
             return path.absolute()
+        if "://" in self.text:
+            raise ConfigError(f"{self.text} cannot be fetched", hint="name a file, or an address with https")
+        if path.parent != Path() or path.suffix in _ENDINGS:
+            raise ConfigError(f"{self.text} does not exist", hint="correct the path; a NAME has no / in it")
         from hearth.packaging.bundle_index import find, requirement  # which most sources are not
 
         if self.indexes:
@@ -93,10 +100,18 @@ def _check_way(address: str, is_checked: bool) -> None:
         raise ConfigError(f"anybody on the way may exchange what comes from {address}", hint=hint)
 
 
+def _digits(sha256: str) -> str:
+    """Return a SHA-256 as it is compared, of one that is perhaps written as locks write it."""
+    found = sha256.strip().lower().removeprefix("sha256:")
+    if not _SHA256.fullmatch(found):
+        raise ConfigError(f"{sha256!r} is no SHA-256", hint="it has 64 hexadecimal digits, as sha256sum prints them")
+    return found
+
+
 def _check(path: Path, wanted: str) -> None:
     if not path.is_file():
         raise ConfigError(f"{path} is a directory, which has no SHA-256", hint="leave --sha256 out, or name a file")
     found = hash_of(path).removeprefix("sha256:")
-    if found != wanted.lower():
+    if found != wanted:
         fact = f"{path.name} has the SHA-256 {found}, and {wanted} was wanted"
         raise BundleError(fact, hint="do not use it; get it from elsewhere")

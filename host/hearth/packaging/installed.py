@@ -117,7 +117,7 @@ class InstalledBundles:
         """
         bundle = usable(source)
         with self._alone():
-            if not self.named(bundle.name):
+            if version is None and not self.named(bundle.name):
                 target = self._slot(bundle.name)
                 self._put(bundle, target)
                 return Change("install", bundle.name, None, bundle.version, target)
@@ -128,16 +128,14 @@ class InstalledBundles:
                 hint = f"`hearth bundle remove {bundle.name}=={old.version}` leaves that one"
                 raise ConflictError(f"{bundle.name} {bundle.version} is installed beside it", hint=hint)
             target = self._free_slot(bundle, old)
-            if target == old.location:
-                self._keep(old)
-            self._put(bundle, target)
+            self._put(bundle, target, old if target == old.location else None)
             if target != old.location:
                 self._move(old, self._next(old))
             return Change("upgrade", bundle.name, old.version, bundle.version, target)
 
     def remove(self, name: str, version: str | None = None) -> Change:
         """Take a bundle away; a rollback brings it back."""
-        with self._alone():
+        with self._alone(is_adding=False):
             old = self.one(name, version)
             self._move(old, self._next(old))
             return Change("remove", old.name, old.version, None, old.location)
@@ -147,7 +145,7 @@ class InstalledBundles:
 
         What is rolled back is kept apart, and does not come back by another rollback.
         """
-        with self._alone():
+        with self._alone(is_adding=False):
             now = self.one(name) if self.named(name) else None
             kept = (each for each in reversed(self.earlier(name)) if now is None or not _is_equal(now, each))
             before = next(kept, None)
@@ -177,8 +175,11 @@ class InstalledBundles:
         folder = self.folder / _HISTORY / plain_name(name)
         return sorted(each for each in folder.glob("*") if _NUMBERED.fullmatch(each.name))
 
-    def _put(self, bundle: Bundle, target: Path) -> None:
-        """Build the environment, so that what cannot run here is not put there, then the file, in one step."""
+    def _put(self, bundle: Bundle, target: Path, old: Bundle | None = None) -> None:
+        """Build the environment, so that what cannot run here is not put there, then the file, in one step.
+
+        What was there is noted as an earlier version when nothing but that step is left that could fail.
+        """
         if self._is_dry_run:
             return
         self._environments.ensure(bundle)
@@ -189,10 +190,13 @@ class InstalledBundles:
                 zip_bundle(bundle, fresh)
             with fresh.open("rb") as file:
                 os.fsync(file.fileno())  # a power cut leaves the old bundle or the new one, too
+            if old is not None:
+                self._keep(old)
 
     def _keep(self, bundle: Bundle) -> None:
-        """Note a bundle as an earlier version while it stays where it is."""
-        if not self._is_dry_run:
+        """Note a bundle as an earlier version while it stays where it is, unless whoever was killed here has."""
+        latest = [path for folder in self._numbered(bundle.name)[-1:] for path in folder.iterdir()]
+        if not any(filecmp.cmp(path, bundle.location, shallow=False) for path in latest):
             _link(bundle.location, self._next(bundle))
 
     def _move(self, bundle: Bundle, target: Path) -> None:
@@ -224,8 +228,9 @@ class InstalledBundles:
         return folder / bundle.location.name
 
     @contextlib.contextmanager
-    def _alone(self) -> Iterator[None]:
-        if self._is_dry_run:
+    def _alone(self, is_adding: bool = True) -> Iterator[None]:
+        """Let nobody else change the directory meanwhile; it is made for what ``is_adding``."""
+        if self._is_dry_run or not (is_adding or self.folder.is_dir()):
             yield
             return
         make_directory(self.folder / _HISTORY)

@@ -41,9 +41,15 @@ def new_key(path: Path) -> Path:
     key = Ed25519PrivateKey.generate()
     pem = serialization.Encoding.PEM
     private = key.private_bytes(pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
-    with open(path, "xb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
-        file.write(private)
-    public.write_bytes(key.public_key().public_bytes(pem, serialization.PublicFormat.SubjectPublicKeyInfo))
+    try:
+        with open(path, "xb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
+            file.write(private)
+        public.write_bytes(key.public_key().public_bytes(pem, serialization.PublicFormat.SubjectPublicKeyInfo))
+    except BaseException as error:
+        if not isinstance(error, FileExistsError):  # of somebody who was quicker
+            path.unlink(missing_ok=True)
+            public.unlink(missing_ok=True)
+        raise
     return public
 
 

@@ -101,6 +101,7 @@ def test_describe_and_diff_look_into_bundles(capsys: pytest.CaptureFixture[str])
         (["install", "demo", "--offline"], "demo cannot be had"),
         (["remove", "demo"], "demo is not installed in"),
         (["rollback", "demo"], "no earlier version of demo"),
+        (["search", "demo"], "no index is named"),
     ],
 )
 def test_what_cannot_be_done_is_bad_input(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -63,6 +63,13 @@ def test_unreadable_file_is_about_the_machine(
     assert capsys.readouterr().err == "error: Permission denied: '/etc/shadow'\n"
 
 
+def test_full_disk_is_no_mistake_of_ours(raising: list[BaseException], capsys: pytest.CaptureFixture[str]) -> None:
+    """The system does not always say which one."""
+    raising.append(OSError(28, "No space left on device"))
+    assert run(["anything"]) == ExitCode.ENVIRONMENT
+    assert capsys.readouterr().err.startswith("error: No space left on device\nhint: make room")
+
+
 def test_mistake_of_ours_keeps_its_trace(raising: list[BaseException]) -> None:
     """What nobody foresaw is a bug, and its trace is what helps."""
     raising.append(ValueError("a bug"))

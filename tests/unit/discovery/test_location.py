@@ -54,7 +54,7 @@ def test_missing_element_is_rejected(tmp_path: Path) -> None:
     """An element that does not exist is named with a remedy, the others are read."""
     catalogue = discover([tmp_path / "nowhere", build.packed("greeting_source")], include_host=False)
     assert catalogue.rejected == (
-        Rejected(str(tmp_path / "nowhere"), "it does not exist", "create it, or correct plugin.path"),
+        Rejected(str(tmp_path / "nowhere"), "it does not exist", "create it, or correct the path"),
     )
     assert len(catalogue.plugins) == 1
 

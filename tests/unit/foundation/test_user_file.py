@@ -72,3 +72,17 @@ def test_failure_keeps_the_old_file(tmp_path: Path) -> None:
         write_half()
     assert target.read_text() == "old"
     assert list(tmp_path.iterdir()) == [target]
+
+
+def test_full_disk_is_told_with_the_file_that_has_no_room(tmp_path: Path) -> None:
+    """The system names the file that was read, or none."""
+    target = tmp_path / "file.txt"
+
+    def write() -> None:
+        with replacing(target), open("/dev/full", "wb") as full:
+            full.write(b"more than there is room for")
+
+    with pytest.raises(OSError, match="No space left on device") as raised:
+        write()
+    assert raised.value.filename == str(target)
+    assert list(tmp_path.iterdir()) == []

@@ -33,6 +33,15 @@ def test_newest_that_fits_is_found(text: str, version: str, index: Path) -> None
     assert find(text, [index]).version == version
 
 
+def test_pre_releases_are_taken_where_they_are_asked_for(index: Path) -> None:
+    """Or where there is nothing else; an early version must not get to users because it lies there."""
+    for name, version in (("demo", "2.0rc1"), ("early", "1.0b1"), ("early", "1.0b2")):
+        build.plain_wheel(index, name, version, POINTS)
+    assert find("demo", [index]).version == "1.10"
+    assert find("demo==2.0rc1", [index]).version == "2.0rc1"
+    assert find("early", [index]).version == "1.0b2"
+
+
 @pytest.mark.parametrize(
     ("text", "words", "hint"),
     [
@@ -50,8 +59,11 @@ def test_what_is_not_there_is_told_with_what_is(text: str, words: str, hint: str
 
 def test_name_that_is_none_is_bad_input(index: Path, tmp_path: Path) -> None:
     """As is a directory that is not there."""
-    with pytest.raises(ConfigError, match="neither a file nor the name of a bundle"):
-        find("a b c", [index])
+    for text in ("a b c", "demo @ https://example.org/demo.whl", 'demo; python_version < "3"'):
+        with pytest.raises(ConfigError, match="neither a file nor the name of a bundle"):
+            find(text, [index])
+    with pytest.raises(ConfigError, match="names extras"):
+        find("demo[fast]", [index])
     with pytest.raises(ConfigError, match="does not exist"):
         find("demo", [tmp_path / "nowhere"])
 

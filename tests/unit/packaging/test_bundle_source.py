@@ -64,6 +64,7 @@ def test_address_is_fetched_where_its_hash_is_told(address: str, tmp_path: Path)
     wheel = build.plain_wheel(tmp_path, "demo", "1.0", POINTS)
     digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
     assert obtained(BundleSource(f"{address}/{wheel.name}", sha256=digest.upper())) == ("demo", "1.0")
+    assert obtained(BundleSource(f"{address}/{wheel.name}", sha256=f"sha256:{digest}")) == ("demo", "1.0")
     with pytest.raises(ConfigError, match="anybody on the way may exchange") as raised:
         obtained(BundleSource(f"{address}/{wheel.name}"))
     assert "--sha256" in str(raised.value.hint)
@@ -84,3 +85,19 @@ def test_what_is_not_what_was_meant_is_refused(
     build.plain_wheel(tmp_path, "demo", "1.0", POINTS)
     with pytest.raises(kind, match=words):
         obtained(BundleSource(f"{address}/{path}", sha256=digest))
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        (BundleSource("nowhere/demo.zip"), r"nowhere/demo\.zip does not exist"),
+        (BundleSource("demo.zip"), r"demo\.zip does not exist"),
+        (BundleSource("ftp://example.org/demo.zip"), "cannot be fetched"),
+        (BundleSource("http://127.0.0.1:9/demo.zip", sha256="abc"), "'abc' is no SHA-256"),
+    ],
+)
+def test_what_can_be_no_bundle_is_told_before_anything_is_done(source: BundleSource, words: str) -> None:
+    """With what would be one."""
+    with pytest.raises(ConfigError, match=words) as raised:
+        obtained(source)
+    assert raised.value.hint

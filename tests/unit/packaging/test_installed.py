@@ -162,6 +162,41 @@ def test_environment_is_built_before_anything_changes(
     assert state(bundles) == [("demo.zip", "1.0")]
 
 
+def test_upgrades_that_fail_push_out_no_earlier_version(
+    tmp_path: Path, bundles: InstalledBundles, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However often they are tried: there is as much to go back to as before."""
+    bundles.install(made(tmp_path, "1.0"))
+    bundles.upgrade(made(tmp_path, "2.0"))
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", _no_room)
+        for _ in range(installed.KEPT + 1):
+            with pytest.raises(OSError, match="No space left") as raised:
+                bundles.upgrade(made(tmp_path, "3.0"))
+            assert raised.value.filename == str(bundles.folder / "demo.zip")
+    assert state(bundles) == [("demo.zip", "2.0")]
+    assert [each.version for each in bundles.earlier("demo")] == ["1.0"]
+
+
+def _no_room(descriptor: int) -> None:
+    raise OSError(28, "No space left on device")
+
+
+def test_what_is_not_there_leaves_nothing_behind(tmp_path: Path, bundles: InstalledBundles) -> None:
+    """Nor is anything put in the place of a version that is not there."""
+    acts: list[Act] = [
+        lambda: bundles.remove("demo"),
+        lambda: bundles.rollback("demo"),
+    ]
+    for act in acts:
+        with pytest.raises(NotFoundError):
+            act()
+    assert not bundles.folder.exists()
+    with pytest.raises(NotFoundError, match=r"demo 7 is not installed"):
+        bundles.upgrade(made(tmp_path, "1.0"), "7")
+    assert state(bundles) == []
+
+
 def test_damaged_bundle_is_not_installed(tmp_path: Path, bundles: InstalledBundles) -> None:
     """Nor one that is none: the reason is told, and no directory is made."""
     for location, words in ((build.truncated(tmp_path), "truncated"), (tmp_path / "nothing.zip", "does not exist")):
@@ -211,6 +246,8 @@ def test_a_crash_leaves_the_old_bundle_or_the_new_one(
         if state(bundles) == [("demo.zip", "2.0")]:
             calls[act]()
         assert state(bundles) == [("demo.zip", wanted)]
+        if act == "upgrade":
+            assert [each.version for each in bundles.earlier("demo")] == ["1.0", "2.0"]
     assert ends >= 2
 
 

@@ -26,6 +26,13 @@ def test_private_key_is_for_its_owner_and_is_never_overwritten(tmp_path: Path) -
     assert (tmp_path / "key").read_bytes() == before
 
 
+def test_pair_that_cannot_be_written_whole_is_not_there(tmp_path: Path) -> None:
+    """Else the next attempt would find a key without its other half; the name of the public one is too long here."""
+    with pytest.raises(OSError, match="too long"):
+        new_key(tmp_path / ("k" * 253))
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_verify_refuses_what_somebody_else_signed(tmp_path: Path) -> None:
     """Before anything of the bundle runs."""
     bundle = tmp_path / "bundle.zip"
