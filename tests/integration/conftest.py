@@ -47,8 +47,9 @@ class Host(HearthConnect):
         self.certificate.write_text(identity.key + identity.certificate)
         self.https_port = reserve_port()
         spark_port = reserve_port()
+        self.plugins = plugin_path(*SAMPLES)
         settings = {
-            "plugin.path": f"{file_bundle()},{plugin_path(*SAMPLES)}",
+            "plugin.path": f"{file_bundle()},{self.plugins}",
             "key.converter": STRING,
             "value.converter": STRING,
             "offset.flush.interval.ms": "200",
