@@ -17,7 +17,7 @@ import pyarrow as pa
 import pytest
 
 from hearth.kafka import library as rdkafka
-from hearth.kafka.c_memory import FAR, FETCHED, MESSAGE, locate, message_type, messages
+from hearth.kafka.c_memory import FAR, FETCHED, MESSAGE, locate, message_list, message_type, messages
 from hearth.kafka.c_object import new_client, new_configuration
 
 ROOT = Path(__file__).parents[2]
@@ -108,6 +108,16 @@ def test_error_numbers_have_the_names_they_are_used_by() -> None:
 def test_layouts_of_librdkafkas_own_structures_are_known_for_this_version() -> None:
     """With others its public functions are called, and a timestamp of 0 cannot be written (decision 0006)."""
     assert message_type(rdkafka.library()) is FETCHED
+
+
+def test_a_list_of_messages_is_their_number_and_their_addresses() -> None:
+    """That is how many are freed with one call; it goes to librdkafka's own functions, which read it as they do."""
+    lib = rdkafka.library()
+    numbers = [8, 1 << 40, 16]
+    made = message_list(lib, np.array(numbers, np.int64))
+    assert [lib.messages_get(made, index) for index in range(lib.messages_count(made))] == numbers
+    lib.mem_free(None, made)
+    lib.messages_destroy(message_list(lib, np.array([], np.int64)))
 
 
 def test_a_batch_is_not_copied_and_refuses_single_messages_when_its_queue_is_full() -> None:

@@ -6,6 +6,7 @@ no records takes the functions, and is spared numpy.
 
 from __future__ import annotations
 
+import ctypes
 from typing import Any
 
 import numpy as np
@@ -47,7 +48,8 @@ FETCHED = np.dtype(
 """``rd_kafka_msg_t``, which begins with the message: librdkafka's own, so it counts for known versions only."""
 
 _KNOWN_FETCHED = (0x021000FF,)
-"""Versions (``rd_kafka_version``) whose ``FETCHED`` was compared with what the public functions say, see 0006."""
+"""Versions (``rd_kafka_version``) whose ``FETCHED`` was compared with what the public functions say (0006), and whose
+list of messages (``rd_kafka_messages_t``) is one of their number and their addresses (0056)."""
 
 FAR = 1 << 28
 """Bytes between pieces that belong to different regions of memory."""
@@ -111,6 +113,23 @@ def gather_nullable(addresses: Any, sizes: Any) -> Any:
 def message_type(library: Library) -> Any:
     """Return the numpy type of a fetched message: ``FETCHED`` where this version's is known, else ``MESSAGE``."""
     return FETCHED if library.version() in _KNOWN_FETCHED else MESSAGE
+
+
+def free_messages(library: Library, pointers: Any) -> None:
+    """Free fetched messages, all in one call where this version's list of them is known."""
+    if library.version() not in _KNOWN_FETCHED:
+        for _ in map(library.message_destroy, pointers.tolist()):
+            pass
+    elif len(pointers):
+        library.messages_destroy(message_list(library, pointers))
+
+
+def message_list(library: Library, pointers: Any) -> int:
+    """Return the address of a list of messages (``rd_kafka_messages_t``) in memory that librdkafka frees."""
+    content = np.concatenate(([len(pointers)], pointers))
+    address: int = library.mem_malloc(None, content.nbytes)
+    ctypes.memmove(address, content.ctypes.data, content.nbytes)
+    return address
 
 
 def messages(pointers: Any, type_: Any = MESSAGE) -> Any:

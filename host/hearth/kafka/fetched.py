@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from hearth.kafka.c_memory import FETCHED, gather_nullable, message_type
+from hearth.kafka.c_memory import FETCHED, free_messages, gather_nullable, message_type
 from hearth.kafka.c_memory import messages as structures
 from hearth.kafka.header_block import headers_in
 from hearth.kafka.kafka_error import KafkaError, check, fatal_error
@@ -179,7 +179,7 @@ class MessageQueue:
         try:
             yield pointers
         finally:
-            self._free(pointers)
+            free_messages(self._library, pointers)
 
     def _fetch(self, wait_ms: int, most: int) -> int:
         # librdkafka waits until all wanted messages are there, so the wait is for one, and the rest comes without.
@@ -189,10 +189,6 @@ class MessageQueue:
         self._revoked.clear()
         rest = self._library.consume_batch_queue(self._queue, 0, address + 8, most - 1) if most > 1 else 0
         return 1 + max(int(rest), 0)
-
-    def _free(self, pointers: Any) -> None:
-        for _ in map(self._library.message_destroy, pointers.tolist()):
-            pass
 
     def read(self, pointers: Any) -> list[Incoming]:
         """Return the messages of a piece; raises ``KafkaError`` where one tells that the client cannot go on."""
@@ -225,7 +221,7 @@ class MessageQueue:
         """Let callbacks run that wait in a queue of the client, and drop messages nobody wants any more."""
         address = self._pointers.ctypes.data
         count = self._library.consume_batch_queue(queue, CLOSE_MS, address, len(self._pointers))
-        self._free(self._pointers[: max(int(count), 0)])
+        free_messages(self._library, self._pointers[: max(int(count), 0)])
 
     def wake(self) -> None:
         """End a wait for a piece, this one or the next; may be called from any thread, also when it is closed."""

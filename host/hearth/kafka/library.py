@@ -205,6 +205,7 @@ _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "list_groups": (c_int, [c_void_p, c_char_p, c_void_p, c_int]),
     "group_list_destroy": (None, [c_void_p]),
     "memberid": (c_void_p, [c_void_p]),
+    "mem_malloc": (c_void_p, [c_void_p, c_size_t]),
     "mem_free": (None, [c_void_p, c_void_p]),
     "poll_set_consumer": (c_int, [c_void_p]),
     "subscribe": (c_int, [c_void_p, TopicPartitionList]),
@@ -227,6 +228,9 @@ _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "consumer_poll": (c_void_p, [c_void_p, c_int]),
     "consume_batch_queue": (ctypes.c_ssize_t, [c_void_p, c_int, c_void_p, c_size_t]),
     "message_destroy": (None, [c_void_p]),
+    "messages_count": (c_size_t, [c_void_p]),
+    "messages_get": (c_void_p, [c_void_p, c_size_t]),
+    "messages_destroy": (None, [c_void_p]),
     "message_errstr": (c_char_p, [c_void_p]),
     "message_timestamp": (c_int64, [c_void_p, c_void_p]),
     "message_headers": (c_int, [c_void_p, c_void_p]),
@@ -238,6 +242,8 @@ _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
 
 
 _PER_MESSAGE = frozenset({"message_timestamp", "message_headers", "message_destroy", "produceva"})
+_RECENT = frozenset({"messages_count", "messages_get", "messages_destroy"})
+"""What a librdkafka of the system may be too old for; called only where its version is known."""
 _PREPARED = frozenset({"produceva"})
 """What is given arguments of ctypes alone (``byref``, ``from_param``), which are used as they are: half of what a call
 costs otherwise."""
@@ -253,6 +259,8 @@ class Library:
     def __init__(self, path: str) -> None:
         waiting, quick = ctypes.CDLL(path), ctypes.PyDLL(path)
         for name, (result, arguments) in _FUNCTIONS.items():
+            if name in _RECENT and not hasattr(waiting, f"rd_kafka_{name}"):
+                continue
             function = getattr(quick if name in _PER_MESSAGE else waiting, f"rd_kafka_{name}")
             function.restype = result
             if name not in _PREPARED:
