@@ -3,8 +3,9 @@
 Reading is as lenient as in Java: 32 January is 1 February, what follows the last field is not looked at, and the
 calendar is Julian before 15 October 1582. Moments are milliseconds since 1970 throughout, so that no year is too far.
 
-`Y`, `w` and `W` are refused: when a week begins depends on the machine's locale. `u`, `F` and a day of the week
-without a day can be printed but not read, and of the names of time zones only GMT and UTC are known.
+Weeks begin on Sunday, and the one with 1 January is the first, as in every Java whose language is English. What
+counts weeks (`Y`, `w`, `W`, `F`), `u` and a day of the week without a day can be printed but not read, and of the
+names of time zones only GMT and UTC are known.
 """
 
 from __future__ import annotations
@@ -22,8 +23,7 @@ _MINUTE = 60 * _SECOND
 _HOUR = 60 * _MINUTE
 _DAY = 24 * _HOUR
 _LETTERS = "GyYMLwWDdFEuaHkKhmsSzZX"
-_OF_LOCALE = "YwW"
-_NEVER_READ = "uF"
+_NEVER_READ = "uFYwW"
 _STEPS = {"S": 1, "s": _SECOND, "m": _MINUTE, "H": _HOUR, "k": _HOUR, "K": _HOUR, "h": _HOUR, "a": 12 * _HOUR}
 _MONTHS = (
     "January", "February", "March", "April", "May", "June",
@@ -174,11 +174,6 @@ def _checked(field: _Field) -> _Field:
         raise ValueError(f"Illegal pattern character '{field.letter}'")
     if field.letter == "X" and field.width not in _ISO_ZONES:
         raise ValueError(f"invalid ISO 8601 format: length={field.width}")
-    if field.letter in _OF_LOCALE:
-        raise NotImplementedError(
-            f"Pattern character '{field.letter}' counts weeks, which begin on another day in every locale;"
-            " years are 'y' and days 'd'"
-        )
     return field
 
 
@@ -198,6 +193,30 @@ def _print_year(moment: _Moment, width: int) -> str:
     return f"{year % 100:02}" if width == 2 else f"{year:0{width}d}"
 
 
+def _print_week_year(moment: _Moment, width: int) -> str:
+    year, _ = _week_of_year(moment)
+    return f"{'-' * (year < 0)}{abs(year) % 100 if width == 2 else abs(year):0{width}d}"
+
+
+def _week_of_year(moment: _Moment) -> tuple[int, int]:
+    """Return the year that a day's week belongs to, the one whose 1 January it has if there is any, and its number."""
+    year = moment.day.year
+    saturday = moment.number + 6 - _since_sunday(moment.number)
+    if saturday >= day_number(year + 1, 1, 1):
+        return year + 1, 1
+    return year, _week_since(moment, day_number(year, 1, 1))
+
+
+def _week_since(moment: _Moment, first: int) -> int:
+    """Return the number of a day's week where the week with another day is the first."""
+    return (moment.number - first + _since_sunday(first)) // 7 + 1
+
+
+def _since_sunday(number: int) -> int:
+    """Return how many days before a day of some number since 1970, a Thursday, the last Sunday was."""
+    return (number + 4) % 7
+
+
 def _print_month(moment: _Moment, width: int) -> str:
     name = _MONTHS[moment.day.month - 1]
     return f"{moment.day.month:0{width}d}" if width < 3 else name if width > 3 else name[:3]
@@ -211,6 +230,9 @@ def _print_weekday(moment: _Moment, width: int) -> str:
 _PRINTERS: dict[str, Callable[[_Moment, int], str]] = {
     "G": lambda moment, width: _ERAS[moment.day.year > 0],
     "y": _print_year,
+    "Y": _print_week_year,
+    "w": _number(lambda moment: _week_of_year(moment)[1]),
+    "W": _number(lambda moment: _week_since(moment, moment.number - moment.day.day + 1)),
     "M": _print_month,
     "L": _print_month,
     "D": _number(lambda moment: moment.number - day_number(moment.day.year, 1, 1) + 1),

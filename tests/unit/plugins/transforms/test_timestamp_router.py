@@ -47,7 +47,6 @@ def test_a_batch_is_cut_where_the_topic_changes_only() -> None:
     [
         ("b", "Illegal pattern character 'b'"),
         ("'x", "Unterminated quote"),
-        ("YYYY", "Pattern character 'Y' counts weeks, which begin on another day in every locale;"),
     ],
 )
 def test_a_wrong_pattern_is_refused_at_once(pattern: str, message: str) -> None:
