@@ -44,7 +44,7 @@ def _alter(connector: str, partition: Any, offset: Any, **more: Any) -> Step:
 
 
 _LEVELS = ("debug", "DEBUG", " Trace ", "OFF", "ALL", "FATAL", "WARN", "WARN")
-_NO_LEVELS: tuple[Any, ...] = ("loud", "WARNING", "", "  ", 5, True, 1.5, None)
+_NO_LEVELS: tuple[Any, ...] = ("loud", "WARNING", "", "  ", "\u00a0INFO", 5, True, 1.5, None)
 
 
 def _level(logger: str, level: Any, query: str = "") -> Step:
@@ -97,14 +97,22 @@ _REFUSED_METHODS = (
 )  # fmt: skip
 _ACCEPTED = (
     "*/*", "application/*", "application/json", "text/html, application/json;q=0.1", "application/json;q=0", "",
-    "text/html;q=0.9,*/*;q=0.1", "APPLICATION/JSON",
+    "text/html;q=0.9,*/*;q=0.1", "APPLICATION/JSON", "*", "*/json", "image/*, */json", "application/json,",
+    "application/json;charset=utf-16", 'application/json;a="b,c"', "APPLICATION/JSON;A=B;q=0.5",
+    "text/html;q=0.3, application/json;version=2;q=0.1", "*/*, application/json;a=b", "application/json;;a=b;",
+    "application/json, application/json;a=b", "application/json;a=b;q=0.5, application/json;q=0.9",
 )  # fmt: skip
-_NOT_ACCEPTED = ("text/html", "application/xml", "text/*", "text/plain, text/html")
+_NOT_ACCEPTED = ("text/html", "application/xml", "text/*", "text/plain, text/html", "garbage", "text/html,")
+_NO_RANGES = (
+    ",", ";", ",text/html", "text/html,,application/json", "text/html/x", "/json", "application / json", "text/html;a",
+    "application/json;a=", "application/json; a = b", 'application/json;a="b', "application/json;q=2", "*/*;q=1.001",
+    "application/json;q=x",
+)  # fmt: skip
 _VERSIONS = ("", "latest%20", "LATEST", "[5,)", "(", "abc", "1.0", "[1,2")
 _NO_PLUGINS = ("x", "HoistField$Value", "%20", "filestreamsource")
 _BAD_PATHS = (
     "%zz", "%", "c%00", "%2e%2e/connectors", "./c", "../connectors", "a%5Cb", "a\\b", "a|b", "{x}", "c%0a", "a^b",
-    "%2e", "c%25",
+    "%2e", "c%25", "%ff", "%c3/status", "[x]",
 )  # fmt: skip
 _NO_BODIES = ("[]", "{", '"x"', "5", "{} x", "{'a':1}", '{"a":1,}', '{"a":{}}', '{"a":[]}')
 _UNREADABLE = (
@@ -365,7 +373,11 @@ REST_CASES = (
             Step("GET", "/connectors/c/status"),
         ),
     ),
-    RestCase("content-type-malformed", (Step(*_WRITES[0], content_type="garbage", same="status"),)),
+    RestCase("content-type-malformed", tuple(
+        Step(*_WRITES[0], content_type=each, same="status")
+        for each in ("garbage", "*", "application/json,", "application/json;x", "application/json; =x"))),
+    RestCase("content-type-open", tuple(
+        Step(*_WRITES[3], content_type=each, same="status") for each in ("*/json", "application/*", "*/x"))),
     RestCase(
         "tasks-that-cannot-be",
         (
@@ -579,6 +591,7 @@ REST_CASES = (
         "answers-that-are-not-accepted",
         (
             *(Step("GET", "/connectors", accept=each) for each in _NOT_ACCEPTED),
+            *(Step("GET", "/connectors", accept=each, same="status") for each in _NO_RANGES),
             Step("GET", "/", accept="text/html"),
             Step("GET", "/health", accept="text/html"),
             Step("GET", "/nowhere", accept="text/html"),
@@ -649,6 +662,7 @@ REST_CASES = (
             Step("GET", "/admin/loggers/peer.own/", same="status"),
             *(_level("peer.own.below", "OFF", f"?scope={scope}") for scope in ("worker", "WORKER", "galaxy", "")),
             *(_level("peer.all", "ERROR", f"?scope={scope}") for scope in ("cluster", "Cluster")),
+            _level("peer.two", "ERROR", "?scope=cluster&scope=worker"),
             _level("peer", "FATAL"),
             _level("pee", "OFF"),
             *(_level("peer.own", level) for level in _NO_LEVELS),

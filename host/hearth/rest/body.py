@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -12,6 +11,7 @@ from starlette.requests import Request
 
 from hearth.rest.answer import TooLong, Unreadable
 from hearth.rest.json_token import TOO_DEEP
+from hearth.rest.media_range import JSON, MediaRange, content_range
 from hearth.rest.shape import (
     ENTITIES,
     AnyShape,
@@ -27,14 +27,10 @@ from hearth.storage import TargetState
 from hearth_api import ConfigError
 from hearth_api.java import trimmed
 
-JSON = "application/json"
 MAX_TEXT = 20_000_000
 """Longest text, as in Kafka Connect's reader."""
 MAX_BODY = 20 << 20
 """Longest body that is read, which is the longest text and some more."""
-_WILDCARDS = ("*/*", "application/*")
-_WORD = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
-_MEDIA_TYPE = re.compile(rf"({_WORD}/{_WORD})\s*(?:;.*)?")
 _MAP = "java.util.LinkedHashMap"
 _GET = "java.util.Map.get(Object)"
 INITIAL_STATES = {
@@ -65,7 +61,8 @@ async def read_json(request: Request, shape: Shape, take: Callable[[Any], T], *,
     is no JSON, or not of the shape.
     """
     data = await read_body(request)
-    if data and media_type(request) != JSON:
+    given = media_type(request)
+    if data and not (given and given.is_json):
         raise HTTPException(415)
     try:
         return take(_parsed(data, None if are_numbers else str))
@@ -112,7 +109,8 @@ def _offsets(body: Any) -> list[tuple[dict[str, Any] | None, dict[str, Any] | No
 
 def refuse_other_types(request: Request) -> None:
     """Raise for a request that says that it brings something else than JSON, whether it brings anything or not."""
-    if media_type(request) not in (None, JSON, *_WILDCARDS):
+    given = media_type(request)
+    if given and not given.takes(JSON):
         raise HTTPException(415)
 
 
@@ -199,15 +197,10 @@ def _missing(call: str, name: str) -> Unreadable:
     return Unreadable(f'Cannot invoke "{call}" because "{name}" is null')
 
 
-def media_type(request: Request) -> str | None:
-    """Return the type of the content without its parameters, None where the client does not say."""
+def media_type(request: Request) -> MediaRange | None:
+    """Return the type of the content, None where the client does not say."""
     given = request.headers.get("content-type")
-    if given is None:
-        return None
-    found = _MEDIA_TYPE.fullmatch(given.strip())
-    if found is None:
-        raise HTTPException(400)
-    return found[1].lower()
+    return None if given is None else content_range(given)
 
 
 async def read_body(request: Request) -> bytes:

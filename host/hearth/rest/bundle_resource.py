@@ -49,7 +49,8 @@ class BundlesResource:
     async def install(self, request: Request) -> Response:
         """Put a bundle on plugin.path, in the place of another version of it where there is one."""
         self._refuse_unless_enabled()
-        if media_type(request) not in ARCHIVES:
+        given = media_type(request)
+        if given is None or given.name not in ARCHIVES:
             raise HTTPException(415)
         with tempfile.TemporaryDirectory(prefix="hearth-install-") as folder:
             source = Path(folder, _file_name(FILE.text(request) or ""))

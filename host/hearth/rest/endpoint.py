@@ -13,8 +13,9 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from hearth.rest.body import JSON, refuse_other_types
+from hearth.rest.body import refuse_other_types
 from hearth.rest.entity import Entity
+from hearth.rest.media_range import JSON, MediaRange, accepted
 
 Answer = Callable[[Request], Awaitable[Response]]
 Judge = Callable[[Request], Awaitable["Response | None"]]
@@ -37,8 +38,9 @@ class Query:
     """What may be said, each of it once and all in one request; nothing where the parameter is given once."""
 
     def text(self, request: Request) -> str | None:
-        """Return what is said, else the default."""
-        return request.query_params.get(self.name, None if self.default is None else str(self.default))
+        """Return what is said, the first of it, else the default."""
+        default = None if self.default is None else str(self.default)
+        return next(iter(request.query_params.getlist(self.name)), default)
 
     def flag(self, request: Request) -> bool:
         """Return a boolean as Java reads it: the first counts unless it is blank, and only `true` is."""
@@ -100,22 +102,32 @@ class EndpointPath:
             raise HTTPException(405, headers={"allow": ",".join(self._methods)})
         if found is not None and found.takes_json:
             refuse_other_types(request)
-        if found is not None and found.makes is not None and not accepts(request, found.makes):
-            raise HTTPException(406)
+        wanted = None
+        if found is not None and found.makes is not None:
+            wanted = chosen(request, found.makes)
+            if wanted is None:
+                raise HTTPException(406)
         refusal = await self._judge(request) if self._judge else None
         if refusal is not None:
             return refusal
-        return self._options(request) if found is None else await found.answer(request)
+        return self._options(request) if found is None else _called(await found.answer(request), wanted)
 
     def _options(self, request: Request) -> Response:
-        text = ", ".join(self._methods) if accepts(request, "text/plain") else ""
+        text = ", ".join(self._methods) if chosen(request, "text/plain") else ""
         return Response(text, headers={"allow": ",".join(self._methods), "content-type": "text/plain"})
 
 
-def accepts(request: Request, media_type: str) -> bool:
-    """Return whether a client takes a media type; like Java's server this looks at no quality, not even none."""
-    wanted = {part.partition(";")[0].strip().lower() for part in request.headers.get("accept", "").split(",")}
-    return not wanted.isdisjoint({"", "*/*", media_type, f"{media_type.partition('/')[0]}/*"})
+def chosen(request: Request, media_type: str) -> MediaRange | None:
+    """Return what a client says of a media type that it takes, None where it does not take it."""
+    given = accepted(",".join(request.headers.getlist("accept")))
+    return next((each for each in given if each.takes(media_type)), None)
+
+
+def _called(response: Response, wanted: MediaRange | None) -> Response:
+    """Return an answer with the parameters that its type has in the request, as Java's server gives them back."""
+    if wanted is not None and wanted.particular is not None and "content-type" in response.headers:
+        response.headers["content-type"] = wanted.particular
+    return response
 
 
 def routes(endpoints: Iterable[Endpoint], judge: Judge | None = None) -> list[Route]:

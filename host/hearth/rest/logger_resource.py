@@ -12,6 +12,7 @@ from hearth.rest.answer import JsonAnswer, Unreadable
 from hearth.rest.body import read_map
 from hearth.rest.endpoint import Query
 from hearth_api import ConfigError, NotFoundError
+from hearth_api.java import trimmed
 from hearth_stage.level import LEVELS
 
 log = logging.getLogger(__name__)
@@ -45,7 +46,7 @@ class LoggersResource:
             raise ConfigError("Desired 'level' parameter was not specified in request.", code="logger.level")
         if not given:
             raise Unreadable("Illegal null or empty Level name.")
-        level = given.strip().upper()
+        level = trimmed(given).upper()
         if level not in LEVELS:
             raise NotFoundError(f"invalid log level '{given}'.", code="logger.level")
         names = levels.set(str(request.path_params["logger"]), level)
@@ -53,7 +54,7 @@ class LoggersResource:
 
 
 def _scope(request: Request) -> str:
-    given = request.query_params.get(SCOPE.name, WORKER)
+    given = SCOPE.text(request) or ""
     if given.lower() not in (WORKER, CLUSTER):
         log.warning("a level is set with the scope %r, which is taken for %r", given, WORKER)
     return given.lower()

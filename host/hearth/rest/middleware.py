@@ -6,7 +6,7 @@ import re
 import time
 from collections.abc import Sequence
 from email.utils import formatdate
-from urllib.parse import unquote
+from urllib.parse import unquote, unquote_to_bytes
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware import Middleware
@@ -106,7 +106,22 @@ def refused(scope: Scope) -> tuple[int, str] | None:
         return 414, "URI Too Long"
     if sum(len(name) + len(value) + 4 for name, value in headers) > HEADER_BYTES:
         return 431, "Request Header Fields Too Large"
-    return next(((400, reason) for pattern, reason in _BAD_PATHS if pattern.search(scope["raw_path"])), None)
+    return _refused_path(scope["raw_path"])
+
+
+def _refused_path(path: bytes) -> tuple[int, str] | None:
+    reason = next((reason for pattern, reason in _BAD_PATHS if pattern.search(path)), None)
+    if reason is None and not _is_utf8(unquote_to_bytes(path)):
+        reason = "Bad Request"
+    return None if reason is None else (400, reason)
+
+
+def _is_utf8(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _pattern(text: bytes) -> re.Pattern[bytes]:
@@ -120,7 +135,7 @@ _BAD_PATHS = (
     (_pattern(rb"/(%2e\.?|\.?%2e|%2e%2e)(;[^/]*)?(/|$)"), "Ambiguous URI path segment"),
     (_pattern(rb"%(?![0-9a-f]{2})|%00"), "Bad Request"),
     (_pattern(rb"%([01][0-9a-f]|5c|7f)|\\"), "Suspicious Path Character"),
-    (_pattern(rb"[\"<>^`{|}]"), "Illegal Path Character"),
+    (_pattern(rb"[\"<>[\]^`{|}]"), "Illegal Path Character"),
 )
 """What somebody in front of the server may have read otherwise, with the words of Java's server."""
 

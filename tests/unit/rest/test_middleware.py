@@ -150,6 +150,9 @@ def test_a_listener_for_admins_serves_nothing_else(shared: Client) -> None:
         ("/connectors/a%5Cb", "Suspicious Path Character"),
         ("/connectors/a|b", "Illegal Path Character"),
         ("/connectors/{x}", "Illegal Path Character"),
+        ("/connectors/[x]", "Illegal Path Character"),
+        ("/connectors/%ff", "Bad Request"),
+        ("/connectors/%C3/status", "Bad Request"),
     ],
 )
 def test_a_path_that_somebody_may_read_otherwise_is_refused(shared: Client, path: str, reason: str) -> None:
