@@ -26,6 +26,8 @@ STOP_SECONDS = 10.0
 IDLE_SECONDS = 90
 RECEIVE_SECONDS = 30.0
 """How long a connection may take to bring a whole request: longer than that Kafka Connect's server waits for none."""
+LINGER_SECONDS = 5.0
+"""How long a client that is answered already may go on sending before its connection is closed."""
 DATE_SECONDS = 1.0
 """How often the date is looked at that answers tell."""
 COMPLAINT_SECONDS = 60.0
@@ -145,27 +147,78 @@ class Complaints:
             log.error("the REST API takes no connections for now: %s (%s)", error.strerror, FILES_HINT)
 
 
+class LingeringTransport:
+    """A connection that is closed behind its last answer only when the client has ended as well, or in a while.
+
+    A socket that is closed while there is something to read is reset, and a reset may take the answer from a client
+    that has not read it yet (RFC 9112, 9.6): one that is told that its body is too long, say. So nothing more is
+    written, and what still comes is thrown away.
+    """
+
+    def __init__(self, transport: asyncio.Transport, is_read: Callable[[], bool]) -> None:
+        """``is_read`` tells whether all that the client is known to send is read."""
+        self._transport = transport
+        self._is_read = is_read
+        self._end: asyncio.TimerHandle | None = None
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+    @property
+    def is_lingering(self) -> bool:
+        """Return whether what comes is thrown away."""
+        return self._end is not None
+
+    def is_closing(self) -> bool:
+        """Return whether nothing is written any more."""
+        return self.is_lingering or self._transport.is_closing()
+
+    def close(self) -> None:
+        """Close the connection, now if nothing is to come or this is said again."""
+        if self.is_closing() or self._is_read():
+            self._transport.close()
+            return
+        self._end = asyncio.get_running_loop().call_later(LINGER_SECONDS, self._transport.abort)
+        if self._transport.can_write_eof():  # not with TLS: there the length of the answer has to do
+            self._transport.write_eof()
+        self._transport.resume_reading()
+
+    def lost(self) -> None:
+        """Wait no more."""
+        if self._end is not None:
+            self._end.cancel()
+
+
 class PatientProtocol(H11Protocol):
     """A connection, which is closed when a request takes too long to arrive, be it half a header or half a body."""
 
+    transport: LingeringTransport  # type: ignore[assignment]
     _deadline: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Wait for the first request."""
         super().connection_made(transport)
+        self.transport = LingeringTransport(transport, lambda: not self._is_at(h11.SEND_BODY, h11.ERROR))
         self._await_request()
 
     def data_received(self, data: bytes) -> None:
         """Go on waiting unless a request is there."""
+        if self.transport.is_lingering:
+            return
         self._await_request()
         super().data_received(data)
-        if self.conn.their_state not in (h11.IDLE, h11.SEND_BODY):
+        if not self._is_at(h11.IDLE, h11.SEND_BODY):
             self._stop_waiting()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Wait no more."""
         self._stop_waiting()
+        self.transport.lost()
         super().connection_lost(exc)
+
+    def _is_at(self, *states: Any) -> bool:
+        """Return whether the client is at one of these points of a request."""
+        return self.conn.their_state in states
 
     def _await_request(self) -> None:
         if self._deadline is None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import errno
+import socket
 import threading
+from collections import deque
 from typing import Any
 
 import pytest
@@ -64,6 +66,34 @@ def test_half_a_request_is_not_waited_for_for_ever(
     """Connections are few."""
     monkeypatch.setattr(server, "RECEIVE_SECONDS", 0.3)
     assert client.raw(data) == b""
+
+
+TOO_LONG = (
+    b"POST /connectors HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 99999999\r\n\r\n"
+)
+PIECE = b" " * (1 << 16)
+
+
+def test_who_still_sends_is_not_cut_off_from_the_answer(client: Client) -> None:
+    """A connection that is closed with bytes unread is reset: the client fails, and may never see why."""
+    with socket.create_connection(("127.0.0.1", client.ports[0]), timeout=30) as connection:
+        connection.sendall(TOO_LONG)
+        answer = connection.recv(1 << 16)
+        for _ in range(64):
+            connection.sendall(PIECE)
+        connection.shutdown(socket.SHUT_WR)
+        answer += b"".join(iter(lambda: connection.recv(1 << 16), b""))
+    assert answer.startswith(b"HTTP/1.1 500")
+    assert b"Document length exceeds the maximum allowed" in answer
+
+
+def test_who_goes_on_sending_is_cut_off_all_the_same(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What comes after the answer is nobody's."""
+    monkeypatch.setattr(server, "LINGER_SECONDS", 0.2)
+    with socket.create_connection(("127.0.0.1", client.ports[0]), timeout=30) as connection:
+        connection.sendall(TOO_LONG)
+        with pytest.raises((ConnectionResetError, BrokenPipeError)):
+            deque(iter(lambda: connection.sendall(PIECE), False), maxlen=0)
 
 
 def test_a_whole_request_may_take_longer_than_it_may_take_to_arrive(
