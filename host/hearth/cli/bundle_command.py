@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import signal
 import sys
-from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -27,6 +26,7 @@ BAD_ENVIRONMENT = 3
 @click.group()
 def bundle() -> None:
     """Make bundles and check them; put them into plugin.path and take them away."""
+    signal.signal(signal.SIGTERM, _leave)
 
 
 for each in install_command.COMMANDS:
@@ -93,9 +93,7 @@ def pack(
     from hearth.packaging.pack import pack as make
     from hearth.packaging.wheel_target import wheel_targets
 
-    terminal = Terminal(sys.stderr)
-    step = terminal.step if terminal.is_live else nullcontext
-    targets = wheel_targets(pythons, platforms)
+    step, targets = Terminal(sys.stderr).live_step, wheel_targets(pythons, platforms)
     click.echo(make(project, output, user_environments(), find_links, offline, step, targets))
 
 
@@ -127,7 +125,6 @@ def verify(locations: tuple[Path, ...], config_file: Path | None, keys: tuple[Pa
     """
     from hearth.packaging.verify import verify as check
 
-    signal.signal(signal.SIGTERM, _leave)
     config = None if config_file is None else read_connector_file(config_file).config
     found = {location: check(location, config, keys) for location in locations}
     checks = [each for of_bundle in found.values() for each in of_bundle]
@@ -186,7 +183,7 @@ def sign(location: Path, key_file: Path | None, sigstore: bool, made: Path | Non
 
 
 def _leave(number: int, frame: object) -> NoReturn:
-    """End as an exception does, so that what was made for the check alone is removed."""
+    """End as an exception does, so that what was made for the command alone is removed."""
     sys.exit(128 + number)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from hearth.discovery import Bundle, default_plugin_path
-from hearth.foundation.terminal import printable, table
+from hearth.foundation.terminal import Step, Terminal, printable, table
 from hearth_api import ConfigError
 
 if TYPE_CHECKING:
@@ -225,7 +226,11 @@ def _installed(folder: Path | None, is_dry_run: bool = False) -> InstalledBundle
     from hearth.isolation.environment_store import user_environments
     from hearth.packaging.installed import InstalledBundles
 
-    return InstalledBundles(folder or default_plugin_path(), user_environments(), is_dry_run)
+    return InstalledBundles(folder or default_plugin_path(), user_environments(), is_dry_run, _step())
+
+
+def _step() -> Step:
+    return Terminal(sys.stderr).live_step
 
 
 def _act(
@@ -240,7 +245,7 @@ def _act(
     from hearth.packaging.bundle_source import BundleSource
 
     indexes = [each.absolute() for each in source["indexes"]]
-    wanted = BundleSource(source["text"], indexes, source["find_links"], source["offline"], source["sha256"])
+    wanted = BundleSource(source["text"], indexes, source["find_links"], source["offline"], source["sha256"], _step())
     with wanted.obtained(user_environments()) as path:
         _echo(act(_installed(folder, is_dry_run), path), is_dry_run, as_json)
 

@@ -6,11 +6,14 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TextIO
 
 _GREEN, _RED, _DIM, _BOLD = "32", "31", "2", "1"
 _ERASE_LINE = "\r\x1b[K"
+
+Step = Callable[[str], AbstractContextManager[object]]
+"""Shows that something with that name is under way, and that it is done."""
 
 
 def printable(text: str, keep: str = "\n\t") -> str:
@@ -37,11 +40,6 @@ class Terminal:
         self._stream = stream or sys.stdout
         self._is_live = self._stream.isatty() and os.environ.get("TERM") != "dumb"
         self._has_colour = self._is_live and not os.environ.get("NO_COLOR")
-
-    @property
-    def is_live(self) -> bool:
-        """Return whether somebody looks on while it is written."""
-        return self._is_live
 
     def say(self, text: str = "") -> None:
         """Write a line."""
@@ -70,6 +68,11 @@ class Terminal:
             self._end_step(self._paint("✗", _RED), name, started)
             raise
         self._end_step(self._paint("✓", _GREEN), f"{name}  {result[0]}".rstrip(), started)
+
+    @property
+    def live_step(self) -> Step:
+        """Return what shows steps where somebody looks on, and nothing where they would be in the way of a program."""
+        return self.step if self._is_live else nullcontext
 
     def _end_step(self, sign: str, text: str, started: float) -> None:
         seconds = self._paint(f"({time.monotonic() - started:.1f} s)", _DIM)

@@ -6,11 +6,13 @@ import contextlib
 import re
 import tempfile
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from hearth.discovery.refusal import BundleError
+from hearth.foundation.terminal import Step
 from hearth.isolation.environment_store import EnvironmentStore
 from hearth.isolation.lock import hash_of
 from hearth_api import ConfigError, ConnectError
@@ -28,7 +30,8 @@ class BundleSource:
     """What somebody named, and where names are looked up.
 
     Without ``indexes``, directories of bundles, a name is that of a package in the package index that uv and pip are
-    configured for, or in the folders of ``find_links``; it is packed with what it needs.
+    configured for, or in the folders of ``find_links``; it is packed with what it needs. What takes its time stands
+    inside ``step``, which may show it.
     """
 
     text: str
@@ -36,6 +39,7 @@ class BundleSource:
     find_links: Sequence[Path] = ()
     is_offline: bool = False
     sha256: str | None = None
+    step: Step = nullcontext
 
     @contextlib.contextmanager
     def obtained(self, environments: EnvironmentStore) -> Iterator[Path]:
@@ -53,7 +57,8 @@ class BundleSource:
     def _found(self, folder: Path, environments: EnvironmentStore) -> Path:
         address = urlsplit(self.text)
         if address.scheme in ("http", "https"):
-            return _download(self.text, folder / Path(address.path).name, self.sha256 is not None)
+            with self.step(f"{Path(address.path).name} from {address.hostname}"):
+                return _download(self.text, folder / Path(address.path).name, self.sha256 is not None)
         path = Path(self.text)
         if path.exists() or path.is_symlink():
             return path.absolute()
@@ -67,7 +72,7 @@ class BundleSource:
             return find(self.text, self.indexes).location
         from hearth.packaging.pack import pack
 
-        return pack(requirement(self.text), folder, environments, self.find_links, self.is_offline)
+        return pack(requirement(self.text), folder, environments, self.find_links, self.is_offline, self.step)
 
 
 def _download(address: str, target: Path, is_checked: bool) -> Path:

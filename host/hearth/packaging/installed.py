@@ -14,6 +14,7 @@ import os
 import re
 import shutil
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,6 +24,7 @@ from hearth.discovery import Bundle, read
 from hearth.discovery.bundle import plain_name
 from hearth.discovery.location import candidates
 from hearth.discovery.version_order import version_key
+from hearth.foundation.terminal import Step
 from hearth.foundation.user_file import make_directory, replacing
 from hearth.isolation.environment_store import EnvironmentStore
 from hearth.packaging.wholeness import usable
@@ -51,13 +53,17 @@ class Change:
 class InstalledBundles:
     """A directory of plugin.path; several processes may change it at once.
 
-    With ``is_dry_run`` everything is looked at, and nothing is changed.
+    With ``is_dry_run`` everything is looked at, and nothing is changed. What takes its time stands inside ``step``,
+    which may show it.
     """
 
-    def __init__(self, folder: Path, environments: EnvironmentStore, is_dry_run: bool = False) -> None:
+    def __init__(
+        self, folder: Path, environments: EnvironmentStore, is_dry_run: bool = False, step: Step = nullcontext
+    ) -> None:
         self.folder = folder.absolute()
         self._environments = environments
         self._is_dry_run = is_dry_run
+        self._step = step
 
     def all(self) -> list[Bundle]:
         """Return the bundles that can be read, by name and version."""
@@ -182,7 +188,8 @@ class InstalledBundles:
         """
         if self._is_dry_run:
             return
-        self._environments.ensure(bundle)
+        with self._step(f"the environment of {bundle.name} {bundle.version}"):
+            self._environments.ensure(bundle)
         with replacing(target) as fresh:
             if bundle.location.is_file() and bundle.location.suffix == ".zip":
                 shutil.copyfile(bundle.location, fresh)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -16,6 +16,7 @@ from hearth.discovery.declaration import Declaration
 from hearth.discovery.manifest import MANIFEST, Manifest, PackedFile
 from hearth.discovery.refusal import BundleError
 from hearth.discovery.tree import DirectoryTree, open_file
+from hearth.foundation.terminal import Step
 from hearth.foundation.user_file import replacing
 from hearth.isolation.environment_store import EnvironmentStore
 from hearth.isolation.interpreter import choose
@@ -32,10 +33,6 @@ from hearth_api import UNDEFINED_VERSION, PluginError
 _WHEELS = "wheels"
 _SUFFIX = ".zip"
 _STAGE = ("hearth_stage", "hearth_execution")
-
-
-Step = Callable[[str], AbstractContextManager[object]]
-"""Shows that something with that name is under way, and that it is done."""
 
 
 def pack(

@@ -47,6 +47,17 @@ def test_terminal_gets_colour_and_a_line_that_changes(monkeypatch: pytest.Monkey
     assert "\r\x1b[K\x1b[32m✓\x1b[0m Kafka" in stream.getvalue()
 
 
+def test_steps_are_shown_where_somebody_looks_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A script that reads the output gets none of them."""
+    monkeypatch.setenv("TERM", "xterm")
+    screen, pipe = Screen(), Pipe()
+    for stream in (screen, pipe):
+        with Terminal(stream).live_step("Kafka"):
+            pass
+    assert "Kafka" in screen.getvalue()
+    assert pipe.getvalue() == ""
+
+
 def test_no_color_is_respected(monkeypatch: pytest.MonkeyPatch) -> None:
     """NO_COLOR is a promise to people who set it."""
     monkeypatch.setenv("NO_COLOR", "1")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -73,6 +74,21 @@ def test_any_form_becomes_one_zip_file_called_like_the_bundle(tmp_path: Path, bu
     assert (bundles.folder / "greeting_source.zip").read_bytes() == packed.read_bytes()
     with zipfile.ZipFile(bundles.folder / "demo.zip") as archive:
         assert archive.namelist() == ["demo-1.0-py3-none-any.whl"]
+
+
+def test_what_takes_its_time_is_shown(tmp_path: Path, store: NoEnvironments) -> None:
+    """The environment may need minutes, of an index far away; where nothing is done nothing is shown."""
+    shown: list[str] = []
+
+    @contextlib.contextmanager
+    def step(name: str) -> Iterator[None]:
+        shown.append(name)
+        yield
+
+    bundles = InstalledBundles(tmp_path / "plugin_path", store, step=step)
+    for _ in range(2):
+        bundles.install(made(tmp_path, "1.0"))
+    assert shown == ["the environment of demo 1.0"]
 
 
 def test_same_bundle_again_changes_nothing(tmp_path: Path, bundles: InstalledBundles) -> None:
