@@ -67,6 +67,19 @@ def plugin_path(*names: str) -> Path:
     return folder
 
 
+def index(folder: Path, wheels: Mapping[Path, str]) -> str:
+    """Make a package index of wheels (PEP 503) and return its address; what is told of one is a mark (PEP 592)."""
+    pages: dict[str, list[str]] = {}
+    for wheel, mark in wheels.items():
+        name = wheel.name.partition("-")[0].replace("_", "-")
+        (folder / name).mkdir(parents=True, exist_ok=True)
+        shutil.copy(wheel, folder / name)
+        pages.setdefault(name, []).append(f'<a href="{wheel.name}" {mark}>{wheel.name}</a>')
+    for name, links in pages.items():
+        (folder / name / "index.html").write_text("<!DOCTYPE html>" + "".join(links))
+    return folder.as_uri()
+
+
 def truncated(folder: Path) -> Path:
     """Make a wheel of which only the first half arrived."""
     whole = wheel("greeting_transform")

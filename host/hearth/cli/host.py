@@ -85,7 +85,7 @@ class StandaloneHost:
         offsets = FileOffsetStore(worker.offset_file)
         listeners = open_listeners(worker, self._free_port)
         self._stops += [each.close for each in listeners]
-        directory = PluginDirectory(survey.look, user_environments(trust.admit))
+        directory = PluginDirectory(survey.look, user_environments(trust))
         find_converters(worker, directory)
         variables = GovernedVariables(worker, directory)
         self._stops.append(variables.close)

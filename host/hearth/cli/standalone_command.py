@@ -111,9 +111,9 @@ def _looked_up(props: Mapping[str, str]) -> Resolved:
     if not any(map(has_variable, props.values())):
         return Resolved(props, props)
     listed = parse_type("plugin.path", props.get("plugin.path"), ConfigType.LIST)
-    admit = trust_of(props).admit  # which no variable may decide: providers are plugins, too
-    catalogue = discover(plugin_path(listed), admit=admit) if PROVIDERS in props else Catalogue([])
-    directory = PluginDirectory(lambda: catalogue, user_environments(admit))
+    trust = trust_of(props)  # which no variable may decide: providers are plugins, too
+    catalogue = discover(plugin_path(listed), admit=trust.admit) if PROVIDERS in props else Catalogue([])
+    directory = PluginDirectory(lambda: catalogue, user_environments(trust))
     with closing(open_variables(props, directory)) as variables:
         settings = variables.resolve(props)
         for key, left in variables.left(settings):

@@ -38,7 +38,23 @@ class Trust:
                     "its files have no hashes", hint="pack it with `hearth bundle pack PROJECT`, or add a lock"
                 )
         except BundleError as error:
-            raise BundleError(f"{error} ({TRUST} is {self._level})", code="bundle.trust", hint=error.hint) from error
+            raise self._refused(str(error), error.hint) from error
+
+    def admit_packages(self, bundle: Bundle, pins: Mapping[str, Sequence[str]]) -> None:
+        """Raise ``BundleError`` where a bundle's environment would hold what its hashes say nothing of.
+
+        That is what it needs and lacks, here or on this Python, and the package index would have to give.
+        """
+        if self._level == ANY_BUNDLE or bundle.has_lock:
+            return
+        own = {f"sha256:{each}" for each in (bundle.hashes or {}).values()}
+        for pin, hashes in pins.items():
+            if not hashes or not own.issuperset(hashes):
+                hint = "pack it for this platform and Python as well: hearth bundle pack --platform --python"
+                raise self._refused(f"it needs {pin}, which is not in it, so nobody vouches for that", hint)
+
+    def _refused(self, reason: str, hint: str | None) -> BundleError:
+        return BundleError(f"{reason} ({TRUST} is {self._level})", code="bundle.trust", hint=hint)
 
 
 def trust_of(props: Mapping[str, Any]) -> Trust:

@@ -12,7 +12,7 @@ import contextlib
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import Any, Protocol
@@ -71,6 +71,16 @@ class Installable(Protocol):
         """Copy its wheels, or its packages, into a directory."""
 
 
+class Admission(Protocol):
+    """What decides which bundles may have an environment, and of what: of each it is asked both, in this order."""
+
+    def admit(self, bundle: Any) -> None:
+        """Raise for a bundle that may have none, so that it never runs."""
+
+    def admit_packages(self, bundle: Any, pins: Mapping[str, Sequence[str]]) -> None:
+        """Raise where its environment may not hold these: ``name==version`` with the hashes of the files."""
+
+
 def python_environment(key: str, python: Interpreter, paths: Sequence[str], bundle: str = "") -> Environment:
     """Return the environment of an interpreter with directories that stand first on its ``sys.path``.
 
@@ -87,19 +97,19 @@ def host_environment() -> Environment:
     return python_environment("host", interpreter.host(), [each for each in sys.path if each and Path(each).is_dir()])
 
 
-def user_environments(admit: Callable[[Any], None] | None = None) -> EnvironmentStore:
-    """Return the environments that all of this user's hosts and commands share; ``admit`` is the store's."""
-    return EnvironmentStore(cache_directory("environments"), admit)
+def user_environments(admission: Admission | None = None) -> EnvironmentStore:
+    """Return the environments that all of this user's hosts and commands share; ``admission`` is the store's."""
+    return EnvironmentStore(cache_directory("environments"), admission)
 
 
 class EnvironmentStore:
     """The environments below one directory; several processes may use it at once."""
 
-    def __init__(self, root: Path, admit: Callable[[Any], None] | None = None) -> None:
-        """Keep environments in a directory; ``admit`` raises for a bundle that may have none, so it never runs."""
+    def __init__(self, root: Path, admission: Admission | None = None) -> None:
+        """Keep environments in a directory; without an ``admission`` every bundle may have one."""
         self._root = root.absolute()
         self.inventory = EnvironmentInventory(self._root)
-        self._admit = admit
+        self._admission = admission
 
     def ensure(self, bundle: Installable) -> Environment:
         """Return the environment of a bundle, building it when there is none that is whole.
@@ -107,8 +117,8 @@ class EnvironmentStore:
         Raises ``EnvironmentRefused`` when that cannot be done here, and what ``unpack`` raises for a
         damaged bundle.
         """
-        if self._admit is not None:
-            self._admit(bundle)
+        if self._admission is not None:
+            self._admission.admit(bundle)
         python = interpreter.choose(bundle.requires_python, bundle.name)
         base = self._base_layer(python)
         if bundle.site is not None:
@@ -134,6 +144,8 @@ class EnvironmentStore:
                 with _instructive(bundle):
                     locked = _lock_of(bundle, wheels, python)
                 replace_text(remembered, locked.text)
+            if self._admission is not None:
+                self._admission.admit_packages(bundle, locked.pins)
             key = key_of(locked.text, python=python)
             return key, self._whole(key, bundle.name, _installer(bundle, locked, python, wheels))
 

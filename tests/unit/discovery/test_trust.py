@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 
 from hearth.config.worker_key import ANY_BUNDLE, HASHED, SIGNED
 from hearth.discovery import Bundle, BundleError, discover, read
+from hearth.discovery.manifest import MANIFEST
 from hearth.discovery.trust import Trust, trust_of
 from hearth.isolation.environment_store import EnvironmentStore
 from hearth.packaging.sign import new_key, sign
@@ -99,6 +101,30 @@ def test_settings_of_a_worker_say_what_is_trusted(folder: Path) -> None:
         trust_of({"plugin.trust": "none"})
 
 
+def test_what_a_bundle_lacks_is_not_taken_from_the_index(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody has signed that, and it would run beside what was; also where the lock is remembered from before."""
+    shutil.unpack_archive(build.packed("greeting_source"), tmp_path / "lacking")
+    (tmp_path / "lacking" / "wheels" / "greeting-1.0-py3-none-any.whl").unlink()
+    path = tmp_path / "lacking" / MANIFEST
+    members = json.loads(path.read_text())
+    members["files"] = [each for each in members["files"] if "greeting-1.0" not in each["path"]]
+    path.write_text(json.dumps(members))
+    shutil.make_archive(str(tmp_path / "lacking"), "zip", tmp_path / "lacking")
+    sign(tmp_path / "lacking.zip", folder / "key")
+    monkeypatch.setenv("UV_DEFAULT_INDEX", build.index(tmp_path / "index", {build.wheel("greeting_1"): ""}))
+    trust = Trust(SIGNED, [str(folder / "key.pub")])
+    for before in (False, True):
+        if before:
+            EnvironmentStore(tmp_path / "environments").ensure(_at(tmp_path / "lacking.zip"))
+        store = EnvironmentStore(tmp_path / "environments", trust)
+        with pytest.raises(BundleError, match=r"it needs greeting==1\.0, which is not in it") as raised:
+            store.ensure(_at(tmp_path / "lacking.zip"))
+        assert raised.value.code == "bundle.trust"
+    assert store.ensure(_at(folder / "signed.zip")).key
+
+
 def test_untrusted_bundle_is_in_no_catalogue_and_gets_no_environment(folder: Path, tmp_path: Path) -> None:
     """So nothing of it runs; the one beside it is found."""
     trust = Trust(SIGNED, [str(folder / "key.pub")])
@@ -109,5 +135,5 @@ def test_untrusted_bundle_is_in_no_catalogue_and_gets_no_environment(folder: Pat
     (rejected,) = catalogue.rejected
     assert rejected.reason == "it is not signed (plugin.trust is signed)"
     with pytest.raises(BundleError, match="it is not signed"):
-        EnvironmentStore(tmp_path / "environments", trust.admit).ensure(_at(build.packed("greeting_transform")))
+        EnvironmentStore(tmp_path / "environments", trust).ensure(_at(build.packed("greeting_transform")))
     assert not (tmp_path / "environments").exists()

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-import threading
-from collections.abc import Iterator
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -18,34 +14,12 @@ from tests.bundles import build
 POINTS = {"hearth.predicates": {"a.Demo": "demo:Demo"}}
 
 
-class _Quiet(SimpleHTTPRequestHandler):
-    def log_message(self, *_: object) -> None:
-        """Say nothing."""
-
-
-@pytest.fixture(scope="module")
-def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Provide the address of an index that has ``demo`` 1.0 and 2.0, of which the first was yanked."""
-    folder = tmp_path_factory.mktemp("index")
-    (folder / "demo").mkdir()
-    links = []
-    for version, mark in (("1.0", 'data-yanked="leaks passwords"'), ("1.1", "data-yanked"), ("2.0", "")):
-        wheel = build.plain_wheel(folder / "demo", "demo", version, POINTS).name
-        links.append(f'<a href="{wheel}" {mark}>{wheel}</a>')
-    (folder / "demo" / "index.html").write_text("<!DOCTYPE html>" + "".join(links))
-    handler = functools.partial(_Quiet, directory=str(folder))
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_address[1]}"
-        server.shutdown()
-        thread.join()
-
-
 @pytest.fixture(autouse=True)
-def _asked(index: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let uv ask that index and no other, and forget what it heard."""
-    monkeypatch.setenv("UV_DEFAULT_INDEX", index)
+def _index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let uv ask an index of its own, and forget what it heard."""
+    marks = {"1.0": 'data-yanked="leaks passwords"', "1.1": "data-yanked", "2.0": ""}
+    wheels = {build.plain_wheel(tmp_path, "demo", version, POINTS): mark for version, mark in marks.items()}
+    monkeypatch.setenv("UV_DEFAULT_INDEX", build.index(tmp_path / "index", wheels))
     monkeypatch.setenv("UV_CACHE_DIR", str(tmp_path / "uv"))
     monkeypatch.delenv("UV_OFFLINE", raising=False)
 
@@ -70,11 +44,13 @@ def test_audit_tells_what_was_yanked(tmp_path: Path, capsys: pytest.CaptureFixtu
     ]
 
 
-@pytest.mark.parametrize("setting", [("UV_OFFLINE", "1"), ("UV_DEFAULT_INDEX", "http://127.0.0.1:9")])
-def test_index_that_does_not_answer_is_told(setting: tuple[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("is_offline", [True, False])
+def test_index_that_does_not_answer_is_told(is_offline: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who hears nothing would take all for good."""
+    monkeypatch.setenv("UV_DEFAULT_INDEX", "http://127.0.0.1:9")
     monkeypatch.setenv("UV_HTTP_RETRIES", "0")
-    monkeypatch.setenv(*setting)
+    if is_offline:
+        monkeypatch.setenv("UV_OFFLINE", "1")
     with pytest.raises(ConnectError, match=r"whether demo==1\.0 was yanked cannot be found out") as raised:
         yanked(["demo==1.0"])
     assert raised.value.code == "environment.index"
