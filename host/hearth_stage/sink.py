@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from functools import partial
@@ -51,6 +52,31 @@ class ConsumedRecords:
         raise IndexError(row)
 
 
+class Voice:
+    """What a task says to its runtime, and how much was said that puts have to wait for."""
+
+    def __init__(self, channel: Speaker) -> None:
+        self._channel = channel
+        self._lock = threading.Lock()
+        self.said = 0
+        """Requests of the context and reports, none of which goes out before it is counted, and what was left out."""
+
+    def ask(self, request: ContextRequest) -> None:
+        """Send a request; may be called from any thread."""
+        self.count()
+        self._channel.notify(request)
+
+    def report(self, report: ReportRecord) -> Future[None]:
+        """Send a report; may be called from any thread."""
+        self.count()
+        return self._channel.begin(report)
+
+    def count(self) -> None:
+        """Count one more."""
+        with self._lock:
+            self.said += 1
+
+
 class ChannelErrantReporter(ErrantRecordReporter):
     """Hands bad records to the runtime, which logs and dead-letters them (KIP-610).
 
@@ -58,9 +84,9 @@ class ChannelErrantReporter(ErrantRecordReporter):
     One that did not come with a put, because the task made it, goes through the connector's converters, as in Java.
     """
 
-    def __init__(self, channel: Speaker, *, tolerant: bool, converts: bool) -> None:
+    def __init__(self, voice: Voice, *, tolerant: bool, converts: bool) -> None:
         """``converts`` says that a converter of the connector is in this process, which cannot be asked from a put."""
-        self._channel = channel
+        self._voice = voice
         self._tolerant = tolerant
         self._converts = converts
 
@@ -70,7 +96,7 @@ class ChannelErrantReporter(ErrantRecordReporter):
         Raises ``ConnectError`` where nothing is tolerated, and for a record that no put brought if a converter of the
         connector is one of the task's own bundle.
         """
-        answer = self._channel.begin(self._report(record, ErrorInfo.of(error)))
+        answer = self._voice.report(self._report(record, ErrorInfo.of(error)))
         if not self._tolerant:
             raise ConnectError("Tolerance exceeded in error handler") from error
         done: Future[None] = Future()
@@ -101,8 +127,8 @@ def _finish(done: Future[None], reply: Future[None]) -> None:
 class StageSinkContext(SinkTaskContext):
     """What a sink task sees of its runtime; requests travel as notices ahead of the next answer."""
 
-    def __init__(self, channel: Speaker, config: dict[str, str], reporter: ErrantRecordReporter | None) -> None:
-        self._channel = channel
+    def __init__(self, voice: Voice, config: dict[str, str], reporter: ErrantRecordReporter | None) -> None:
+        self._voice = voice
         self._config = config
         self._reporter = reporter
         self.partitions: set[TopicPartition] = set()
@@ -114,11 +140,11 @@ class StageSinkContext(SinkTaskContext):
     def offset(self, partition: TopicPartition | Mapping[TopicPartition, int], offset: int | None = None) -> None:
         """Read on from these offsets, before the next put."""
         wanted: Any = partition if isinstance(partition, Mapping) else {partition: offset}
-        self._channel.notify(ContextRequest(rewind=wanted))
+        self._voice.ask(ContextRequest(rewind=wanted))
 
     def timeout(self, timeout_ms: int) -> None:
         """Wait at most this long (milliseconds) before the next put."""
-        self._channel.notify(ContextRequest(timeout=timeout_ms))
+        self._voice.ask(ContextRequest(timeout=timeout_ms))
 
     def assignment(self) -> set[TopicPartition]:
         """Return the partitions the task has open."""
@@ -126,15 +152,15 @@ class StageSinkContext(SinkTaskContext):
 
     def pause(self, *partitions: TopicPartition) -> None:
         """Read nothing from these partitions until they are resumed."""
-        self._channel.notify(ContextRequest(pause=list(partitions)))
+        self._voice.ask(ContextRequest(pause=list(partitions)))
 
     def resume(self, *partitions: TopicPartition) -> None:
         """Read these partitions again."""
-        self._channel.notify(ContextRequest(resume=list(partitions)))
+        self._voice.ask(ContextRequest(resume=list(partitions)))
 
     def request_commit(self) -> None:
         """Commit as soon as the current put is done."""
-        self._channel.notify(ContextRequest(commit=True))
+        self._voice.ask(ContextRequest(commit=True))
 
     def errant_record_reporter(self) -> ErrantRecordReporter | None:
         """Return the reporter of bad records; ``None`` unless a dead letter topic or error log is set."""
@@ -145,12 +171,12 @@ class StageSink:
     """Answers the ``sink.*`` calls of the protocol."""
 
     def __init__(self, channel: Speaker, transformations: Transformations) -> None:
-        self._channel = channel
         self._transformations = transformations
         self._task: SinkTask | None = None
         self._context: StageSinkContext | None = None
+        self._voice = Voice(channel)
         self._steps: list[Step] = []
-        self._tolerant = False
+        self._tolerant = self._is_taken = False
 
     def start(self, call: StartSink) -> SinkStarted:
         """Create the connector's task and start it."""
@@ -158,14 +184,14 @@ class StageSink:
         self._steps = call.steps
         self._tolerant = call.tolerant
         converts = self._transformations.plugins.has_converters
-        reporter = ChannelErrantReporter(self._channel, tolerant=self._tolerant, converts=converts)
-        self._context = StageSinkContext(self._channel, call.config, reporter if call.reporter else None)
+        reporter = ChannelErrantReporter(self._voice, tolerant=self._tolerant, converts=converts)
+        self._context = StageSinkContext(self._voice, call.config, reporter if call.reporter else None)
         task.initialize(self._context)
         self._task = task
         task.start(call.config)
         columns = task.columns if isinstance(task, BatchSinkTask) and not self._steps else None
         is_batch = isinstance(task, BatchSinkTask)
-        return SinkStarted(version_of(task), is_batch, None if columns is None else sorted(columns))
+        return SinkStarted(version_of(task), is_batch, None if columns is None else sorted(columns), takes_next=True)
 
     def open(self, call: OpenPartitions) -> None:
         """Open newly assigned partitions."""
@@ -174,7 +200,24 @@ class StageSink:
         task.open(call.partitions)
 
     def put(self, call: Put) -> PutDone:
-        """Run the stage's own steps and give the records to the task.
+        """Give records to the task, unless they were to follow a put that did not end as was hoped.
+
+        Then what it has said has to be heard, or what it refused given again, before anything newer.
+        """
+        is_hoped_for = call.heard is None or (self._is_taken and call.heard == self._voice.said)
+        self._is_taken = False
+        if not is_hoped_for:
+            return PutDone(left_out=True)
+        failures = self._put(call)
+        self._is_taken = not failures
+        return PutDone(failures)
+
+    def leave_out(self) -> None:
+        """Give the task nothing of what was to follow a put and has not begun; may be called from any thread."""
+        self._voice.count()
+
+    def _put(self, call: Put) -> list[Failure]:
+        """Run the stage's own steps and give the records to the task; returns the rows that failed.
 
         Where a record fails in a step and nothing is tolerated, nothing is put.
         """
@@ -190,7 +233,7 @@ class StageSink:
             put = partial(task.put, [record for batch in wanted for record in self._records(batch, failures)])
         if not failures or self._tolerant:
             put()
-        return PutDone(failures)
+        return failures
 
     def pre_commit(self, call: PreCommit) -> Agreed:
         """Flush; the answer says up to where the task is done."""

@@ -165,11 +165,15 @@ Offsets = Annotated[
 
 @dataclass(frozen=True)
 class SinkStarted:
-    """What a sink task is: whether it takes batches, and of which columns; ``None`` means all."""
+    """What a sink task is: whether it takes batches, and of which columns; ``None`` means all.
+
+    ``takes_next`` says that its stage may be sent puts while the one before is not answered.
+    """
 
     version: str | None = None
     is_batch: bool = False
     columns: list[str] | None = None
+    takes_next: bool = False
 
 
 @dataclass(frozen=True)
@@ -192,23 +196,34 @@ class OpenPartitions(Call[None], op="sink.open"):
 
 @dataclass(frozen=True)
 class PutDone:
-    """The rows that failed in the stage's own steps."""
+    """The rows that failed in the stage's own steps; or that nothing was put, as it was not to follow what it did."""
 
     failures: list[Failure] = field(default_factory=list)
+    left_out: bool = False
 
 
 @dataclass(frozen=True)
 class Put(Call[PutDone], op="sink.put"):
-    """Gives records to the task; the last ``consumed`` of the batches hold them as they were read."""
+    """Gives records to the task; the last ``consumed`` of the batches hold them as they were read.
+
+    With ``heard`` it is sent while the put before is not answered, and only counts where that one is taken as it was
+    and no more than so much was said by then: requests of the task's context, reports, and what the runtime left out.
+    """
 
     batches: list[Batch]
     consumed: int = 0
+    heard: int | None = None
 
     @property
     def split(self) -> tuple[list[Batch], list[Batch]]:
         """Return the records to put, and the records as they were read."""
         first = len(self.batches) - self.consumed
         return self.batches[:first], self.batches[first:]
+
+
+@dataclass(frozen=True)
+class LeaveOut(Notice, op="sink.leave_out"):
+    """Leaves out the puts that were sent to follow another and have not begun; heard at once, not in its turn."""
 
 
 @dataclass(frozen=True)
@@ -268,6 +283,7 @@ TO_STAGE = operations(
     StartSink,
     OpenPartitions,
     Put,
+    LeaveOut,
     PreCommit,
     ClosePartitions,
     StopSink,

@@ -29,6 +29,7 @@ from hearth_stage.task_call import (
     CommitRecords,
     CommitSource,
     HoldPolling,
+    LeaveOut,
     OpenPartitions,
     PreCommit,
     Put,
@@ -78,6 +79,8 @@ class Tenant:
         """Take a request; called on the thread that reads the connection, so nothing is done here."""
         if request.kind is Stopping:
             self._stopping.set()  # at once: the main thread may be waiting for its next attempt
+        elif request.kind is LeaveOut:
+            self._sink.leave_out()  # at once as well: what it is about waits among the requests
         elif request.kind in _COMMITS:
             self._commit(request)
         else:

@@ -40,15 +40,16 @@ class _Position:
 class ConsumedPositions:
     """Everything a sink task has read and not yet committed, per assigned partition.
 
-    A record is *ahead* when it was read and not handed over, *putting* while the task has it, *refused* when the task
-    asked for it again, and counts as done once its put was ``accept``-ed. Operations come in any order: whatever an
-    operator, the group or the task does between two of them, ``hand_over`` gives out refused records before newer
-    ones and none of a partition that is not assigned, and ``committable`` stays behind what was not accepted.
+    A record is *ahead* when it was read and not handed over, *putting* while the task has it or it waits behind that,
+    *refused* when the task asked for it again, and counts as done once its put was ``accept``-ed. Operations come in
+    any order: whatever an operator, the group or the task does between two of them, ``hand_over`` gives out refused
+    records before newer ones and none of a partition that is not assigned, and ``committable`` stays behind what was
+    not accepted.
     """
 
     _positions: dict[TopicPartition, _Position] = field(default_factory=dict)
     _ahead: deque[Delivery] = field(default_factory=deque)
-    _putting: Delivery | None = None
+    _putting: deque[Delivery] = field(default_factory=deque)
     _refused: Delivery | None = None
     _sent: Offsets = field(default_factory=dict)
     _commit: int = 0
@@ -126,30 +127,42 @@ class ConsumedPositions:
         return self.is_refused or self.is_ahead
 
     @property
+    def next(self) -> Delivery | None:
+        """Return what is handed over next of what was read ahead."""
+        return self._ahead[0] if self._ahead else None
+
+    @property
     def putting(self) -> Delivery | None:
-        """Return what the task has and has not answered for, as it was handed over."""
-        return self._putting
+        """Return what the task has and has not answered for, as it was handed over; the first where others follow."""
+        return self._putting[0] if self._putting else None
 
     def hand_over(self) -> Delivery:
         """Return what the task is given next: what it refused, else what was read first, else nothing at all."""
-        assert self._putting is None, "a task is given one delivery at a time"
+        assert not (self._putting and self.is_refused), "what was refused is handed over before anything newer"
         if self._refused is not None:
-            self._putting, self._refused = self._refused, None
+            delivery, self._refused = self._refused, None
         else:
-            self._putting = self._ahead.popleft() if self._ahead else Delivery()
-        return self._putting
+            delivery = self._ahead.popleft() if self._ahead else Delivery()
+        self._putting.append(delivery)
+        return delivery
 
     def accept(self) -> None:
-        """Note that the task took what it was handed over."""
-        taken, self._putting = self._putting, None
-        assert taken is not None
-        for partition, offset in taken.offsets.items():
+        """Note that the task took what it was handed over first."""
+        for partition, offset in self._putting.popleft().offsets.items():
             self._positions[partition].put = offset
 
     def refuse(self) -> None:
-        """Note that the task wants what it was handed over again, before anything newer."""
-        self._refused, self._putting = self._putting, None
+        """Note that the task wants what it was handed over first again, before anything newer."""
+        self._refused = self._putting.popleft()
         self._drop_empty()
+        self.take_back()
+
+    def take_back(self) -> None:
+        """Note that what was handed over to follow was not given to the task."""
+        while self._putting:
+            delivery = self._putting.pop()
+            if delivery.offsets:
+                self._ahead.appendleft(delivery)
 
     # Commits --------------------------------------------------------------------------------------------------
 
@@ -205,8 +218,7 @@ class ConsumedPositions:
     def _forget(self, partitions: set[TopicPartition]) -> None:
         """Drop every record of these partitions, and what is on its way for them."""
         self._drop_ahead(partitions)
-        if self._putting is not None:
-            self._putting = self._putting.without(partitions)
+        self._putting = deque(delivery.without(partitions) for delivery in self._putting)
         if self._refused is not None:
             self._refused = self._refused.without(partitions)
             self._drop_empty()

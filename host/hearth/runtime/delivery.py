@@ -1,9 +1,12 @@
-"""What a sink loop holds between the consumer and the task: records read and converted, and context requests."""
+"""What a sink loop holds between the consumer and the task: records read and converted, puts, and context requests."""
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Collection, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,12 +20,16 @@ from hearth_api import ConnectError, PluginError, TopicPartition
 from hearth_api.batch import Batch
 from hearth_execution.failure import ErrorInfo, Failure
 from hearth_execution.order import rows_of
-from hearth_stage.task_call import ContextRequest, Put
+from hearth_stage.task_call import ContextRequest, Put, PutDone
 
 Offsets = dict[TopicPartition, int]
 
 MOST_SHOWN = 10
 """How many partitions are named in an error."""
+MOST_PUTS = 10
+"""How many puts are with a stage at most; as much is read and converted at once."""
+AHEAD_BYTES = 1 << 20
+"""With so many bytes in the stage one put that waits is enough: more of large ones would fill its memory."""
 
 
 @dataclass
@@ -51,14 +58,14 @@ class Delivery:
         more = [f"and those of {len(ends) - MOST_SHOWN} more partitions"] if len(ends) > MOST_SHOWN else []
         return ", ".join([f"{self.count}", *ends[:MOST_SHOWN], *more])
 
-    def to_put(self, columns: Sequence[str] | None, *, are_consumed_wanted: bool) -> Put:
+    def to_put(self, columns: Sequence[str] | None, *, are_consumed_wanted: bool, heard: int | None = None) -> Put:
         """Return what gives the records to a task: these columns of them, and behind them how they were consumed."""
         batches = self.batches
         if columns is not None:
             wanted = {*columns, "row"} if are_consumed_wanted else {*columns}
             batches = [batch.select(wanted) for batch in batches]
         consumed = [as_consumed(source) for source in self.sources] if batches and are_consumed_wanted else []
-        return Put([*batches, *consumed], len(consumed))
+        return Put([*batches, *consumed], len(consumed), heard)
 
     def without(self, partitions: set[TopicPartition]) -> Delivery:
         """Return what remains when partitions are taken away (by where the records came from)."""
@@ -116,6 +123,66 @@ class PutFailed(ConnectError):
         )
 
 
+@dataclass(frozen=True)
+class SentPut:
+    """A put that was sent; ``follows`` says that it counts only if the one before it ended as was hoped."""
+
+    delivery: Delivery
+    answer: Future[PutDone]
+    follows: bool
+
+    @cached_property
+    def size(self) -> int:
+        """Return how many bytes of records it holds."""
+        return sum(batch.data.nbytes for batch in self.delivery.batches)
+
+
+class SentPuts:
+    """The puts that were sent and are not settled, in order.
+
+    The first is, or was, the task's; those that follow wait in the stage, which need not wait for them then. One may
+    follow to begin with, and one more with each that was taken behind another. Where one is left out it is one again,
+    so what is sent in vain to a task that says something in every put is no more than what it is given.
+    """
+
+    def __init__(self, takes_next: bool) -> None:
+        """``takes_next`` says that the stage knows of puts that follow."""
+        self._takes_next = takes_next
+        self._puts: deque[SentPut] = deque()
+        self._most = 1
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        return len(self._puts)
+
+    @property
+    def first(self) -> SentPut:
+        """Return the one that is answered next."""
+        return self._puts[0]
+
+    @property
+    def may_be_followed(self) -> bool:
+        """Return whether there is a put, and the next may be sent behind it."""
+        count = len(self._puts)
+        if not self._takes_next or not 0 < count <= self._most:
+            return False
+        return count == 1 or sum(put.size for put in self._puts) < AHEAD_BYTES
+
+    def add(self, put: SentPut) -> None:
+        """Note that a put was sent."""
+        self._puts.append(put)
+
+    def settle(self) -> None:
+        """Note that the task took the first."""
+        if self._puts.popleft().follows:
+            self._most = min(self._most + 1, MOST_PUTS - 1)
+
+    def forget(self) -> None:
+        """Note that the first was not taken or not given to the task; nor is what follows it."""
+        self._puts.clear()
+        self._most = 1
+
+
 @dataclass
 class ContextRequests:
     """What the task asked of its context and has not been given yet."""
@@ -125,9 +192,12 @@ class ContextRequests:
     paused: set[TopicPartition] = field(default_factory=set)
     """These rest until the task resumes them, or they go."""
     commit: bool = False
+    heard: int = 0
+    """How many requests there were."""
 
     def add(self, request: ContextRequest) -> None:
         """Take in one more request."""
+        self.heard += 1
         self.rewind |= request.rewind
         self.timeout = self.timeout if request.timeout is None else request.timeout / 1000
         self.paused = (self.paused | set(request.pause)) - set(request.resume)

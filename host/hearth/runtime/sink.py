@@ -7,6 +7,7 @@ import math
 import time
 from collections.abc import Callable, Collection
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -15,7 +16,17 @@ from hearth.kafka.consumer import MOST_MESSAGES, Consumer
 from hearth.kafka.kafka_error import KafkaError
 from hearth.link.link_call import ENDS, Command, ForgetTopics, Pause, Replace, Resume
 from hearth.runtime.consumption import Commits, ConsumedPositions
-from hearth.runtime.delivery import Consumed, ContextRequests, Delivery, Offsets, PutFailed, converted
+from hearth.runtime.delivery import (
+    MOST_PUTS,
+    Consumed,
+    ContextRequests,
+    Delivery,
+    Offsets,
+    PutFailed,
+    SentPut,
+    SentPuts,
+    converted,
+)
 from hearth.runtime.inbox import Errant, Inbox, Item, MadeRecord, StageEnded
 from hearth.runtime.observer import TaskObserver
 from hearth.runtime.pipeline import Pipeline, step_of
@@ -29,6 +40,7 @@ from hearth_stage.channel import Request
 from hearth_stage.task_call import (
     ClosePartitions,
     ContextRequest,
+    LeaveOut,
     OpenPartitions,
     PreCommit,
     PutDone,
@@ -53,18 +65,20 @@ LOOK_UP_MS = 1_000
 LOOK_UP_SECONDS = 60.0
 """How long committed offsets are looked for after an assignment, as ``default.api.timeout.ms`` of Java's consumer."""
 JAVA_MAX_POLL_RECORDS = 500
-PUTS_AT_ONCE = 10
-"""How many puts' worth of records is read and converted at once."""
 POLL_SECONDS = 0.5
 """How long the group is not looked after while records are put that were read before: it may be in a rebalance."""
 
 
 @dataclass(frozen=True)
 class Intake:
-    """What a sink task takes with a put: these columns of a record (``None`` = all), and at most so many records."""
+    """What a sink task takes with a put: these columns of a record (``None`` = all), and at most so many records.
+
+    ``takes_next`` says that its stage may be sent further puts while it is at one.
+    """
 
     columns: list[str] | None
     most: int
+    takes_next: bool = False
 
 
 def answer_sink(inbox: Inbox, tolerance: Tolerance, request: Request) -> None:
@@ -86,15 +100,16 @@ def start_sink(
     start = StartSink(task.reference, dict(plan.task_config), steps, tolerance.is_reporting, tolerance.is_all)
     started = stage.call(start)
     default = MOST_MESSAGES if started.is_batch else JAVA_MAX_POLL_RECORDS
-    return Intake(started.columns, default if most is None else most)
+    return Intake(started.columns, default if most is None else most, started.takes_next)
 
 
 class SinkLoop:
     """Runs one sink task, started in its stage, between that and the consumer, whose group the loop joins.
 
-    One put is on its way while the next records are read and converted. What was read, what is being put, what is put
-    and what is committed stands in ``ConsumedPositions`` and nowhere else. Rebalances are served inside the consumer's
-    poll, on the same thread; what others want arrives in the inbox from other threads.
+    One put is on its way, and others wait behind it in the stage, while the next records are read and converted. What
+    was read, what is being put, what is put and what is committed stands in ``ConsumedPositions`` and nowhere else.
+    Rebalances are served inside the consumer's poll, on the same thread; what others want arrives in the inbox from
+    other threads.
     """
 
     def __init__(
@@ -119,7 +134,8 @@ class SinkLoop:
         self._positions = ConsumedPositions()
         self._commits = Commits(self._positions, consumer, observer, clock)
         self._requests = ContextRequests()
-        self._putting: Future[PutDone] | None = None
+        self._putting = SentPuts(intake.takes_next)
+        self._times_left_out = 0
         self._next_commit = clock() + plan.settings.flush_interval
         self._retry_at = 0.0
         self._next_put = clock() + IDLE_SECONDS
@@ -170,7 +186,7 @@ class SinkLoop:
         if is_ahead and self._clock() < self._next_poll:
             return
         with self._inbox.fetched(self._consumer.wake):
-            most = self._intake.most * (1 if is_ahead else PUTS_AT_ONCE)
+            most = self._intake.most * (1 if is_ahead else MOST_PUTS)
             incoming = self._consumer.poll(0 if is_ahead else math.ceil(patience * 1000), most)
         self._next_poll = self._clock() + POLL_SECONDS
         if incoming:
@@ -204,7 +220,14 @@ class SinkLoop:
         it wants elsewhere, or not now, is not given to it. A record that could not be converted is reported when its
         turn has come, and skipped where that is tolerated; where it is not, what was put before it still counts.
         """
+        if self._follow():
+            return
+        if self._is_held_up:
+            self._settle_puts()
         self._settle_put()
+        if self._putting:
+            self._follow()
+            return
         self._rewind_when_asked()
         self._hold_or_go_on()
         is_waiting = self._positions.is_refused and self._clock() < self._retry_at
@@ -212,27 +235,66 @@ class SinkLoop:
             return
         if not self._positions.is_any_due and self._clock() < self._next_put:
             return
-        self._next_put = self._clock() + IDLE_SECONDS
         delivery = self._positions.hand_over()
         failures, delivery.failures = delivery.failures, []
         self._tolerance.judge(failures, delivery.record)
-        self._putting = self._begin_put(delivery)
+        self._observer.put(delivery.count, delivery.topics)
+        self._send(delivery)
         if not delivery.batches:
             self._settle_put()
 
-    def _begin_put(self, delivery: Delivery) -> Future[PutDone]:
-        self._observer.put(delivery.count, delivery.topics)
-        return self._begin(delivery.to_put(self._intake.columns, are_consumed_wanted=self._tolerance.is_reporting))
+    def _follow(self) -> bool:
+        """Send what comes next behind the puts that are under way, so that the stage need not wait for it.
+
+        It is not given to the task if that refuses what it has, or says anything that was not heard by now. Whatever
+        has to be done between two puts, or needs a look at their records, is done when none is under way.
+        """
+        heard = self._tolerance.heard + self._times_left_out
+        self._serve_inbox()
+        self._hold_or_go_on()
+        delivery = self._positions.next
+        is_plain = delivery is not None and delivery.batches and not delivery.failures
+        if not is_plain or not self._putting.may_be_followed or self._is_held_up:
+            return False
+        self._send(self._positions.hand_over(), heard + self._requests.heard)
+        return True
+
+    @property
+    def _is_held_up(self) -> bool:
+        """Return whether something has to be done before the task is given more."""
+        is_asked = bool(self._requests.rewind or self._resting) or self._requests.commit
+        return is_asked or self._is_holding or self._tolerance.is_full or self._is_stopping
+
+    def _send(self, delivery: Delivery, heard: int | None = None) -> None:
+        self._next_put = self._clock() + IDLE_SECONDS
+        put = delivery.to_put(self._intake.columns, are_consumed_wanted=self._tolerance.is_reporting, heard=heard)
+        self._putting.add(SentPut(delivery, self._begin(put), heard is not None))
+
+    def _leave_out(self) -> None:
+        """Have the task not be given what waits in the stage behind the put that it is at.
+
+        Both sides count that as something it said, so what was sent before and has not begun does not count.
+        """
+        if len(self._putting) > 1:
+            self._times_left_out += 1
+            with suppress(PluginError):  # that the stage is gone is told by the puts
+                self._stage.notify(LeaveOut())
+
+    def _settle_puts(self) -> None:
+        """Wait until nothing is being put: for one that the task has been given, not for those that wait behind it."""
+        self._leave_out()
+        while self._putting:
+            self._settle_put()
 
     def _settle_put(self) -> None:
-        """Wait until what is being put was answered, and note it as done or as wanted again."""
-        if self._putting is None:
+        """Wait until what is being put first was answered, and note it as done, as wanted again or as not given."""
+        if not self._putting:
             return
-        delivery = self._positions.putting
+        put, delivery = self._putting.first, self._positions.putting
         assert delivery is not None
         try:
-            if failures := self._result(self._putting, "sink.put").failures:
-                self._tolerance.judge(failures, delivery.record)
+            done = self._put_done(put)
+            self._tolerance.judge(done.failures, delivery.record)
             self._serve_inbox()  # what the task reported meanwhile came before its answer
         except Exception as error:
             self._abandon_put()
@@ -243,14 +305,28 @@ class SinkLoop:
             else:
                 raise
             return
-        self._putting = None
-        self._positions.accept()
-        self._retry_seconds = FIRST_RETRY_SECONDS
+        if done.left_out:
+            self._putting.forget()  # what was to follow it is left out as well
+            self._positions.take_back()
+        else:
+            self._putting.settle()
+            self._positions.accept()
+            self._retry_seconds = FIRST_RETRY_SECONDS
+
+    def _put_done(self, put: SentPut) -> PutDone:
+        """Wait for the answer to a put; one that was to follow another is counted when it is known to have begun."""
+        done = PutDone()
+        try:
+            done = self._result(put.answer, "sink.put")
+        finally:
+            if put.follows and not done.left_out:
+                self._observer.put(put.delivery.count, put.delivery.topics)
+        return done
 
     def _abandon_put(self) -> None:
-        """Count what is being put as not done, whatever becomes of it."""
-        if self._putting is not None:
-            self._putting = None
+        """Count what is being put as not done, whatever becomes of it; what was to follow is not given to the task."""
+        if self._putting:
+            self._putting.forget()
             self._positions.refuse()
 
     def _retry_later(self, delivery: Delivery, error: Exception) -> None:
@@ -277,7 +353,7 @@ class SinkLoop:
             return
         self._requests.commit = False
         self._next_commit = self._clock() + self._settings.flush_interval
-        self._settle_put()
+        self._settle_puts()
         try:
             offsets = self._flush(self._positions.assigned)
         except RemoteError as error:
@@ -327,6 +403,7 @@ class SinkLoop:
 
         What it wants of others has to be sought, which is done when nothing is being put.
         """
+        self._settle_puts()
         committed = self._look_up(partitions)
         self._positions.assign(partitions, committed)
         self._observer.assigned(partitions)
@@ -347,7 +424,7 @@ class SinkLoop:
         is_flushed = True
         self._observer.revoked(partitions, are_lost=lost)
         try:
-            self._settle_put()
+            self._settle_puts()
             if partitions and self._stage.is_alive:
                 is_flushed = self._give_back(partitions, lost)
         finally:
@@ -397,7 +474,7 @@ class SinkLoop:
         """Give everything back: what is put is committed; what was refused or only read is the next run's."""
         try:
             if self._stage.is_alive:
-                self._settle_put()
+                self._settle_puts()
         finally:
             seconds = self._seconds_left() or self._settings.graceful_timeout
             self._consumer.close(seconds, hands_over=self._is_replaced)
@@ -460,7 +537,7 @@ class SinkLoop:
             self._report_made(item)
         else:
             if isinstance(item, StageEnded) and item.stage is self._stage:
-                self._settle_put()  # which ended with it, and says of which records it was
+                self._settle_puts()  # one of them ended with it, and says of which records it was
             self._abandon_put()
             self._fail(item)
 
@@ -487,9 +564,11 @@ class SinkLoop:
         if isinstance(command, ENDS):
             self._is_stopping, self._is_replaced = True, isinstance(command, Replace)
             self._begin_end()
+            self._leave_out()
         elif isinstance(command, Pause) and not self._is_paused:
             self._is_paused = True
             self._pause_and_resume()
+            self._leave_out()
             self._requests.commit = True
             self._observer.runs(is_paused=True)
         elif isinstance(command, Resume) and self._is_paused:

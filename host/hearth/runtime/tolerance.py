@@ -82,6 +82,8 @@ class Tolerance:
         """Whether somebody wants to see bad records as they were consumed."""
         self.exceeded = partial(ToleranceExceeded, names_key=settings.names_keys)
         """Makes the error with which a record fails the task."""
+        self.heard = 0
+        """How many reports of the task were taken."""
         self._observer, self._dead_letters = observer, dead_letters
         self._outstanding: list[Future[None]] = []
         self._lock = threading.Lock()
@@ -143,6 +145,7 @@ class Tolerance:
             inbox.put(MadeRecord(request, report))
         else:
             self.report_errant(inbox, request, report.error, Consumed.of(report.record))
+        self.heard += 1
 
     def report_errant(self, inbox: Inbox, request: Request, error: ErrorInfo, record: Consumed) -> None:
         """Report a record as it was read, or as it would have been."""

@@ -16,6 +16,7 @@ from hearth_api import (
     DataError,
     ErrantRecordReporter,
     OffsetAndMetadata,
+    RetriableError,
     SinkConnector,
     SinkRecord,
     SinkTask,
@@ -25,7 +26,7 @@ from hearth_api.batch import Batch, BatchSinkTask
 from hearth_execution.order import number_rows
 from hearth_execution.plugins import Plugins
 from hearth_execution.transformation import Step, Transformations
-from hearth_stage.sink import ChannelErrantReporter, StageSink
+from hearth_stage.sink import ChannelErrantReporter, StageSink, Voice
 from hearth_stage.task_call import (
     Agreed,
     ClosePartitions,
@@ -33,6 +34,7 @@ from hearth_stage.task_call import (
     OpenPartitions,
     PreCommit,
     Put,
+    PutDone,
     ReportRecord,
     SinkStarted,
     StartSink,
@@ -178,9 +180,9 @@ def batch(*values: str) -> Batch:
 @pytest.mark.parametrize(
     ("connector", "steps", "answer"),
     [
-        ("Connector", False, SinkStarted(version="1.0", is_batch=False, columns=None)),
-        ("BatchConnector", False, SinkStarted(version="1.0", is_batch=True, columns=["offset", "value"])),
-        ("BatchConnector", True, SinkStarted(version="1.0", is_batch=True, columns=None)),
+        ("Connector", False, SinkStarted("1.0", False, None, takes_next=True)),
+        ("BatchConnector", False, SinkStarted("1.0", True, ["offset", "value"], takes_next=True)),
+        ("BatchConnector", True, SinkStarted("1.0", True, None, takes_next=True)),
     ],
 )
 def test_start_tells_what_the_task_takes(connector: str, steps: bool, answer: SinkStarted) -> None:
@@ -254,6 +256,66 @@ def test_assignment_is_known_while_partitions_open_and_close() -> None:
         ("close", [FIRST], {FIRST, SECOND}),
         ("close", [SECOND], {SECOND}),
     ]
+
+
+def following(*batches: Batch, heard: int = 0) -> Put:
+    """Return a call that puts batches behind a put that is not answered yet."""
+    return Put(list(batches), heard=heard)
+
+
+def test_a_put_that_follows_one_that_was_taken_in_silence_is_taken_as_well() -> None:
+    """Also behind the third."""
+    sink, _, _ = started()
+    calls = [put(batch("a")), following(batch("b")), following(batch("c"))]
+    assert [sink.put(call) for call in calls] == [PutDone()] * 3
+    assert heard[1:] == [("put", [("a", 100)]), ("put", [("b", 100)]), ("put", [("c", 100)])]
+
+
+def test_nothing_follows_a_put_that_was_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither at once nor behind that; what was refused is put again first."""
+    sink, _, _ = started()
+
+    def refuse(_task: Task, _records: Any) -> None:
+        raise RetriableError("not now")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Task, "put", refuse)
+        with pytest.raises(RetriableError):
+            sink.put(put(batch("a")))
+    assert [sink.put(following(batch(value))) for value in "bc"] == [PutDone(left_out=True)] * 2
+    assert [sink.put(call) for call in (put(batch("a")), following(batch("b")))] == [PutDone()] * 2
+    assert heard[1:] == [("put", [("a", 100)]), ("put", [("b", 100)])]
+
+
+def test_nothing_follows_before_the_runtime_has_heard_what_the_task_said() -> None:
+    """It may want other records than those, or none; what follows one that was left out is left out as well."""
+    sink, _, _ = started("BatchConnector", reporter=True, tolerant=True)
+    _, context = sink._parts()
+    sink.put(put(batch("a")))
+    context.pause(FIRST)
+    reporter = context.errant_record_reporter()
+    assert reporter is not None
+    reporter.report(MADE, DataError("bad"))
+    assert sink.put(following(batch("b"), heard=1)) == PutDone(left_out=True)
+    assert sink.put(following(batch("c"), heard=2)) == PutDone(left_out=True)
+    assert sink.put(put(batch("b"))) == sink.put(following(batch("c"), heard=2)) == PutDone()
+
+
+def test_nothing_follows_that_the_runtime_had_left_out() -> None:
+    """It counts that as it counts what the task says; what it sends then is taken."""
+    sink, _, _ = started()
+    sink.put(put(batch("a")))
+    sink.leave_out()
+    assert sink.put(following(batch("b"))) == PutDone(left_out=True)
+    assert sink.put(put(batch("b"))) == sink.put(following(batch("c"), heard=1)) == PutDone()
+    assert heard[1:] == [("put", [("a", 100)]), ("put", [("b", 100)]), ("put", [("c", 100)])]
+
+
+def test_nothing_follows_a_put_of_which_records_failed() -> None:
+    """The runtime has to judge them first."""
+    sink, _, _ = started(steps=True, tolerant=True)
+    assert sink.put(put(batch("a", "bad"))).failures
+    assert sink.put(following(batch("b"))) == PutDone(left_out=True)
 
 
 def test_context_requests_go_to_the_runtime() -> None:
@@ -352,7 +414,7 @@ def test_record_that_no_put_brought_is_reported_as_it_is() -> None:
 def test_record_that_no_put_brought_cannot_be_converted_while_its_task_is_called() -> None:
     """The process of a converter in the task's own bundle is the one that waits for the report."""
     wire: Any = Wire()
-    reporter = ChannelErrantReporter(wire, tolerant=True, converts=True)
+    reporter = ChannelErrantReporter(Voice(wire), tolerant=True, converts=True)
     with pytest.raises(ConnectError, match="a converter of the connector is of the same bundle as its task"):
         reporter.report(MADE, DataError("bad"))
     assert wire.calls == []

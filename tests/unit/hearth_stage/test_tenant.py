@@ -7,19 +7,22 @@ import os
 import queue
 import socket
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
-from hearth_api import ConfigDef, SourceConnector, Task
+from hearth_api import STRING_SCHEMA, ConfigDef, SinkRecord, SinkTask, SourceConnector, Task
+from hearth_api.batch import Batch
 from hearth_stage.call import Call
 from hearth_stage.channel import Channel, ChannelClosed, Request
 from hearth_stage.connector_call import AskTaskConfigs, LoadConnector, RequestReconfiguration, StartConnector
 from hearth_stage.frame import PROTOCOL_VERSION
 from hearth_stage.operation import FROM_STAGE, Hello
-from hearth_stage.plugin_call import Configure, EndTenant, Ping
+from hearth_stage.plugin_call import AskStacks, Configure, EndTenant, Ping
 from hearth_stage.program import Program
+from hearth_stage.task_call import LeaveOut, Put, StartSink
 from hearth_stage.tenancy import current_tenant
 
 WAIT = 10.0
@@ -60,6 +63,33 @@ class Connector(SourceConnector):
         ended.put(self._name)
 
 
+class Sink:
+    """What is needed of a connector whose task waits in each put."""
+
+    def task_class(self) -> type[Task]:
+        """Return the class below."""
+        return WaitingTask
+
+
+class WaitingTask(SinkTask):
+    """Says what it has, and goes on when it may."""
+
+    def version(self) -> str:
+        """Return a version."""
+        return "1"
+
+    def start(self, props: Mapping[str, str]) -> None:
+        """Need nothing."""
+
+    def stop(self) -> None:
+        """Hold nothing."""
+
+    def put(self, records: Collection[SinkRecord]) -> None:
+        """Wait."""
+        ended.put(",".join(record.value for record in records))
+        assert gate.wait(WAIT)
+
+
 class HeldProgram(Program):
     """A stage in a thread, which does not end this process."""
 
@@ -97,6 +127,14 @@ class Runtime:
         assert not self._thread.is_alive()
 
 
+def put(text: str, heard: int | None = None) -> Put:
+    """Return a call that puts a record."""
+    data = pa.RecordBatch.from_arrays(
+        [pa.array(each) for each in ([0], [7], [text], [0])], names=["partition", "offset", "value", "row"]
+    )
+    return Put([Batch("t", None, STRING_SCHEMA, data)], heard=heard)
+
+
 @pytest.fixture
 def runtime() -> Iterator[Runtime]:
     """Provide a stage."""
@@ -106,6 +144,21 @@ def runtime() -> Iterator[Runtime]:
     made = Runtime()
     yield made
     made.close()
+
+
+def test_puts_that_wait_are_left_out_while_the_task_is_at_one(runtime: Runtime) -> None:
+    """Of a hundred that are slow, a stop waits for one; the runtime counts what it wrote, and the next is taken."""
+    runtime.call(StartSink(f"{__name__}:Sink", {}))
+    first = runtime.channel.begin(put("a"))
+    assert ended.get(timeout=WAIT) == "a"
+    others = [runtime.channel.begin(put(text, heard=0)) for text in "bc"]
+    runtime.channel.notify(LeaveOut())
+    runtime.call(AskStacks())  # is answered when all before it was read
+    gate.set()
+    assert [answer.result(WAIT).left_out for answer in (first, *others)] == [False, True, True]
+    assert not runtime.call(put("b")).left_out
+    assert not runtime.call(put("c", heard=1)).left_out
+    assert [ended.get(timeout=WAIT) for _ in "bc"] == ["b", "c"]
 
 
 def test_each_tenant_has_its_plugins_and_its_thread(runtime: Runtime) -> None:

@@ -24,7 +24,7 @@ from hearth.kafka.commit_queue import CommitAnswer
 from hearth.kafka.fetched import Incoming
 from hearth.kafka.kafka_error import KafkaError
 from hearth.link.link_call import Pause, Resume, Stop
-from hearth.runtime.delivery import Consumed
+from hearth.runtime.delivery import MOST_PUTS, Consumed
 from hearth.runtime.inbox import Inbox, Item
 from hearth.runtime.observer import TaskObserver
 from hearth.runtime.sink import SinkLoop, answer_sink, start_sink
@@ -38,6 +38,7 @@ from hearth_stage.task_call import (
     Agreed,
     ClosePartitions,
     ContextRequest,
+    LeaveOut,
     OpenPartitions,
     PreCommit,
     Put,
@@ -73,7 +74,7 @@ class FakeInbox(Inbox):
     def __init__(self, world: World, is_paused: bool) -> None:
         super().__init__()
         self._world = world
-        self.told = self.heard = 0
+        self.told = self.heard = self.requests = 0
         self.is_paused, self.is_ending = is_paused, False
         """What the operator's commands that were heard come to."""
 
@@ -88,6 +89,7 @@ class FakeInbox(Inbox):
             self._world.now += seconds
         for item in super().take():
             self.heard += 1
+            self.requests += isinstance(item, ContextRequest)
             if isinstance(item, (Pause, Resume)):
                 self.is_paused = isinstance(item, Pause)
             self.is_ending = self.is_ending or isinstance(item, Stop)
@@ -100,6 +102,11 @@ class Answer(Future):  # type: ignore[type-arg]
     def __init__(self, work: Callable[[Answer], None]) -> None:
         super().__init__()
         self._work: Callable[[Answer], None] | None = work
+
+    @property
+    def is_over(self) -> bool:
+        """Return whether it is there, without letting the task work for it."""
+        return super().done()
 
     def done(self) -> bool:
         """Let the task work, and return whether it answered."""
@@ -296,19 +303,25 @@ class FakeStage:
         """Where the task wants to begin in the partitions it just opened."""
         self.said_in_put = 0
         """How much had been told to the loop when the last put was answered."""
+        self.said = self.times_left_out = 0
+        """Requests and reports of the task, and calls to leave out what follows; and these alone."""
+        self._is_taken = False
         self._pending: list[Answer] = []
 
     def call(self, call: StartSink) -> SinkStarted:
         """Answer a call at once: only ``sink.start`` is made so."""
         assert isinstance(call, StartSink)
-        return SinkStarted(columns=None, is_batch=True, version=None)
+        return SinkStarted(is_batch=True, takes_next=self._world.takes_next)
 
     def begin(self, call: Call[Any]) -> Answer:
         """Take a call; the task answers one after the other."""
         if not self.is_alive:
             raise ConnectError("the stage is gone")
-        for earlier in self._pending:
-            earlier.done()
+        follows = isinstance(call, Put) and call.heard is not None
+        if not follows:
+            for earlier in self._pending:
+                earlier.done()
+        self._pending = [each for each in self._pending if not each.is_over]
         works: dict[type[Any], Callable[[Any, Answer], None]] = {
             Put: self._put,
             PreCommit: self._pre_commit,
@@ -317,10 +330,25 @@ class FakeStage:
             StopSink: self._close,
         }
         if isinstance(call, Put):
-            self._world.check_put(self, call.split[0], [each for each in self._pending if not each.done()])
-        answer = Answer(partial(works[type(call)], call))
-        self._pending = [answer]
+            self._world.check_sent(self, call, len(self._pending))
+            if not follows:
+                self._world.check_put(call)
+        answer = Answer(partial(self._in_turn, partial(works[type(call)], call)))
+        self._pending.append(answer)
         return answer
+
+    def _in_turn(self, work: Callable[[Answer], None], answer: Answer) -> None:
+        """Answer what was asked before, then this; behind a call that hangs nothing is done."""
+        earlier = self._pending[: self._pending.index(answer)]
+        if all(each.done() for each in earlier):
+            work(answer)
+
+    def notify(self, notice: LeaveOut) -> None:
+        """Leave out what is to follow a put; every other time the task is not yet at the first of these, either."""
+        if self.times_left_out % 2 == 0 and self._pending:
+            self._pending[0].done()
+        self.said += 1
+        self.times_left_out += 1
 
     def result(self, answer: Answer, op: str, timeout: Any = None) -> Any:
         """Return what was answered, or raise it."""
@@ -335,7 +363,14 @@ class FakeStage:
         self.is_alive = False
 
     def _put(self, call: Put, answer: Answer) -> None:
+        if call.heard is not None:
+            if not self._is_taken or call.heard != self.said:
+                self._is_taken = False
+                answer.set_result(PutDone(left_out=True))
+                return
+            self._world.check_put(call)
         records = _places(call.split[0])
+        self._is_taken = not self.turns or self.turns[0].answer == "accept"
         if self.turns and self.turns[0].answer == "refuse":
             self._world.refused = set(records)
         self._answer(self.turns, answer, PutDone(), lambda: self._take(records))
@@ -446,12 +481,13 @@ class World:
         is_plain: bool = True,
         flush_interval: float = 10.0,
         most: int = 100,
+        takes_next: bool = False,
     ) -> None:
         self.now = 0.0
         self.flush_interval = flush_interval
         self.fetch = fetch
         """How many records there are for a poll."""
-        self._most = most
+        self._most, self.takes_next = most, takes_next
         self._is_plain = is_plain
         self.tolerant = tolerant
         self.ends = dict.fromkeys(PARTITIONS, 0)
@@ -492,6 +528,7 @@ class World:
         self.consumer, self.stage, self.inbox = FakeConsumer(self), FakeStage(self), FakeInbox(self, paused)
         consumer, stage, pipeline = (cast_any(each) for each in (self.consumer, self.stage, FakePipeline(self)))
         self.letters.clear()
+        self.reports = 0
         self.unsafe.clear()
         self.topics.clear()
         self.forget_what_is_not_flushed()
@@ -551,6 +588,7 @@ class World:
             self._skip(partition, offset)
         if self.stage.is_opening:
             self.stage.asked_in_open |= requests["rewind"]
+        self.stage.said += 1
         self.answer(cast_any(FakeRequest(ContextRequest(**requests))))
 
     def report(self, place: Place) -> FakeRequest:
@@ -564,7 +602,9 @@ class World:
         sent = [each.get(partition, 0) for each in (self.group, *(offsets for offsets, _ in self.consumer.in_the_air))]
         if not self.tolerant and offset >= max(sent):
             self.taken.discard(place)  # and must come again; what is committed, or on its way, is past mending
+        self.stage.said += 1
         self.answer(cast_any(request))
+        self.reports += 1
         return request
 
     def confirm_letters(self, count: int | None = None) -> None:
@@ -633,21 +673,28 @@ class World:
         """Have the task lose what it did not make durable: it must come again."""
         self.taken &= self._flushed
 
-    def check_put(self, stage: FakeStage, batches: list[Batch], pending: list[Answer]) -> None:
-        """Raise unless a put is the only one, of assigned partitions, and goes on where the last accepted ended."""
-        if pending:
-            raise self.broken("a task is given a second delivery before it answered for the first")
-        if self.inbox.heard < stage.said_in_put:
+    def check_sent(self, stage: FakeStage, put: Put, pending: int) -> None:
+        """Raise unless a put is the only one, or one that may follow it, and nothing keeps it from being sent."""
+        if pending >= (1 if put.heard is None else MOST_PUTS):
+            raise self.broken("a task is given more before it answered for what it has")
+        if put.heard is None and self.inbox.heard < stage.said_in_put:
             raise self.broken("a task is given more before what it said while it had the last was heard")
+        heard = self.inbox.requests + self.reports + stage.times_left_out
+        if put.heard is not None and (not self.takes_next or put.heard > heard):
+            raise self.broken("more was heard than was said, or heard of")
         if self.inbox.is_ending:
             raise self.broken("a task is given more after it was told to stop")
         if self.reporter.is_full:
             raise self.broken("a task is given more while more dead letters are under way than may be")
-        records = _places([batch for batch in batches if batch.column("row") is not None])
+        records = _places(put.split[0])
         if len(records) > self._most:
             raise self.broken(f"a task is given {len(records)} records and takes {self._most}")
         if self.inbox.is_paused and not self.refused.issuperset(records):
             raise self.broken("a paused connector is given what it did not refuse before")
+
+    def check_put(self, put: Put) -> None:
+        """Raise unless a put is of assigned partitions, and goes on where the last accepted ended."""
+        records = _places(put.split[0])
         self.deliveries.append(records)
         expected = dict(self._expected)
         for partition, offset in records:
@@ -709,7 +756,7 @@ class World:
             self.loop.turn()
             self.confirm_letters()
             is_read = all(self.consumer.position.get(each) == end for each, end in self.ends.items())
-            if is_read and not self.loop._positions.is_any_due:
+            if is_read and not self.loop._positions.is_any_due and not self.loop._putting:
                 break
         self.inbox.put(Stop())
         self.run()

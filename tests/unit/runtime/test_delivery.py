@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import Future
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +13,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hearth.kafka.fetched import Incoming
-from hearth.runtime.delivery import Consumed, Delivery, PutFailed, as_consumed, bounds
+from hearth.runtime.delivery import (
+    AHEAD_BYTES,
+    MOST_PUTS,
+    Consumed,
+    Delivery,
+    PutFailed,
+    SentPut,
+    SentPuts,
+    as_consumed,
+    bounds,
+)
 from hearth_api import STRING_SCHEMA, TopicPartition
 from hearth_api.batch import Batch
 from hearth_execution.failure import ErrorInfo, Failure, RemoteError
@@ -179,3 +190,63 @@ def test_bounds_are_those_of_each_partition(places: list[tuple[int, int]]) -> No
     starts, ends = bounds(incoming(*places))
     assert starts == {place: min(offsets) for place, offsets in model.items()}
     assert ends == {place: max(offsets) + 1 for place, offsets in model.items()}
+
+
+def text(size: int = 10) -> Delivery:
+    """Return a delivery of one text of so many bytes."""
+    data = pa.RecordBatch.from_arrays([pa.array(["x" * size])], names=["value"])
+    return Delivery([Batch("t", None, STRING_SCHEMA, data)])
+
+
+def filled(puts: SentPuts, size: int = 10) -> int:
+    """Send as many puts as may be sent behind each other, and return how many are there."""
+    if len(puts) == 0:
+        puts.add(SentPut(text(size), Future(), follows=False))
+    while puts.may_be_followed:
+        puts.add(SentPut(text(size), Future(), follows=True))
+    return len(puts)
+
+
+def grown() -> SentPuts:
+    """Return the puts of a task that has taken many in a row."""
+    puts = SentPuts(takes_next=True)
+    for _ in range(3 * MOST_PUTS):
+        filled(puts)
+        puts.settle()
+    return puts
+
+
+def test_nothing_follows_in_a_stage_that_does_not_know_of_it() -> None:
+    """It is given one put at a time."""
+    assert filled(SentPuts(takes_next=False)) == 1
+
+
+def test_nothing_follows_where_nothing_is_put() -> None:
+    """The first put is sent when all that is asked was heard."""
+    assert not SentPuts(takes_next=True).may_be_followed
+
+
+def test_more_follow_the_longer_the_task_takes_them_in_silence() -> None:
+    """Up to as many puts as are read and converted at once."""
+    puts = SentPuts(takes_next=True)
+    assert filled(puts) == 2
+    puts.settle()
+    puts.settle()
+    assert filled(puts) == 3
+    assert filled(grown()) == MOST_PUTS
+
+
+def test_one_follows_again_where_one_was_left_out() -> None:
+    """A task that says something in every put is sent few in vain."""
+    puts = grown()
+    puts.forget()
+    assert filled(puts) == 2
+
+
+@pytest.mark.parametrize(("size", "count"), [(AHEAD_BYTES, 2), (AHEAD_BYTES // 2, 2), (AHEAD_BYTES // 4, 4)])
+def test_large_puts_are_fewer(size: int, count: int) -> None:
+    """One waits while one is put, and more only as long as they are small together."""
+    puts = grown()
+    while len(puts):
+        puts.settle()
+    assert filled(puts, size) == count

@@ -483,6 +483,93 @@ def test_a_time_a_task_asked_for_in_a_put_is_not_that_of_a_later_one() -> None:
     assert offsets(world)[2:4] == [[2], [2]]
 
 
+def following() -> World:
+    """Return a world whose stage takes puts behind the one it is at, and eight records that are read at once."""
+    world = World(fetch=8, most=1, takes_next=True)
+    world.write(HERE, 8)
+    return world
+
+
+def sent(world: World) -> list[int]:
+    """Return the first offset of each put that is under way, worked out or not."""
+    return [put.delivery.starts[HERE] for put in world.loop._putting._puts]
+
+
+def test_puts_are_sent_behind_the_one_that_is_under_way() -> None:
+    """One to begin with, and one more with each that is taken; a stop waits for none that has not begun."""
+    world = following()
+    steps(world, 2)
+    assert sent(world) == [0, 1]
+    steps(world, 3)
+    assert sent(world) == [2, 3, 4]
+    assert offsets(world) == [[0], [1]]
+    world.inbox.put(Stop())
+    world.run()
+    assert offsets(world) == [[0], [1], [2]]
+    assert (world.group[HERE], world.observer.counts.put) == (3, 3)
+
+
+def test_a_pause_leaves_out_what_waits_behind_a_put_and_goes_on_with_it() -> None:
+    """Nothing of it is lost, given twice or counted before it has begun."""
+    world = following()
+    steps(world, 2)
+    world.inbox.put(Pause())
+    steps(world, 20)
+    assert offsets(world) == [[0]]
+    assert (world.observer.counts.put, world.group[HERE]) == (1, 1)
+    world.inbox.put(Resume())
+    steps(world, 20)
+    assert offsets(world) == [[number] for number in range(8)]
+    assert world.observer.counts.put == 8
+    assert world.loop._putting._most > 1  # so puts that followed were taken again
+
+
+def test_what_was_sent_behind_a_refused_put_comes_after_it() -> None:
+    """It was not given to the task, and is no longer under way."""
+    world = following()
+    world.stage.turns += [Turn(), Turn("refuse")]
+    steps(world, 4)
+    assert offsets(world)[:2] == [[0], [1]]
+    assert sent(world) == []
+    world.now += 1
+    steps(world, 20)
+    assert offsets(world)[2:] == [[number] for number in range(1, 8)]
+    assert (world.observer.counts.put, world.observer.counts.retried) == (9, 1)
+
+
+def test_what_was_sent_behind_a_put_that_asked_for_something_is_not_given_before_that_was_heard() -> None:
+    """The task wants to read elsewhere: what lies in between is not put, and not counted."""
+    world = following()
+    world.stage.turns += [Turn(), Turn(meanwhile=lambda: world.request(rewind=[[*HERE, 6]]))]
+    steps(world, 20)
+    assert offsets(world) == [[0], [1], [6], [7]]
+    assert world.observer.counts.put == 4
+
+
+def test_what_a_task_asks_for_while_other_partitions_come_is_not_lost() -> None:
+    """It is heard as those are opened, and done when nothing is put: what follows is neither put nor passed over."""
+    world = following()
+    world.share = {HERE}
+    world.stage.turns.append(Turn(meanwhile=lambda: world.request(rewind=[[*HERE, 6]])))
+    steps(world, 2)
+    assert sent(world) == [0, 1]
+    world.rebalance([HERE, OTHER], cooperative=True)
+    world.now += POLL_SECONDS
+    steps(world, 20)
+    assert offsets(world) == [[0], [6], [7]]
+
+
+def test_a_partition_that_goes_takes_what_waits_behind_a_put_with_it() -> None:
+    """The put is waited for, and committed; the rest is left to who has the partition next."""
+    world = following()
+    steps(world, 2)
+    world.rebalance([OTHER])
+    world.now += POLL_SECONDS
+    steps(world, 1)
+    assert offsets(world) == [[0]]
+    assert world.group[HERE] == 1
+
+
 def test_records_refused_and_then_sought_elsewhere_are_not_put_again(world: World) -> None:
     """A task that asks to read elsewhere gets what stands there, and nothing of before."""
     refusing(world, 1)

@@ -63,13 +63,14 @@ class SinkMachine(RuleBasedStateMachine):
         tolerant=st.booleans(),
         fetch=st.integers(1, 6),
         most=st.sampled_from([1, 2, 3, 100]),
+        takes_next=st.booleans(),
         moving=st.integers(0, 2),
         ends_here=st.booleans(),
     )
-    def begin(self, tolerant: bool, fetch: int, most: int, moving: int, ends_here: bool) -> None:
+    def begin(self, tolerant: bool, fetch: int, most: int, takes_next: bool, moving: int, ends_here: bool) -> None:
         """Begin with some records."""
         self.ends_here = ends_here
-        self.world = World(tolerant, fetch, is_plain=False, flush_interval=0.5, most=most)
+        self.world = World(tolerant, fetch, is_plain=False, flush_interval=0.5, most=most, takes_next=takes_next)
         self.world.moving_coordinator = moving
         for partition in PARTITIONS:
             self.world.write(partition, 4)
