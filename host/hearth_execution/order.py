@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -12,14 +13,37 @@ _ATTRIBUTES = ("topic", "key_schema", "value_schema", "source_partition", "times
 
 
 def rows_of(batch: Batch) -> Any:
-    """Return the row numbers of a batch as a numpy array."""
-    return batch.column("row").to_numpy(zero_copy_only=False)
+    """Return the row numbers of a batch as a numpy array; they count from 0 where nothing else is said."""
+    column = batch.column("row")
+    return (_counted(batch.num_rows) if column is None else column).to_numpy(zero_copy_only=False)
 
 
 def number_rows(batch: Batch) -> Batch:
     """Return the batch with its rows numbered from 0, as every step expects it."""
-    count = batch.num_rows
-    return batch.with_columns(row=_numbers(1 << count.bit_length()).slice(0, count))
+    return batch.with_columns(row=_counted(batch.num_rows))
+
+
+def numbered(batches: Sequence[Batch]) -> list[Batch]:
+    """Return batches with numbered rows: those of several are numbered already, together."""
+    return [batch if is_numbered(batch) else number_rows(batch) for batch in batches]
+
+
+def is_numbered(batch: Batch) -> bool:
+    """Tell whether the rows of a batch are numbered."""
+    return batch.column("row") is not None
+
+
+def are_numbered_together(batches: Sequence[Batch]) -> bool:
+    """Tell whether each number from 0 to that of the last row stands at one row, and goes up within its batch."""
+    import numpy as np  # only where rows of several kinds alternate
+
+    numbers = [rows_of(batch) for batch in batches]
+    together = np.sort(np.concatenate(numbers))
+    return bool((together == np.arange(len(together))).all()) and all((np.diff(own) > 0).all() for own in numbers)
+
+
+def _counted(count: int) -> Any:
+    return _numbers(1 << count.bit_length()).slice(0, count)
 
 
 @lru_cache(maxsize=4)
@@ -36,7 +60,40 @@ def are_alike(one: Batch, other: Batch) -> bool:
 
 def join(parts: list[Batch]) -> Batch:
     """Return the rows of batches that are alike, one behind the other."""
-    return parts[0].replace(data=pa.concat_batches([part.data for part in parts]))
+    return parts[0].replace(data=pa.concat_batches([part.data for part in parts])) if len(parts) > 1 else parts[0]
+
+
+def join_all(groups: Sequence[Sequence[Batch]]) -> list[Batch]:
+    """Return batches that came one group after the other as one group: those that are alike are joined.
+
+    The rows of a group are numbered together, where it has more than one batch, and so are those of what is returned.
+    """
+    if all(len(group) == 1 and not is_numbered(group[0]) and are_alike(group[0], groups[0][0]) for group in groups):
+        return [join([batch for (batch,) in groups])]
+    kinds: list[list[Batch]] = []
+    first = 0
+    for group in groups:
+        for batch in group:
+            moved = batch.with_columns(row=pa.array(rows_of(batch) + first, pa.int32()))
+            kind = next((kind for kind in kinds if are_alike(kind[0], moved)), None)
+            if kind is None:
+                kinds.append([moved])
+            else:
+                kind.append(moved)
+        first += sum(batch.num_rows for batch in group)
+    return [join(kind) for kind in kinds]
+
+
+def row_of(batches: Sequence[Batch], row: int) -> Batch:
+    """Return the row of batches that has a number, as a batch."""
+    marked = ((batch, (rows_of(batch) == row).nonzero()[0].tolist()) for batch in batches)
+    return next(batch.slice(place, 1) for batch, places in marked for place in places)
+
+
+def rows_before(batches: Sequence[Batch], row: int) -> list[Batch]:
+    """Return the rows of batches that have a smaller number."""
+    counts = [int(rows_of(batch).searchsorted(row)) for batch in batches]
+    return [batch.slice(0, count) for batch, count in zip(batches, counts) if count]
 
 
 def in_order(parts: list[Batch]) -> list[Batch]:

@@ -1,7 +1,8 @@
-"""Transformations and predicates, run on batches whose rows are numbered.
+"""Transformations and predicates, run on batches whose rows are numbered together.
 
 Each is called in its batch form where it has one that takes the batch, and record by record otherwise. Steps that have
-no form for batches and follow each other hand the records over themselves.
+no form for batches and follow each other hand the records over themselves, in the order of their numbers. The numbers
+go up in each batch that a step leaves; rows of one may have their place between those of another.
 """
 
 from __future__ import annotations
@@ -10,13 +11,14 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import groupby, takewhile
+from operator import itemgetter
 from typing import Any
 
 from hearth_api import PluginError, Predicate, Transformation
-from hearth_api.batch import Batch, BatchPredicate, BatchTransformation, records_to_batches
+from hearth_api.batch import Batch, BatchPredicate, BatchTransformation, records_by_kind
 from hearth_api.batch import arrow as pa
 from hearth_execution.failure import Failure
-from hearth_execution.order import in_order, rows_of
+from hearth_execution.order import rows_of
 from hearth_execution.plugins import Attempts, Plugins, joined
 
 
@@ -37,15 +39,19 @@ class Outcome:
     failures: list[Failure] = field(default_factory=list)
 
 
-def chain(batch: Batch, steps: Iterable[Callable[[Batch], Outcome]]) -> Outcome:
-    """Run a batch through steps, each of which is given what the one before it left."""
-    outcome = Outcome([batch])
-    for step in steps:
-        arrived, outcome.batches = outcome.batches, []
-        for part in arrived:
-            after = step(part)
-            outcome.batches += [each for each in after.batches if each.num_rows]
-            outcome.failures += after.failures
+Link = Callable[[list[Batch]], Outcome]
+"""Does something to all batches that there are."""
+
+
+def chain(batches: Sequence[Batch], links: Iterable[Link]) -> Outcome:
+    """Run batches through links, each of which is given what the one before it left."""
+    outcome = Outcome(list(batches))
+    for link in links:
+        if not outcome.batches:
+            break
+        after = link(outcome.batches)
+        outcome.batches = [each for each in after.batches if each.num_rows]
+        outcome.failures += after.failures
     return outcome
 
 
@@ -58,17 +64,24 @@ class Guard:
     class_name: str
     """Class of the transformation: Kafka Connect names it for a failure of its predicate, too."""
 
-    def apply(self, batch: Batch, transform: Callable[[Batch], Outcome]) -> Outcome:
-        """Transform only the rows that the predicate chooses, and put the others back between them."""
-        mask, failures = self.test(batch)
-        if self.negate:
-            mask = pa.compute.invert(mask)
-        if failures:
-            kept = without(batch, failures)
-            batch, mask = batch.filter(kept), mask.filter(kept)
-        outcome = _transform_chosen(batch, mask, transform)
-        failed = [replace(failure, class_name=self.class_name) for failure in failures]
-        return Outcome(outcome.batches, failed + outcome.failures)
+    def apply(self, batches: Sequence[Batch], transform: Link) -> Outcome:
+        """Transform only the rows that the predicate chooses, and leave the others as they are."""
+        chosen: list[Batch] = []
+        others: list[Batch] = []
+        failed: list[Failure] = []
+        for batch in batches:
+            mask, failures = self.test(batch)
+            if self.negate:
+                mask = pa.compute.invert(mask)
+            if failures:
+                kept = without(batch, failures)
+                batch, mask = batch.filter(kept), mask.filter(kept)
+                failed += [replace(failure, class_name=self.class_name) for failure in failures]
+            for part, side in zip(_split(batch, mask), (chosen, others)):
+                if part.num_rows:
+                    side.append(part)
+        outcome = transform(chosen) if chosen else Outcome()
+        return Outcome([*outcome.batches, *others], failed + outcome.failures)
 
 
 class Transformations:
@@ -77,16 +90,19 @@ class Transformations:
     def __init__(self, plugins: Plugins) -> None:
         self.plugins = plugins
 
-    def apply(self, steps: Sequence[Step], batch: Batch, records: Sequence[Any] | None = None) -> Outcome:
-        """Run a batch through consecutive steps; ``records`` are those it was made of, where somebody has them."""
-        links: list[Callable[[Batch], Outcome]] = []
+    def apply(self, steps: Sequence[Step], batches: Sequence[Batch], records: Sequence[Any] | None = None) -> Outcome:
+        """Run batches through consecutive steps.
+
+        ``records`` are those they were made of, numbered from 0, where somebody has them.
+        """
+        links: list[Link] = []
         for take_records, group in groupby(steps, self._takes_records):
             if take_records:
                 links.append(partial(self._apply_to_records, list(group), records=records))
             else:
                 links += [partial(self._apply_step, step) for step in group]
             records = None
-        return chain(batch, links)
+        return chain(batches, links)
 
     def to_records(self, steps: Sequence[Step], batch: Batch) -> tuple[list[Any], list[Failure]]:
         """Run a sink's batch through steps and return the records that are left, and the rows that failed.
@@ -95,17 +111,16 @@ class Transformations:
         """
         count = len(list(takewhile(self._takes_records, reversed(steps))))
         first, last = steps[: len(steps) - count], steps[len(steps) - count :]
-        outcome = self.apply(first, batch)
+        outcome = self.apply(first, [batch])
         parts = [each.replace(consumed=batch.consumed) for each in outcome.batches]
         if not last:
-            return [record for part in parts for record in self.plugins.records(part)], outcome.failures
-        done: list[Any] = []
-        for part in parts:
-            numbers, records = self._run_records(last, part, None, outcome.failures)
-            for number, record in zip(numbers, records):
-                record.consumed = None if batch.consumed is None else (batch.consumed, number)
-            done += records
-        return done, outcome.failures
+            return _in_turn([(rows_of(part).tolist(), self.plugins.records(part)) for part in parts])[
+                1
+            ], outcome.failures
+        numbers, records = self._run_records(last, parts, None, outcome.failures)
+        for number, record in zip(numbers, records):
+            record.consumed = None if batch.consumed is None else (batch.consumed, number)
+        return records, outcome.failures
 
     def test(self, role: str, batch: Batch) -> tuple[Any, list[Failure]]:
         """Ask a predicate about every row: a boolean array, and the rows it failed on (``False`` there)."""
@@ -123,24 +138,26 @@ class Transformations:
         plugins = [self.plugins[step.role], *guards]
         return not any(isinstance(each, (BatchTransformation, BatchPredicate)) for each in plugins)
 
-    def _apply_to_records(self, steps: Sequence[Step], batch: Batch, records: Sequence[Any] | None) -> Outcome:
+    def _apply_to_records(
+        self, steps: Sequence[Step], batches: Sequence[Batch], records: Sequence[Any] | None
+    ) -> Outcome:
         outcome = Outcome()
-        numbers, left = self._run_records(steps, batch, records, outcome.failures)
+        numbers, left = self._run_records(steps, batches, records, outcome.failures)
         attempts = self.plugins.attempts(steps[-1].role)
         outcome.batches = _collected(attempts, numbers, left)
         outcome.failures += attempts.failures
         return outcome
 
     def _run_records(
-        self, steps: Sequence[Step], batch: Batch, records: Sequence[Any] | None, failures: list[Failure]
+        self, steps: Sequence[Step], batches: Sequence[Batch], records: Sequence[Any] | None, failures: list[Failure]
     ) -> tuple[list[int], list[Any]]:
-        """Take the rows of a batch through steps as records; returns those that are left, with their numbers."""
+        """Take the rows of batches through steps as records; returns those that are left, with their numbers."""
         if records is None:
             attempts = self.plugins.attempts(steps[0].role)
-            numbers, records = self._records(attempts, batch)
+            numbers, records = self._records(attempts, batches)
             failures += attempts.failures
         else:
-            numbers = rows_of(batch).tolist()
+            numbers = list(range(len(records)))
         links = [(self._link(step), self.plugins.attempts(step.role)) for step in steps]
         left = _through(links, numbers, records)
         for _, attempts in links:
@@ -155,36 +172,38 @@ class Transformations:
         test, negate = self.plugins[step.predicate].test, step.negate
         return lambda record: record if bool(test(record)) is negate else apply(record)
 
-    def _apply_step(self, step: Step, batch: Batch) -> Outcome:
+    def _apply_step(self, step: Step, batches: Sequence[Batch]) -> Outcome:
         transform = partial(self._transform, step.role)
         if step.predicate is None:
-            return transform(batch)
+            return transform(batches)
         guard = Guard(partial(self.test, step.predicate), step.negate, self.plugins.class_name(step.role))
-        return guard.apply(batch, transform)
+        return guard.apply(batches, transform)
 
-    def _transform(self, role: str, batch: Batch) -> Outcome:
+    def _transform(self, role: str, batches: Sequence[Batch]) -> Outcome:
         attempts = self.plugins.attempts(role)
         transformation: Transformation = self.plugins[role]
         if isinstance(transformation, BatchTransformation):
-            batches = self._transform_batch(transformation, attempts, batch)
+            made = _flat([self._transform_batch(transformation, attempts, batch) for batch in batches])
         else:
-            batches = self._transform_records(transformation, attempts, batch)
-        return Outcome(batches, attempts.failures)
+            made = self._transform_records(transformation, attempts, batches)
+        return Outcome(made, attempts.failures)
 
     def _transform_batch(self, transformation: BatchTransformation, attempts: Attempts, batch: Batch) -> list[Batch]:
         def run(start: int, size: int) -> list[Batch]:
             part = batch.slice(start, size)
             batches = transformation.apply_batch(part)
             if batches is NotImplemented:
-                return self._transform_records(transformation, attempts, part)
+                return self._transform_records(transformation, attempts, [part])
             if any(each.column("row") is None for each in batches):
                 raise PluginError("apply_batch returned a batch without the column 'row' it was given")
             return batches
 
         return _flat(attempts.in_halves(rows_of(batch), run, []))
 
-    def _transform_records(self, transformation: Transformation, attempts: Attempts, batch: Batch) -> list[Batch]:
-        rows, records = self._records(attempts, batch)
+    def _transform_records(
+        self, transformation: Transformation, attempts: Attempts, batches: Sequence[Batch]
+    ) -> list[Batch]:
+        rows, records = self._records(attempts, batches)
         return _collected(attempts, *_through([(transformation.apply, attempts)], rows, records))
 
     def _test_batch(self, predicate: BatchPredicate, attempts: Attempts, batch: Batch) -> Any:
@@ -200,20 +219,31 @@ class Transformations:
         return joined(attempts.in_halves(rows_of(batch), run, pa.array([False], pa.bool_())))
 
     def _test_records(self, predicate: Predicate, attempts: Attempts, batch: Batch) -> Any:
-        rows, records = self._records(attempts, batch)
+        rows, records = self._records(attempts, [batch])
         answers = dict(zip(rows, attempts.one_by_one(rows, predicate.test, records, False)))
         return pa.array([bool(answers.get(row, False)) for row in rows_of(batch).tolist()], pa.bool_())
 
-    def _records(self, attempts: Attempts, batch: Batch) -> tuple[list[int], list[Any]]:
-        """Return rows as records, with their numbers; a row whose values Python cannot hold is a failure."""
+    def _records(self, attempts: Attempts, batches: Sequence[Batch]) -> tuple[list[int], list[Any]]:
+        """Return rows as records in the order of their numbers; a row whose values Python cannot hold is a failure."""
+        return _in_turn([part for batch in batches for part in self._read(attempts, batch)])
+
+    def _read(self, attempts: Attempts, batch: Batch) -> list[tuple[list[int], list[Any]]]:
         numbers = rows_of(batch)
 
         def read(start: int, size: int) -> tuple[list[int], list[Any]]:
             return numbers[start : start + size].tolist(), self.plugins.records(batch.slice(start, size))
 
         blank: tuple[list[int], list[Any]] = ([], [])
-        parts = attempts.in_halves(numbers, read, blank)
-        return parts[0] if len(parts) == 1 else (_flat([rows for rows, _ in parts]), _flat([own for _, own in parts]))
+        return attempts.in_halves(numbers, read, blank)
+
+
+def _in_turn(parts: Sequence[tuple[list[int], list[Any]]]) -> tuple[list[int], list[Any]]:
+    """Return the numbers and the records of several parts as one, in the order of the numbers."""
+    if len(parts) == 1:
+        return parts[0]
+    pairs = [pair for numbers, records in parts for pair in zip(numbers, records)]
+    pairs.sort(key=itemgetter(0))
+    return [number for number, _ in pairs], [record for _, record in pairs]
 
 
 def _through(
@@ -248,7 +278,7 @@ def _collected(attempts: Attempts, numbers: list[int], records: list[Any]) -> li
     """Return records as numbered batches; one that is not what its schemas say is a failure."""
 
     def collect(start: int, size: int) -> list[Batch]:
-        return _numbered(records_to_batches(records[start : start + size]), numbers[start : start + size])
+        return _renumbered(records_by_kind(records[start : start + size]), numbers[start : start + size])
 
     return _flat(attempts.in_halves(numbers, collect, []))
 
@@ -259,24 +289,20 @@ def without(batch: Batch, failures: list[Failure]) -> Any:
     return pa.array([row not in failed for row in rows_of(batch).tolist()], pa.bool_())
 
 
-def _transform_chosen(batch: Batch, mask: Any, transform: Callable[[Batch], Outcome]) -> Outcome:
+def _split(batch: Batch, mask: Any) -> tuple[Batch, Batch]:
+    """Return the rows that a mask marks, and the others; where they are all, what is known of them stays."""
     chosen = batch.filter(mask)
     if chosen.num_rows == batch.num_rows:
-        return transform(batch)
-    if chosen.num_rows == 0:
-        return Outcome([batch])
-    outcome = transform(chosen)
-    return Outcome(in_order([*outcome.batches, batch.filter(pa.compute.invert(mask))]), outcome.failures)
+        return batch, chosen.slice(0, 0)
+    return (chosen, batch.filter(pa.compute.invert(mask))) if chosen.num_rows else (chosen, batch)
 
 
-def _numbered(batches: list[Batch], rows: list[int]) -> list[Batch]:
-    """Return consecutive batches with the numbers of their rows."""
-    numbers = pa.array(rows, pa.int32())
-    numbered, start = [], 0
-    for batch in batches:
-        numbered.append(batch.with_columns(row=numbers.slice(start, batch.num_rows)))
-        start += batch.num_rows
-    return numbered
+def _renumbered(batches: list[Batch], numbers: list[int]) -> list[Batch]:
+    """Return batches whose rows are places, or all there are, with the numbers that stand in these places."""
+    column = pa.array(numbers, pa.int32())
+    places = [batch.column("row") for batch in batches]
+    own = (column if place is None else column.take(place) for place in places)
+    return [batch.with_columns(row=rows) for batch, rows in zip(batches, own)]
 
 
 def _flat(parts: list[list[Any]]) -> list[Any]:

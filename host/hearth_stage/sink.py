@@ -20,6 +20,7 @@ from hearth_api import (
 from hearth_api.batch import Batch, BatchSinkTask, batch_to_sink_records, records_to_batches
 from hearth_execution.failure import ErrorInfo, Failure
 from hearth_execution.load import load_class, version_of
+from hearth_execution.order import in_order
 from hearth_execution.transformation import Outcome, Step, Transformations
 from hearth_stage.channel import Speaker
 from hearth_stage.task_call import (
@@ -262,9 +263,9 @@ class StageSink:
 
     def _stepped(self, batch: Batch, consumed: ConsumedRecords | None, failures: list[Failure]) -> list[Batch]:
         """Run a batch through the stage's own steps, if it has any, and return what is left."""
-        outcome = self._transformations.apply(self._steps, batch) if self._steps else Outcome([batch])
+        outcome = self._transformations.apply(self._steps, [batch]) if self._steps else Outcome([batch])
         failures += outcome.failures
-        return [each.replace(consumed=consumed) for each in outcome.batches]
+        return [each.replace(consumed=consumed) for each in in_order(outcome.batches)]
 
     def _records(self, batch: Batch, failures: list[Failure]) -> list[SinkRecord]:
         """Run a batch through the steps, the last of which may hand their records to the task themselves."""

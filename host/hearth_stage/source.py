@@ -22,11 +22,11 @@ from hearth_api import (
     SourceTask,
     SourceTaskContext,
 )
-from hearth_api.batch import Batch, BatchSourceTask, batch_to_source_records, records_to_batches
+from hearth_api.batch import Batch, BatchSourceTask, batch_to_source_records, records_by_kind
 from hearth_api.java import offset_to_json
 from hearth_execution.failure import ErrorInfo, Failure
 from hearth_execution.load import load_class, version_of
-from hearth_execution.order import number_rows
+from hearth_execution.order import numbered
 from hearth_execution.transformation import Outcome, Step, Transformations
 from hearth_stage.channel import Speaker
 from hearth_stage.offset_call import ReadOffsets
@@ -182,23 +182,22 @@ class StageSource:
             task.stop()
 
     def _poll(self) -> list[Polled]:
-        """Return what the task has, batch by batch, with the records that cannot be what they say they are."""
+        """Return what the task has, with the records that cannot be what they say they are."""
         task = self._started()
         polled = task.poll_batch() if isinstance(task, BatchSourceTask) else NotImplemented
         if polled is not NotImplemented:
             batches = polled or []
             if self._wants_records:
                 self._remember(record for batch in batches for record in batch_to_source_records(batch))
-            return [self._stepped(batch) for batch in batches if batch.num_rows]
+            return [self._stepped([batch]) for batch in batches if batch.num_rows]
         records = _verified(task.poll() or [])
         if self._wants_records:
             self._remember(records)
         try:
-            batches = records_to_batches(records)
+            batches = records_by_kind(records)
         except DataError:
             return list(self._sorted_out(records, type(task)))
-        rest = iter(records)
-        return [self._stepped(batch, list(itertools.islice(rest, batch.num_rows))) for batch in batches]
+        return [self._stepped(batches, records)] if batches else []
 
     def _remember(self, records: Iterable[SourceRecord]) -> None:
         """Number records as the runtime does, from 0 in the order they are handed over."""
@@ -209,13 +208,13 @@ class StageSource:
         assert self._task is not None, "the protocol starts a task before it is used"
         return self._task
 
-    def _stepped(self, batch: Batch, records: Sequence[SourceRecord] | None = None) -> Polled:
-        """Run a polled batch, and the records it was made of, through the stage's own steps, if it has any."""
+    def _stepped(self, batches: list[Batch], records: Sequence[SourceRecord] | None = None) -> Polled:
+        """Run what was polled, and the records it was made of, through the stage's own steps, if it has any."""
         if not self._steps:
-            return Polled(batch)
-        if records and type(records[0]) is not SourceRecord:
+            return Polled(batches)
+        if records is not None and set(map(type, records)) != {SourceRecord}:
             records = None  # a class of the plugin's own may not be copied with changes
-        return Polled(batch, self._transformations.apply(self._steps, number_rows(batch), records))
+        return Polled(batches, self._transformations.apply(self._steps, numbered(batches), records))
 
     def _sorted_out(self, records: Sequence[SourceRecord], task: type[SourceTask]) -> Iterator[Polled]:
         """Yield the records in their order: those that fit as they are, the others without key, value and headers.
@@ -228,12 +227,11 @@ class StageSource:
         for is_fit, group in itertools.groupby(judged, lambda pair: pair[1] is None):
             pairs = list(group)
             if is_fit:
-                yield from map(self._stepped, records_to_batches([record for record, _ in pairs]))
+                yield self._stepped(records_by_kind([record for record, _ in pairs]))
                 continue
             errors = (ErrorInfo.of(error) for _, error in pairs if error is not None)
-            for batch in records_to_batches([_emptied(record) for record, _ in pairs]):
-                rows = zip(range(batch.num_rows), errors)
-                yield Polled(batch, Outcome([], [Failure(row, "TASK_POLL", class_name, error) for row, error in rows]))
+            failures = [Failure(row, "TASK_POLL", class_name, error) for row, error in enumerate(errors)]
+            yield Polled(records_by_kind([_emptied(record) for record, _ in pairs]), Outcome([], failures))
 
 
 def _verified(records: Any) -> Sequence[SourceRecord]:
@@ -246,7 +244,7 @@ def _verified(records: Any) -> Sequence[SourceRecord]:
 
 def _misfit(record: SourceRecord) -> DataError | None:
     try:
-        records_to_batches([record])
+        records_by_kind([record])
     except DataError as error:
         return error
     return None

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from hearth_api import TopicPartition
 from hearth_api.batch import Batch
 from hearth_execution.failure import ErrorInfo, Failure
-from hearth_execution.order import are_alike
+from hearth_execution.order import are_numbered_together, is_numbered
 from hearth_execution.transformation import Outcome, Step
 from hearth_stage.call import Call, Notice, operations
 from hearth_stage.form import Form, form_of
@@ -74,24 +74,28 @@ class StopSource(Call[None], op="source.stop"):
 
 @dataclass(frozen=True)
 class Polled:
-    """One batch as the task polled it, and what the stage's own steps made of it where there are any."""
+    """What a task polled together, and what the stage's own steps made of it where there are any.
 
-    origin: Batch
+    ``origins`` are a batch for each kind of records; rows of several are numbered together, in the order of the poll.
+    """
+
+    origins: list[Batch]
     outcome: Outcome | None = None
+
+    @property
+    def num_rows(self) -> int:
+        """Return how many records were polled."""
+        return sum(batch.num_rows for batch in self.origins)
 
     @property
     def size(self) -> int:
         """Return how many bytes the batches hold."""
-        return sum(batch.data.nbytes for batch in (self.origin, *([] if self.outcome is None else self.results)))
-
-    def may_be_joined_with(self, other: Polled) -> bool:
-        """Tell whether what was polled next is as if it had been polled together with this."""
-        return self.outcome is None and other.outcome is None and are_alike(self.origin, other.origin)
+        return sum(batch.data.nbytes for batch in (*self.origins, *([] if self.outcome is None else self.results)))
 
     @property
     def results(self) -> list[Batch]:
         """Return the batches that go on."""
-        return [self.origin] if self.outcome is None else self.outcome.batches
+        return self.origins if self.outcome is None else self.outcome.batches
 
     @property
     def failures(self) -> list[Failure]:
@@ -101,10 +105,10 @@ class Polled:
 
 @dataclass(frozen=True)
 class Group:
-    """How many of the batches belong to one polled one; with ``origin`` that one comes before them."""
+    """How many of the batches were polled together, and how many behind these were made of them, unless none was."""
 
-    results: int
-    origin: bool = False
+    polled: int
+    results: int | None = None
     failures: list[Failure] = field(default_factory=list)
 
 
@@ -121,23 +125,27 @@ class HandOver(Notice, op="source.batches"):
         groups: list[Group] = []
         batches: list[Batch] = []
         for each in polled:
-            is_apart = each.outcome is not None
-            groups.append(Group(len(each.results), is_apart, each.failures))
-            batches += [each.origin, *each.results] if is_apart else each.results
+            made = None if each.outcome is None else each.outcome.batches
+            groups.append(Group(len(each.origins), None if made is None else len(made), each.failures))
+            batches += [*each.origins, *(made or ())]
         return cls(groups, batches)
 
     def polled(self) -> Iterator[Polled]:
         """Yield the batches; raises ``ValueError`` where one is missing."""
         rest = iter(self.batches)
         for group in self.groups:
-            batches = _taken(rest, group.results + group.origin)
-            outcome = Outcome(batches[1:], group.failures) if group.origin else None
-            yield Polled(batches[0], outcome)
+            polled = _taken(rest, group.polled, least=1)
+            made = None if group.results is None else _taken(rest, group.results)
+            if (len(polled) > 1 or is_numbered(polled[0])) and not are_numbered_together(polled):
+                raise ValueError(
+                    f"{len(polled)} batches were polled together, and their rows are not numbered together"
+                )
+            yield Polled(polled, None if made is None else Outcome(made, group.failures))
 
 
-def _taken(rest: Iterator[Batch], count: int) -> list[Batch]:
+def _taken(rest: Iterator[Batch], count: int, least: int = 0) -> list[Batch]:
     batches = list(islice(rest, max(count, 0)))
-    if not batches or len(batches) != count:
+    if count < least or len(batches) != count:
         raise ValueError(f"a hand-over of {count} batches has {len(batches)}")
     return batches
 

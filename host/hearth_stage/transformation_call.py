@@ -16,14 +16,14 @@ from hearth_stage.form import Form
 
 @dataclass(frozen=True)
 class Apply(PluginCall[Outcome], op="apply"):
-    """Runs consecutive transformation steps."""
+    """Runs consecutive transformation steps on batches whose rows are numbered together."""
 
     steps: list[Step]
-    batch: Batch
+    batches: list[Batch]
 
     def run(self, plugins: Plugins) -> Outcome:
         """Run the steps."""
-        return Transformations(plugins).apply(self.steps, self.batch)
+        return Transformations(plugins).apply(self.steps, self.batches)
 
 
 def _mask(answers: Any) -> Any:

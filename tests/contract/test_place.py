@@ -88,10 +88,10 @@ def batch(*values: str | None, headers: list[Headers] | None = None) -> Batch:
 
 
 def content(batches: list[Batch]) -> list[tuple[int, str]]:
-    """Return row number and value of every row."""
-    return [
-        pair for each in batches for pair in zip(rows_of(each).tolist(), each.column("value").to_pylist(), strict=True)
-    ]
+    """Return row and value of every row, in the order of the rows; they go up in each batch."""
+    parts = [list(zip(rows_of(each).tolist(), each.column("value").to_pylist(), strict=True)) for each in batches]
+    assert all(part == sorted(part) for part in parts)
+    return sorted(pair for part in parts for pair in part)
 
 
 def facts(failures: list[Failure]) -> list[tuple[int, str, str, str]]:
@@ -122,7 +122,7 @@ BAD = "the value is 'bad'"
 def test_transformation_keeps_order_and_rows_and_drops_what_it_drops(place: Place, name: str) -> None:
     """Rows keep their numbers through a transformation; a row that is left out is dropped."""
     load(place, transforms_u=name)
-    outcome = place.do(Apply([Step("transforms.u")], batch("a", "drop", "b", "c")))
+    outcome = place.do(Apply([Step("transforms.u")], [batch("a", "drop", "b", "c")]))
     assert content(outcome.batches) == [(0, "A"), (2, "B"), (3, "C")]
     assert outcome.failures == []
 
@@ -131,7 +131,7 @@ def test_transformation_keeps_order_and_rows_and_drops_what_it_drops(place: Plac
 def test_failing_rows_are_narrowed_down_to_themselves(place: Place, name: str) -> None:
     """Only the rows that fail are failures, named by row, stage and class; all others go on in order."""
     load(place, transforms_u=name)
-    outcome = place.do(Apply([Step("transforms.u")], batch("a", "bad", "b", "c", "bad")))
+    outcome = place.do(Apply([Step("transforms.u")], [batch("a", "bad", "b", "c", "bad")]))
     assert content(outcome.batches) == [(0, "A"), (2, "B"), (3, "C")]
     assert facts(outcome.failures) == [
         (1, "TRANSFORMATION", "sample.Upper" + name[5:], BAD),
@@ -145,7 +145,7 @@ def test_failing_rows_are_narrowed_down_to_themselves(place: Place, name: str) -
 def test_retriable_failure_is_tried_again(place: Place, name: str) -> None:
     """A retriable failure is repeated within ``errors.retry.timeout`` and then none of anybody's business."""
     load(place, transforms_u=name)
-    outcome = place.do(Apply([Step("transforms.u")], batch("later")))
+    outcome = place.do(Apply([Step("transforms.u")], [batch("later")]))
     assert content(outcome.batches) == [(0, "LATER")]
     assert outcome.failures == []
 
@@ -154,7 +154,7 @@ def test_retriable_failure_is_tried_again(place: Place, name: str) -> None:
 def test_an_empty_outcome_has_no_batches(place: Place, name: str) -> None:
     """Where every row is dropped or fails nothing goes on, not even an empty batch."""
     load(place, transforms_u=name)
-    outcome = place.do(Apply([Step("transforms.u")], batch("drop", "bad")))
+    outcome = place.do(Apply([Step("transforms.u")], [batch("drop", "bad")]))
     assert outcome.batches == []
     assert [each.row for each in outcome.failures] == [1]
 
@@ -162,7 +162,7 @@ def test_an_empty_outcome_has_no_batches(place: Place, name: str) -> None:
 def test_steps_run_one_after_the_other(place: Place) -> None:
     """A later step sees what the earlier ones left, batch by batch."""
     load(place, transforms_route="Route", transforms_u="UpperBatch")
-    outcome = place.do(Apply([Step("transforms.route"), Step("transforms.u")], batch("a", "a", "b")))
+    outcome = place.do(Apply([Step("transforms.route"), Step("transforms.u")], [batch("a", "a", "b")]))
     assert [each.topic for each in outcome.batches] == ["to-a", "to-b"]
     assert content(outcome.batches) == [(0, "A"), (1, "A"), (2, "B")]
 
@@ -170,7 +170,7 @@ def test_steps_run_one_after_the_other(place: Place) -> None:
 def test_a_changed_topic_keeps_where_the_record_came_from(place: Place) -> None:
     """A record that a transformation sends elsewhere still knows its original topic, partition and offset."""
     load(place, transforms_route="Route")
-    (moved,) = place.do(Apply([Step("transforms.route")], batch("a"))).batches
+    (moved,) = place.do(Apply([Step("transforms.route")], [batch("a")])).batches
     (record,) = batch_to_sink_records(moved)
     assert (record.topic, record.original_topic, record.original_kafka_offset) == ("to-a", "t", 100)
 
@@ -178,7 +178,7 @@ def test_a_changed_topic_keeps_where_the_record_came_from(place: Place) -> None:
 def test_record_that_does_not_fit_its_schema_is_a_failure_of_its_own(place: Place) -> None:
     """A record form that returns nonsense spoils one record, not its batch."""
     load(place, transforms_m="Misfit")
-    outcome = place.do(Apply([Step("transforms.m")], batch("a", "misfit", "b")))
+    outcome = place.do(Apply([Step("transforms.m")], [batch("a", "misfit", "b")]))
     assert content(outcome.batches) == [(0, "a"), (2, "b")]
     assert [(each.row, each.class_name) for each in outcome.failures] == [(1, "sample.Misfit")]
 
@@ -186,7 +186,7 @@ def test_record_that_does_not_fit_its_schema_is_a_failure_of_its_own(place: Plac
 def test_batch_without_row_numbers_is_a_failure_that_says_so(place: Place) -> None:
     """A batch transformation that loses ``row`` would make records vanish, so its records fail (invariant 3)."""
     load(place, transforms_f="Forgetful")
-    outcome = place.do(Apply([Step("transforms.f")], batch("a", "b")))
+    outcome = place.do(Apply([Step("transforms.f")], [batch("a", "b")]))
     assert outcome.batches == []
     assert [each.row for each in outcome.failures] == [0, 1]
     assert "without the column 'row'" in outcome.failures[0].error.message
@@ -214,10 +214,10 @@ def test_predicate_with_too_few_answers_is_asked_row_by_row(place: Place) -> Non
 @pytest.mark.parametrize("name", ["IsLong", "IsLongBatch", "IsLongUnsure"])
 @pytest.mark.parametrize("negate", [False, True])
 def test_guarded_step_leaves_the_other_rows_where_they_were(place: Place, name: str, negate: bool) -> None:
-    """Rows a predicate does not choose pass by untouched, in their old order between the others."""
+    """Rows a predicate does not choose pass by untouched, with the numbers they had."""
     load(place, transforms_u="Upper", predicates_p=name)
     step = Step("transforms.u", "predicates.p", negate)
-    outcome = place.do(Apply([step], batch("a", "long", "b", "longer", "c")))
+    outcome = place.do(Apply([step], [batch("a", "long", "b", "longer", "c")]))
     expected = ["A", "long", "B", "longer", "C"] if negate else ["a", "LONG", "b", "LONGER", "c"]
     assert content(outcome.batches) == list(enumerate(expected))
 
@@ -225,7 +225,7 @@ def test_guarded_step_leaves_the_other_rows_where_they_were(place: Place, name: 
 def test_failure_of_a_predicate_is_reported_as_that_of_its_transformation(place: Place) -> None:
     """Kafka Connect names the transformation's class for a failure of its predicate."""
     load(place, transforms_u="Upper", predicates_p="IsLong")
-    outcome = place.do(Apply([Step("transforms.u", "predicates.p")], batch("bad", "longer")))
+    outcome = place.do(Apply([Step("transforms.u", "predicates.p")], [batch("bad", "longer")]))
     assert content(outcome.batches) == [(1, "LONGER")]
     assert facts(outcome.failures) == [(0, "TRANSFORMATION", "sample.Upper", BAD)]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, repeat
 from typing import Any
@@ -36,6 +37,7 @@ from hearth.kafka.message_unit import (
     HeaderCells,
     MessageUnits,
 )
+from hearth_execution.raw_header import raw_column
 
 log = logging.getLogger(__name__)
 
@@ -47,6 +49,9 @@ DEFAULT_KBYTES = 32_768
 
 DEFAULT_BATCH_BYTES = "1000000"
 """librdkafka's own ``batch.size``."""
+
+NO_TIMESTAMP = -1
+"""Kafka's word for a record whose time the producer's clock says."""
 
 _PARTITION_FLAG = 0x8  # RD_KAFKA_MSG_F_PARTITION: the partition stands in each message
 _PURGE_ALL = 0x1 | 0x2 | 0x4
@@ -78,12 +83,24 @@ class Outgoing:
         columns = (self.value, self.key, self.partition, self.timestamp, self.headers)
         return Outgoing(self.topic, *(None if column is None else column[start:end] for column in columns))
 
-    def pick(self, kept: Any) -> Outgoing:
-        """Return the rows that a boolean numpy array marks."""
-        mask = pa.array(kept)
-        partition, timestamp = (None if each is None else each[kept] for each in (self.partition, self.timestamp))
-        key, headers = (None if each is None else each.filter(mask) for each in (self.key, self.headers))
-        return Outgoing(self.topic, self.value.filter(mask), key, partition, timestamp, headers)
+    def take(self, places: Any) -> Outgoing:
+        """Return the rows in these places, a numpy array of integers, in that order."""
+        indices = pa.array(places)
+        partition, timestamp = (None if each is None else each[places] for each in (self.partition, self.timestamp))
+        key, headers = (None if each is None else each.take(indices) for each in (self.key, self.headers))
+        return Outgoing(self.topic, self.value.take(indices), key, partition, timestamp, headers)
+
+    @classmethod
+    def join(cls, parts: Sequence[Outgoing]) -> Outgoing:
+        """Return rows for one topic that come in several parts, one behind the other."""
+        return cls(
+            parts[0].topic,
+            pa.concat_arrays([part.value for part in parts]),
+            _joined(parts, "key", lambda count: pa.nulls(count, pa.binary()), pa.concat_arrays),
+            _joined(parts, "partition", lambda count: np.full(count, PARTITION_ANY, np.int32), np.concatenate),
+            _joined(parts, "timestamp", lambda count: np.full(count, NO_TIMESTAMP, np.int64), np.concatenate),
+            _joined(parts, "headers", lambda count: raw_column([[]] * count), pa.concat_arrays),
+        )
 
 
 @dataclass(frozen=True)
@@ -328,6 +345,16 @@ class Producer:
         if number == ERR_FATAL or self._library.event_error_is_fatal(event):
             return fatal_error(self._client, number, reason)
         return KafkaError(number, reason) if is_refusal(number, reason, has_worked=self._has_worked) else None
+
+
+def _joined(
+    parts: Sequence[Outgoing], name: str, blank: Callable[[int], Any], join: Callable[[list[Any]], Any]
+) -> Any:
+    """Return a column of several parts, blank in those that lack it; ``None`` where all do."""
+    columns = [getattr(part, name) for part in parts]
+    if all(own is None for own in columns):
+        return None
+    return join([blank(len(part.value)) if own is None else own for part, own in zip(parts, columns)])
 
 
 def _numbers(errors: list[int | None]) -> Any:

@@ -19,7 +19,7 @@ from hearth.runtime.polled_record import key_text
 from hearth_api import ConnectError, PluginError, TopicPartition
 from hearth_api.batch import Batch
 from hearth_execution.failure import ErrorInfo, Failure
-from hearth_execution.order import rows_of
+from hearth_execution.order import in_order, rows_of
 from hearth_stage.task_call import ContextRequest, Put, PutDone
 
 Offsets = dict[TopicPartition, int]
@@ -278,10 +278,9 @@ def converted(incoming: Sequence[Incoming], pipeline: Pipeline, most: int) -> li
         outcome = pipeline.deserialize(part, first)
         first += len(part.offset)
         delivery.failures += outcome.failures
-        for batch in outcome.batches:
-            after = pipeline.transform(batch)
-            delivery.batches += after.batches
-            delivery.failures += after.failures
+        after = pipeline.transform(outcome.batches)
+        delivery.batches += in_order(after.batches)
+        delivery.failures += after.failures
         if outcome.batches:
             delivery.topics.add(part.topic)
     return [delivery.cut(start, min(start + most, first)) for start in range(0, first, most)]

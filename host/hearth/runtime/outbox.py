@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -26,11 +26,12 @@ from hearth.kafka.producer import DeliveryReport, Outgoing, Producer
 from hearth.runtime.observer import TaskObserver
 from hearth.runtime.pipeline import WORKER_CLASS, Prepared
 from hearth.runtime.polled_record import PolledRecord, RefusedRecord
-from hearth.runtime.position import SubmittedPositions
+from hearth.runtime.position import SourceRows, SubmittedPositions
 from hearth.runtime.tolerance import Tolerance
 from hearth_api import ConnectError
 from hearth_api.batch import Batch
 from hearth_execution.failure import ErrorInfo, Failure
+from hearth_execution.order import rows_of
 
 if TYPE_CHECKING:
     from hearth.runtime.topic import TopicCreation  # with confluent-kafka's own clients: 6 MB
@@ -68,15 +69,19 @@ class _Held:
     """
 
     submitted: list[tuple[Outgoing, Any]]
-    polled: Batch | None = None
+    polled: Sequence[Batch] | None = None
     """The records as they were polled, where somebody wants to see those that are refused."""
     again: list[tuple[Outgoing, Any]] = field(default_factory=list)
 
     def pick(self, first: int, sequence: Any) -> list[tuple[Outgoing, Any]]:
         """Return the rows that have these numbers, and hold them; nothing else of them is on its way."""
         numbered = ((outgoing, first + rows.astype(np.int64)) for outgoing, rows in self.submitted)
-        masked = ((outgoing, numbers, np.isin(numbers, sequence)) for outgoing, numbers in numbered)
-        self.again = [(outgoing.pick(mask), numbers[mask]) for outgoing, numbers, mask in masked if mask.any()]
+        found = ((outgoing, numbers, np.flatnonzero(np.isin(numbers, sequence))) for outgoing, numbers in numbered)
+        self.again = [
+            (outgoing if len(places) == len(numbers) else outgoing.take(places), numbers[places])
+            for outgoing, numbers, places in found
+            if len(places)
+        ]
         return self.again
 
     def record(self, row: int, partition: Any, offset: Any) -> RefusedRecord:
@@ -130,16 +135,13 @@ class Outbox:
         """Return whether everything was sent and answered for."""
         return not self.is_blocked and not self._producer.in_flight
 
-    def submit(self, origin: Batch, prepared: Prepared) -> None:
-        """Take in polled records of one source partition, and what is to be sent of them; the others are dropped."""
-        count = origin.num_rows
-        written = np.zeros(count, np.bool_)
+    def submit(self, origins: Sequence[Batch], prepared: Prepared) -> None:
+        """Take in what was polled together, and what is to be sent of it; the other records are dropped."""
+        written = np.zeros(sum(origin.num_rows for origin in origins), np.bool_)
         for _, rows in prepared.outgoing:
             written[rows] = True
-        offsets = origin.column("source_offset")
-        offsets = pa.nulls(count, pa.string()) if offsets is None else offsets
-        held = _Held(prepared.outgoing, origin if self._tolerance.shows_records else None)
-        first = self.positions.submit(origin.source_partition, offsets, written, held)
+        held = _Held(prepared.outgoing, origins if self._tolerance.shows_records else None)
+        first = self.positions.submit([_read_of(origin) for origin in origins], written, held)
         self._tell_undelivered((first + np.flatnonzero(~written)).tolist())
         for outgoing, rows in prepared.outgoing:
             if len(rows):
@@ -185,14 +187,12 @@ class Outbox:
             self._untold.update(dict.fromkeys(sequence.tolist(), outgoing.topic))
 
     def _turn_back(self) -> None:
-        """Put what must be sent again before what waits; of the latter, what follows it is part of it."""
-        recalled = self.positions.recall(np.concatenate(self._refused))
+        """Put what must be sent again between what waits, each in the place it had."""
+        waiting = np.concatenate([_NONE, *(sequence for _, sequence in self._line)])
+        recalled = self.positions.recall(np.concatenate(self._refused), waiting)
         self._refused = []
-        numbers = np.concatenate([sequence for _, _, sequence in recalled])
-        others = [each for each in self._line if not np.isin(each[1][0], numbers)]
         self._line = deque(part for first, held, sequence in recalled for part in held.pick(first, sequence))
-        self._line += others
-        self._observer.sent_again(len(numbers))
+        self._observer.sent_again(sum(len(sequence) for _, sequence in self._line) - len(waiting))
 
     # What became of records ------------------------------------------------------------------------------------
 
@@ -261,6 +261,12 @@ class Outbox:
     def _tell_undelivered(self, numbers: list[int]) -> None:
         if self._tell is not None and numbers:
             self._tell([[number, None, None, None, None] for number in numbers])
+
+
+def _read_of(origin: Batch) -> SourceRows:
+    offsets = origin.column("source_offset")
+    offsets = pa.nulls(origin.num_rows, pa.string()) if offsets is None else offsets
+    return SourceRows(origin.source_partition, offsets, rows_of(origin))
 
 
 def _failure(error: KafkaError) -> Failure:

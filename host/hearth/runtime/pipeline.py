@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -17,12 +17,12 @@ import pyarrow as pa
 
 from hearth.isolation.stage import Stage
 from hearth.kafka.fetched import TIMESTAMP_TYPES, Incoming
-from hearth.kafka.producer import Outgoing
+from hearth.kafka.producer import NO_TIMESTAMP, Outgoing
 from hearth.runtime.plan import PluginSpec, TaskPlan
 from hearth_api import OPTIONAL_BYTES_SCHEMA, ConnectError
 from hearth_api.batch import Batch, ColumnRun, arrow_type
 from hearth_execution.failure import ErrorInfo, Failure, first_of_each_row
-from hearth_execution.order import number_rows, rows_of
+from hearth_execution.order import numbered, rows_of
 from hearth_execution.plugins import Plugins
 from hearth_execution.raw_header import with_changes
 from hearth_execution.retry import Retry
@@ -36,9 +36,6 @@ R = TypeVar("R")
 
 WORKER_CLASS = "org.apache.kafka.connect.runtime.WorkerSourceTask"
 """Who sends, in Kafka Connect's reports."""
-
-_NO_TIMESTAMP = -1
-"""Kafka's word for a record whose time the producer's clock says."""
 
 
 class Place(Protocol):
@@ -83,16 +80,16 @@ class _Hop:
     steps: list[Step]
     guard: Guard | None = None
 
-    def apply(self, batch: Batch) -> Outcome:
-        return self._transform(batch) if self.guard is None else self.guard.apply(batch, self._transform)
+    def apply(self, batches: list[Batch]) -> Outcome:
+        return self._transform(batches) if self.guard is None else self.guard.apply(batches, self._transform)
 
-    def _transform(self, batch: Batch) -> Outcome:
-        return self.place.do(Apply(self.steps, batch))
+    def _transform(self, batches: list[Batch]) -> Outcome:
+        return self.place.do(Apply(self.steps, batches))
 
 
 @dataclass
 class Prepared:
-    """What the pipeline made of one polled batch of a source: rows to send, with their row numbers.
+    """What the pipeline made of what was polled together: rows to send, with their numbers, which go up in each part.
 
     ``failures`` are for ``errors.tolerance`` to judge; ``end`` is the first that fails the task whatever is tolerated.
     """
@@ -102,7 +99,7 @@ class Prepared:
     end: Failure | None = None
 
     def __iadd__(self, other: Prepared) -> Prepared:
-        """Take in what was made of another part of the same polled batch."""
+        """Take in what was made of another part of what was polled."""
         self.outgoing += other.outgoing
         self.failures += other.failures
         ends = [each for each in (self.end, other.end) if each is not None]
@@ -129,34 +126,36 @@ class Pipeline:
         self._places = {plugin.role: places[plugin.environment] for plugin in others}
         self.hops = self._chain(plan, transformations)
 
-    def transform(self, batch: Batch) -> Outcome:
-        """Run a batch, its rows numbered, through the chain; what was known of its columns is held no longer."""
-        outcome = chain(batch, [hop.apply for hop in self.hops]) if self.hops else Outcome([batch])
+    def transform(self, batches: Sequence[Batch]) -> Outcome:
+        """Run batches, their rows numbered, through the chain; rows of one may come between those of another.
+
+        What was known of their columns is held no longer.
+        """
+        outcome = chain(batches, [hop.apply for hop in self.hops]) if self.hops else Outcome([*batches])
         outcome.batches = [each.replace(grouped={}) if each.grouped else each for each in outcome.batches]
         return outcome
 
     # Towards Kafka --------------------------------------------------------------------------------------------
 
-    def prepare(self, batch: Batch) -> Prepared:
-        """Transform and serialize a polled batch; a row that failed is named and not among the outgoing."""
-        if batch.column("row") is None and (self.hops or batch.column("headers") is not None):
-            batch = number_rows(batch)
-        outcome = self.transform(batch)
+    def prepare(self, batches: Sequence[Batch]) -> Prepared:
+        """Transform and serialize what was polled together; a row that failed is named and not among the outgoing."""
+        outcome = self.transform(numbered(batches) if self.hops else batches)
         prepared = Prepared(failures=outcome.failures)
         for part in outcome.batches:
             prepared += self._serialize(part)
+        prepared.outgoing = by_topic(prepared.outgoing)
         return prepared
 
     def _serialize(self, batch: Batch) -> Prepared:
         topic = batch.topic
         if topic is None:
             raise ConnectError("a source record has no topic", hint="the connector must name one for each record")
-        is_numbered = batch.column("row") is not None
-        rows = rows_of(batch) if is_numbered else np.arange(batch.num_rows, dtype=np.int32)
+        rows = rows_of(batch)
         failures: list[Failure] = []
         headers = None
         if batch.column("headers") is not None:
-            written = self._places["header.converter"].do(SerializeHeaders(topic, batch))
+            (part,) = numbered([batch])
+            written = self._places["header.converter"].do(SerializeHeaders(topic, part))
             headers = written.column
             failures += written.failures
         sides = ("key", batch.key_schema), ("value", batch.value_schema)
@@ -180,8 +179,8 @@ class Pipeline:
         )
         if failures:
             failures = first_of_each_row(failures)
-            kept = ~np.isin(rows, [failure.row for failure in failures])
-            outgoing, rows = outgoing.pick(kept), rows[kept]
+            kept = np.flatnonzero(~np.isin(rows, [failure.row for failure in failures]))
+            outgoing, rows = outgoing.take(kept), rows[kept]
         return Prepared([(outgoing, rows)], failures, _invalid_timestamp(outgoing, rows))
 
     # From Kafka -----------------------------------------------------------------------------------------------
@@ -263,6 +262,25 @@ def _home(plan: TaskPlan, plugin: PluginSpec) -> Any:
     return plugin.environment if predicate_is_near(plan, plugin) else _APART
 
 
+def by_topic(parts: Sequence[tuple[Outgoing, Any]]) -> list[tuple[Outgoing, Any]]:
+    """Return rows to send such that those of one topic go up in their numbers, as Kafka Connect would send them."""
+    filled = sorted((part for part in parts if len(part[1])), key=lambda part: int(part[1][0]))
+    topics: dict[str, list[tuple[Outgoing, Any]]] = {}
+    for part in filled:
+        topics.setdefault(part[0].topic, []).append(part)
+    return [part for own in topics.values() for part in (own if _follow_each_other(own) else [_woven(own)])]
+
+
+def _follow_each_other(parts: Sequence[tuple[Outgoing, Any]]) -> bool:
+    return all(before[-1] < after[0] for (_, before), (_, after) in pairwise(parts))
+
+
+def _woven(parts: Sequence[tuple[Outgoing, Any]]) -> tuple[Outgoing, Any]:
+    rows = np.concatenate([own for _, own in parts])
+    order = np.argsort(rows)
+    return Outgoing.join([outgoing for outgoing, _ in parts]).take(order), rows[order]
+
+
 def loading(plan: TaskPlan, environment: str | None) -> Load:
     """Return the call that loads what a task needs of one environment; the task itself is started later."""
     plugins = [each for each in plan.plugins if each.environment == environment and each.role != "task"]
@@ -304,12 +322,12 @@ def _partitions(batch: Batch) -> Any:
 
 def _timestamps(batch: Batch) -> Any:
     column = batch.column("timestamp")
-    return None if column is None else column.fill_null(_NO_TIMESTAMP).to_numpy(zero_copy_only=False)
+    return None if column is None else column.fill_null(NO_TIMESTAMP).to_numpy(zero_copy_only=False)
 
 
 def _invalid_timestamp(outgoing: Outgoing, rows: Any) -> Failure | None:
     """Return the first row whose timestamp Kafka knows no meaning for; Kafka Connect does not tolerate it."""
-    if outgoing.timestamp is None or not len(wrong := np.flatnonzero(outgoing.timestamp < _NO_TIMESTAMP)):
+    if outgoing.timestamp is None or not len(wrong := np.flatnonzero(outgoing.timestamp < NO_TIMESTAMP)):
         return None
     error = ConnectError(f"Invalid record timestamp {outgoing.timestamp[wrong[0]]}")
     return Failure(int(rows[wrong[0]]), "KAFKA_PRODUCE", WORKER_CLASS, ErrorInfo.of(error))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +10,7 @@ from hearth.kafka.producer import Outgoing
 from hearth_api.batch import Batch, batch_to_source_records
 from hearth_api.java import java_text, record_text
 from hearth_execution.failure import cut
+from hearth_execution.order import row_of
 
 KEY_CHARACTERS = 100
 """More of a record's key is left out: it is there to find the record by."""
@@ -17,9 +18,9 @@ KEY_CHARACTERS = 100
 
 @dataclass(frozen=True)
 class PolledRecord:
-    """A record as its task polled it: a row of a batch."""
+    """A record as its task polled it: a row of the batches that were polled together."""
 
-    batch: Batch
+    origins: Sequence[Batch]
     row: int
 
     def text(self) -> str:
@@ -35,7 +36,7 @@ class PolledRecord:
         return f"topic {record.topic!r}{key}{_position(record.source_partition, record.source_offset)}"
 
     def _record(self) -> Any:
-        return batch_to_source_records(self.batch.slice(self.row, 1))[0]
+        return batch_to_source_records(row_of(self.origins, self.row))[0]
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import logging
 import math
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -24,7 +24,7 @@ from hearth.runtime.polled_record import PolledRecord
 from hearth.runtime.tolerance import Tolerance, ToleranceExceeded
 from hearth_api import ConnectError
 from hearth_api.batch import Batch
-from hearth_execution.order import join
+from hearth_execution.order import join_all, rows_before
 from hearth_stage.channel import Request
 from hearth_stage.offset_call import ReadOffsets, StoredOffsets
 from hearth_stage.plugin_call import Ping
@@ -256,37 +256,39 @@ class SourceLoop:
             self._stage.notify(AddCredit(1))
 
     def _joined(self, polled: Polled) -> Polled:
-        """Return what was polled with what waits behind it, as far as a single poll might have returned both."""
-        batches, end, rows = [polled.origin], 0, polled.origin.num_rows
+        """Return what was polled with what waits behind it, as if a single poll had returned both."""
+        groups, end, rows = [polled.origins], 0, polled.num_rows
         for place, item in enumerate(self._waiting, 1):
             if item is not _CREDIT:
-                rows += item.origin.num_rows if isinstance(item, Polled) else JOINED_ROWS
-                if rows > JOINED_ROWS or not polled.may_be_joined_with(item):
+                rows += item.num_rows if _is_untouched(item) else JOINED_ROWS
+                if rows > JOINED_ROWS or not _is_untouched(polled):
                     break
-                batches.append(item.origin)
+                groups.append(item.origins)
                 end = place
         if not end:
             return polled
         over = [self._waiting.popleft() for _ in range(end)]
         self._waiting.extendleft(item for item in over if item is _CREDIT)
-        return Polled(join(batches))
+        return Polled(join_all(groups))
 
     def _hand_over(self, polled: Polled) -> None:
         """Transform, convert and submit what was polled; a record that is dropped or skipped counts as done.
 
         Where a record fails the task, those before it are sent, and the task ends there.
         """
-        self._observer.polled(polled.origin.num_rows)
-        prepared, end = self._judged(self._prepare(polled), polled.origin)
+        self._observer.polled(polled.num_rows)
+        prepared = self._pipeline.prepare(polled.results)
+        prepared.failures = [*polled.failures, *prepared.failures]
+        prepared, end = self._judged(prepared, polled.origins)
         if end is None:
-            self._outbox.submit(polled.origin, prepared)
+            self._outbox.submit(polled.origins, prepared)
             return
-        self._outbox.submit(polled.origin.slice(0, end.failure.row), prepared)
+        self._outbox.submit(rows_before(polled.origins, end.failure.row), prepared)
         self._waiting.appendleft(end)
 
-    def _judged(self, prepared: Prepared, origin: Batch) -> tuple[Prepared, ToleranceExceeded | None]:
+    def _judged(self, prepared: Prepared, origins: Sequence[Batch]) -> tuple[Prepared, ToleranceExceeded | None]:
         """Return what may be sent, and the failure of the first row that fails the task."""
-        record = partial(PolledRecord, origin)
+        record = partial(PolledRecord, origins)
         end = None
         if (last := prepared.end) is not None:
             end = self._tolerance.exceeded(last, record(last.row), last.error.message)
@@ -299,12 +301,6 @@ class SourceLoop:
             end = exceeded
             prepared = prepared.before(end.failure.row)
         return prepared, end
-
-    def _prepare(self, polled: Polled) -> Prepared:
-        prepared = Prepared(failures=list(polled.failures))
-        for batch in polled.results:
-            prepared += self._pipeline.prepare(batch)
-        return prepared
 
     def _tell_done(self, records: list[list[Any]]) -> None:
         if self._stage.is_alive:
@@ -379,3 +375,8 @@ class SourceLoop:
             self._stage.call(StopSource(), seconds)
         except ConnectError as error:
             log.warning("stopped with an error: %s", error)
+
+
+def _is_untouched(item: Any) -> bool:
+    """Tell whether something is what was polled, of which no step made anything yet."""
+    return isinstance(item, Polled) and item.outcome is None

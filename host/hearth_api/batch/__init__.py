@@ -21,6 +21,7 @@ from hearth_api.batch.batch_plugin import (
 from hearth_api.batch.batch_record import (
     batch_to_sink_records,
     batch_to_source_records,
+    records_by_kind,
     records_to_batches,
 )
 from hearth_api.batch.column import arrow_type, column_to_values, values_to_column
@@ -62,6 +63,7 @@ __all__ = [
     "headers_to_column",
     "plain_from_json",
     "plain_to_json",
+    "records_by_kind",
     "records_to_batches",
     "repeats",
     "schema_texts",

@@ -66,9 +66,10 @@ class BatchTransformation(Transformation):
     def apply_batch(self, batch: Batch) -> list[Batch] | Declined:
         """Return the changed rows as one batch or several, in order; rows that are left out are dropped.
 
-        Called in place of `apply` and under the same terms. The column `row`, when there is one, goes with
-        its row: it tells the host which records are left. After `NotImplemented`, `apply` is given the records
-        of the batch one by one.
+        Called in place of `apply` and under the same terms, but for the order: what a source polled together comes
+        one topic, schema and source partition after the other, where `apply` would see it in the order of the poll.
+        The column `row`, when there is one, goes with its row and goes up: it tells the host which records are left.
+        After `NotImplemented`, `apply` is given the records of the batch one by one.
         """
 
 

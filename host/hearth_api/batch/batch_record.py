@@ -29,9 +29,30 @@ def records_to_batches(records: Sequence[ConnectRecord]) -> list[Batch]:
     """
     if not records:
         return []
-    if not (changes := _changes(records)):
+    if not (varying := _varying(records)):
         return [_batch(records)]
+    rows = list(zip(*varying))
+    changes = [place for place in range(1, len(rows)) if rows[place] != rows[place - 1]]
     return [_batch(records[start:end]) for start, end in pairwise([0, *changes, len(records)])]
+
+
+def records_by_kind(records: Sequence[ConnectRecord]) -> list[Batch]:
+    """Return the records as one batch of each kind, in the order in which the kinds first come.
+
+    Records are of one kind where `records_to_batches` would put them into one batch if they followed each other. Where
+    there are several kinds, the column `row` says the place of each record.
+    """
+    if not records:
+        return []
+    if not (varying := _varying(records)):
+        return [_batch(records)]
+    places: dict[tuple[int, ...], list[int]] = {}
+    for place, kind in enumerate(zip(*map(_codes, varying))):
+        places.setdefault(kind, []).append(place)
+    return [
+        _batch([records[place] for place in own]).with_columns(row=pa.array(own, pa.int32()))
+        for own in places.values()
+    ]
 
 
 def batch_to_source_records(batch: Batch) -> list[SourceRecord]:
@@ -107,8 +128,8 @@ def batch_to_sink_records(batch: Batch) -> list[SinkRecord]:
     return records
 
 
-def _changes(records: Sequence[ConnectRecord]) -> list[int]:
-    """Return the places where another batch begins.
+def _varying(records: Sequence[ConnectRecord]) -> list[list[Any]]:
+    """Return what is not the same in all records of that which those of a batch have in common.
 
     What records have in common is nearly always the very same object in each of them, and a list that is asked how
     often it holds an object compares nothing else.
@@ -121,10 +142,21 @@ def _changes(records: Sequence[ConnectRecord]) -> list[int]:
         [record.topic for record in records],
         _shared(records, kinds),
     ]
-    if all(each.count(each[0]) == len(each) for each in common):
-        return []
-    rows = list(zip(*common))
-    return [place for place in range(1, len(rows)) if rows[place] != rows[place - 1]]
+    return [each for each in common if each.count(each[0]) != len(each)]
+
+
+def _codes(values: Sequence[Any]) -> list[int]:
+    """Return a number for each value, the same one for equal values; most are one of a few objects."""
+    objects = dict(zip(map(id, values), values))
+    keys = list(objects.values())
+    try:
+        distinct = dict.fromkeys(keys)
+    except TypeError:  # source partitions have no hash
+        keys = list(map(repr, keys))
+        distinct = dict.fromkeys(keys)
+    numbers = dict(zip(distinct, range(len(distinct))))
+    codes = dict(zip(objects, map(numbers.__getitem__, keys)))
+    return list(map(codes.__getitem__, map(id, values)))
 
 
 def _shared(records: Sequence[ConnectRecord], kinds: Sequence[type[ConnectRecord]]) -> list[Any]:

@@ -29,7 +29,7 @@ from hearth_api.batch import (
     BatchPredicate,
     BatchTransformation,
     batch_to_sink_records,
-    records_to_batches,
+    records_by_kind,
 )
 from hearth_execution.failure import Failure
 from hearth_execution.raw_header import raw_column, raw_rows
@@ -106,15 +106,12 @@ def _until_the_end(told: list[Answer], *, is_tolerant: bool) -> list[Answer]:
 
 
 def _source(pipeline: Pipeline, records: Sequence[Mapping[str, Any]]) -> list[Answer]:
-    told: list[Answer] = []
-    for batch in records_to_batches([_source_record(each) for each in records]):
-        prepared = pipeline.prepare(batch)
-        own: list[Answer] = [{"dropped": True}] * batch.num_rows
-        for outgoing, rows in prepared.outgoing:
-            for index, row in enumerate(rows.tolist()):
-                own[row] = {"sent": _sent(outgoing, index)}
-        told += _with_failures(own, prepared.failures)
-    return told
+    prepared = pipeline.prepare(records_by_kind([_source_record(each) for each in records]))
+    told: list[Answer] = [{"dropped": True}] * len(records)
+    for outgoing, rows in prepared.outgoing:
+        for index, row in enumerate(rows.tolist()):
+            told[row] = {"sent": _sent(outgoing, index)}
+    return _with_failures(told, prepared.failures)
 
 
 def _source_record(record: Mapping[str, Any]) -> SourceRecord:

@@ -8,7 +8,17 @@ from hypothesis import strategies as st
 
 from hearth_api import STRING_SCHEMA, TimestampType
 from hearth_api.batch import Batch
-from hearth_execution.order import are_alike, in_order, join, number_rows, rows_of
+from hearth_execution.order import (
+    are_alike,
+    in_order,
+    join,
+    join_all,
+    number_rows,
+    numbered,
+    row_of,
+    rows_before,
+    rows_of,
+)
 
 
 def part(name: str, *rows: int) -> Batch:
@@ -39,6 +49,28 @@ def test_batches_that_are_alike_become_one() -> None:
         second.replace(timestamp_type=TimestampType.CREATE_TIME),
     ]  # fmt: skip
     assert not any(are_alike(first, other) for other in others)
+
+
+def test_what_came_in_turn_becomes_one_with_the_numbers_of_all() -> None:
+    """Alike ones are joined, whatever comes between; groups of one batch each, all alike, need no numbers."""
+    groups = [[part("a", 0, 2), part("b", 1)], [part("b", 0, 1)], [part("c", 1), part("a", 0)]]
+    assert content(join_all(groups)) == [("a", [0, 2, 5]), ("b", [1, 3, 4]), ("c", [6])]
+    plain = part("a", 7, 8).with_columns(row=None)
+    (joined,) = join_all([[plain], [plain]])
+    assert (joined.column("row"), joined.column("value").to_pylist()) == (None, ["a7", "a8"] * 2)
+    assert content(join_all([[plain], [part("a", 0, 1)]])) == [("a", [0, 1, 2, 3])]
+    assert content(numbered([plain, part("b", 5)])) == [("a", [0, 1]), ("b", [5])]
+
+
+def test_rows_are_found_by_their_numbers() -> None:
+    """In whichever batch they are."""
+    parts = [part("a", 0, 2, 3), part("b", 1, 4)]
+    assert [row_of(parts, row).column("value").to_pylist() for row in range(5)] == [
+        ["a0"], ["b1"], ["a2"], ["a3"], ["b4"],
+    ]  # fmt: skip
+    assert content(rows_before(parts, 3)) == [("a", [0, 2]), ("b", [1])]
+    assert content(rows_before(parts, 1)) == [("a", [0])]
+    assert content(rows_before([part("a", 5, 6).with_columns(row=None)], 1)) == [("a", [0])]
 
 
 def test_parts_that_do_not_overlap_are_only_sorted() -> None:

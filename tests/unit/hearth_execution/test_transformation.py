@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -31,9 +31,10 @@ from hearth_api.batch import (
     batch_to_sink_records,
     batch_to_source_records,
     headers_to_column,
+    records_by_kind,
 )
 from hearth_execution.failure import ErrorInfo, Failure
-from hearth_execution.order import number_rows, rows_of
+from hearth_execution.order import in_order, number_rows, numbered, rows_of
 from hearth_execution.plugins import Plugins
 from hearth_execution.retry import NO_RETRY, Retry
 from hearth_execution.transformation import Guard, Outcome, Step, Transformations, chain, without
@@ -133,37 +134,47 @@ def failure(row: int) -> Failure:
 
 
 def content(batches: list[Batch]) -> list[tuple[int, str]]:
-    """Return row and value of every row."""
-    return [
-        pair for each in batches for pair in zip(rows_of(each).tolist(), each.column("value").to_pylist(), strict=True)
-    ]
+    """Return row and value of every row, in the order of the rows; they go up in each batch."""
+    parts = [list(zip(rows_of(each).tolist(), each.column("value").to_pylist(), strict=True)) for each in batches]
+    assert all(part == sorted(part) for part in parts)
+    return sorted(pair for part in parts for pair in part)
 
 
-def marked(part: Batch) -> Outcome:
-    """Transform a batch so that it shows."""
-    values = pa.array([f"{value}!" for value in part.column("value").to_pylist()], pa.string())
-    return Outcome([part.with_columns(value=values)])
+def marked(parts: Sequence[Batch]) -> Outcome:
+    """Transform batches so that it shows."""
+    values = [pa.array([f"{value}!" for value in part.column("value").to_pylist()], pa.string()) for part in parts]
+    return Outcome([part.with_columns(value=own) for part, own in zip(parts, values)])
 
 
 def test_chain_gives_each_step_what_the_one_before_left() -> None:
-    """Batches that a step made go on one by one; failures add up; nothing goes on empty."""
-    seen: list[list[tuple[int, str]]] = []
+    """All that a step made goes on together; failures add up; nothing goes on empty."""
+    seen: list[list[list[tuple[int, str]]]] = []
 
-    def split(part: Batch) -> Outcome:
-        seen.append(content([part]))
-        return Outcome([part.slice(0, 1), part.slice(1, 0), part.slice(1)], [failure(9)])
+    def split(parts: Sequence[Batch]) -> Outcome:
+        seen.append([content([part]) for part in parts])
+        pieces = [piece for part in parts for piece in (part.slice(0, 1), part.slice(1, 0), part.slice(1))]
+        return Outcome(pieces, [failure(9)])
 
-    outcome = chain(batch("a", "b", "c"), [split, marked, split])
+    outcome = chain([batch("a", "b", "c")], [split, marked, split])
     assert content(outcome.batches) == [(0, "a!"), (1, "b!"), (2, "c!")]
-    assert seen[1:] == [[(0, "a!")], [(1, "b!"), (2, "c!")]]
-    assert len(outcome.failures) == 3
+    assert seen[1:] == [[[(0, "a!")], [(1, "b!"), (2, "c!")]]]
+    assert len(outcome.failures) == 2
     assert all(each.num_rows for each in outcome.batches)
+
+
+def test_chain_ends_where_nothing_is_left() -> None:
+    """A step is not called with nothing."""
+
+    def never(parts: Sequence[Batch]) -> Outcome:
+        raise AssertionError("called")
+
+    assert chain([batch("a")], [lambda _: Outcome([], [failure(0)]), never]).failures == [failure(0)]
 
 
 def test_chain_of_no_steps_changes_nothing() -> None:
     """A pipeline without transformations hands its batch on."""
     only = batch("a")
-    assert chain(only, []).batches == [only]
+    assert chain([only], []).batches == [only]
 
 
 def test_nothing_chosen_means_nothing_called() -> None:
@@ -171,10 +182,10 @@ def test_nothing_chosen_means_nothing_called() -> None:
     guard = Guard(lambda part: (pa.array([False, False]), []), False, "some.Transformation")
     only = batch("a", "b")
 
-    def transform(part: Batch) -> Outcome:
+    def transform(parts: Sequence[Batch]) -> Outcome:
         raise AssertionError("called")
 
-    assert guard.apply(only, transform).batches == [only]
+    assert guard.apply([only], transform).batches == [only]
 
 
 @settings(deadline=None)
@@ -187,7 +198,7 @@ def test_guard_touches_the_chosen_rows_only(kinds: list[str], negate: bool) -> N
         mask = pa.array([value == "chosen" for value in values], pa.bool_())
         return mask, [failure(row) for row, value in enumerate(values) if value == "failed"]
 
-    outcome = Guard(test, negate, "some.Transformation").apply(batch(*kinds), marked)
+    outcome = Guard(test, negate, "some.Transformation").apply([batch(*kinds)], marked)
     expected = [
         (row, f"{kind}!" if (kind == "chosen") != negate else kind)
         for row, kind in enumerate(kinds)
@@ -211,8 +222,8 @@ TEXTS = st.lists(st.sampled_from(["a", "longer", "odd", "bad", "drop"]), min_siz
 @given(TEXTS)
 def test_a_form_for_batches_may_leave_any_batch_to_the_records(texts: list[str]) -> None:
     """In one half and not in the other, after a failure or before: records, row numbers and failures are the same."""
-    by_records = plugins(Shout).apply([Step("it")], batch(*texts))
-    outcome = plugins(Unsure).apply([Step("it")], batch(*texts))
+    by_records = plugins(Shout).apply([Step("it")], [batch(*texts)])
+    outcome = plugins(Unsure).apply([Step("it")], [batch(*texts)])
     assert content(outcome.batches) == content(by_records.batches)
     records, plain = (
         [record for part in each.batches for record in batch_to_source_records(part)] for each in (outcome, by_records)
@@ -224,7 +235,7 @@ def test_a_form_for_batches_may_leave_any_batch_to_the_records(texts: list[str])
 
 def test_everything_the_form_for_records_changes_goes_on() -> None:
     """Headers, timestamp and Kafka partition as well as the value."""
-    (after,) = plugins(Unsure).apply([Step("it")], batch("odd")).batches
+    (after,) = plugins(Unsure).apply([Step("it")], [batch("odd")]).batches
     (record,) = batch_to_source_records(after)
     assert (record.value, record.kafka_partition, record.timestamp) == ("ODD", 3, 4)
     assert [header.key for header in record.headers] == ["seen"]
@@ -232,7 +243,7 @@ def test_everything_the_form_for_records_changes_goes_on() -> None:
 
 def test_each_half_is_asked_anew() -> None:
     """What a form for batches says of one batch binds it for no other."""
-    outcome = plugins(Unsure).apply([Step("it")], batch("a", "bad", "odd", "b"))
+    outcome = plugins(Unsure).apply([Step("it")], [batch("a", "bad", "odd", "b")])
     assert content(outcome.batches) == [(0, "A"), (2, "ODD"), (3, "B")]
     assert asked == [["a", "bad", "odd", "b"], ["a", "bad"], ["a"], ["bad"], ["odd", "b"], "odd", "b"]
 
@@ -240,7 +251,7 @@ def test_each_half_is_asked_anew() -> None:
 def test_a_record_is_tried_again_and_nothing_with_it() -> None:
     """A retry in the form for records is that record's alone, however many rows the batch has."""
     patient = Retry(60_000, 1)
-    outcome = plugins(Unsure, patient).apply([Step("it")], batch("a", "later", "b"))
+    outcome = plugins(Unsure, patient).apply([Step("it")], [batch("a", "later", "b")])
     assert content(outcome.batches) == [(0, "A"), (1, "LATER"), (2, "B")]
     assert asked == [["a", "later", "b"], "a", "later", "later", "b"]
 
@@ -302,8 +313,8 @@ def test_steps_give_together_what_they_give_one_after_the_other(
 ) -> None:
     """Records that are handed over by themselves become the same records and failures as those in columns."""
     ours, whole = several("source"), batch(*texts)
-    apart = chain(whole, [partial(ours.apply, [step]) for step in steps])
-    together = ours.apply(steps, whole, batch_to_source_records(whole) if are_known else None)
+    apart = chain([whole], [partial(ours.apply, [step]) for step in steps])
+    together = ours.apply(steps, [whole], batch_to_source_records(whole) if are_known else None)
     assert content(together.batches) == content(apart.batches)
     found, wanted = (
         [record for part in each.batches for record in batch_to_source_records(part)] for each in (together, apart)
@@ -312,14 +323,56 @@ def test_steps_give_together_what_they_give_one_after_the_other(
     assert failed(together.failures) == failed(apart.failures)
 
 
+KINDS = st.lists(st.tuples(st.sampled_from("tuv"), st.sampled_from(["a", "longer", "odd", "bad", "drop"])), max_size=9)
+
+
+@settings(deadline=None)
+@given(KINDS, STEPS, st.booleans())
+def test_records_that_alternate_become_what_they_become_alone(
+    kinds: list[tuple[str, str]], steps: list[Step], are_known: bool
+) -> None:
+    """Kafka Connect takes one record after the other through the chain, whatever their topics are."""
+    polled = [SourceRecord({"p": topic}, None, topic, value_schema=STRING_SCHEMA, value=text) for topic, text in kinds]
+    outcome = several("source").apply(steps, numbered(records_by_kind(polled)), polled if are_known else None)
+    alone = [several("source").apply(steps, numbered(records_by_kind([each]))) for each in polled]
+    assert numbered_records(outcome) == [
+        (row, record) for row, each in enumerate(alone) for _, record in numbered_records(each)
+    ]
+    assert failed(outcome.failures) == [
+        (row, *rest) for row, each in enumerate(alone) for _, *rest in failed(each.failures)
+    ]
+
+
+def test_records_that_alternate_are_seen_in_the_order_they_were_polled_in() -> None:
+    """By what works on records, behind what works on batches as well."""
+    polled = [
+        SourceRecord(None, None, topic, value_schema=STRING_SCHEMA, value=f"{topic}-{row}")
+        for row, topic in enumerate("tutuv")
+    ]
+    for steps in ([Step("Shout")], [Step("Unsure"), Step("Shout", "UnsureIsLong"), Step("Shout")]):
+        asked.clear()
+        several("source").apply(steps, numbered(records_by_kind(polled)))
+        assert [each for each in asked if isinstance(each, str)][-5:] == [
+            text.upper() if len(steps) > 1 else text for text in ("t-0", "u-1", "t-2", "u-3", "v-4")
+        ]
+
+
+def numbered_records(outcome: Outcome) -> list[tuple[int, Any]]:
+    """Return the records that are left, with their numbers, in the order of these; they go up in each batch."""
+    parts = [(rows_of(batch).tolist(), batch_to_source_records(batch)) for batch in outcome.batches]
+    assert all(rows == sorted(rows) for rows, _ in parts)
+    pairs = [pair for rows, records in parts for pair in zip(rows, records, strict=True)]
+    return sorted(pairs, key=lambda pair: pair[0])
+
+
 @settings(deadline=None)
 @given(TEXTS, STEPS)
 def test_a_sink_is_given_the_records_of_its_last_steps(texts: list[str], steps: list[Step]) -> None:
     """Each knows what it was read from, also one that was made anew."""
     ours, whole = several("sink"), sink_batch(texts).replace(consumed="read")
-    outcome = ours.apply(steps, whole)
+    outcome = ours.apply(steps, [whole])
     records, failures = ours.to_records(steps, whole)
-    parts = [part.replace(consumed="read") for part in outcome.batches]
+    parts = [part.replace(consumed="read") for part in in_order(outcome.batches)]
     assert records == [record for part in parts for record in batch_to_sink_records(part)]
     assert [record.consumed for record in records] == [("read", row) for row, _ in content(outcome.batches)]
     assert failed(failures) == failed(outcome.failures)
@@ -334,12 +387,12 @@ def test_a_step_is_given_the_very_record_of_the_one_before() -> None:
     """No column lies between them, nor between the first and whoever has the records."""
     loaded, whole = several("source"), batch("long")
     polled = batch_to_source_records(whole)
-    loaded.apply([Step("Anew"), Step("Anew")], whole, polled)
+    loaded.apply([Step("Anew"), Step("Anew")], [whole], polled)
     (_, first), (_, second) = asked
     assert first is polled[0]
     assert (second.value, second.topic) == ("long!", "u")
     asked.clear()
-    loaded.apply([Step("Anew"), Step("Unsure"), Step("Anew")], whole, polled)
+    loaded.apply([Step("Anew"), Step("Unsure"), Step("Anew")], [whole], polled)
     assert [each if isinstance(each, list) else each[1].value for each in asked] == ["long", ["long!"], "LONG!"]
 
 
@@ -375,7 +428,7 @@ def test_a_record_takes_all_steps_before_the_next_one_does() -> None:
         loaded.load(kind.__name__, f"sample.{kind.__name__}", f"{__name__}:{kind.__name__}", {})
     whole = batch("first", "odd", "x", "last")
     steps = [Step("Anew"), Step("Late", "Asked")]
-    outcome = Transformations(loaded).apply(steps, whole, batch_to_source_records(whole))
+    outcome = Transformations(loaded).apply(steps, [whole], batch_to_source_records(whole))
     assert content(outcome.batches) == [(0, "FIRST!"), (3, "LAST!")]
     assert failed(outcome.failures) == [(1, "sample.Anew", "odd")]
     twice = [("test", "{0}!"), ("late", "{0}!")] * 2
@@ -389,6 +442,8 @@ def test_a_record_that_does_not_fit_its_schema_fails_where_it_becomes_a_column()
     """It is a failure of the last step that had it as a record, and of its row alone."""
     loaded = several("source")
     bad, good = batch_to_source_records(batch("long", "longer"))
-    outcome = loaded.apply([Step("Shout", "IsLong", True)], batch("long", "longer"), [bad.new_record(value=5j), good])
+    outcome = loaded.apply(
+        [Step("Shout", "IsLong", True)], [batch("long", "longer")], [bad.new_record(value=5j), good]
+    )
     assert failed(outcome.failures)[0][:2] == (0, "sample.Shout")
     assert content(outcome.batches) == [(1, "longer")]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import typing
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from functools import cache
 from types import UnionType
@@ -21,6 +21,7 @@ from hearth.link.link_call import TO_HOST, TO_TASK, Admitted, Introduce
 from hearth_api import OPTIONAL_BYTES_SCHEMA, OPTIONAL_STRING_SCHEMA, STRING_SCHEMA, Header, Headers, TopicPartition
 from hearth_api.batch import Batch, ColumnRun, headers_to_column
 from hearth_execution.failure import MESSAGE_CHARACTERS, ErrorInfo, Failure
+from hearth_execution.order import are_numbered_together
 from hearth_execution.raw_header import raw_column
 from hearth_execution.transformation import Outcome, Step
 from hearth_stage.call import Call, decoded, encoded
@@ -67,6 +68,11 @@ def batch(values: list[str]) -> Batch:
     """Return a numbered batch of texts."""
     columns = [pa.array(values, pa.string()), pa.array(range(len(values)), pa.int32())]
     return Batch("t", None, STRING_SCHEMA, pa.RecordBatch.from_arrays(columns, names=["value", "row"]))
+
+
+def rows(values: list[str], *numbers: int) -> Batch:
+    """Return a batch of texts whose rows have these numbers."""
+    return batch(values).with_columns(row=pa.array(numbers, pa.int32()))
 
 
 def headers(names: list[str]) -> Any:
@@ -356,17 +362,29 @@ def test_reply_that_does_not_answer_its_call_is_refused(call: Call[Any], reply: 
 def test_hand_over_comes_apart_as_it_was_put_together() -> None:
     """Polled batches, and what the stage's own steps made of each; without steps a batch is its own result."""
     failures = [Failure(0, "TRANSFORMATION", "c", ErrorInfo("data", "e", "m", "t"))]
-    stepped = Polled(batch(["b", "c"]), Outcome([batch(["B"])], failures))
-    polled = [Polled(batch(["a"])), stepped, Polled(batch(["d"]), Outcome())]
+    stepped = Polled([batch(["b", "c"])], Outcome([batch(["B"])], failures))
+    mixed = Polled([rows(["x", "z"], 0, 2), rows(["y"], 1)])
+    polled = [Polled([batch(["a"])]), stepped, Polled([batch(["d"])], Outcome()), mixed]
     handed = HandOver.of(polled)
-    assert handed.groups == [Group(1), Group(1, True, failures), Group(0, True)]
+    assert handed.groups == [Group(1), Group(1, 1, failures), Group(1, 0), Group(2)]
     assert [plain(each) for each in sent(HandOver, handed).polled()] == [plain(each) for each in polled]
     assert plain(polled[0].results) == plain([batch(["a"])])
 
 
-@pytest.mark.parametrize(("results", "origin"), [(3, False), (0, False), (-1, False), (2, True), (-1, True)])
-def test_hand_over_that_lacks_batches_is_refused(results: int, origin: bool) -> None:
+@pytest.mark.parametrize(
+    ("polled", "results", "wanted"), [(3, None, 3), (0, None, 0), (-1, None, -1), (1, 2, 2), (1, -1, -1)]
+)
+def test_hand_over_that_lacks_batches_is_refused(polled: int, results: int | None, wanted: int) -> None:
     """A record that is announced and not there would vanish (invariant 3)."""
-    handed = HandOver([Group(results, origin)], [batch(["a"]), batch(["b"])])
-    with pytest.raises(ValueError, match=rf"a hand-over of {results + origin} batches"):
+    handed = HandOver([Group(polled, results)], [batch(["a"]), batch(["b"])])
+    with pytest.raises(ValueError, match=rf"a hand-over of {wanted} batches"):
         list(handed.polled())
+
+
+@pytest.mark.parametrize("numbers", [(0, 1), (0, 0), (1, 2), (2, 1)])
+def test_rows_that_are_not_numbered_together_are_refused(numbers: tuple[int, int]) -> None:
+    """A number that stands at two rows would be another record's position."""
+    batches = [rows(["a"], 0), rows(["b", "c"], *numbers)]
+    assert are_numbered_together(batches) == (numbers == (1, 2))
+    with nullcontext() if numbers == (1, 2) else pytest.raises(ValueError, match="are not numbered together"):
+        list(HandOver([Group(2)], batches).polled())

@@ -88,7 +88,7 @@ def test_golden_frame_with_a_batch_is_read() -> None:
     """A frame that an earlier release wrote, or another language, gives the same batch."""
     frame = read(golden()["batch"])
     assert frame is not None
-    assert frame.header == {"op": "source.batches", "args": {"groups": [{"results": 1}]}}
+    assert frame.header == {"op": "source.batches", "args": {"groups": [{"polled": 1}]}}
     (batch,) = frame.batches
     expected = sample("a", None, "")
     assert batch.data.to_pydict() == expected.data.to_pydict()
@@ -99,7 +99,7 @@ def test_a_frame_of_another_language_is_read() -> None:
     """Arrow and Jackson in Java wrote it, the program beside this test: what stands in common is text of JSON."""
     frame = read(golden()["java"])
     assert frame is not None
-    assert frame.header == {"op": "source.batches", "args": {"groups": [{"results": 1}]}}
+    assert frame.header == {"op": "source.batches", "args": {"groups": [{"polled": 1}]}}
     (batch,) = replace(frame, is_trusted=False).batches
     assert (batch.topic, batch.key_schema, batch.timestamp_type) == ("t", None, TimestampType.CREATE_TIME)
     assert batch.source_partition is not None
@@ -163,7 +163,7 @@ def messages(data: bytes) -> list[bytes]:
 
 def test_frame_with_batches_is_laid_out_as_the_golden_one() -> None:
     """Prefix, header and bodies lie where the specification puts them; only Arrow's own bytes may change with it."""
-    data = written({"op": "source.batches", "args": {"groups": [{"results": 1}]}}, sample("a", None, ""))
+    data = written({"op": "source.batches", "args": {"groups": [{"polled": 1}]}}, sample("a", None, ""))
     length, header_length = struct.unpack("<II", data[:8])
     header = json.loads(data[8 : 8 + header_length])
     assert length == len(data) - 4

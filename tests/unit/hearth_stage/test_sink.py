@@ -235,6 +235,21 @@ def test_records_of_the_last_step_are_put_as_they_are() -> None:
     assert heard[-1] == ("put_batch", [["A", "B"]])
 
 
+@pytest.mark.parametrize("connector", ["Connector", "BatchConnector"])
+def test_records_that_a_predicate_chose_are_put_between_the_others(connector: str) -> None:
+    """In the order they were consumed in, in either form."""
+    plugins = Plugins("sink")
+    plugins.load("transforms.u", "sample.UpperBatch", "sample_plugins:UpperBatch", {})
+    plugins.load("predicates.p", "sample.IsLong", "sample_plugins:IsLong", {})
+    wire: Any = Wire()
+    sink = StageSink(wire, Transformations(plugins))
+    sink.start(StartSink(f"{__name__}:{connector}", {"a": "1"}, [Step("transforms.u", "predicates.p")]))
+    sink.put(put(batch("a", "long", "longer", "b")))
+    (told, records) = heard[-1]
+    values = [value for own in records for value in own] if told == "put_batch" else [value for value, _ in records]
+    assert values == ["a", "LONG", "LONGER", "b"]
+
+
 def test_task_agrees_to_offsets() -> None:
     """What the task returns is what may be committed."""
     sink, _, _ = started()

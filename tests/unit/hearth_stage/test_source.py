@@ -21,6 +21,7 @@ from hearth_api import (
     SourceTask,
 )
 from hearth_api.batch import Batch, BatchSourceTask
+from hearth_execution.order import rows_of
 from hearth_execution.plugins import Plugins
 from hearth_execution.transformation import Step, Transformations
 from hearth_stage import source as source_module
@@ -185,13 +186,14 @@ def test_records_that_do_not_fit_their_schema_are_failures_in_their_place() -> N
     poll(source, polled)
     (handed,) = wire.handed_over
     batches = handed.batches
-    assert [group.origin for group in handed.groups] == [False, True, True, False]
-    assert [group.results for group in handed.groups] == [1, 0, 0, 1]
+    assert [(group.polled, group.results) for group in handed.groups] == [(1, None), (2, 0), (1, None)]
     assert [(batch.topic, batch.column("source_offset").to_pylist()) for batch in batches] == [
         (topic, [f'{{"position":{index}}}']) for index, topic in enumerate(("t", "t", "other", "t"))
     ]
     failures = [failure for group in handed.groups for failure in group.failures]
-    assert [(each.row, each.phase, each.class_name) for each in failures] == [(0, "TASK_POLL", f"{__name__}.Task")] * 2
+    assert [(each.row, each.phase, each.class_name) for each in failures] == [
+        (row, "TASK_POLL", f"{__name__}.Task") for row in (0, 1)
+    ]
     assert "STRING" in failures[0].error.message
 
 
@@ -266,13 +268,16 @@ def test_a_task_is_far_ahead_with_what_is_small_only(monkeypatch: pytest.MonkeyP
 
 
 def test_polled_records_are_handed_over_as_batches() -> None:
-    """One group per batch; a new topic begins a new one."""
+    """One group per poll; where records alternate between topics there is a batch for each, and the order is told."""
     source, wire = started()
-    first, second = records("a", "b")
-    poll(source, [first, second.new_record(topic="u")])
-    (handed,) = wire.handed_over
-    assert handed.groups == [Group(1), Group(1)]
-    assert [(batch.topic, values(batch)) for batch in handed.batches] == [("t", ["a"]), ("u", ["b"])]
+    first, second, third = records("a", "b", "c")
+    poll(source, [first, second.new_record(topic="u"), third], [first])
+    mixed, single = wire.handed_over
+    assert (mixed.groups, single.groups) == ([Group(2)], [Group(1)])
+    assert [(batch.topic, values(batch), rows_of(batch).tolist()) for batch in mixed.batches] == [
+        ("t", ["a", "c"], [0, 2]), ("u", ["b"], [1]),
+    ]  # fmt: skip
+    assert single.batches[0].column("row") is None
 
 
 def test_poll_that_is_left_to_the_records_is_one_poll() -> None:
@@ -297,7 +302,7 @@ def test_steps_run_before_the_hand_over(monkeypatch: pytest.MonkeyPatch) -> None
     poll(source, records("a", "drop", "bad", "b"))
     (handed,) = wire.handed_over
     (group,), (origin, result) = handed.groups, handed.batches
-    assert (group.results, group.origin, [each.row for each in group.failures]) == (1, True, [2])
+    assert (group.polled, group.results, [each.row for each in group.failures]) == (1, 1, [2])
     assert values(origin) == ["a", "drop", "bad", "b"]
     assert result.column("row").to_pylist() == [0, 3]
 

@@ -300,7 +300,7 @@ def test_stage_asks_its_runtime(started: Started) -> None:
         assert asked == [ReadOffsets([{"task": "2"}])]
         stage.notify(AddCredit(1))
         assert polled.wait(10)
-        assert asked[1].groups == [Group(results=1)]
+        assert asked[1].groups == [Group(1)]
     finally:
         stage.close()
 
@@ -834,7 +834,7 @@ def test_retry_in_a_stage_ends_when_the_run_is_about_to_stop(started: Started, t
     stage.call(Load([WantedPlugin("transforms.b", "b", "busy:Busy")]))
     columns = {"value": pa.array(["a"]), "row": pa.array([0], pa.int32())}
     data = pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
-    answer = stage.begin(Apply([Step("transforms.b")], Batch("t", None, STRING_SCHEMA, data)))
+    answer = stage.begin(Apply([Step("transforms.b")], [Batch("t", None, STRING_SCHEMA, data)]))
     stage.notify(Stopping())
     (failure,) = stage.result(answer, "apply", timeout=20).failures
     assert failure.error.kind == "retriable"

@@ -30,7 +30,7 @@ class Ready(Plugins):
 
 def transformed(transformation: BatchTransformation, batch: Batch) -> Outcome:
     """Return what becomes of a numbered batch."""
-    return Transformations(Ready(transformation, type_of(batch))).apply([Step(ROLE)], batch)
+    return Transformations(Ready(transformation, type_of(batch))).apply([Step(ROLE)], [batch])
 
 
 def answered(predicate: BatchPredicate, batch: Batch) -> tuple[list[bool], list[Failure]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import partial
@@ -446,11 +446,12 @@ class FakePipeline:
             raise DataError("broken")
         return _incoming(TopicPartition(batch.topic or "", 0), [offset])
 
-    def transform(self, batch: Batch) -> Outcome:
+    def transform(self, batches: Sequence[Batch]) -> Outcome:
         """Filter."""
-        offsets = batch.column("offset").to_pylist()
-        left = batch.filter(pa.array([not self._world.is_dropped(offset) for offset in offsets], pa.bool_()))
-        return Outcome([left] if left.num_rows else [], [])
+        offsets = [batch.column("offset").to_pylist() for batch in batches]
+        masks = [pa.array([not self._world.is_dropped(each) for each in own], pa.bool_()) for own in offsets]
+        left = [batch.filter(mask) for batch, mask in zip(batches, masks)]
+        return Outcome([batch for batch in left if batch.num_rows], [])
 
 
 class FakeReporter:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import weakref
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -26,6 +27,7 @@ from hearth.runtime.tolerance import Tolerance
 from hearth_api import STRING_SCHEMA, ConnectError, TimestampType
 from hearth_api.batch import Batch
 from hearth_execution.failure import ErrorInfo, Failure
+from hearth_execution.order import rows_of
 from hearth_stage.call import Notice
 from hearth_stage.channel import CallTimeout, ChannelClosed
 from hearth_stage.plugin_call import Ping
@@ -276,12 +278,17 @@ class WorldPipeline:
     def __init__(self, world: World, link: WorldLink | None = None) -> None:
         self._world, self._link = world, link
 
-    def prepare(self, batch: Batch) -> Prepared:
-        """Return what is to be sent of a batch, by topic."""
+    def prepare(self, batches: Sequence[Batch]) -> Prepared:
+        """Return what is to be sent of what was polled together, by topic."""
         self._world.pass_time(0.01)
         if self._link is not None and self._link.is_lost:
             raise HostLost("the link to the host is gone")
-        records = [Record(*json.loads(text)) for text in batch.column("value").to_pylist()]
+        texts = {
+            row: text
+            for batch in batches
+            for row, text in zip(rows_of(batch).tolist(), batch.column("value").to_pylist(), strict=True)
+        }
+        records = [Record(*json.loads(text)) for _, text in sorted(texts.items())]
         failures = [_failure(row) for row, record in enumerate(records) if record.fate == FAILING]
         outgoing = []
         for topic in sorted({record.topic for record in records}):
@@ -453,17 +460,29 @@ class Run:
         """Return whether the task is asked for records."""
         return self.stage.is_alive and self.stage.credit > 0 and not self.stage.is_held
 
-    def hand_over(self, *parts: tuple[str | None, list[tuple[str, int, str]]]) -> list[Record]:
-        """Let the task return records: a batch for each part, all of one source partition."""
+    def hand_over(
+        self, *parts: tuple[str | None, list[tuple[str, int, str]]], alternate: bool = False
+    ) -> list[Record]:
+        """Let the task return records, those of a part from one source partition: a batch for each part.
+
+        Or the records of the parts ``alternate``, as many sources return them in one poll.
+        """
         self.stage.credit -= 1
-        polled = [self.world.poll(source, plans) for source, plans in parts]
-        self.handed += [record for records in polled for record in records]
-        for record in (each for records in polled for each in records):
+        if alternate:
+            single = [[(source, [plan]) for plan in plans] for source, plans in parts]
+            turns = [each for turn in zip_longest(*single) for each in turn if each is not None]
+            polled = [[record for source, plans in turns for record in self.world.poll(source, plans)]]
+        else:
+            polled = [self.world.poll(source, plans) for source, plans in parts]
+        handed = [record for records in polled for record in records]
+        self.handed += handed
+        for record in handed:
             if record.fate == DROPPED or (record.fate == FAILING and self.world.is_tolerant):
                 self.world.excused.add((record.source, record.number))
-        request: Any = SimpleNamespace(message=HandOver.of([Polled(_batch(records)) for records in polled]))
+        together = [Polled(_by_kind(records) if alternate else [_batch(records)]) for records in polled]
+        request: Any = SimpleNamespace(message=HandOver.of(together))
         answer_source(self.inbox, cast_any(self.link), request)
-        return [record for records in polled for record in records]
+        return handed
 
     def answer_hold(self) -> None:
         """Let the task come back from its poll."""
@@ -514,6 +533,16 @@ class Run:
 def cast_any(value: Any) -> Any:
     """Return a fake as whatever the loop takes it for."""
     return value
+
+
+def _by_kind(records: list[Record]) -> list[Batch]:
+    """Return a batch for each source partition and topic."""
+    kinds: dict[tuple[str | None, str], list[int]] = {}
+    for place, record in enumerate(records):
+        kinds.setdefault((record.source, record.topic), []).append(place)
+    batches = [_batch([records[place] for place in places]) for places in kinds.values()]
+    numbers = [pa.array(places, pa.int32()) for places in kinds.values()]
+    return [batch.with_columns(row=own) for batch, own in zip(batches, numbers)]
 
 
 def _batch(records: list[Record]) -> Batch:

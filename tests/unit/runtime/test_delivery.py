@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from concurrent.futures import Future
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -23,11 +25,14 @@ from hearth.runtime.delivery import (
     SentPuts,
     as_consumed,
     bounds,
+    converted,
 )
 from hearth_api import STRING_SCHEMA, TopicPartition
 from hearth_api.batch import Batch
 from hearth_execution.failure import ErrorInfo, Failure, RemoteError
+from hearth_execution.order import number_rows
 from hearth_execution.raw_header import raw_column, raw_rows
+from hearth_execution.transformation import Outcome
 
 
 def incoming(*places: tuple[int, int], topic: str = "t", kind: int = 1) -> Incoming:
@@ -65,6 +70,18 @@ def test_rows_of_partitions_that_went_are_taken_out() -> None:
     left = delivery.without({second})
     assert partitions(left) == [[0, 0]]
     assert (left.starts, left.offsets) == ({first: 5}, {first: 6})
+
+
+def test_what_transformations_made_is_put_in_the_order_it_was_consumed_in() -> None:
+    """They may leave batches whose rows lie between each other."""
+    whole = number_rows(batch(0, 1, 2, 3))
+    odd = pa.array([False, True] * 2)
+    pipeline: Any = SimpleNamespace(
+        deserialize=lambda part, first: Outcome([whole]),
+        transform=lambda batches: Outcome([each.filter(mask) for each in batches for mask in (odd, pc.invert(odd))]),
+    )
+    (delivery,) = converted([incoming((0, 0), (1, 0), (2, 0), (3, 0))], pipeline, 10)
+    assert partitions(delivery) == [[0], [1], [2], [3]]
 
 
 def test_rows_are_known_by_where_they_came_from() -> None:

@@ -22,9 +22,16 @@ from hearth_api import (
     Headers,
     Schema,
     SinkRecord,
+    SourceRecord,
     TimestampType,
 )
-from hearth_api.batch import Batch, batch_to_sink_records, headers_to_column, records_to_batches
+from hearth_api.batch import (
+    Batch,
+    batch_to_sink_records,
+    headers_to_column,
+    records_by_kind,
+    records_to_batches,
+)
 from hearth_execution.failure import Failure
 from hearth_execution.raw_header import raw_column, raw_rows
 from hearth_execution.retry import NO_RETRY
@@ -92,7 +99,61 @@ def failed(failures: list[Failure]) -> list[tuple[int, str]]:
     return [(each.row, each.phase) for each in failures]
 
 
+def alternating(*kinds: tuple[str, str, str | None, int | None]) -> list[SourceRecord]:
+    """Return records of these topics, with these texts, keys and Kafka partitions; some have a header or a time."""
+    return [
+        SourceRecord(
+            {"p": topic}, {"at": row}, topic, partition, None if key is None else STRING_SCHEMA, key, STRING_SCHEMA,
+            text, row if text == "b" else None, Headers().add_string("h", str(row)) if text == "c" else None,
+        )
+        for row, (topic, text, key, partition) in enumerate(kinds)
+    ]  # fmt: skip
+
+
 # Towards Kafka
+
+
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from("tuv"), st.sampled_from(["a", "b", "c", "bad"]), st.sampled_from([None, "k"]),
+            st.sampled_from([None, 2]),
+        ),
+        max_size=9,
+    ),
+    st.booleans(),
+)  # fmt: skip
+def test_records_that_alternate_are_sent_as_they_are_alone(
+    kinds: list[tuple[str, str, str | None, int | None]], is_routed: bool
+) -> None:
+    """Those of one topic in the order they were polled in, also where a transformation sends them there."""
+    made = pipeline("source", *([ROUTE] if is_routed else []))
+    records = alternating(*kinds)
+    prepared = made.prepare(records_by_kind(records))
+    alone = [made.prepare(records_by_kind([each])) for each in records]
+    topics = [outgoing.topic for outgoing, _ in prepared.outgoing]
+    for topic in topics:
+        rows = [row for outgoing, own in prepared.outgoing if outgoing.topic == topic for row in own.tolist()]
+        assert rows == sorted(rows)
+    assert sorted(whole(prepared)) == [(row, *each) for row, own in enumerate(alone) for _, *each in whole(own)]
+    assert sorted(failed(prepared.failures)) == [
+        (row, phase) for row, own in enumerate(alone) for _, phase in failed(own.failures)
+    ]
+
+
+def whole(prepared: Prepared) -> list[tuple[Any, ...]]:
+    """Return row, topic, key, value, partition, time and headers of what is sent, as texts but for the row."""
+    found = []
+    for outgoing, rows in prepared.outgoing:
+        nothing = [None] * len(rows)
+        key, value = (nothing if each is None else each.to_pylist() for each in (outgoing.key, outgoing.value))
+        partition = [-1] * len(rows) if outgoing.partition is None else outgoing.partition.tolist()
+        time = [-1] * len(rows) if outgoing.timestamp is None else outgoing.timestamp.tolist()
+        headers = [[]] * len(rows) if outgoing.headers is None else raw_rows(outgoing.headers)
+        columns = ([outgoing.topic] * len(rows), key, value, partition, time, headers)
+        found += [(row, *map(str, cells)) for row, *cells in zip(rows.tolist(), *columns, strict=True)]
+    return found
 
 
 def test_polled_batch_becomes_bytes() -> None:
@@ -104,7 +165,7 @@ def test_polled_batch_becomes_bytes() -> None:
         partition=pa.array([3, None], pa.int32()),
         timestamp=pa.array([7, 8], pa.int64()),
     )
-    prepared = pipeline("source").prepare(batch)
+    prepared = pipeline("source").prepare([batch])
     assert sent(prepared) == [(0, "t", b"k", b"a"), (1, "t", None, b"b")]
     (outgoing, _), failures = prepared.outgoing[0], prepared.failures
     assert outgoing.partition.tolist() == [3, -1]
@@ -115,14 +176,14 @@ def test_polled_batch_becomes_bytes() -> None:
 def test_timestamps_mean_what_they_mean_in_java() -> None:
     """0 is the begin of 1970, and both null and -1 leave the time to the producer's clock."""
     batch = polled("a", "b", "c", timestamp=pa.array([0, None, -1], pa.int64()))
-    ((outgoing, _),) = pipeline("source").prepare(batch).outgoing
+    ((outgoing, _),) = pipeline("source").prepare([batch]).outgoing
     assert outgoing.timestamp.tolist() == [0, -1, -1]
 
 
 def test_a_timestamp_that_means_nothing_is_the_end() -> None:
     """Kafka Connect does not tolerate it; the row is counted as polled, and one that failed before is passed over."""
     stamps = pa.array([5, -2, 6, -7, 8], pa.int64())
-    prepared = pipeline("source", UPPER).prepare(polled("a", "bad", "c", "d", "bad", timestamp=stamps))
+    prepared = pipeline("source", UPPER).prepare([polled("a", "bad", "c", "d", "bad", timestamp=stamps)])
     assert prepared.end is not None
     row, error = prepared.end.row, prepared.end.error.message
     assert (row, str(error)) == (3, "Invalid record timestamp -7")
@@ -142,7 +203,7 @@ def test_the_first_end_of_several_parts_counts() -> None:
 
 def test_batch_without_keys_has_no_key_column() -> None:
     """Rows without key or key schema cost no conversion."""
-    (outgoing, _) = pipeline("source").prepare(polled("a")).outgoing[0]
+    (outgoing, _) = pipeline("source").prepare([polled("a")]).outgoing[0]
     assert outgoing.key is None
 
 
@@ -150,9 +211,9 @@ def test_batch_without_keys_has_no_key_column() -> None:
 def test_keys_that_are_all_null_are_converted_as_well(schema: Schema | None) -> None:
     """A converter may write something for a null; where it does not, the records go without a key column."""
     batch = polled("a", "b").replace(key_schema=schema)
-    (outgoing, _) = pipeline("source").prepare(batch).outgoing[0]
+    (outgoing, _) = pipeline("source").prepare([batch]).outgoing[0]
     assert outgoing.key is None
-    (outgoing, _) = pipeline("source", key="WordForNull").prepare(batch).outgoing[0]
+    (outgoing, _) = pipeline("source", key="WordForNull").prepare([batch]).outgoing[0]
     assert outgoing.key.to_pylist() == [b"nothing", b"nothing"]
 
 
@@ -160,7 +221,7 @@ def test_headers_go_out_as_bytes() -> None:
     """Every row has its own headers, or none."""
     text = OPTIONAL_STRING_SCHEMA
     headers = headers_to_column([Headers([Header("h", text, "x"), Header("h", text, None)]), Headers()])
-    (outgoing, _) = pipeline("source").prepare(polled("a", "b", headers=headers)).outgoing[0]
+    (outgoing, _) = pipeline("source").prepare([polled("a", "b", headers=headers)]).outgoing[0]
     assert raw_rows(outgoing.headers) == [[("h", b"x"), ("h", None)], []]
 
 
@@ -175,7 +236,7 @@ def test_record_that_fails_is_named_and_not_sent() -> None:
         timestamp=pa.array([10, 11, 12], pa.int64()),
         headers=headers_to_column([Headers([Header("n", STRING_SCHEMA, str(row))]) for row in range(3)]),
     )
-    prepared = pipeline("source").prepare(batch)
+    prepared = pipeline("source").prepare([batch])
     assert sent(prepared) == [(0, "t", b"0", b"a"), (2, "t", b"2", b"c")]
     (outgoing, _) = prepared.outgoing[0]
     assert (outgoing.partition.tolist(), outgoing.timestamp.tolist()) == ([0, 2], [10, 12])
@@ -186,14 +247,14 @@ def test_record_that_fails_is_named_and_not_sent() -> None:
 def test_record_that_fails_twice_is_reported_once() -> None:
     """Kafka Connect takes a failed record through no further stage; headers come first, then key, then value."""
     bad = headers_to_column([Headers(), Headers([Header("h", STRING_SCHEMA, "bad")])])
-    prepared = pipeline("source").prepare(polled("bad", "bad", key=pa.array(["bad", "bad"]), headers=bad))
+    prepared = pipeline("source").prepare([polled("bad", "bad", key=pa.array(["bad", "bad"]), headers=bad)])
     assert sent(prepared) == []
     assert sorted(failed(prepared.failures)) == [(0, "KEY_CONVERTER"), (1, "HEADER_CONVERTER")]
 
 
 def test_transformations_come_before_converters() -> None:
     """What is written is what the chain left; dropped rows are neither sent nor failures."""
-    prepared = pipeline("source", UPPER, FAR_UPPER).prepare(polled("a", "drop", "b"))
+    prepared = pipeline("source", UPPER, FAR_UPPER).prepare([polled("a", "drop", "b")])
     assert sent(prepared) == [(0, "t", None, b"A"), (2, "t", None, b"B")]
     assert prepared.failures == []
 
@@ -202,12 +263,12 @@ def test_what_is_known_of_columns_does_not_wait_with_the_records() -> None:
     """It keeps the bytes that they were read from in memory."""
     batch = polled("a").with_columns(row=pa.array([0], pa.int32())).replace(grouped={"value": object()})
     for made in (pipeline("sink"), pipeline("sink", UPPER)):
-        assert [each.grouped for each in made.transform(batch).batches] == [{}]
+        assert [each.grouped for each in made.transform([batch]).batches] == [{}]
 
 
 def test_chain_keeps_its_order_across_places() -> None:
     """Transformations of two environments run in the order of ``transforms``, back and forth."""
-    prepared = pipeline("source", UPPER, FAR_UPPER, ROUTE).prepare(polled("a", "b"))
+    prepared = pipeline("source", UPPER, FAR_UPPER, ROUTE).prepare([polled("a", "b")])
     assert sent(prepared) == [(0, "to-A", None, b"A"), (1, "to-B", None, b"B")]
 
 
@@ -229,7 +290,7 @@ def test_predicate_guards_wherever_it_lives(home: str | None, negate: bool) -> N
     """A predicate beside its transformation and one in another place choose the same rows."""
     guarded = plugin("transforms.upper", "UpperBatch", None, None, "predicates.long", negate)
     prepared = pipeline("source", guarded, plugin("predicates.long", "IsLong", home)).prepare(
-        polled("a", "longer", "b", "bad", "longest")
+        [polled("a", "longer", "b", "bad", "longest")]
     )
     values = [b"A", b"longer", b"B", b"longest"] if negate else [b"a", b"LONGER", b"b", b"LONGEST"]
     assert [(row, value) for row, _, _, value in sent(prepared)] == list(zip([0, 1, 2, 4], values, strict=True))
@@ -241,7 +302,7 @@ def test_predicate_guards_wherever_it_lives(home: str | None, negate: bool) -> N
 def test_record_without_topic_is_an_error_of_the_task() -> None:
     """Nobody can tell where such a record belongs, so it is not skipped."""
     with pytest.raises(ConnectError, match="a source record has no topic"):
-        pipeline("source").prepare(polled("a").replace(topic=None))
+        pipeline("source").prepare([polled("a").replace(topic=None)])
 
 
 # From Kafka
@@ -337,7 +398,7 @@ def test_tombstone_and_empty_value_stay_apart() -> None:
     """A null value is not an empty one, in either direction."""
     batches = pipeline("sink").deserialize(consumed(None, b"")).batches
     assert [value for batch in batches for value in batch.column("value").to_pylist()] == [None, ""]
-    (outgoing, _) = pipeline("source").prepare(polled(None, "")).outgoing[0]
+    (outgoing, _) = pipeline("source").prepare([polled(None, "")]).outgoing[0]
     assert outgoing.value.to_pylist() == [None, b""]
 
 

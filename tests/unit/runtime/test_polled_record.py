@@ -7,7 +7,7 @@ import pyarrow as pa
 from hearth.kafka.producer import Outgoing
 from hearth.runtime.polled_record import PolledRecord, RefusedRecord
 from hearth_api import INT64_SCHEMA, STRING_SCHEMA, Header, SourceRecord
-from hearth_api.batch import records_to_batches
+from hearth_api.batch import records_by_kind
 
 PARTITION = {"filename": "in.txt"}
 
@@ -18,8 +18,7 @@ def polled(row: int) -> PolledRecord:
         SourceRecord(PARTITION, {"position": 5}, "t", None, STRING_SCHEMA, "k", INT64_SCHEMA, 1),
         SourceRecord(PARTITION, {"position": 9}, "t", 3, None, None, INT64_SCHEMA, 2, 7, [Header("h", None, "x")]),
     ]
-    (first, second) = records_to_batches(records)
-    return PolledRecord((first, second)[row], 0)
+    return PolledRecord(records_by_kind(records), row)
 
 
 def test_text_is_that_of_javas_record() -> None:

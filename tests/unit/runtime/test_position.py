@@ -11,7 +11,7 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hearth.runtime.position import SubmittedPositions
+from hearth.runtime.position import SourceRows, SubmittedPositions
 
 FIRST, SECOND = {"file": "a"}, {"file": "b"}
 
@@ -19,6 +19,16 @@ FIRST, SECOND = {"file": "a"}, {"file": "b"}
 def offsets(*positions: int | None) -> Any:
     """Return a column of source offsets."""
     return pa.array([None if each is None else json.dumps({"at": each}) for each in positions], pa.string())
+
+
+NONE = np.empty(0, np.int64)
+
+
+def submit(positions: SubmittedPositions, partition: Any, offsets: Any, written: Any = None, held: Any = None) -> int:
+    """Submit records of one source partition, all of which are written unless it is said otherwise."""
+    count = len(offsets)
+    written = np.ones(count, np.bool_) if written is None else written
+    return positions.submit([SourceRows(partition, offsets, np.arange(count))], written, held)
 
 
 def ack(positions: SubmittedPositions, *sequence: int) -> None:
@@ -29,7 +39,7 @@ def ack(positions: SubmittedPositions, *sequence: int) -> None:
 def test_offset_stays_uncommitted_until_ack() -> None:
     """A submitted record moves nothing; its acknowledgement does."""
     positions = SubmittedPositions()
-    positions.submit(FIRST, offsets(1))
+    submit(positions, FIRST, offsets(1))
     assert positions.committable() == []
     ack(positions, 0)
     assert positions.committable() == [(FIRST, {"at": 1})]
@@ -38,8 +48,8 @@ def test_offset_stays_uncommitted_until_ack() -> None:
 def test_record_on_its_way_is_found_by_its_number() -> None:
     """A report says where it was read, and what is held shows the rest."""
     positions = SubmittedPositions()
-    positions.submit(FIRST, offsets(1, 2), held="first")
-    positions.submit(SECOND, offsets(3, None), held="second")
+    submit(positions, FIRST, offsets(1, 2), held="first")
+    submit(positions, SECOND, offsets(3, None), held="second")
     ack(positions, 0)
     assert positions.find(1) == ("first", 1, FIRST, {"at": 2})
     assert positions.find(2) == ("second", 0, SECOND, {"at": 3})
@@ -49,8 +59,8 @@ def test_record_on_its_way_is_found_by_its_number() -> None:
 def test_only_the_acknowledged_prefix_of_a_partition_is_committable() -> None:
     """Kafka's own example: two partitions with two records each, acknowledged out of order."""
     positions = SubmittedPositions()
-    positions.submit(FIRST, offsets(1, 2))
-    positions.submit(SECOND, offsets(1, 2))
+    submit(positions, FIRST, offsets(1, 2))
+    submit(positions, SECOND, offsets(1, 2))
     ack(positions, 1)
     assert positions.committable() == []
     ack(positions, 2)
@@ -62,7 +72,7 @@ def test_only_the_acknowledged_prefix_of_a_partition_is_committable() -> None:
 def test_an_offset_is_told_once() -> None:
     """What was committable at the last call and has not moved is not told again."""
     positions = SubmittedPositions()
-    positions.submit(FIRST, offsets(1, 2, 3))
+    submit(positions, FIRST, offsets(1, 2, 3))
     ack(positions, 0)
     assert positions.committable() == [(FIRST, {"at": 1})]
     assert positions.committable() == []
@@ -71,7 +81,7 @@ def test_an_offset_is_told_once() -> None:
 def test_dropped_records_count_as_done() -> None:
     """A record that is not written closes no gap behind it and opens none before it."""
     positions = SubmittedPositions()
-    positions.submit(FIRST, offsets(1, 2, 3), np.array([False, True, False]))
+    submit(positions, FIRST, offsets(1, 2, 3), np.array([False, True, False]))
     assert positions.committable() == [(FIRST, {"at": 1})]
     ack(positions, 1)
     assert positions.committable() == [(FIRST, {"at": 3})]
@@ -81,10 +91,10 @@ def test_dropped_records_count_as_done() -> None:
 def test_a_record_without_offset_leaves_the_last_known_one() -> None:
     """Records without an offset are waited for but have no position to commit."""
     positions = SubmittedPositions()
-    positions.submit(FIRST, offsets(1, None, None))
+    submit(positions, FIRST, offsets(1, None, None))
     ack(positions, 0, 1, 2)
     assert positions.committable() == [(FIRST, {"at": 1})]
-    positions.submit(FIRST, pa.nulls(2, pa.string()))
+    submit(positions, FIRST, pa.nulls(2, pa.string()))
     ack(positions, 3, 4)
     assert positions.committable() == []
     assert positions.pending == 0
@@ -93,7 +103,7 @@ def test_a_record_without_offset_leaves_the_last_known_one() -> None:
 def test_a_record_without_partition_is_never_committed() -> None:
     """No source partition, no position; the record is still waited for."""
     positions = SubmittedPositions()
-    positions.submit(None, offsets(1))
+    submit(positions, None, offsets(1))
     assert positions.pending == 1
     ack(positions, 0)
     assert (positions.committable(), positions.pending) == ([], 0)
@@ -102,8 +112,8 @@ def test_a_record_without_partition_is_never_committed() -> None:
 def test_a_partition_is_the_same_in_any_order_of_its_parts() -> None:
     """Maps have no order, so a position must not pass a gap that was submitted under another spelling."""
     positions = SubmittedPositions()
-    positions.submit({"db": "d", "table": "t"}, offsets(1))
-    positions.submit({"table": "t", "db": "d"}, offsets(2))
+    submit(positions, {"db": "d", "table": "t"}, offsets(1))
+    submit(positions, {"table": "t", "db": "d"}, offsets(2))
     ack(positions, 1)
     assert positions.committable() == []
     ack(positions, 0)
@@ -113,11 +123,11 @@ def test_a_partition_is_the_same_in_any_order_of_its_parts() -> None:
 def test_an_acknowledgement_may_come_twice() -> None:
     """What is done stays done, also when it was forgotten already; nothing else is taken for done instead."""
     positions = SubmittedPositions()
-    positions.submit(FIRST, offsets(1, 2))
+    submit(positions, FIRST, offsets(1, 2))
     ack(positions, 0, 0)
     assert positions.pending == 1
     ack(positions, 1, 1)
-    positions.submit(FIRST, offsets(3, 4))
+    submit(positions, FIRST, offsets(3, 4))
     ack(positions, 0, 1)
     assert positions.pending == 2
     assert positions.committable() == [(FIRST, {"at": 2})]
@@ -134,8 +144,8 @@ def test_what_is_held_is_let_go_with_the_last_acknowledgement() -> None:
     column = Column()
     alive = weakref.ref(column)
     positions = SubmittedPositions()
-    positions.submit(SECOND, offsets(0))
-    positions.submit(FIRST, offsets(1, 2), held=column)
+    submit(positions, SECOND, offsets(0))
+    submit(positions, FIRST, offsets(1, 2), held=column)
     del column
     ack(positions, 1)
     assert alive() is not None
@@ -146,11 +156,11 @@ def test_what_is_held_is_let_go_with_the_last_acknowledgement() -> None:
 def test_what_is_sent_again_counts_as_unacknowledged() -> None:
     """From the first such record on, also what was acknowledged behind it; other source partitions are left alone."""
     positions = SubmittedPositions()
-    positions.submit(FIRST, offsets(1, 2, 3), np.array([True, True, False]), held="one")
-    positions.submit(SECOND, offsets(1), held="other")
-    positions.submit(FIRST, offsets(4, 5), held="two")
+    submit(positions, FIRST, offsets(1, 2, 3), np.array([True, True, False]), held="one")
+    submit(positions, SECOND, offsets(1), held="other")
+    submit(positions, FIRST, offsets(4, 5), held="two")
     ack(positions, 0, 3, 4, 5)
-    again = positions.recall(np.array([1]))
+    again = positions.recall(np.array([1]), NONE)
     assert [(first, held, numbers.tolist()) for first, held, numbers in again] == [(0, "one", [1]), (4, "two", [4, 5])]
     assert positions.committable() == [(FIRST, {"at": 1}), (SECOND, {"at": 1})]
     ack(positions, 1, 4)
@@ -160,9 +170,9 @@ def test_what_is_sent_again_counts_as_unacknowledged() -> None:
 def test_what_is_given_up_is_not_sent_again() -> None:
     """A record that is skipped for its own sake counts as done for good."""
     positions = SubmittedPositions()
-    positions.submit(FIRST, offsets(1, 2, 3))
+    submit(positions, FIRST, offsets(1, 2, 3))
     positions.give_up(np.array([1]))
-    (again,) = positions.recall(np.array([0]))
+    (again,) = positions.recall(np.array([0]), NONE)
     assert again[2].tolist() == [0, 2]
     ack(positions, 0, 2)
     assert positions.committable() == [(FIRST, {"at": 3})]
@@ -171,10 +181,53 @@ def test_what_is_given_up_is_not_sent_again() -> None:
 def test_what_may_be_sent_again_is_held() -> None:
     """A finished batch behind a gap keeps its columns until the gap is closed."""
     positions = SubmittedPositions()
-    positions.submit(FIRST, offsets(1), held="one")
-    positions.submit(FIRST, offsets(2), held="two")
+    submit(positions, FIRST, offsets(1), held="one")
+    submit(positions, FIRST, offsets(2), held="two")
     ack(positions, 1)
-    assert [held for _, held, _ in positions.recall(np.array([0]))] == ["one", "two"]
+    assert [held for _, held, _ in positions.recall(np.array([0]), NONE)] == ["one", "two"]
+
+
+def test_records_that_were_polled_together_have_positions_of_their_own() -> None:
+    """One that waits holds up those of its source partition, in the order of the poll, and no others."""
+    positions = SubmittedPositions()
+    parts = [
+        SourceRows(FIRST, offsets(1, 3), np.array([0, 3])),
+        SourceRows(SECOND, offsets(1), np.array([1])),
+        SourceRows(dict(FIRST), offsets(2, 4), np.array([2, 4])),
+    ]
+    assert positions.submit(parts, np.array([True, True, True, True, False]), "all") == 0
+    ack(positions, 1, 3)
+    assert positions.committable() == [(SECOND, {"at": 1})]
+    assert positions.find(2) == ("all", 2, FIRST, {"at": 2})
+    ack(positions, 0)
+    assert positions.committable() == [(FIRST, {"at": 1})]
+    ack(positions, 2)
+    assert (positions.committable(), positions.pending) == ([(FIRST, {"at": 4})], 0)
+
+
+def test_what_waits_is_sent_between_what_is_sent_again() -> None:
+    """Where it stood in the poll; other source partitions lose nothing that is acknowledged."""
+    positions = SubmittedPositions()
+    together = [
+        SourceRows(FIRST, offsets(1, 2), np.array([0, 2])),
+        SourceRows(SECOND, offsets(1, 2), np.array([1, 3])),
+    ]
+    positions.submit(together, np.ones(4, np.bool_), "all")
+    submit(positions, SECOND, offsets(3), held="later")
+    ack(positions, 1, 2)
+    again = positions.recall(np.array([0]), np.array([3, 4]))
+    assert [(first, held, numbers.tolist()) for first, held, numbers in again] == [
+        (0, "all", [0, 2, 3]), (4, "later", [4]),
+    ]  # fmt: skip
+    assert (positions.pending, positions.committable()) == (4, [(SECOND, {"at": 1})])
+
+
+def test_nothing_is_kept_of_records_that_are_all_dropped() -> None:
+    """A filter may let none through for days."""
+    positions = SubmittedPositions()
+    for number in range(5):
+        submit(positions, FIRST, offsets(number), np.array([False]))
+    assert (len(positions._spans), positions.committable()) == (0, [(FIRST, {"at": 4})])
 
 
 @dataclass
@@ -183,9 +236,9 @@ class Model:
 
     records: list[tuple[int, int | None, bool]] = field(default_factory=list)
 
-    def submit(self, partition: int, positions: list[int | None], written: list[bool]) -> None:
+    def submit(self, partitions: list[int], positions: list[int | None], written: list[bool]) -> None:
         """Take in records, the dropped ones as done."""
-        self.records += [(partition, at, not write) for at, write in zip(positions, written, strict=True)]
+        self.records += [(each, at, not write) for each, at, write in zip(partitions, positions, written, strict=True)]
 
     def ack(self, number: int) -> None:
         """Mark one record."""
@@ -221,12 +274,17 @@ def test_positions_never_pass_a_gap_and_end_complete(data: st.DataObject) -> Non
     for _ in range(data.draw(st.integers(1, 8), "rounds")):
         first = len(model.records)
         count = data.draw(st.integers(0, 4), "count")
-        partition = data.draw(st.integers(0, 2), "partition")
+        kinds = data.draw(st.lists(st.integers(0, 5), min_size=count, max_size=count), "kinds")
         known = data.draw(st.lists(st.booleans(), min_size=count, max_size=count), "known")
         written = data.draw(st.lists(st.booleans(), min_size=count, max_size=count), "written")
         at = [first + row if is_known else None for row, is_known in enumerate(known)]
-        assert positions.submit({"p": partition}, offsets(*at), np.array(written, np.bool_)) == first
-        model.submit(partition, at, written)
+        places = [np.array([row for row in range(count) if kinds[row] == kind]) for kind in dict.fromkeys(kinds)]
+        parts = [
+            SourceRows({"p": kinds[rows[0]] // 2}, offsets(*(at[row] for row in rows.tolist())), rows)
+            for rows in places
+        ]  # two kinds of records to a source partition
+        assert positions.submit(parts, np.array(written, np.bool_)) == first
+        model.submit([kind // 2 for kind in kinds], at, written)
         waiting += [first + row for row in range(count) if written[row]]
         done = data.draw(st.lists(st.sampled_from(waiting), unique=True), "acknowledged") if waiting else []
         ack(positions, *done)

@@ -80,10 +80,11 @@ class SourceMachine(RuleBasedStateMachine):
     # The rules ------------------------------------------------------------------------------------------------
 
     @precondition(lambda self: not self.run.is_over and self.run.may_poll)
-    @rule(polled=parts)
-    def poll(self, polled: list[Polled]) -> None:
+    @rule(polled=parts, alternate=st.booleans())
+    def poll(self, polled: list[Polled], alternate: bool) -> None:
         """The task returns records."""
-        self.run.hand_over(*[(source, [(*place, fate) for place, fate in rows]) for source, rows in polled])
+        plans = [(source, [(*place, fate) for place, fate in rows]) for source, rows in polled]
+        self.run.hand_over(*plans, alternate=alternate)
 
     @precondition(lambda self: not self.run.is_over)
     @rule(script=acts)
@@ -94,10 +95,10 @@ class SourceMachine(RuleBasedStateMachine):
         self.script = []
 
     @precondition(lambda self: not self.run.is_over and self.run.may_poll)
-    @rule(polled=parts, script=acts)
-    def poll_and_turn(self, polled: list[Polled], script: list[int]) -> None:
+    @rule(polled=parts, alternate=st.booleans(), script=acts)
+    def poll_and_turn(self, polled: list[Polled], alternate: bool, script: list[int]) -> None:
         """The loop gets what the task returned."""
-        self.poll(polled)
+        self.poll(polled, alternate)
         self.turn(script)
 
     @precondition(lambda self: not self.run.is_over)

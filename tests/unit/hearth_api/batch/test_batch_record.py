@@ -24,6 +24,7 @@ from hearth_api.batch import (
     Batch,
     batch_to_sink_records,
     batch_to_source_records,
+    records_by_kind,
     records_to_batches,
 )
 from hearth_api.schema import deep_key
@@ -120,6 +121,32 @@ def test_batch_ends_where_something_changes() -> None:
     records = [record(), record(), record("u"), record("u", 1), record("u", 1, INT64_SCHEMA, 5), record()]
     assert [batch.num_rows for batch in records_to_batches(records)] == [2, 1, 1, 1, 1]
     assert records_to_batches([]) == []
+
+
+@given(source_records())
+def test_records_of_one_kind_come_together_each_with_its_place(records: list[SourceRecord]) -> None:
+    """However they alternate: no record is lost, none is with another kind, and each knows where it stood."""
+    batches = sent(records_by_kind(records))
+    back: dict[int, SourceRecord] = {}
+    for batch in batches:
+        rows = batch.column("row")
+        numbers = range(len(records)) if rows is None else rows.to_pylist()
+        assert list(numbers) == sorted(numbers)
+        back.update(zip(numbers, batch_to_source_records(batch), strict=True))
+    assert [parts(record) for _, record in sorted(back.items())] == list(map(parts, records))
+    assert len(batches) <= len(records_to_batches(records))
+    firsts = [0 if batch.column("row") is None else batch.column("row")[0].as_py() for batch in batches]
+    assert firsts == sorted(firsts)
+
+
+def test_a_kind_is_known_by_what_it_is_and_not_by_its_objects() -> None:
+    """A task makes a map of its source partition for each record; true is not 1, which Python takes it for."""
+    names = ["a", "b", 1, "a", True, "b", 1]
+    batches = records_by_kind([SourceRecord({"p": name}, None, "".join("t"), value="x") for name in names])
+    assert [(batch.source_partition, batch.column("row").to_pylist()) for batch in batches] == [
+        ({"p": "a"}, [0, 3]), ({"p": "b"}, [1, 5]), ({"p": 1}, [2, 6]), ({"p": True}, [4]),
+    ]  # fmt: skip
+    assert records_by_kind([]) == []
 
 
 def test_records_of_other_kinds_are_batches_of_their_own() -> None:
