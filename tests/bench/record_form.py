@@ -1,8 +1,9 @@
 """Case j: what plugins in record form reach, the same connector once in Java and once in Python.
 
-Five kinds of records, as a source makes them and as a sink looks at them (`tests/bundles/pace` and `java` beside this
-file): texts; with a key and a time; with two headers as well; structs as JSON with schemas; these through a
-transformation of the same bundle. Those with headers come once more, where Hearth's plugins work on columns.
+Kinds of records, as a source makes them and as a sink looks at them (`tests/bundles/pace` and `java` beside this
+file): texts; with a key and a time; to several topics in turn, which has no sink; with two headers as well; structs as
+JSON with schemas; these through a transformation of the same bundle. Those with headers come once more, where Hearth's
+plugins work on columns.
 """
 
 from __future__ import annotations
@@ -48,6 +49,17 @@ class Row:
     source_goal: float = 1.5
     is_batch: bool = False
     """Whether Hearth's connectors work on columns."""
+    turns: int = 0
+    """Topics to which a source writes its records in turn, where it does; there is no sink then."""
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """Return the kinds of connectors that there are."""
+        return ("source",) if self.turns else ("source", "sink")
+
+    def topics(self, name: str) -> list[str]:
+        """Return the topics of a source that is told of one."""
+        return [f"{name}-{turn}" for turn in range(self.turns)] or [name]
 
     def connector(self, side: str, kind: str) -> str:
         """Return the class of the source or sink of a side."""
@@ -57,6 +69,7 @@ class Row:
 _ROWS = (
     Row("text", "text", _STRING, 0.5),
     Row("with key and time", "keyed", _STRING, 0.5),
+    Row("with key and time, to five topics in turn", "turns", _STRING, turns=5),
     Row("and two headers", "headed", _STRING),
     Row("and two headers, in columns", "headed", _STRING, 2.0, 2.0, is_batch=True),
     Row("struct", "struct", {}),
@@ -67,13 +80,13 @@ _ROWS = (
 def measure(bench: Bench) -> Result:
     """Run every row as source and as sink in one worker of a side after each other, the sides alternating."""
     world = World(bench, _ROWS)
-    metrics = [metric for row in _ROWS for kind in ("source", "sink") for metric in _metrics(row, kind)]
+    metrics = [metric for row in _ROWS for kind in row.kinds for metric in _metrics(row, kind)]
     result = Result("j", f"record form, {world.count:,} records", metrics)
     for pair, side in bench.runs():
         settings = {"plugin.path": str(world.plugins(side)), "key.converter": _STRING["value.converter"]}
         worker = bench.worker(side, settings, strings=False)
         with running(worker) as meter:
-            for row, kind in itertools.product(_ROWS, ("source", "sink")):
+            for row, kind in [(each, kind) for each in _ROWS for kind in each.kinds]:
                 values = world.run(worker, meter, row, kind)
                 result.add(side, **values)
                 told = ", ".join(f"{value:,.2f}" for value in values.values())
@@ -97,7 +110,8 @@ class World:
     def __init__(self, bench: Bench, sinks: Sequence[Row] = (), share: int = SHARE) -> None:
         self.bench = bench
         self.count = bench.records // share
-        self._topics = {shape: self._filled(shape) for shape in dict.fromkeys(row.shape for row in sinks)}
+        shapes = dict.fromkeys(row.shape for row in sinks if "sink" in row.kinds)
+        self._topics = {shape: self._filled(shape) for shape in shapes}
         self._plugins: dict[str, Path] = {}
 
     def plugins(self, side: str) -> Path:
@@ -111,13 +125,15 @@ class World:
         if kind == "sink":
             return self._sink(worker, meter, row)
         topic = self.bench.fresh("bench-j")
-        self.bench.topics.create(topic, partitions)
+        topics = row.topics(topic)
+        for each in topics:
+            self.bench.topics.create(each, partitions)
         config = {"connector.class": row.connector(worker.side, kind), "records": str(self.count), "topic": topic}
         try:
-            with self.bench.topics.watched(topic, partitions) as count:
+            with self.bench.topics.watched(*topics, partitions=partitions) as count:
                 return self.follow_to_end(worker, meter, row, {"name": topic, **config}, count)
         finally:
-            self.bench.topics.delete([topic])
+            self.bench.topics.delete(topics)
 
     def close(self) -> None:
         """Remove the topics."""

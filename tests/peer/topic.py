@@ -115,14 +115,14 @@ class Topics:
             consumer.close()
 
     @contextmanager
-    def watched(self, topic: str, partitions: int = 1) -> Iterator[Callable[[], int]]:
-        """Provide a function that returns the number of records of a topic of so many partitions, cheaply.
+    def watched(self, *topics: str, partitions: int = 1) -> Iterator[Callable[[], int]]:
+        """Provide a function that returns the number of records of topics of so many partitions, cheaply.
 
         It is 0 when there is no such topic: a broker may take a moment to tell of one that was just created, or to
         lead it.
         """
         consumer = self._consumer()
-        places = [TopicPartition(topic, number) for number in range(partitions)]
+        places = [TopicPartition(topic, number) for topic in topics for number in range(partitions)]
 
         def counted() -> int:
             try:

@@ -30,6 +30,7 @@ from hearth_api import (
 )
 
 AT_ONCE = 1000
+TURNS = 5
 TEXT = "the quick brown fox jumps over the lazy dog, " * 2
 START = 1_700_000_000_000
 _builder = SchemaBuilder.struct().name("pace")
@@ -120,6 +121,13 @@ class PaceSourceTask(SourceTask):
         return SourceRecord(
             partition, offset, self._topic, self._partition, STRING_SCHEMA, f"key-{number % 1000}",
             STRING_SCHEMA, f"{TEXT}{number:07d}", START + number, headers,
+        )  # fmt: skip
+
+    def _turns(self, number: int) -> SourceRecord:
+        topic = f"{self._topic}-{number % TURNS}"
+        return SourceRecord(
+            {"source": topic}, {"position": number}, topic, None, STRING_SCHEMA, f"key-{number % 1000}",
+            STRING_SCHEMA, f"{TEXT}{number:07d}", START + number,
         )  # fmt: skip
 
     def _struct(self, number: int) -> SourceRecord:

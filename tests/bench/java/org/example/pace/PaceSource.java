@@ -19,6 +19,7 @@ public class PaceSource extends SourceConnector {
     static final ConfigDef CONFIG =
             new ConfigDef().define("shape", ConfigDef.Type.STRING, ConfigDef.Importance.HIGH, "What records have.");
     static final int AT_ONCE = 1000;
+    static final int TURNS = 5;
     static final long START = 1_700_000_000_000L;
     static final String TEXT = "the quick brown fox jumps over the lazy dog, ".repeat(2);
     static final Schema SCHEMA = schema();
@@ -101,6 +102,11 @@ public class PaceSource extends SourceConnector {
                     return new SourceRecord(
                             partition, offset, topic, kafkaPartition, text, "key-" + number % 1000, text, text(number),
                             START + number, headers);
+                case "turns":
+                    String own = topic + "-" + number % TURNS;
+                    return new SourceRecord(
+                            Map.of("source", own), offset, own, null, text, "key-" + number % 1000, text, text(number),
+                            START + number);
                 case "nested":
                     Struct inner = new Struct(INNER).put("count", number).put("text", "text " + number);
                     Struct outer = new Struct(NESTED).put("id", number).put("inner", inner);
