@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import logging
+import select
 import socket
 import threading
 from collections.abc import Callable, Sequence
@@ -204,13 +205,28 @@ class Channel:
         members, batches = encoded(notice)
         self.send({**_head(notice, tenant), "args": members}, batches)
 
+    def remind(self, notice: Notice) -> None:
+        """Send a notice where that waits for nobody.
+
+        It is left out while another thread writes, and where the other side takes in nothing.
+        """
+        if not self._write_lock.acquire(blocking=False):
+            return
+        try:
+            if _has_room(self._socket):
+                write_frame(self._socket, {**_head(notice, 0), "args": encoded(notice)[0]})
+        except OSError as error:
+            raise _gone(error) from error
+        finally:
+            self._write_lock.release()
+
     def send(self, header: dict[str, Any], batches: Sequence[Batch] = ()) -> None:
         """Write one frame; raises ``ChannelClosed`` when nobody reads any more."""
         try:
             with self._write_lock:
                 write_frame(self._socket, header, batches)
         except OSError as error:
-            raise ChannelClosed(f"the other side is gone: {error.strerror or error}") from error
+            raise _gone(error) from error
 
     def close(self) -> None:
         """Close the connection; calls that wait end with ``ChannelClosed``. May be called from any thread, again."""
@@ -286,6 +302,20 @@ class _TenantSpeaker:
 
     def notify(self, notice: Notice) -> None:
         self._channel.notify(notice, self._tenant)
+
+
+def _gone(error: OSError) -> ChannelClosed:
+    return ChannelClosed(f"the other side is gone: {error.strerror or error}")
+
+
+def _has_room(sock: socket.socket) -> bool:
+    """Return whether the kernel takes in a few bytes more; raises ``OSError`` for a socket that is closed."""
+    asked = select.poll()
+    try:
+        asked.register(sock, select.POLLOUT)
+    except ValueError as error:
+        raise OSError("it is closed") from error
+    return bool(asked.poll(0))
 
 
 def _head(message: Message, tenant: int) -> dict[str, Any]:

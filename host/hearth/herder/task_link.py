@@ -171,6 +171,7 @@ class TaskLinkServer:
                 hint="task.link.port names the port, spark.driver.bindAddress the address of this machine",
             ) from error
         threading.Thread(target=self._accept, name="task-link", daemon=True).start()
+        keep_alive(self._channels, self._closed)
         levels.tell(self)
         return self.address
 
@@ -210,21 +211,22 @@ class TaskLinkServer:
 
     def forget_topics(self, connector: str) -> None:
         """Have the tasks of a connector tell their topics again; one that is not linked has told none."""
-        with self._lock:
-            channels = [each.channel for each in self._registrations.values() if each.connector == connector]
-        self._notify(channels, ForgetTopics())
+        self._notify(self._channels(connector), ForgetTopics())
 
-    def _notify(self, channels: Iterable[Channel | None], notice: Notice) -> None:
+    def _channels(self, connector: str | None = None) -> list[Channel]:
+        """Return the links of the tasks that are linked, all or those of one connector."""
+        with self._lock:
+            wanted = [each for each in self._registrations.values() if connector in (None, each.connector)]
+            return [channel for each in wanted if (channel := each.channel) is not None]
+
+    def _notify(self, channels: Iterable[Channel], notice: Notice) -> None:
         for channel in channels:
-            if channel is not None:
-                with contextlib.suppress(ChannelClosed):
-                    channel.notify(notice)
+            with contextlib.suppress(ChannelClosed):
+                channel.notify(notice)
 
     def on_levels(self, rules: Rules) -> None:
         """Tell all tasks that run what they are to log from now on; others are told when they link."""
-        with self._lock:
-            channels = [each.channel for each in self._registrations.values()]
-        self._notify(channels, SetLevels(dict(rules)))
+        self._notify(self._channels(), SetLevels(dict(rules)))
 
     def is_linked(self, connector: str, task: int) -> bool:
         """Return whether a run of a task is linked now."""
@@ -398,7 +400,6 @@ class _Visitor:
         self._connection.deadline = None
         self._connection.settimeout(heartbeat.SILENCE_SECONDS)
         request.reply(self._registration.welcome())
-        keep_alive(self.channel)
 
     def _on_close(self) -> None:
         self._server.cross_off(self)

@@ -1,10 +1,15 @@
-"""Heartbeats: who hears nothing for a while takes the other side of a link for lost."""
+"""Heartbeats: who hears nothing for a while takes the other side of a link for lost.
+
+The host says from time to time that it is there, to all of its tasks from one thread, and each task answers on the
+thread that heard it.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import socket
 import threading
+from collections.abc import Callable, Iterable
 
 from hearth.link.link_call import Alive
 from hearth_stage.channel import Channel, ChannelClosed
@@ -25,12 +30,23 @@ def watch(connection: socket.socket) -> None:
         connection.setsockopt(socket.IPPROTO_TCP, option, int(SILENCE_SECONDS * 1000))
 
 
-def keep_alive(channel: Channel) -> None:
-    """Say from time to time that this side is there; what is done on other threads does not hold it up."""
+def keep_alive(channels: Callable[[], Iterable[Channel]], closed: threading.Event) -> threading.Thread:
+    """Say on all channels, from time to time until closed, that this side is there, on the thread that is returned.
+
+    What is done on other threads does not hold it up, and one side that takes in nothing keeps it from no other.
+    """
 
     def beat() -> None:
-        with contextlib.suppress(ChannelClosed):
-            while not channel.closed.wait(HEARTBEAT_SECONDS):
-                channel.notify(Alive())
+        while not closed.wait(HEARTBEAT_SECONDS):
+            for channel in channels():
+                say_alive(channel)
 
-    threading.Thread(target=beat, name="link-heartbeat", daemon=True).start()
+    thread = threading.Thread(target=beat, name="link-heartbeat", daemon=True)
+    thread.start()
+    return thread
+
+
+def say_alive(channel: Channel) -> None:
+    """Say that this side is there, unless it is saying something anyway, or the other has gone."""
+    with contextlib.suppress(ChannelClosed):
+        channel.remind(Alive())

@@ -19,11 +19,12 @@ from hearth.foundation.log_level import levels
 from hearth.link import heartbeat
 from hearth.link.admission import LinkAddress, task_id
 from hearth.link.encryption import EncryptedSocket, client_context
-from hearth.link.heartbeat import keep_alive, watch
+from hearth.link.heartbeat import say_alive, watch
 from hearth.link.link_call import (
     COMMANDS,
     TO_TASK,
     AddTopics,
+    Alive,
     Command,
     Introduce,
     TellStatus,
@@ -98,7 +99,6 @@ class TaskLink:
         except BaseException:
             self.close()
             raise
-        keep_alive(self._channel)
         if told.command is not None:
             on_command(COMMANDS[told.command]())
 
@@ -141,6 +141,8 @@ class TaskLink:
         message = request.message
         if isinstance(message, Command):
             self._on_command(message)
+        elif isinstance(message, Alive):
+            say_alive(self._channel)
         elif isinstance(message, SetLevels):
             levels.take(message.levels)
 

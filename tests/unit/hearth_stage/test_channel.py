@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import threading
 from collections.abc import Callable, Iterator
@@ -184,6 +185,32 @@ def test_answers_may_come_in_another_order(connect: Connect) -> None:
     assert not first.done()
     kept[0].reply(Echoed("a"))
     assert first.result(5).said == "a"
+
+
+def test_reminder_waits_for_nobody() -> None:
+    """It is left out while another thread writes, and where the other side takes in nothing."""
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        channel = Channel(ours, {}, serve)
+        channel.remind(Word("first"))
+        long = threading.Thread(target=channel.notify, args=[Word("long" * (1 << 20))])
+        long.start()
+        assert read_frame(theirs) == Frame({"op": "word", "args": {"text": "first"}})
+        assert theirs.recv(1, socket.MSG_PEEK)  # the thread writes, and waits for room
+        channel.remind(Word("meanwhile"))
+        assert read_frame(theirs) == Frame({"op": "word", "args": {"text": "long" * (1 << 20)}})
+        long.join()
+        room = 0
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                room += ours.send(bytes(1 << 16), socket.MSG_DONTWAIT)
+        channel.remind(Word("full"))
+        ours.shutdown(socket.SHUT_WR)
+        assert sum(map(len, iter(lambda: theirs.recv(1 << 16), b""))) == room
+        with pytest.raises(ChannelClosed, match="the other side is gone"):
+            channel.remind(Word("late"))
+    with pytest.raises(ChannelClosed, match="the other side is gone"):
+        channel.remind(Word("later"))
 
 
 def test_notice_has_no_answer(connect: Connect) -> None:

@@ -298,7 +298,7 @@ def test_unknown_request_of_a_task_is_refused(host: Host, guests: list[Guest]) -
 
 
 def test_run_that_fell_silent_counts_as_ended_when_it_must_have_noticed(
-    host: Host, guests: list[Guest], wire: Wire, short: float
+    short: float, host: Host, guests: list[Guest], wire: Wire
 ) -> None:
     """Its successor must not run beside it, and nobody else can say that it is over."""
     guests[0].join(replace(host.expect("c", 0, 1), port=wire.port))

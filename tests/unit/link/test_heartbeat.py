@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import threading
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
@@ -13,13 +13,13 @@ from hearth.herder.task_link import TaskEvent
 from hearth.link import heartbeat
 from hearth.runtime.link import HostLost
 from hearth_api import ConnectError
-from hearth_stage.call import Notice
-from hearth_stage.channel import ChannelClosed
+from hearth_stage.channel import Channel
+from hearth_stage.frame import Frame, read_frame
 from tests.unit.link.link_world import WAIT, Guest, Host, Wire
 
 
 def test_both_sides_notice_a_network_that_drops_everything(
-    host: Host, guests: list[Guest], wire: Wire, short: float
+    short: float, host: Host, guests: list[Guest], wire: Wire
 ) -> None:
     """Nobody is told of it: neither side gets an answer, a reset or an end."""
     guest = guests[0].join(replace(host.expect("c", 0, 1), port=wire.port))
@@ -30,7 +30,7 @@ def test_both_sides_notice_a_network_that_drops_everything(
         guest.link.write_offsets([({"file": "a"}, {"position": 3})], WAIT)
 
 
-def test_link_on_which_nothing_happens_stays(host: Host, guests: list[Guest], short: float) -> None:
+def test_link_on_which_nothing_happens_stays(short: float, host: Host, guests: list[Guest]) -> None:
     """Heartbeats are enough, also while the host's store keeps the link's own thread waiting."""
     guest = guests[0].join(host.expect("c", 0, 1))
     assert not guest.lost.wait(2 * short)
@@ -39,7 +39,7 @@ def test_link_on_which_nothing_happens_stays(host: Host, guests: list[Guest], sh
 
 
 def test_slow_store_is_not_a_lost_host(
-    host: Host, guests: list[Guest], short: float, monkeypatch: pytest.MonkeyPatch
+    short: float, host: Host, guests: list[Guest], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A disk that hangs holds up the thread that serves the link, not the host's heartbeat."""
     guest = guests[0].join(host.expect("c", 0, 1))
@@ -61,37 +61,34 @@ def test_watched_connection_sends_at_once_and_fails_when_nobody_takes_it(short: 
             assert own.getsockopt(socket.IPPROTO_TCP, option) == 1000 * short
 
 
-class Pulse:
-    """A channel that counts the heartbeats it is given and is closed after some of them."""
-
-    def __init__(self, most: int, breaks: bool) -> None:
-        self.closed = threading.Event()
-        self.said: list[str] = []
-        self.thread: threading.Thread | None = None
-        self._most = most
-        self._breaks = breaks
-
-    def notify(self, notice: Notice) -> None:
-        """Note what is said; at last be closed, or be found broken."""
-        self.thread = threading.current_thread()
-        self.said.append(notice.op)
-        if len(self.said) == self._most:
-            if self._breaks:
-                self.closed.set()
-                raise ChannelClosed("broken")
-            self.closed.set()
-
-
-@pytest.mark.parametrize("breaks", [False, True], ids=["closed", "broken"])
-def test_heartbeats_end_with_their_channel(monkeypatch: pytest.MonkeyPatch, breaks: bool) -> None:
-    """A host outlives thousands of links, and no thread may be left of any, however it ended."""
+def test_one_thread_speaks_to_all_and_ends_with_its_host(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who takes in nothing any more, or is gone, is passed over: everybody else hears on time."""
     monkeypatch.setattr(heartbeat, "HEARTBEAT_SECONDS", 0.01)
-    channel: Any = Pulse(3, breaks)
-    heartbeat.keep_alive(channel)
-    assert channel.closed.wait(WAIT)
-    channel.thread.join(WAIT)
-    assert not channel.thread.is_alive()
-    assert channel.said == ["alive"] * 3
+    pairs = [socket.socketpair() for _ in range(3)]
+    stuck, gone, fine = (Channel(own, {}, lambda request: None) for own, _ in pairs)
+    with contextlib.suppress(BlockingIOError):
+        while True:
+            pairs[0][0].send(bytes(1 << 16), socket.MSG_DONTWAIT)
+    pairs[1][0].close()
+    closed = threading.Event()
+    thread = heartbeat.keep_alive(lambda: [stuck, gone, fine], closed)
+    heard = pairs[2][1]
+    heard.settimeout(WAIT)
+    assert [read_frame(heard) for _ in range(3)] == [Frame({"op": "alive", "args": {}})] * 3
+    closed.set()
+    thread.join(WAIT)
+    assert not thread.is_alive()
+    for pair in pairs:
+        for each in pair:
+            each.close()
+
+
+def test_task_answers_on_the_thread_that_heard_its_host(host: Host, guests: list[Guest]) -> None:
+    """A hundred idle tasks are a hundred threads less, and wake half as often."""
+    before = set(threading.enumerate())
+    guests[0].join(host.expect("c", 0, 1))
+    names = sorted(each.name for each in set(threading.enumerate()) - before)
+    assert names == ["host-link-reader", "task-link-reader"]
 
 
 def test_task_that_is_not_heard_ends_before_its_host_starts_another() -> None:
