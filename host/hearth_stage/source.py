@@ -120,7 +120,8 @@ class StageSource:
         self._task = task
         task.start(call.config)
         self._polling = True
-        return SourceStarted(version_of(task), self._wants_records)
+        wants_commits = type(task).commit is not SourceTask.commit
+        return SourceStarted(version_of(task), self._wants_records, wants_commits)
 
     def credit(self, notice: AddCredit) -> None:
         """Take more credit: one for each hand-over the runtime has room for, and then for each it has dealt with."""

@@ -20,10 +20,11 @@ from hearth_stage.form import Form, form_of
 
 @dataclass(frozen=True)
 class SourceStarted:
-    """What a source task is; ``wants_records`` says whether it wants to hear of each record."""
+    """What a source task is, and whether it wants to hear of each record, and of each commit."""
 
     version: str | None = None
     wants_records: bool = False
+    wants_commits: bool = True
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from hearth.kafka.c_object import (
     partition_list,
     read_list,
 )
-from hearth.kafka.client_log import LOG_QUEUE, ClientLog
+from hearth.kafka.client_log import LOG_SETTING, LogQueue
 from hearth.kafka.commit_queue import CommitAnswer, CommitQueue
 from hearth.kafka.fetched import Incoming, MessageQueue
 from hearth.kafka.kafka_error import KafkaError, check, check_object, is_refusal
@@ -52,7 +52,7 @@ class Consumer:
         self._open(wants_timestamps=True)
 
     def _open(self, wants_timestamps: bool) -> None:
-        configuration = new_configuration(self._membership.new_config() | LOG_QUEUE)
+        configuration = new_configuration(self._membership.new_config() | LOG_SETTING)
         self._library.conf_set_rebalance_cb(configuration, self._assignment.callback)
         self._library.conf_set_error_cb(configuration, self._error_callback)
         client = new_client(CONSUMER, configuration)
@@ -60,7 +60,7 @@ class Consumer:
         check(self._library.poll_set_consumer(client))
         self._messages = MessageQueue(client, MOST_MESSAGES, self._assignment.revoked, wants_timestamps)
         self._commits = CommitQueue(client)
-        self._log = ClientLog(client, "consumer")
+        self._log = LogQueue(client, "consumer")
         self._admission: Iterator[bool] | None = None
         self._is_admitted = self._is_subscribed = False
 

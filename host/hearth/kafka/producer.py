@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from hearth.kafka.c_memory import MESSAGE, content_size, locate, messages
 from hearth.kafka.c_object import new_client, new_configuration
-from hearth.kafka.client_log import LOG_QUEUE, ClientLog
+from hearth.kafka.client_log import LOG_SETTING, ClientLog
 from hearth.kafka.interceptor import ZERO, can_write_zero, write_zero
 from hearth.kafka.kafka_error import KafkaError, fatal_error, is_refusal
 from hearth.kafka.library import (
@@ -190,7 +190,6 @@ class Producer:
         Raises ``KafkaError``, from then on always, when the producer cannot go on: fenced, out of step with its
         broker, or refused by it. What librdkafka reports after that says nothing of what is written.
         """
-        self._log.tell()
         delivered: list[int] = []
         try:
             while self._failure is None and (event := self._library.queue_poll(self._queue, wait_ms)):
@@ -220,15 +219,15 @@ class Producer:
             queue, self._queue = self._queue, 0
         self._library.purge(client, _PURGE_ALL)
         while event := self._library.queue_poll(queue, 0):
+            self._log.take(event)
             self._library.event_destroy(event)
         for topic in self._topics.values():
             self._library.topic_destroy(topic)
         self._library.queue_destroy(queue)
-        self._log.close()
         self._library.destroy_flags(client, 0)
 
     def _open(self) -> None:
-        configuration = new_configuration({**self._config, "batch.size": str(self._batch_bytes)} | LOG_QUEUE)
+        configuration = new_configuration({**self._config, "batch.size": str(self._batch_bytes)} | LOG_SETTING)
         self._library.conf_set_events(configuration, EVENT_DELIVERY | EVENT_ERROR)
         if self._writes_zero:
             write_zero(configuration)
@@ -309,6 +308,7 @@ class Producer:
             return False
         if kind == EVENT_ERROR:
             self._failure = self._lasting_error(event)
+        self._log.take(event)
         self._library.event_destroy(event)
         return True
 

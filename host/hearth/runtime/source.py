@@ -37,6 +37,7 @@ from hearth_stage.task_call import (
     Polled,
     PollFailed,
     ResumePolling,
+    SourceStarted,
     StartSource,
     StopSource,
 )
@@ -51,11 +52,13 @@ AHEAD = 8
 JOINED_ROWS = 4000
 """Rows that are dealt with together where they waited: what is done for a batch costs as much as for a few hundred."""
 
-IDLE_SECONDS = 5.0
-"""How often a loop looks round to which nothing happens: what its client has to say by itself it reads then."""
+IDLE_SECONDS = 60.0
+"""How long a loop waits at most to which nothing happens: all that can happen to it ends its wait."""
 PING_SECONDS = 1.0
 """How often a stage is asked, at most, whether it has come back from a poll; where that may take long, less often."""
 PING_SHARE = 10
+PING_EARLY = 0.1
+"""A stage is asked earlier, by this share of the time between two questions, where the loop is awake anyway."""
 FULL_WAIT_SECONDS = 0.05
 LEAST_STOP_SECONDS = 1.0
 
@@ -76,14 +79,14 @@ def answer_source(inbox: Inbox, link: TaskLink, request: Request) -> None:
         request.fail(LookupError(f"a source task has no request {request.op!r}"))
 
 
-def start_source(stage: Stage, plan: TaskPlan, inside: list[PluginSpec], *, is_paused: bool) -> bool:
-    """Start the task in its stage, and let it poll; returns whether it wants to hear of each record."""
+def start_source(stage: Stage, plan: TaskPlan, inside: list[PluginSpec], *, is_paused: bool) -> SourceStarted:
+    """Start the task in its stage, and let it poll; returns what it wants to hear of."""
     steps = [step_of(plugin) for plugin in inside]
     started = stage.call(StartSource(plan.plugin("task").reference, dict(plan.task_config), steps))
     if is_paused:
         stage.notify(HoldPolling())
     stage.notify(AddCredit(AHEAD))
-    return started.wants_records
+    return started
 
 
 class SourceLoop:
@@ -106,13 +109,14 @@ class SourceLoop:
         pipeline: Pipeline,
         producer: Producer,
         topics: TopicCreation | None,
-        wants_records: bool,
+        started: SourceStarted,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._plan, self._settings, self._clock = plan, plan.settings, clock
         self._inbox, self._observer, self._link, self._tolerance = inbox, observer, link, tolerance
         self._stage, self._pipeline, self._producer = stage, pipeline, producer
-        tell = self._tell_done if wants_records else None
+        tell = self._tell_done if started.wants_records else None
+        self._wants_commits = started.wants_commits
         self._outbox = Outbox(producer, topics, observer, tolerance, tell)
         self._waiting: deque[Any] = deque()
         self._unstored: list[tuple[Any, Any]] = []
@@ -224,11 +228,11 @@ class SourceLoop:
     def _watch(self) -> None:
         """Raise when the stage has not come back from a poll for the longest time a call may take."""
         now = self._clock()
-        if now < self._ping_due:
-            return
-        if self._ping is not None and not self._ping[1].done():
+        if self._ping is None or self._ping[1].done():
+            if now >= self._ping_due - PING_EARLY * self._ping_seconds:
+                self._ping = (now, self._stage.begin(Ping()))
+        elif now >= self._ping_due:
             raise self._stage.timed_out("poll", self._settings.call_timeout)
-        self._ping = (now, self._stage.begin(Ping()))
 
     @property
     def _ping_due(self) -> float:
@@ -324,7 +328,7 @@ class SourceLoop:
                 return
             self._unstored = []
             self._observer.committed()
-        if self._stage.is_alive:
+        if self._wants_commits and self._stage.is_alive:
             self._stage.notify(CommitSource())
 
     # The end --------------------------------------------------------------------------------------------------

@@ -131,7 +131,7 @@ class TaskRun:
             pipeline=Pipeline(plan, places, between),
             producer=producer,
             topics=topics,
-            wants_records=start_source(stage, plan, inside, is_paused=self._is_paused),
+            started=start_source(stage, plan, inside, is_paused=self._is_paused),
         )
 
     def _open_sink(self, opened: ExitStack, sink: SinkPlan) -> SinkLoop:

@@ -340,6 +340,13 @@ def test_task_that_fails_at_a_record_hears_of_the_next(caplog: pytest.LogCapture
     assert "RuntimeError: commit failed" in errors
 
 
+def test_task_says_of_what_it_wants_to_hear() -> None:
+    """Who leaves ``commit`` and ``commit_record`` as they are does nothing when they are called."""
+    source = StageSource(Wire(), Transformations(Plugins("source")))  # type: ignore[arg-type]
+    answers = [source.start(StartSource(f"{__name__}:{each}Connector", {})) for each in ("Plain", "Curious")]
+    assert [(each.wants_records, each.wants_commits) for each in answers] == [(False, False), (True, True)]
+
+
 def test_task_that_does_not_care_is_not_remembered_for() -> None:
     """Records of a task that leaves ``commit_record`` as it is are not kept."""
     source, _ = started()

@@ -28,3 +28,13 @@ def test_broker_that_is_away_is_told_in_the_log(
     assert first.getMessage().startswith("FAIL: ")
     assert "127.0.0.1:1" in first.getMessage()
     assert capfd.readouterr().err == ""
+
+
+def test_wait_of_a_producer_ends_with_what_it_has_to_say(caplog: pytest.LogCaptureFixture) -> None:
+    """A loop that has nothing to do waits for a minute."""
+    producer = Producer(NOWHERE)
+    began = time.monotonic()
+    producer.poll(60_000)
+    producer.close()
+    assert caplog.records[0].getMessage().startswith("FAIL: ")
+    assert time.monotonic() - began < 20

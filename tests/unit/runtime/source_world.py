@@ -310,7 +310,7 @@ def _failure(row: int) -> Failure:
 class WorldStage:
     """A stage whose task is played by the test."""
 
-    def __init__(self, world: World, *, wants_records: bool) -> None:
+    def __init__(self, world: World, started: SourceStarted) -> None:
         self._world = world
         self.end_by = float("inf")
         """When a task that was told to stop must have come to its end."""
@@ -321,13 +321,13 @@ class WorldStage:
         self.told: dict[int, list[Any]] = {}
         self.commits = 0
         self.is_stopped = False
-        self._wants_records = wants_records
+        self._started = started
 
     def call(self, call: StartSource | StopSource, timeout: float | None = None) -> SourceStarted:
         """Answer at once."""
         self._check()
         self.is_stopped = self.is_stopped or isinstance(call, StopSource)
-        return SourceStarted(wants_records=self._wants_records)
+        return self._started
 
     def begin(self, call: HoldPolling | Ping) -> Future[None]:
         """Take a request; a hold waits for the task to come back from its poll."""
@@ -421,11 +421,13 @@ class WorldTopics:
 class Run:
     """One run of the task in the world."""
 
-    def __init__(self, world: World, *, wants_records: bool = True, is_paused: bool = False) -> None:
+    def __init__(
+        self, world: World, *, wants_records: bool = True, wants_commits: bool = True, is_paused: bool = False
+    ) -> None:
         self.world = world
         world.read = {}
         self.producer, self.link, self.topics = WorldProducer(world), WorldLink(world), WorldTopics()
-        self.stage = WorldStage(world, wants_records=wants_records)
+        self.stage = WorldStage(world, SourceStarted(None, wants_records, wants_commits))
         self.handed: list[Record] = []
         self.is_over = False
         self.error: Exception | None = None
@@ -451,7 +453,7 @@ class Run:
             pipeline=pipeline,
             producer=producer,
             topics=topics,
-            wants_records=start_source(stage, plan, [], is_paused=is_paused),
+            started=start_source(stage, plan, [], is_paused=is_paused),
             clock=world.clock,
         )
 

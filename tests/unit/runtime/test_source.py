@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from collections.abc import Sequence
@@ -20,7 +21,7 @@ from hearth.runtime.link import HostLost
 from hearth.runtime.observer import TaskObserver
 from hearth.runtime.outbox import Outbox
 from hearth.runtime.pipeline import Prepared
-from hearth.runtime.source import AHEAD, IDLE_SECONDS, PING_SHARE
+from hearth.runtime.source import AHEAD, IDLE_SECONDS, PING_EARLY, PING_SHARE
 from hearth.runtime.tolerance import Tolerance, ToleranceExceeded
 from hearth_api import STRING_SCHEMA, ConnectError, SourceRecord, TimestampType
 from hearth_api.batch import Batch, records_to_batches
@@ -660,7 +661,7 @@ def test_rows_are_picked_with_all_their_columns() -> None:
 
 
 def test_an_idle_loop_looks_round_seldom() -> None:
-    """It waits for a command, for records, for what is due; there are a dozen turns and the commits in a minute."""
+    """It waits for a command, for records, for what is due: that are the commits, and the questions to its stage."""
     run = Run(World())
     run.turn()
     turns, over = 0, run.world.now + 60
@@ -668,6 +669,16 @@ def test_an_idle_loop_looks_round_seldom() -> None:
         run.turn()
         turns += 1
     assert turns <= 60 / IDLE_SECONDS + 60 / FLUSH_INTERVAL + 2
+
+
+@pytest.mark.parametrize("wants_commits", [True, False])
+def test_a_task_hears_of_commits_where_it_does_anything_then(wants_commits: bool) -> None:
+    """Every time one was due, also where there was nothing to store, as in Kafka Connect; else its stage sleeps on."""
+    run = Run(World(), wants_commits=wants_commits)
+    over = run.world.now + 9.5 * FLUSH_INTERVAL
+    while run.world.now < over:
+        run.turn()
+    assert run.stage.commits == (10 if wants_commits else 0)
 
 
 def test_a_wait_ends_with_what_comes() -> None:
@@ -696,7 +707,7 @@ def test_a_loop_that_has_drained_waits_for_nothing_more() -> None:
 
 
 def test_a_stage_is_asked_seldom_whether_it_hangs_where_it_may_take_long() -> None:
-    """As seldom as a tenth of the time that one call may take."""
+    """As seldom as a tenth of the time that one call may take, or a little earlier where the loop is awake anyway."""
     run = Run(World())
     asked: list[float] = []
     ask = run.stage.begin
@@ -708,4 +719,8 @@ def test_a_stage_is_asked_seldom_whether_it_hangs_where_it_may_take_long() -> No
     run.stage.begin = asking  # type: ignore[method-assign]
     while run.world.now < 100:
         run.turn()
-    assert len(asked) == math.ceil(100 / (SETTINGS.call_timeout / PING_SHARE))
+    seconds = SETTINGS.call_timeout / PING_SHARE
+    between = [later - earlier for earlier, later in itertools.pairwise(asked)]
+    assert min(between) >= (1 - PING_EARLY) * seconds
+    assert max(between) <= seconds
+    assert len(asked) >= math.floor(100 / seconds)
