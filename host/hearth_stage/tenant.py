@@ -138,13 +138,12 @@ class Tenant:
 
     def _next(self) -> Request | None:
         """Return the next request and poll the source task until there is one; ``None`` is the end."""
-        while True:
-            with contextlib.suppress(queue.Empty):  # what a poll raises does not come of that
-                return self._requests.get(block=not self._source.may_poll)
+        while self._requests.empty() and self._source.may_poll:
             try:
                 self._source.poll()
             except SystemExit as error:
                 self._source.fail(self._staying(error))
+        return self._requests.get()
 
     def _commit(self, request: Request) -> None:
         if self._commit_thread is None:

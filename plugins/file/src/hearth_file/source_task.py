@@ -47,7 +47,9 @@ class FileStreamSourceTask(BatchSourceTask):
         self._topic = config.topic
         self._limit = max(config.batch_size, 1)
         self._batch_limit = self._limit if "batch.size" in props else LARGE_BATCH
-        self._stopping = threading.Event()
+        self._is_stopped = False
+        self._running = threading.Lock()
+        self._running.acquire()
         self._reading = threading.Lock()
         self._window: Window | None = None
         self._columns: LineColumnReader | None = None
@@ -67,18 +69,20 @@ class FileStreamSourceTask(BatchSourceTask):
 
     def stop(self) -> None:
         """Wake a waiting poll and close the file; later polls return None."""
-        self._stopping.set()
         with self._reading:
+            if not self._is_stopped:
+                self._is_stopped = True
+                self._running.release()
             if self._window is not None:
                 self._window.close()
 
     def _take(self, take: Callable[[Window], T]) -> T | None:
         with self._reading:
-            lines = None if self._stopping.is_set() else self._try(take)
+            lines = None if self._is_stopped else self._try(take)
         if lines:
             self._last_line = time.monotonic()
         else:
-            self._stopping.wait(self._pause())
+            self._wait(self._pause())
         return lines
 
     def _try(self, take: Callable[[Window], T]) -> T | None:
@@ -97,6 +101,11 @@ class FileStreamSourceTask(BatchSourceTask):
             return None
         except OSError as error:
             raise ConnectError(f"cannot read file {self._file!r}: {error.strerror or error}") from error
+
+    def _wait(self, seconds: float) -> None:
+        """Wait, at most until the task is stopped; waiting for an event would cost as much as the look itself."""
+        if self._running.acquire(timeout=seconds):
+            self._running.release()
 
     def _pause(self) -> float:
         idle = time.monotonic() - self._last_line

@@ -226,7 +226,7 @@ def test_an_idle_file_is_looked_at_less_and_less(
     file.write_text("")
     task = started(file)
     waits: list[float] = []
-    monkeypatch.setattr(task._stopping, "wait", waits.append)
+    monkeypatch.setattr(task, "_wait", waits.append)
     now = 1000.0
     monkeypatch.setattr(time, "monotonic", lambda: now)
     task._last_line = now
