@@ -19,6 +19,7 @@ import sys
 import traceback
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import NoReturn
 
 import hearth_stage.program  # noqa: F401 - what every stage needs
 from hearth_stage.call import prepare
@@ -89,10 +90,11 @@ class ForkServer:
         share_memory()
         self._poll.register(self._life, ITS_END)
         self._poll.register(self._listener, select.POLLIN)
-        while (descriptor := self._next()) is not None:
+        while True:
+            if (descriptor := self._next()) is None:
+                _leave()
             if (connection := self._take(descriptor)) is not None:
                 return connection
-        sys.exit()
 
     def _next(self) -> int | None:
         """Wait for something to do; ``None`` is the end.
@@ -211,7 +213,16 @@ class ForkServer:
     def _end(self) -> None:
         for fork in self._forks.values():
             _kill_group(fork.pid)
-        sys.exit()
+        _leave()
+
+
+def _leave() -> NoReturn:
+    """End this process: threads that something it loaded has started may never end, and are not waited for."""
+    if threads() > 1:
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()
+        os._exit(0)
+    sys.exit()
 
 
 def _wanted(control: socket.socket, given: contextlib.ExitStack) -> tuple[bytes, list[int]]:

@@ -296,8 +296,9 @@ def test_a_fork_server_that_nobody_needs_ends(begun: Begun, tmp_path: Path, monk
     assert server.pid not in defunct(os.getpid())
 
 
-def test_what_starts_a_thread_is_not_forked(begun: Begun, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """The stage is started, and the log says why; so are those that come later."""
+def test_what_starts_a_thread_is_not_forked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who wants a stage hears why, each time; the server ends when nobody does any more, though the thread goes on."""
+    monkeypatch.setattr(module, "IDLE_SECONDS", 0.5)
     (tmp_path / "threader.py").write_text(
         "import threading\nthreading.Thread(target=threading.Event().wait).start()\n"
     )
@@ -308,6 +309,8 @@ def test_what_starts_a_thread_is_not_forked(begun: Begun, tmp_path: Path, caplog
         for _ in range(2):
             with pytest.raises(NotForked, match="what its fork server has loaded for all stages runs 1 threads"):
                 plan.fork(theirs.fileno(), "test")
+    (server,) = (each for each in tree(os.getpid()) if str(tmp_path) in each.command)
+    await_end([server], 10)
 
 
 def test_module_that_hangs_or_raises_holds_up_no_stage(
