@@ -316,7 +316,7 @@ HOSTILE: dict[str, tuple[Make, str]] = {
     ),
     "wheel that says little.zip": (
         file("wheel that says little.zip", lambda: zip_of((f"w/{WHEEL}", deflated(3 * GIB)), method=8, size=1000)),
-        "damaged",
+        "it unpacks to more than 1000 bytes",
     ),
     "points that say little": (
         lambda folder: (folder / WHEEL).write_bytes(
@@ -327,7 +327,7 @@ HOSTILE: dict[str, tuple[Make, str]] = {
                 size=300,
             )
         ),
-        "damaged",
+        "it unpacks to more than 300 bytes",
     ),
     "points of 60 MiB": (
         _points("[hearth.converters]\n" + "a = b\n" * (10 << 20)),
@@ -350,7 +350,7 @@ HOSTILE: dict[str, tuple[Make, str]] = {
         "it holds more than 2000 wheels",
     ),
     # damage
-    "checksum": (damaged("evil-1.0.dist-info/METADATA", _bad_checksum), "METADATA is damaged (Bad CRC-32"),
+    "checksum": (damaged("evil-1.0.dist-info/METADATA", _bad_checksum), "METADATA is not what the archive says of it"),
     "deflate": (damaged("evil-1.0.dist-info/METADATA", _scramble), "METADATA is damaged (Error"),
     "half a wheel": (_halves(wheel), "truncated or not a zip file"),
     "half a tar": (

@@ -12,7 +12,6 @@ import lzma
 import re
 import stat
 import struct
-import tempfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -41,6 +40,8 @@ _INTERPRETER = re.compile(r"(^|/)bin/python[0-9.]*$")
 VENV_HINT = "a virtual environment is used as the directory that it is, and not packed: pack the project instead"
 _LINKS = 40
 """Links that lead to each other, as many as Linux follows."""
+_HEADER = struct.Struct("<4s22xHH")
+"""What stands before each member of a zip file: a mark, and at its end the lengths of two more fields."""
 _CHUNK, _BLOCK = 1 << 14, 1 << 20
 _IN_MEMORY = 8 << 20
 _XZ_MEMORY = 128 << 20
@@ -81,8 +82,8 @@ class ZipTree(ArchiveTree):
         self._file = open_file(source) if isinstance(source, Path) else source
         try:
             with reading("it is truncated or not a zip file"):
-                self._zip = zipfile.ZipFile(self._file)
-            self._members, links = _checked(self._zip.infolist(), self._file.size)
+                found = zipfile.ZipFile(self._file).infolist()
+            self._members, links = _checked(found, self._file.size)
             _follow(self._members, {path: (path, self._target_of(member)) for path, member in links.items()})
             self._enter(self._members)
         except BaseException:
@@ -91,9 +92,7 @@ class ZipTree(ArchiveTree):
 
     def open(self, path: str) -> Source:
         """Open a member."""
-        with reading(f"{path} cannot be read"):
-            found: Source = self._zip.open(self._members[path])
-            return found
+        return _Content(path, self._members[path], self._content(self._members[path]))
 
     def open_archive(self, path: str) -> FilePart:
         """Open a member where it lies, or where it is compressed a copy of it."""
@@ -116,13 +115,10 @@ class ZipTree(ArchiveTree):
 
         Installers find that out as well, after they have written what came.
         """
-        for path, member in self._members.items():
-            size = checksum = 0
+        for path in self._members:
             with reading(f"{path} is damaged"):
-                for block in bounded(self._content(member), member.file_size):
-                    size, checksum = size + len(block), zlib.crc32(block, checksum)
-            if (size, checksum) != (member.file_size, member.CRC):
-                raise BundleError(f"{path} is not what the archive says of it", hint=COPY_AGAIN)
+                for _ in blocks(self.open(path)):
+                    pass
 
     def _target_of(self, link: zipfile.ZipInfo) -> str:
         """Return where a link leads, which is its content."""
@@ -138,10 +134,35 @@ class ZipTree(ArchiveTree):
         """Return where the content of a member begins: behind its own header, which the index does not measure."""
         with reading(f"{member.filename} is damaged"):
             self._file.seek(member.header_offset)
-            mark, name, extra = struct.unpack("<4s22xHH", self._file.read(30))
+            mark, name, extra = _HEADER.unpack(self._file.read(_HEADER.size))
             if mark != b"PK\3\4":
                 raise ValueError("it has no header")
-        return int(member.header_offset + 30 + name + extra)
+        return int(member.header_offset + _HEADER.size + name + extra)
+
+
+class _Content:
+    """What a member of a zip file holds, which at its end has to be what the index says of it."""
+
+    def __init__(self, path: str, member: zipfile.ZipInfo, content: Iterator[bytes]) -> None:
+        self._path = path
+        self._wanted = member.file_size, member.CRC
+        self._content = bounded(content, member.file_size)
+        self._block = b""
+        self._found = 0, 0
+
+    def read(self, size: int, /) -> bytes:
+        """Return up to so many bytes."""
+        if not self._block:
+            self._block = next(self._content, b"")
+            length, checksum = self._found
+            self._found = length + len(self._block), zlib.crc32(self._block, checksum)
+            if not self._block and self._found != self._wanted:
+                raise BundleError(f"{self._path} is not what the archive says of it", hint=COPY_AGAIN)
+        found, self._block = self._block[:size], self._block[size:]
+        return found
+
+    def close(self) -> None:
+        """Keep the archive open, which others read."""
 
 
 class TarTree(ArchiveTree):
@@ -353,6 +374,8 @@ def _decompressed(file: FilePart, new: Callable[[], _Decompressor]) -> Iterator[
 
 def _passing(content: Iterator[bytes], packed: int) -> FilePart:
     """Write a content to a file that is gone when it is closed."""
+    import tempfile  # which few bundles need: most hold their wheels as they are
+
     file = tempfile.SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115 - the window closes it
     try:
         for block in bounded(content, passing_allowance(packed)):

@@ -10,7 +10,6 @@ what they are installed with.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import re
 import stat
@@ -105,6 +104,8 @@ class Bundle:
 
     def digest(self) -> str:
         """Return a hash over the content: that of the manifest's hashes, else over the files themselves."""
+        import hashlib  # which a look at bundles does without
+
         digest = hashlib.sha256()
         with self.opener() as tree:
             for path in self._files(tree):
@@ -361,6 +362,8 @@ def _copy(tree: Tree, path: str, target: Path) -> str:
 
 
 def _hash(tree: Tree, path: str, copy: IO[bytes] | None = None) -> str:
+    import hashlib
+
     digest = hashlib.sha256()
     with reading(f"{path} is damaged"), contextlib.closing(tree.open(path)) as source:
         for block in blocks(source):

@@ -9,13 +9,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import importlib_metadata
-
 from hearth.discovery import alias, location
 from hearth.discovery.bundle import Bundle, stamp_of
 from hearth.discovery.declaration import Declaration, PluginType
 from hearth.discovery.format import bundle_formats
-from hearth.discovery.metadata import declared
+from hearth.discovery.metadata import declared, distributions_here
 from hearth.discovery.refusal import BundleError, Rejected, quoted
 from hearth.discovery.version_order import version_key
 from hearth_api import NotFoundError
@@ -276,10 +274,8 @@ def _order(plugin: Plugin) -> tuple[object, ...]:
 def installed_declarations() -> list[Declaration]:
     """Return the plugins that distributions on the host's own ``sys.path`` declare."""
     found: dict[str, Declaration] = {}
-    for distribution in importlib_metadata.distributions():
-        points = distribution.read_text("entry_points.txt")
-        if points and "[hearth." in points:
-            for declaration in declared(points, distribution.version)[0]:
-                # The first distribution on sys.path is the one that imports will find.
-                found.setdefault(f"{declaration.type}:{declaration.class_name}", declaration)
+    for version, points in distributions_here():
+        for declaration in declared(points, version)[0]:
+            # The first distribution on sys.path is the one that imports will find.
+            found.setdefault(f"{declaration.type}:{declaration.class_name}", declaration)
     return list(found.values())

@@ -6,6 +6,7 @@ A package that is installed with the host registers an object under an entry poi
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import lru_cache, partial
 from pathlib import Path
 
@@ -13,8 +14,9 @@ import pluggy
 
 from hearth.discovery.archive import TarTree, ZipTree
 from hearth.discovery.bundle import Bundle, read_bundle
+from hearth.discovery.metadata import distributions_here, parse_entry_points
 from hearth.discovery.refusal import BundleError
-from hearth.discovery.tree import DirectoryTree
+from hearth.discovery.tree import DirectoryTree, FilePart, open_file
 
 PROJECT = "hearth"
 hookspec = pluggy.HookspecMarker(PROJECT)
@@ -97,11 +99,19 @@ class SingleWheelTree(DirectoryTree):
 
     def __init__(self, wheel: Path) -> None:
         super().__init__(wheel.parent)
-        self._name = wheel.name
+        self._wheel, self._name = wheel, wheel.name
 
     def children(self, folder: str = "") -> tuple[list[str], list[str]]:
         """Name the wheel alone."""
         return [self._name], []
+
+    def walk(self, folder: str = "") -> Iterator[str]:
+        """Yield the wheel alone, wherever links lead to its directory."""
+        yield self._name
+
+    def open_archive(self, path: str) -> FilePart:
+        """Open the wheel."""
+        return open_file(self._wheel)
 
 
 BUILT_IN = {
@@ -120,7 +130,8 @@ def bundle_formats() -> pluggy.PluginManager:
     formats.add_hookspecs(BundleFormat)
     for name, format_ in BUILT_IN.items():
         formats.register(format_, name)
-    formats.load_setuptools_entrypoints(PROJECT)
+    if any(point.group == PROJECT for _, points in distributions_here() for point in parse_entry_points(points)):
+        formats.load_setuptools_entrypoints(PROJECT)  # which reads the metadata of all distributions once more
     return formats
 
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple
+
+import importlib_metadata
 
 from hearth.discovery.allowance import MAX_NAME, MAX_PLUGINS
 from hearth.discovery.declaration import TYPE_OF_GROUP, Declaration
@@ -124,6 +127,16 @@ def parse_entry_points(text: str) -> Iterator[EntryPoint]:
         elif line and line[0] not in "#;":
             name, _, value = line.partition("=")
             yield EntryPoint(group, name.strip(), value.strip())
+
+
+@lru_cache(maxsize=1)
+def distributions_here() -> tuple[tuple[str, str], ...]:
+    """Return version and entry points of each distribution on the host's own ``sys.path`` that declares some of ours.
+
+    They are read once, as they are loaded once.
+    """
+    found = ((each, each.read_text("entry_points.txt")) for each in importlib_metadata.distributions())
+    return tuple((each.version, text) for each, text in found if text and "[hearth" in text)
 
 
 def distribution_folders(tree: Tree, folder: str = "") -> list[str]:

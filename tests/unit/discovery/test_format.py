@@ -10,6 +10,7 @@ import pytest
 
 from hearth.discovery import discover
 from hearth.discovery.format import bundle_formats
+from hearth.discovery.metadata import distributions_here
 from tests.bundles import build
 
 FORMAT = """
@@ -31,9 +32,12 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     folder = tmp_path / "site"
     folder.mkdir()
     monkeypatch.syspath_prepend(folder)
-    bundle_formats.cache_clear()
+    caches = bundle_formats, distributions_here
+    for each in caches:
+        each.cache_clear()
     yield folder
-    bundle_formats.cache_clear()
+    for each in caches:
+        each.cache_clear()
     sys.modules.pop("parcel_format", None)
 
 
