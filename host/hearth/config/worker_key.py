@@ -7,6 +7,7 @@ import socket
 from collections.abc import Mapping
 from typing import Any
 
+from hearth.config.confinement_key import VARIABLE, ConfinementConfig
 from hearth.config.connector_key import RESTART
 from hearth.config.rest_key import RestConfig
 from hearth.config.restart_key import TaskRestartConfig
@@ -39,6 +40,7 @@ OPEN_PREFIXES = (
     "config.providers.",
     "connector.client.config.override.",
     "metrics.context.",
+    VARIABLE,
     "listeners.https.",
     "admin.listeners.https.",
     "spark.",
@@ -46,7 +48,7 @@ OPEN_PREFIXES = (
 """What may stand below these is for others to judge: clients, plugins, Spark."""
 
 
-class WorkerConfig(RestConfig, ServerTlsConfig, TaskRestartConfig):
+class WorkerConfig(RestConfig, ServerTlsConfig, TaskRestartConfig, ConfinementConfig):
     """What a worker's properties file may say in any mode."""
 
     bootstrap_servers: list[str] = key(

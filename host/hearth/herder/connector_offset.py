@@ -145,7 +145,7 @@ class ConnectorOffsets:
         try:
             is_seen_to = pool.ask(
                 plugin,
-                directory.environment(plugin),
+                directory.environment(plugin).confined(worker.confinement(entry.config)),
                 worker.call_seconds(entry.config),
                 lambda stage, seconds: stage.alter_offsets(plugin, entry.config, rows, seconds),
                 worker.is_apart(entry.config),

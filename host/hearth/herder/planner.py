@@ -188,13 +188,14 @@ class _PluginSpecs:
         self._worker = worker
         self._config: Mapping[str, str] = config.originals
         self._settings = config
+        self._confinement = worker.confinement(config.originals)
         self.plugins: list[PluginSpec] = []
         self.environments: dict[str, Environment] = {}
 
     def add_task(self, connector: Plugin, version: str | None) -> None:
         """Add the connector; also one that is installed with the host runs in a stage of its own (Invariant 6)."""
         environment = self._directory.environment(connector)
-        self.environments[environment.key] = environment
+        self.environments[environment.key] = environment.confined(self._confinement)
         reference = connector.reference
         self.plugins.append(PluginSpec("task", connector.class_name, reference, version, environment.key))
 
@@ -259,7 +260,7 @@ class _PluginSpecs:
         environment = None
         if plugin.bundle is not None:
             built = self._directory.environment(plugin)
-            self.environments[built.key] = built
+            self.environments[built.key] = built.confined(self._confinement)
             environment = built.key
         config = {key: value for key, value in settings.items() if key not in without}
         names = role, plugin.class_name, plugin.reference, plugin.version

@@ -241,7 +241,8 @@ class Supervisor:
         worker = self._with.planner.worker_for(config)
         if worker.is_apart(config):
             self._conduct.is_apart = True
-        environment, seconds = self._with.directory.environment(plugin), worker.call_seconds(config)
+        environment = self._with.directory.environment(plugin).confined(worker.confinement(config))
+        seconds = worker.call_seconds(config)
         return self._with.pool.take(plugin, environment, seconds, self._conduct)
 
     def _renew_tasks(self, entry: ConfiguredConnector) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 import hearth_api
 import hearth_execution
 import hearth_stage
+from hearth.config.confinement_key import BY_DEFAULT, Confinement
 
 PYTHON, STAGE, BASE = "{python}", "{stage}", "{base}"
 """Words of a command that are other ones on each machine."""
@@ -34,6 +35,8 @@ class Environment:
     paths: tuple[str, ...] = ()
     bundle: str = field(default="", compare=False)
     """Whose it is, for messages; others may have the same one."""
+    confinement: Confinement = BY_DEFAULT
+    """What its stages may see of the machine they run on."""
 
     def command_line(self) -> list[str]:
         """Return the command as this machine runs it."""
@@ -60,6 +63,10 @@ class Environment:
         """Copy the directories, each under its number, to be taken to another machine."""
         for index, path in enumerate(self.paths):
             shutil.copytree(path, folder / str(index), symlinks=False)
+
+    def confined(self, confinement: Confinement) -> Environment:
+        """Return the environment with stages that may see this of their machine."""
+        return dataclasses.replace(self, confinement=confinement)
 
     def copied(self, folder: Path) -> Environment:
         """Return the environment as it is where ``folder`` holds what ``copy_to`` copied."""

@@ -29,8 +29,6 @@ _MEMORY = {"ARROW_DEFAULT_MEMORY_POOL": "system", "MALLOC_ARENA_MAX": "2"}
 ARROW = ("hearth_stage.first_array",)
 """What a stage loads through which batches go."""
 
-_SPARKS_OWN = ("PYSPARK_", "PYTHON_WORKER_FACTORY_")
-
 P = TypeVar("P", bound=StageProcess)
 
 log = logging.getLogger(__name__)
@@ -126,7 +124,8 @@ class StageConnection:
 
 def _begun(environment: Environment, name: str, modules: Sequence[str]) -> tuple[socket.socket, StageProcess]:
     """Fork the process, or start it; returns this side of the connection as well."""
-    variables = {**_environment(), **_MEMORY}
+    confinement = environment.confinement
+    variables = {**confinement.passed_of(os.environ), **_MEMORY, **confinement.variables}
     try:
         if environment.is_forkable and is_able():
             plan = ForkPlan(environment, variables, modules)
@@ -163,8 +162,3 @@ def _connected(begin: Callable[[int], P]) -> tuple[socket.socket, P]:
         process = begin(theirs.fileno())
         failed.pop_all()
         return ours, process
-
-
-def _environment() -> dict[str, str]:
-    """Return this process's environment without what Spark put there for itself, its workers' secret among it."""
-    return {key: value for key, value in os.environ.items() if not key.startswith(_SPARKS_OWN)}

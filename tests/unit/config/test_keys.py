@@ -19,6 +19,8 @@ OWN: list[list[Any]] = [
     ["errors.task.restart.backoff.ms", "LONG", "1000", "LOW"],
     ["errors.task.restart.max", "INT", "0", "MEDIUM"],
     ["plugin.call.timeout.ms", "LONG", "300000", "LOW"],
+    ["plugin.environment", "LIST", None, "MEDIUM"],
+    ["plugin.environment.override.allow", "LIST", "", "MEDIUM"],
     ["plugin.isolation", "STRING", "environment", "LOW"],
     ["plugin.rest.install.enable", "BOOLEAN", "false", "LOW"],
     ["plugin.trust", "STRING", "any", "MEDIUM"],

@@ -16,6 +16,7 @@ from queue import Empty, SimpleQueue
 from types import SimpleNamespace
 from typing import Any, cast
 
+from hearth.config.confinement_key import BY_DEFAULT
 from hearth.config.restart_key import TaskRestartConfig
 from hearth.discovery import Plugin, PluginType
 from hearth.herder.herder import Herder
@@ -26,6 +27,7 @@ from hearth.herder.reconciler import UPGRADES
 from hearth.herder.status import StatusBoard
 from hearth.herder.supervisor import Equipment
 from hearth.herder.task_link import TaskEvent
+from hearth.isolation.environment import Environment
 from hearth.link.admission import LinkAddress
 from hearth.link.link_call import COMMANDS, ENDS
 from hearth.runtime.launcher import RunLoss, TaskEnd, TaskLaunch
@@ -232,12 +234,15 @@ class Host:
         """Whether a task that is expected is to rest."""
         self._wanted: Mapping[str, str] = {}
         directory = SimpleNamespace(
-            connector=self._connector, environment=lambda plugin: None, connector_type=lambda config: "source"
+            connector=self._connector,
+            environment=lambda plugin: Environment("world", ()),
+            connector_type=lambda config: "source",
         )
         self.alarms: list[WorldAlarm] = []
         worker = SimpleNamespace(
             call_seconds=lambda _: 60.0,
             is_apart=lambda _: False,
+            confinement=lambda _: BY_DEFAULT,
             follows_upgrades=lambda config: config.get("upgrade") != "none",
             task_restarts=TaskRestartConfig,
             rest_mask_passwords=False,

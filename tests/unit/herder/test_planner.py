@@ -164,6 +164,18 @@ def test_tasks_that_share_processes_do_so_with_those_of_their_environment(plan: 
     assert shared.shares in shared.environments
 
 
+def test_every_process_of_a_pipeline_sees_what_the_connector_may(plan: Plan) -> None:
+    """Those of other bundles than the connector's own, too; the values stay out of what is printed."""
+    (told,) = plan(
+        SOURCE, **{"worker.plugin.environment.override.allow": "COLOUR", "plugin.environment.COLOUR": "green"}
+    )
+    assert [each.confinement.variables for each in told.environments.values()] == [{"COLOUR": "green"}]
+    assert TaskPlan.from_json(json.loads(json.dumps(told.to_json()))) == told
+    assert "green" not in repr(told)
+    with pytest.raises(ConfigError, match=r"plugin.environment.HOME: the worker lets no connector set this variable"):
+        plan(SOURCE, **{"plugin.environment.HOME": "/"})
+
+
 def test_sink_is_told_what_it_reads(plan: Plan) -> None:
     """Names, or a pattern and what it must not match; Kafka's own topics are hidden as in Java."""
     named = sink(plan(SINK, topics=" a , b")[0])

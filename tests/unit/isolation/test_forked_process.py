@@ -149,9 +149,9 @@ def test_variables_and_folder_are_those_of_the_owner_at_that_time(
     begun: Begun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A stage that is started has them, and so has one that is forked, whatever others of its environment have."""
-    look = 'return [os.environ.get("COLOUR"), os.getcwd(), subprocess.getoutput("echo $COLOUR")]'
+    look = 'return [os.environ.get("LC_COLOUR"), os.getcwd(), subprocess.getoutput("echo $LC_COLOUR")]'
     assert do(begun(look)) == [None, os.getcwd(), ""]
-    monkeypatch.setenv("COLOUR", "green")
+    monkeypatch.setenv("LC_COLOUR", "green")
     monkeypatch.chdir(tmp_path)
     assert do(begun()) == ["green", str(tmp_path), "green"]
 
@@ -322,7 +322,7 @@ def test_module_that_hangs_or_raises_holds_up_no_stage(
     assert "not today" in caplog.text
     monkeypatch.setattr(module, "FORK_SECONDS", 0.3)
     (tmp_path / "pyarrow.py").write_text("import time\ntime.sleep(60)\n")
-    monkeypatch.setenv("ANOTHER", "server")
+    monkeypatch.setenv("LC_ANOTHER", "server")
     begun(folder=tmp_path, has_columns=True).call(Ping())
     assert "is started anew, and shares no memory: its fork server did not answer within 0.3 s" in caplog.text
 

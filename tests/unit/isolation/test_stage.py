@@ -24,6 +24,7 @@ import hearth.isolation.stage as module
 import hearth_api
 import hearth_execution
 import hearth_stage
+from hearth.config.confinement_key import BY_DEFAULT, Confinement
 from hearth.foundation.log_context import label_of_record
 from hearth.isolation.environment import Environment
 from hearth.isolation.environment_store import python_environment
@@ -53,11 +54,16 @@ def started() -> Iterator[Started]:
     stages: list[Stage] = []
 
     def start(
-        *paths: str, python: str = sys.executable, tag: str = host().tag, limit: float | None = 20, **rest: Any
+        *paths: str,
+        python: str = sys.executable,
+        tag: str = host().tag,
+        limit: float | None = 20,
+        confinement: Confinement = BY_DEFAULT,
+        **rest: Any,
     ) -> Stage:
         interpreter = replace(host(), path=python, tag=tag)
         environment = python_environment("test", interpreter, paths or (MISBEHAVING,))
-        stage = Stage.open(environment, "test-0", limit=limit, **rest)
+        stage = Stage.open(environment.confined(confinement), "test-0", limit=limit, **rest)
         stages.append(stage)
         return stage
 
@@ -79,7 +85,7 @@ def misbehave(stage: Stage, how: str, limit: float | None = None) -> None:
     stage.call(StartConnector(config), timeout=limit)
 
 
-def look(started: Started, tmp_path: Path, *statements: str) -> list[Any]:
+def look(started: Started, tmp_path: Path, *statements: str, **rest: Any) -> list[Any]:
     """Return what statements, each of which sets ``found``, find in a stage that has ``tmp_path`` as its bundle."""
     code = "import json\nclass Plugin:\n    def version(self):\n        answers = []\n"
     for statement in statements:
@@ -89,7 +95,7 @@ def look(started: Started, tmp_path: Path, *statements: str) -> list[Any]:
             " " * 8,
         )
     (tmp_path / "looker.py").write_text(code + "        return json.dumps(answers)\n")
-    stage = started(str(tmp_path))
+    stage = started(str(tmp_path), **rest)
     stage.await_hello()
     answers: list[Any] = json.loads(str(stage.call(Describe("looker:Plugin")).version))
     return answers
@@ -369,15 +375,18 @@ def test_working_directory_and_variables_add_no_packages(
     assert look(started, tmp_path, "from stray import __name__ as found") == ["ModuleNotFoundError"]
 
 
-def test_what_spark_put_into_the_environment_for_itself_stays_out(
+def test_a_stage_has_no_variables_but_those_that_are_passed_on_or_set(
     started: Started, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nobody in a stage speaks to Spark's workers, so their secret is none of a plugin's business."""
-    monkeypatch.setenv("PYTHON_WORKER_FACTORY_SECRET", "secret")
-    monkeypatch.setenv("PYSPARK_GATEWAY_SECRET", "secret")
-    monkeypatch.setenv("AWS_REGION", "eu-central-1")
-    names = "import os; found = [name for name in os.environ if 'SECRET' in name or name == 'AWS_REGION']"
-    assert look(started, tmp_path, names) == [["AWS_REGION"]]
+    """Secrets are mostly found in variables; nor does the system show others to who looks at the process."""
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+    monkeypatch.setenv("PYTHON_WORKER_FACTORY_SECRET", "secret")  # by which one speaks to Spark's workers
+    monkeypatch.setenv("TZ", "Europe/Berlin")
+    names = "import os; found = sorted(name for name in os.environ if name in 'TZ COLOUR' or 'SECRET' in name)"
+    shown = "found = b'secret' in open('/proc/self/environ', 'rb').read()"
+    assert look(started, tmp_path, names, shown) == [["TZ"], False]
+    told = Confinement(("AWS_*", "PYTHON_*"), {"COLOUR": "green"})
+    assert look(started, tmp_path, names, confinement=told) == [["AWS_SECRET_ACCESS_KEY", "COLOUR"]]
 
 
 def test_signal_that_ends_a_host_does_not_end_its_stages(started: Started, tmp_path: Path) -> None:

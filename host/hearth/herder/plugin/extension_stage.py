@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import TypeVar
 
+from hearth.config.confinement_key import AS_HOST
 from hearth.discovery import Plugin
 from hearth.herder.plugin.stage import PluginProcess, PluginStage
 from hearth.isolation.environment import Environment
@@ -42,7 +43,7 @@ class ExtensionStage(PluginStage):
     ) -> None:
         self._state = state
         self._seconds = seconds
-        super().__init__(PluginProcess(environment, plugin.class_name), self._tell)
+        super().__init__(PluginProcess(environment.confined(AS_HOST), plugin.class_name), self._tell)
         try:
             call = LoadExtension(plugin.reference, dict(config), state.kafka_cluster_id())
             self.loaded = self.call(call, seconds)

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from hearth.config.confinement_key import AS_HOST
 from hearth.discovery import Plugin
 from hearth.herder.plugin.stage import PluginProcess, PluginStage
 from hearth.isolation.environment import Environment
@@ -18,7 +19,7 @@ class PolicyStage(PluginStage):
     """The process of one configured policy."""
 
     def __init__(self, plugin: Plugin, environment: Environment, config: Mapping[str, str], seconds: float) -> None:
-        super().__init__(PluginProcess(environment, plugin.class_name))
+        super().__init__(PluginProcess(environment.confined(AS_HOST), plugin.class_name))
         self._seconds = seconds
         try:
             self.call(ConfigurePolicy(plugin.reference, dict(config)), seconds)

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from hearth.config.confinement_key import AS_HOST
 from hearth.config.variable import Variables
 from hearth.discovery import Plugin, PluginType
 from hearth.herder.plugin.directory import PluginDirectory
@@ -74,7 +75,7 @@ class ProviderStage(PluginStage):
     """The process of one configured provider."""
 
     def __init__(self, plugin: Plugin, environment: Environment, config: Mapping[str, str]) -> None:
-        super().__init__(PluginProcess(environment, plugin.class_name))
+        super().__init__(PluginProcess(environment.confined(AS_HOST), plugin.class_name))
         try:
             self.call(LoadProvider(plugin.reference, dict(config)), ANSWER_SECONDS)
         except PluginError as error:

@@ -9,6 +9,7 @@ from concurrent.futures import Future
 from typing import Any, TypeVar
 
 from hearth.config import WorkerConfig
+from hearth.config.confinement_key import Confinement
 from hearth.discovery import Plugin
 from hearth.foundation.log_context import current_label
 from hearth.herder.queue import interruptible
@@ -53,6 +54,14 @@ def wants_apart(worker: WorkerConfig, config: Mapping[str, Any]) -> bool:
         return worker.is_apart(config)
     except ConfigError:
         return worker.is_apart({})
+
+
+def confinement_of(worker: WorkerConfig, config: Mapping[str, Any]) -> Confinement:
+    """Return what plugins may see that are asked about a configuration; what it may not say goes for none of them."""
+    try:
+        return worker.confinement(config)
+    except ConfigError:
+        return worker.confinement({})
 
 
 class PluginProcess(SharedStage):

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from hearth.config import WorkerConfig
+from hearth.config.confinement_key import refused
 from hearth.config.connector_key import CONNECTOR_CLASS, CONNECTOR_VERSION, CONVERTER_KEYS, VERSION_SUFFIX
 from hearth.config.sink_key import check_topics
 from hearth.config.variable import Resolved, Variables
@@ -15,7 +16,7 @@ from hearth.config.worker_configuration import CHOICE
 from hearth.discovery import Plugin, PluginType
 from hearth.herder.plugin.directory import CONNECTOR_TYPES, PluginDirectory, VersionNotFound
 from hearth.herder.plugin.pool import StagePool
-from hearth.herder.plugin.stage import PluginStage, answer_seconds, wants_apart
+from hearth.herder.plugin.stage import PluginStage, answer_seconds, confinement_of, wants_apart
 from hearth.herder.plugin.version import VersionRange
 from hearth.herder.validation.alias_key import AliasKeys
 from hearth.herder.validation.doubt import Doubt, Doubts
@@ -130,6 +131,7 @@ class ConnectorValidator:
         plugins = PluginValidator(self._directory, self._describer, self._pool, worker, config)
         said = self._said(plugin, config)
         definition = maker.definition(plugin.type, config)
+        complaints |= _complaints(worker, config)
         told = AliasKeys(self._directory, maker, plugins, config).add_to(definition)
         values = _framework_values(plugin, definition, config, {**told, **complaints})
         maker.check_versions(config, values)
@@ -195,7 +197,8 @@ class ConnectorValidator:
 
     def _ask(self, plugin: Plugin, config: Config, question: Callable[[PluginStage, float], T]) -> T:
         """Ask an instance of a connector that is not running."""
-        environment, seconds = self._directory.environment(plugin), answer_seconds(self._worker, config)
+        environment = self._directory.environment(plugin).confined(confinement_of(self._worker, config))
+        seconds = answer_seconds(self._worker, config)
         return self._pool.ask(plugin, environment, seconds, question, wants_apart(self._worker, config))
 
     def _overrides(self, plugin: Plugin, config: Config) -> list[Section]:
@@ -241,6 +244,12 @@ class ConnectorValidator:
                 continue
             sections.append(prefixed_section(f"{role}.", validated.definition, validated.validate(settings)))
         return sections
+
+
+def _complaints(worker: WorkerConfig, config: Config) -> dict[str, ConfigValue]:
+    """Return what the configuration says of what its plugins may see that it may not say."""
+    found = refused(worker, config)
+    return {name: ConfigValue(name, config[name], error_messages=[str(error)]) for name, error in found.items()}
 
 
 def _framework_values(

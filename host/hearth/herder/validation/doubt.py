@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hearth.config import SinkConnectorConfig, SourceConnectorConfig, WorkerConfig
+from hearth.config.confinement_key import VARIABLE
 from hearth.config.connector_key import CONVERTER_KEYS, NAME
 from hearth.config.restart_key import TaskRestartConfig
 from hearth.config.sink_key import DEAD_LETTER_TOPIC
@@ -99,7 +100,7 @@ class Doubts:
                 yield f"it has no effect: the tasks of this connector have no {client}"
         elif name in self._known:
             yield from self._of_known(name)
-        elif name not in OWN_KEYS and (text := self._of_unknown(name)):
+        elif name not in OWN_KEYS and not name.startswith(VARIABLE) and (text := self._of_unknown(name)):
             yield text
 
     def _of_known(self, name: str) -> Iterator[str]:

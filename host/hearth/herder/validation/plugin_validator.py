@@ -12,7 +12,7 @@ from hearth.config import WorkerConfig
 from hearth.discovery import Plugin
 from hearth.herder.plugin.directory import PluginDirectory
 from hearth.herder.plugin.pool import StagePool
-from hearth.herder.plugin.stage import ANSWER_SECONDS, answer_seconds
+from hearth.herder.plugin.stage import ANSWER_SECONDS, answer_seconds, confinement_of
 from hearth.herder.validation.plugin_definition import Describer, definition_from_json
 from hearth_api import ConfigDef, ConfigKey, ConfigType, ConfigValue, ConnectError, PluginError
 from hearth_api.java import hash_ordered, parse_type
@@ -60,6 +60,7 @@ class PluginValidator:
         self._describer = describer
         self._pool = pool
         self._limit = answer_seconds(worker, config)
+        self._confinement = confinement_of(worker, config)
         self._until = time.monotonic() + ANSWER_SECONDS
 
     def validate(self, plugin: Plugin, config: Mapping[str, Any], prefix: str = "") -> ValidatedPlugin:
@@ -77,7 +78,7 @@ class PluginValidator:
 
     def _ask(self, plugin: Plugin, config: Mapping[str, Any], prefix: str) -> tuple[list[Any], list[Any]]:
         try:
-            environment = self._directory.environment(plugin)
+            environment = self._directory.environment(plugin).confined(self._confinement)
         except OSError as error:
             raise PluginError(f"{plugin.class_name} cannot be loaded: {error}") from error
         left = min(self._limit, max(LEAST_SECONDS, round(self._until - time.monotonic(), 1)))

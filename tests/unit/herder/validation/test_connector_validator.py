@@ -180,3 +180,12 @@ class TestPluginKeys:
         with pytest.raises(ConfigError) as caught:
             validator.plugin_keys("FileStreamSource", version)
         assert str(caught.value) == says
+
+
+def test_variables_that_a_connector_may_not_set_are_errors(validator: ConnectorValidator) -> None:
+    """Keys that no definition of Kafka Connect has are shown where they are wrong, and nowhere else."""
+    config = {"connector.class": SOURCE, "name": "n", "topic": "t", "plugin.environment.LD_PRELOAD": "/x.so"}
+    result = validator.validate(config)
+    (errors,) = [each["value"]["errors"] for each in result["configs"] if each["value"]["errors"]]
+    assert errors == ["plugin.environment.LD_PRELOAD: the worker lets no connector set this variable"]
+    assert result["error_count"] == 1

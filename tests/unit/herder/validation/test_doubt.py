@@ -151,7 +151,7 @@ def test_it_is_told(
         {"topic.creation.groups": "g", "topic.creation.g.include": "x", "topic.creation.g.cleanup.policy": "compact",
          "topic.creation.default.partitions": "1", "topic.creation.default.replication.factor": "1",
          "admin.override.retries": "2147483647"},
-        {"plugin.call.timeout.ms": "1000", "plugin.isolation": "connector",
+        {"plugin.call.timeout.ms": "1000", "plugin.isolation": "connector", "plugin.environment.APP_X": "1",
          "errors.task.restart.max": "3", "worker.configuration": "default",
          "producer.override.linger.ms": "5", "file": "${env:SECRET}"},
         {"transforms": "a", "transforms.a.type": "Nope", "transforms.a.field": "f", "value.converter": "Nope",
