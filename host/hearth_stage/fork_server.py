@@ -23,8 +23,9 @@ from typing import NoReturn
 
 import hearth_stage.program  # noqa: F401 - what every stage needs
 from hearth_stage.call import prepare
-from hearth_stage.fork_answer import MOST_BYTES, ForkAnswer, user_of
+from hearth_stage.fork_answer import MOST_BYTES, ForkAnswer, ForkRequest, user_of
 from hearth_stage.forked import ITS_END, die_with, entitle
+from hearth_stage.limit import LimitNotKept
 from hearth_stage.operation import FROM_STAGE, TO_STAGE
 from hearth_stage.preload import LoadedFiles
 from hearth_stage.shared_memory import share_memory
@@ -151,7 +152,7 @@ class ForkServer:
         self._poll.unregister(control)
         with contextlib.ExitStack() as given:
             try:
-                name, descriptors = _wanted(control, given)
+                wanted, descriptors = _wanted(control, given)
                 pid, descriptor = _fork()
             except (OSError, NotForkable) as error:
                 with contextlib.suppress(OSError):
@@ -160,14 +161,14 @@ class ForkServer:
                 return None
             if pid == 0:
                 given.pop_all()
-                return self._become(control, name, *descriptors)
+                return self._become(control, wanted, *descriptors)
         self._forks[descriptor] = Fork(pid, descriptor, control)
         self._poll.register(descriptor, select.POLLIN)
         self._poll.register(control, ITS_END)
         return None
 
     def _become(
-        self, control: socket.socket, name: bytes, connection: int, output: int, lifeline: int
+        self, control: socket.socket, wanted: ForkRequest, connection: int, output: int, lifeline: int
     ) -> socket.socket:
         """Be a stage's process, from which everything of the fork server and of its other stages is gone."""
         try:
@@ -183,11 +184,15 @@ class ForkServer:
             os.close(output)
             die_with(lifeline)
             resource.setrlimit(resource.RLIMIT_NOFILE, self._limit)
-            entitle(name)
+            entitle(wanted.name.encode())
+            wanted.limits.impose()
             begin_anew()
             ForkAnswer(pid=os.getpid()).send(control)
             control.close()
             return socket.socket(fileno=connection)
+        except LimitNotKept as error:
+            os.write(2, f"{error}\n".encode())
+            os._exit(1)
         except BaseException:
             traceback.print_exc()
             os._exit(1)  # whatever happens, there is no second server
@@ -225,14 +230,14 @@ def _leave() -> NoReturn:
     sys.exit()
 
 
-def _wanted(control: socket.socket, given: contextlib.ExitStack) -> tuple[bytes, list[int]]:
-    """Return the name of a stage and the three descriptors that are given to it, which the stack closes."""
-    name, descriptors, _, _ = socket.recv_fds(control, MOST_BYTES, 3, socket.MSG_CMSG_CLOEXEC)
+def _wanted(control: socket.socket, given: contextlib.ExitStack) -> tuple[ForkRequest, list[int]]:
+    """Return what is wanted and the three descriptors that are given to it, which the stack closes."""
+    message, descriptors, _, _ = socket.recv_fds(control, MOST_BYTES, 3, socket.MSG_CMSG_CLOEXEC)
     for each in descriptors:
         given.callback(os.close, each)
     if len(descriptors) < 3:
         raise NotForkable("its fork server has too many open files, or was not told which to take")
-    return name, descriptors
+    return ForkRequest.from_bytes(message), descriptors
 
 
 def _fork() -> tuple[int, int]:

@@ -8,7 +8,19 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any
 
-from hearth_api import ConfigError, Importance, Settings, ValidList, key
+from hearth_api import (
+    ConfigError,
+    ConfigKey,
+    ConfigType,
+    Importance,
+    Lambda,
+    Range,
+    Settings,
+    ValidList,
+    ValidString,
+    key,
+)
+from hearth_stage.limit import CPUS, FILES, HOST, MEMORY, NETWORK, NO_LIMITS, NONE, TEMPORARY, Limits
 
 PASSED = "plugin.environment"
 VARIABLE = "plugin.environment."
@@ -21,6 +33,8 @@ ORDINARY = (
     "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "*_NUM_THREADS", "MALLOC_*", "ARROW_*",
 )  # fmt: skip
 """Variables by which a program finds its way on a machine."""
+LEAST_MEMORY, LEAST_CPUS, LEAST_FILES, LEAST_TEMPORARY = 64 << 20, 0.01, 64, 1 << 16
+"""With less no stage process could do anything: one that does nothing has up to 30 MB."""
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _WITH_USER = re.compile(r"//[^/\s]*@")
 _SPARKS = ("PYSPARK_*", "PYTHON_WORKER_FACTORY_*")
@@ -29,7 +43,7 @@ _SPARKS = ("PYSPARK_*", "PYTHON_WORKER_FACTORY_*")
 
 @dataclass(frozen=True)
 class Confinement:
-    """What a process of plugins may see of its machine.
+    """What a process of plugins may see of its machine, and take of it.
 
     ``passed`` are names of variables, or patterns with ``*``, that it has as the process which starts it has them;
     where it is ``None``, ``ORDINARY`` ones without an address that has a user's name and password in it. ``variables``
@@ -38,6 +52,7 @@ class Confinement:
 
     passed: tuple[str, ...] | None = None
     variables: Mapping[str, str] = field(default_factory=dict, hash=False, repr=False)
+    limits: Limits = NO_LIMITS
 
     def passed_of(self, own: Mapping[str, str]) -> dict[str, str]:
         """Return which of its variables the process that starts another one passes on."""
@@ -57,8 +72,80 @@ AS_HOST = Confinement(passed=("*",))
 """Plugins that a worker's own configuration names work for the worker and know what it knows."""
 
 
-class ConfinementConfig(Settings):
-    """What plugins of connectors may see of the machines on which they run."""
+def _absent_or_at_least(least: float) -> Lambda:
+    """Return the check of a limit, which may be left out."""
+
+    def check(name: str, value: Any) -> None:
+        if value is not None:
+            Range.at_least(least).ensure_valid(name, value)
+
+    return Lambda(check, f"absent or at least {least:g}")
+
+
+class LimitConfig(Settings):
+    """What a process of plugins may take of its machine: a worker's keys, and a connector's for itself.
+
+    A connector may say less than its worker, and not more. The keys are none of a connector's definition, which is
+    Kafka Connect's to the letter; they are shown with it where they are used.
+    """
+
+    plugin_memory: int | None = key(
+        MEMORY,
+        type=ConfigType.LONG,
+        default=None,
+        check=_absent_or_at_least(LEAST_MEMORY),
+        importance=Importance.MEDIUM,
+        doc="How many bytes of memory a process of a connector's plugins may have, with the processes it starts. One "
+        "that has more is ended, and its task fails and says so. No limit unless given.",
+    )
+    plugin_cpus: float | None = key(
+        CPUS,
+        default=None,
+        check=_absent_or_at_least(LEAST_CPUS),
+        importance=Importance.MEDIUM,
+        doc="How much processor time a process of a connector's plugins may take in a second, with the processes it "
+        "starts: 1 is one processor, 0.5 half of one. One that takes more is held up. No limit unless given.",
+    )
+    plugin_open_files: int | None = key(
+        FILES,
+        default=None,
+        check=_absent_or_at_least(LEAST_FILES),
+        importance=Importance.LOW,
+        doc="How many files and connections a process of a connector's plugins may have open; about ten are the "
+        "host's own. As many as the system lets it unless given.",
+    )
+    plugin_temporary: int | None = key(
+        TEMPORARY,
+        type=ConfigType.LONG,
+        default=None,
+        check=_absent_or_at_least(LEAST_TEMPORARY),
+        importance=Importance.LOW,
+        doc="How many bytes the temporary files of a process of a connector's plugins may take. It has a directory "
+        "for them (TMPDIR) of its own then, in memory, which is gone when it ends. No limit unless given.",
+    )
+    plugin_network: str = key(
+        NETWORK,
+        default=HOST,
+        check=ValidString(HOST, NONE),
+        importance=Importance.MEDIUM,
+        doc="Whether processes of a connector's plugins have the network of their machine, host, or none. Records go "
+        "to and from Kafka all the same: that is not the plugins' part.",
+    )
+
+    @property
+    def limits(self) -> Limits:
+        """Return what these settings say, typed."""
+        return Limits(
+            self.plugin_memory,
+            self.plugin_cpus,
+            self.plugin_open_files,
+            self.plugin_temporary,
+            self.plugin_network == HOST,
+        )
+
+
+class ConfinementConfig(LimitConfig):
+    """What plugins of connectors may see of the machines on which they run, and take of them."""
 
     plugin_environment: list[str] | None = key(
         PASSED,
@@ -93,7 +180,8 @@ class ConfinementConfig(Settings):
             raise error
         own = self.plugin_environment
         variables = {**_variables(self.originals), **_variables(config)}
-        return Confinement(None if own is None else tuple(own), variables)
+        limits = LimitConfig({**self.parsed, **config}).limits
+        return Confinement(None if own is None else tuple(own), variables, limits)
 
 
 def refused(worker: ConfinementConfig, config: Mapping[str, Any]) -> dict[str, ConfigError]:
@@ -103,6 +191,9 @@ def refused(worker: ConfinementConfig, config: Mapping[str, Any]) -> dict[str, C
         if name in config:
             text = "it is for the worker to say what plugins see of its machines"
             found[name] = ConfigError(name, config[name], text, hint=f"set single variables with {VARIABLE}NAME")
+    for name, limit in LimitConfig.definition().keys.items():
+        if name in config and (error := _excess(limit, config[name], worker.parsed[name])):
+            found[name] = error
     for variable in _variables(config):
         try:
             _check_name(variable)
@@ -112,6 +203,18 @@ def refused(worker: ConfinementConfig, config: Mapping[str, Any]) -> dict[str, C
         except ConfigError as error:
             found[VARIABLE + variable] = error
     return found
+
+
+def _excess(limit: ConfigKey, value: Any, most: Any) -> ConfigError | None:
+    """Return what is wrong with a limit of a connector beside that of its worker; not what is wrong by itself."""
+    try:
+        own = limit.parse(value)
+    except ConfigError:
+        return None
+    is_network = limit.name == NETWORK
+    is_more = (own, most) == (HOST, NONE) if is_network else None not in (own, most) and own > most
+    text = f"its worker allows {most}" if is_network else f"its worker allows at most {most}"
+    return ConfigError(limit.name, value, text) if is_more else None
 
 
 def _check_name(variable: str) -> None:

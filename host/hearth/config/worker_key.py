@@ -22,6 +22,7 @@ from hearth_api import (
     ValidString,
     key,
 )
+from hearth_stage.limit import NO_LIMITS
 
 APART = "connector"
 """What a connector says by ``plugin.isolation`` that wants a process of its own."""
@@ -276,9 +277,11 @@ class WorkerConfig(RestConfig, ServerTlsConfig, TaskRestartConfig, ConfinementCo
     def is_apart(self, config: Mapping[str, Any]) -> bool:
         """Return whether the instance of the connector with this configuration has a process of its own.
 
+        One with limits has: nobody else is to suffer from them.
+
         As the limit of a call the key is none of the connector's definition: ConfigError for a wrong value.
         """
-        return bool(self._for_connector("plugin.isolation", config) == APART)
+        return bool(self._for_connector("plugin.isolation", config) == APART) or self._is_limited(config)
 
     def follows_upgrades(self, config: Mapping[str, Any]) -> bool:
         """Return whether the connector with this configuration begins anew when its bundles are exchanged.
@@ -289,7 +292,10 @@ class WorkerConfig(RestConfig, ServerTlsConfig, TaskRestartConfig, ConfinementCo
 
     def shares_processes(self, config: Mapping[str, Any]) -> bool:
         """Return whether tasks of the connector with this configuration share processes; ConfigError likewise."""
-        return bool(self._for_connector("task.isolation", config) == TOGETHER)
+        return bool(self._for_connector("task.isolation", config) == TOGETHER) and not self._is_limited(config)
+
+    def _is_limited(self, config: Mapping[str, Any]) -> bool:
+        return self.confinement(config).limits != NO_LIMITS
 
     def _for_connector(self, name: str, config: Mapping[str, Any]) -> Any:
         """Return what a connector says by a key that its worker has as well, or else the worker."""

@@ -31,7 +31,7 @@ from typing import cast
 from hearth.foundation.log_context import hand_on
 from hearth.isolation.environment import Environment
 from hearth.isolation.output import ProcessOutput
-from hearth_stage.fork_answer import ForkAnswer, user_of
+from hearth_stage.fork_answer import ForkAnswer, ForkRequest, user_of
 
 FORK_SECONDS = 10.0
 """How long a fork server may take to answer; most of that is its own start."""
@@ -118,7 +118,7 @@ class ForkPlan:
         for _ in range(ATTEMPTS):
             control, server = self._found()
             try:
-                return ForkedProcess(control, connection, name)
+                return ForkedProcess(control, connection, ForkRequest(name, self.environment.confinement.limits))
             except ForkServerGone:
                 if server is not None:
                     raise NotForked(f"its fork server ended at once, with {server.wait()}") from None
@@ -180,24 +180,24 @@ class ForkedProcess:
     be killed; then nobody knows how the process ended, and what it started is left.
     """
 
-    def __init__(self, control: socket.socket, connection: int, name: str) -> None:
+    def __init__(self, control: socket.socket, connection: int, wanted: ForkRequest) -> None:
         """Have it forked; raises ``NotForked``, ``ForkServerGone`` or ``TimeoutError``, and leaves nothing then."""
         with contextlib.ExitStack() as given, contextlib.ExitStack() as kept:
             self._control = kept.enter_context(control)
             self.output: BufferedIOBase
             self.output, printed = _pipe(kept, given)
             held, self._lifeline = _pipe(given, kept)
-            self.pid = self._forked(name, [connection, printed.fileno(), held.fileno()])
+            self.pid = self._forked(wanted, [connection, printed.fileno(), held.fileno()])
             self._process = _watched(kept, self.pid)
             kept.pop_all()
         self._lock = threading.Lock()
         self.has_ended = False
         self._status: int | None = None
 
-    def _forked(self, name: str, descriptors: list[int]) -> int:
+    def _forked(self, wanted: ForkRequest, descriptors: list[int]) -> int:
         self._control.settimeout(FORK_SECONDS)
         try:
-            socket.send_fds(self._control, [name.encode()[:15]], descriptors)
+            socket.send_fds(self._control, [wanted.to_bytes()], descriptors)
             answer = ForkAnswer.receive(self._control)
         except ConnectionError:
             answer = None

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from hearth.isolation.environment import Environment
 from hearth.isolation.stage_connection import StageConnection
-from hearth.isolation.stage_error import StageBroken, StageDied, StageNotStarted, StageTimeout
+from hearth.isolation.stage_error import StageBroken, StageDied, StageNotStarted, StageOverLimit, StageTimeout
 from hearth_api import ConnectError, PluginError
 from hearth_execution.failure import TRACE_CHARACTERS, RemoteError, cut
 from hearth_stage.call import Call, Notice
@@ -197,6 +197,8 @@ class Stage:
         """Return the error that describes the end of the process."""
         fault = self.connection.channel.fault
         status = self.connection.await_end(END_SECONDS if fault is None else 0)
+        if self.connection.excess:
+            return self._told(StageOverLimit(self.name, self.connection.excess, self.last_words))
         if fault is not None:
             return self._told(StageBroken(self.name, fault, self.last_words))
         return self._told(StageDied(self.name, status, self.last_words))
@@ -231,4 +233,4 @@ def _refuse(request: Request) -> None:
     request.fail(LookupError(f"nobody here answers {request.op!r}"))
 
 
-__all__ = ["RemoteError", "Stage", "StageBroken", "StageDied", "StageNotStarted", "StageTimeout"]
+__all__ = ["RemoteError", "Stage", "StageBroken", "StageDied", "StageNotStarted", "StageOverLimit", "StageTimeout"]

@@ -6,11 +6,13 @@ import contextlib
 import logging
 import os
 import socket
+import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from typing import TypeVar, cast
 
+import hearth_stage.limit
 from hearth.foundation.log_context import hand_on
 from hearth.foundation.log_level import Rules, levels
 from hearth.isolation.environment import Environment
@@ -18,8 +20,10 @@ from hearth.isolation.forked_process import ForkPlan, NotForked, is_able
 from hearth.isolation.output import ProcessOutput
 from hearth.isolation.stage_error import StageNotStarted
 from hearth.isolation.stage_process import StageProcess, StartedProcess
+from hearth.isolation.stage_watch import Watch
 from hearth_stage.channel import Channel, ChannelClosed, Request
 from hearth_stage.frame import widen
+from hearth_stage.limit import NO_LIMITS
 from hearth_stage.log_call import LogLine, SetLevels
 from hearth_stage.operation import FROM_STAGE, Hello
 
@@ -61,12 +65,16 @@ class StageConnection:
         self.label = label
         self.labels: dict[int, str | None] = {}
         self.hello: Future[Hello] = Future()
+        self.excess = ""
+        """In which way the process took more than it may, which is why it was ended."""
         self._on_request = on_request
         self._on_end = on_end
         self._words = ProcessOutput(self._say)
         ours, self.process = _begun(environment, name, ARROW if has_columns else ())
         self._listener = threading.Thread(target=self._listen, name=f"{name}-output", daemon=True)
         self._listener.start()
+        limits = environment.confinement.limits
+        self._watch = Watch(self.process.pid, limits, self._end_for) if limits.are_watched else None
         self.channel = Channel(
             ours, FROM_STAGE, self._receive, self._end, name=name, limit=frame_limit, is_trusted=False
         )
@@ -94,6 +102,8 @@ class StageConnection:
 
     def await_end(self, grace: float) -> int | None:
         """Wait for the process to end, by force after ``grace`` seconds, with what it started; returns its status."""
+        if self._watch is not None:
+            self._watch.end()
         status = self.process.end(grace)
         self._listener.join(timeout=1)
         return status
@@ -113,6 +123,10 @@ class StageConnection:
         if not self.hello.done():
             self.hello.set_exception(ChannelClosed("the stage ended before it spoke"))
         self._on_end()
+
+    def _end_for(self, excess: str) -> None:
+        self.excess = excess
+        self.process.end(grace=0)
 
     def _listen(self) -> None:
         with self.process.output as output:
@@ -143,13 +157,21 @@ def _begun(environment: Environment, name: str, modules: Sequence[str]) -> tuple
 def _started(
     environment: Environment, variables: Mapping[str, str], claim: socket.socket | None = None
 ) -> tuple[socket.socket, StageProcess]:
-    command = environment.command_line()
+    command = _bound(environment)
     with contextlib.ExitStack() as failed:
         if claim is not None:
             failed.push(claim)
         begun = _connected(lambda connection: StartedProcess(command, variables, connection, claim))
         failed.pop_all()
         return begun
+
+
+def _bound(environment: Environment) -> list[str]:
+    """Return the command of a stage, by a program that binds its process to limits first where there are any."""
+    command, limits = environment.command_line(), environment.confinement.limits
+    if limits == NO_LIMITS:
+        return command
+    return [sys.executable, "-I", "-S", hearth_stage.limit.__file__, limits.to_json(), *command]
 
 
 def _connected(begin: Callable[[int], P]) -> tuple[socket.socket, P]:

@@ -20,6 +20,16 @@ class StageDied(PluginError):
         self.trace = f"{self}\nits last words:\n{words}" if words else f"{self}, without a word"
 
 
+class StageOverLimit(StageDied):
+    """The stage process took more than it may, and was ended for it, alone."""
+
+    code = "stage.limit"
+
+    def __init__(self, name: str, excess: str, words: str) -> None:
+        PluginError.__init__(self, f"the stage process of {name} was ended: {excess}", hint="raise the limit")
+        self.trace = f"{self}\nits last words:\n{words}" if words else str(self)
+
+
 def _how(status: int | None) -> str:
     """Return in words how a process ended."""
     if status is None:

@@ -7,6 +7,7 @@ import pytest
 from hearth.config import StandaloneConfig
 from hearth.config.confinement_key import AS_HOST, BY_DEFAULT, Confinement, refused
 from hearth_api import ConfigError
+from hearth_stage.limit import NO_LIMITS, Limits
 from tests.unit.config.test_worker_key import MINIMAL
 
 ALLOWED = {"plugin.environment.override.allow": "AWS_PROFILE,APP_*"}
@@ -65,6 +66,74 @@ def test_a_connector_says_no_more_than_it_may(key: str, says: str) -> None:
     assert says in str(raised.value)
     assert list(refused(StandaloneConfig({**MINIMAL, **ALLOWED}), {key: "geheim"})) == [key]
     assert "geheim" not in str(raised.value) or not key.startswith("plugin.environment.A")
+
+
+LIMITS = {
+    "plugin.limits.memory.bytes": "536870912",
+    "plugin.limits.cpus": "1.5",
+    "plugin.limits.open.files": "512",
+    "plugin.limits.temporary.bytes": "1048576",
+    "plugin.network": "none",
+}
+
+
+def test_a_connector_may_take_less_than_its_worker_says() -> None:
+    """What it does not say its worker says; without any of both nothing is limited."""
+    limited, free = StandaloneConfig({**MINIMAL, **LIMITS}), StandaloneConfig(MINIMAL)
+    assert limited.confinement({}).limits == Limits(512 << 20, 1.5, 512, 1 << 20, has_network=False)
+    less = limited.confinement({"plugin.limits.memory.bytes": " 67108864 ", "plugin.limits.cpus": "0.5"}).limits
+    assert less == Limits(64 << 20, 0.5, 512, 1 << 20, has_network=False)
+    assert free.confinement({}).limits == NO_LIMITS
+    assert free.confinement(LIMITS) == limited.confinement({})
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "says"),
+    [
+        ("plugin.limits.memory.bytes", "536870913", "its worker allows at most 536870912"),
+        ("plugin.limits.cpus", "2", "its worker allows at most 1.5"),
+        ("plugin.limits.open.files", "513", "its worker allows at most 512"),
+        ("plugin.limits.temporary.bytes", "1048577", "its worker allows at most 1048576"),
+        ("plugin.network", "host", "its worker allows none"),
+    ],
+)
+def test_a_connector_may_not_take_more_than_its_worker_says(name: str, value: str, says: str) -> None:
+    """The key, the value, and what would be."""
+    worker = StandaloneConfig({**MINIMAL, **LIMITS})
+    with pytest.raises(ConfigError) as told:
+        worker.confinement({name: value})
+    assert str(told.value) == f"Invalid value {value} for configuration {name}: {says}"
+    assert [str(each) for each in refused(worker, {name: value}).values()] == [str(told.value)]
+    assert StandaloneConfig(MINIMAL).confinement({name: value}) is not None
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "says"),
+    [
+        ("plugin.limits.memory.bytes", "512m", "Not a number of type LONG"),
+        ("plugin.limits.memory.bytes", "1000", "Value must be at least 67108864"),
+        ("plugin.limits.cpus", "0.0", "Value must be at least 0.01"),
+        ("plugin.limits.cpus", "half", "Not a number of type DOUBLE"),
+        ("plugin.limits.open.files", "10", "Value must be at least 64"),
+        ("plugin.limits.temporary.bytes", "-1", "Value must be at least 65536"),
+        ("plugin.network", "no", "String must be one of: host, none"),
+    ],
+)
+def test_a_limit_that_is_none_is_told_to_worker_and_connector(name: str, value: str, says: str) -> None:
+    """In Kafka's words; a connector hears of it in its validation, where these keys are defined for who uses them."""
+    for ask in (lambda: StandaloneConfig({**MINIMAL, name: value}), lambda: confinement({name: value})):
+        with pytest.raises(ConfigError) as told:
+            ask()
+        assert str(told.value) == f"Invalid value {value} for configuration {name}: {says}"
+    assert refused(StandaloneConfig({**MINIMAL, **LIMITS}), {name: value}) == {}
+
+
+def test_who_has_limits_shares_no_process_and_who_has_variables_may() -> None:
+    """What one of many takes would be ended for all."""
+    worker = StandaloneConfig({**MINIMAL, **ALLOWED, "task.isolation": "environment"})
+    configs = [{}, {"plugin.environment.APP_X": "1"}, {"plugin.limits.cpus": "1"}, {"plugin.network": "none"}]
+    assert [worker.is_apart(each) for each in configs] == [False, False, True, True]
+    assert [worker.shares_processes(each) for each in configs] == [True, True, False, False]
 
 
 def test_a_worker_names_variables_that_can_be() -> None:

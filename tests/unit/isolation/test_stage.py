@@ -11,6 +11,7 @@ import subprocess
 import sys
 import textwrap
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
@@ -29,7 +30,15 @@ from hearth.foundation.log_context import label_of_record
 from hearth.isolation.environment import Environment
 from hearth.isolation.environment_store import python_environment
 from hearth.isolation.interpreter import host
-from hearth.isolation.stage import RemoteError, Stage, StageBroken, StageDied, StageNotStarted, StageTimeout
+from hearth.isolation.stage import (
+    RemoteError,
+    Stage,
+    StageBroken,
+    StageDied,
+    StageNotStarted,
+    StageOverLimit,
+    StageTimeout,
+)
 from hearth_api import STRING_SCHEMA, ConnectError, PluginError
 from hearth_api.batch import Batch
 from hearth_execution.transformation import Step
@@ -37,6 +46,7 @@ from hearth_stage.call import Call
 from hearth_stage.channel import Request
 from hearth_stage.connector_call import AskTaskConfigs, ConnectorLoaded, LoadConnector, StartConnector
 from hearth_stage.frame import PROTOCOL_VERSION
+from hearth_stage.limit import Limits
 from hearth_stage.offset_call import ReadOffsets, StoredOffsets
 from hearth_stage.plugin_call import Configure, Describe, Load, Ping, Stopping, Validate, WantedPlugin
 from hearth_stage.task_call import AddCredit, Group, HandOver, HoldPolling, StartSource, StopSource
@@ -387,6 +397,68 @@ def test_a_stage_has_no_variables_but_those_that_are_passed_on_or_set(
     assert look(started, tmp_path, names, shown) == [["TZ"], False]
     told = Confinement(("AWS_*", "PYTHON_*"), {"COLOUR": "green"})
     assert look(started, tmp_path, names, confinement=told) == [["AWS_SECRET_ACCESS_KEY", "COLOUR"]]
+
+
+def test_a_stage_that_takes_too_much_memory_is_ended_alone_and_says_why(started: Started, tmp_path: Path) -> None:
+    """One that was started and one that was forked; their neighbours of the same environment go on."""
+    limits = Limits(memory_bytes=128 << 20)
+    (tmp_path / "hog.py").write_text(
+        "import time\nclass Plugin:\n    def version(self):\n        print('taking much')\n"
+        "        self.much = bytearray(b'x') * (200 << 20)\n        time.sleep(60)\n"
+    )
+    hogs = [started(str(tmp_path), confinement=Confinement(limits=limits), limit=60) for _ in range(2)]
+    neighbour = started(str(tmp_path), confinement=Confinement(limits=limits))
+    for hog in hogs:
+        hog.await_hello()
+        with pytest.raises(StageOverLimit, match=r"memory, more than plugin.limits.memory.bytes=134217728$") as told:
+            hog.call(Describe("hog:Plugin"))
+        assert str(told.value).startswith("the stage process of test-0 was ended: it used ")
+        assert "taking much" in str(told.value.trace)
+        assert not hog.is_alive
+    neighbour.await_hello()
+    neighbour.call(Ping())
+
+
+def test_a_stage_is_held_to_its_part_of_a_processor(started: Started, tmp_path: Path) -> None:
+    """What it does takes longer, and that is all."""
+    (tmp_path / "worker.py").write_text(
+        "import time\nclass Plugin:\n    def version(self):\n        end = time.process_time() + 0.4\n"
+        "        while time.process_time() < end: pass\n        return 'done'\n"
+    )
+    stage = started(str(tmp_path), confinement=Confinement(limits=Limits(cpus=0.4)))
+    stage.await_hello()
+    began = time.monotonic()
+    assert stage.call(Describe("worker:Plugin")).version == "done"
+    assert time.monotonic() - began > 0.6
+
+
+def test_limits_that_a_process_keeps_by_itself_hold_for_stages_that_are_started_and_forked(
+    started: Started, tmp_path: Path
+) -> None:
+    """Files, its directory for temporary files, and the network."""
+    limits = Limits(open_files=80, temporary_bytes=1 << 16, has_network=False)
+    files = "import resource; found = resource.getrlimit(resource.RLIMIT_NOFILE)"
+    network = "import socket; found = [name for _, name in socket.if_nameindex()]"
+    full = (
+        "import tempfile; file = tempfile.TemporaryFile(buffering=0); "
+        "found = [file.write(bytes(4096)) for _ in range(99)]"
+    )
+    for _ in range(2):
+        seen = look(started, tmp_path, files, network, full, confinement=Confinement(limits=limits))
+        assert seen == [[80, 80], ["lo"], "OSError"]
+
+
+def test_a_stage_whose_limits_cannot_be_kept_does_not_run(
+    started: Started, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its last words name the key."""
+    (tmp_path / f"hearth-temporary-{os.geteuid()}").touch()
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    confinement = Confinement(limits=Limits(temporary_bytes=1 << 20))
+    for _ in range(2):
+        with pytest.raises(StageDied) as told:
+            started(confinement=confinement).await_hello()
+        assert "plugin.limits.temporary.bytes cannot be kept on " in str(told.value.trace)
 
 
 def test_signal_that_ends_a_host_does_not_end_its_stages(started: Started, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from hearth.config import ConnectorConfig, SinkConnectorConfig, SourceConnectorConfig, WorkerConfig
+from hearth.config.confinement_key import LimitConfig
 from hearth.config.connector_key import CONNECTOR_CLASS, CONNECTOR_VERSION, CONVERTER_KEYS, VERSION_SUFFIX
 from hearth.discovery import PluginType
 from hearth.herder.plugin.directory import PluginDirectory, VersionNotFound
@@ -75,6 +76,9 @@ class DefinitionMaker:
         definition = ConfigDef()
         for key in base_definition(type_).keys.values():
             definition.add(self._fitted(key, config))
+        for name, key in LimitConfig.definition().keys.items():
+            if name in config:
+                definition.add(key)
         return definition
 
     def class_parts(self, type_: PluginType, check: Callable[[], None] = lambda: None) -> dict[str, Any]:

@@ -182,6 +182,18 @@ class TestPluginKeys:
         assert str(caught.value) == says
 
 
+def test_limits_are_defined_for_those_who_use_them(validator: ConnectorValidator) -> None:
+    """With what they are for, and what is wrong with them; who uses none sees Kafka Connect's keys and no others."""
+    config = {"connector.class": SOURCE, "name": "n", "topic": "t", "plugin.limits.memory.bytes": "512m"}
+    (limit,) = [each for each in validator.validate(config)["configs"] if "limits" in each["value"]["name"]]
+    assert limit["definition"]["type"] == "LONG"
+    assert limit["value"]["errors"] == [
+        "Invalid value 512m for configuration plugin.limits.memory.bytes: Not a number of type LONG"
+    ]
+    del config["plugin.limits.memory.bytes"]
+    assert "plugin.limits" not in str(validator.validate(config))
+
+
 def test_variables_that_a_connector_may_not_set_are_errors(validator: ConnectorValidator) -> None:
     """Keys that no definition of Kafka Connect has are shown where they are wrong, and nowhere else."""
     config = {"connector.class": SOURCE, "name": "n", "topic": "t", "plugin.environment.LD_PRELOAD": "/x.so"}

@@ -1,0 +1,172 @@
+"""Looks at what a stage process takes of memory and processors, and keeps it to its limits.
+
+Linux has no such limits for a single process: those of address space (``RLIMIT_AS``, ``RLIMIT_DATA``) are none of
+memory, for Arrow and threads reserve far more than they use. So whoever owns a stage looks: the sooner the nearer it
+is to a limit, and once a second where it is far from it and does nothing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from hearth_stage.limit import MEMORY, Limits
+
+BYTES_PER_SECOND = 2 << 30
+"""How fast a process takes memory that does nothing else; what it takes between two looks nobody stops."""
+LONGEST_SECONDS, SHORTEST_SECONDS = 1.0, 0.02
+BUSY_SECONDS = 0.1
+"""Between two looks at a process whose processor time is limited and that takes some."""
+BURST_SECONDS = 0.25
+"""For how long a process may save what it did not take of processors."""
+_TICKS = os.sysconf("SC_CLK_TCK")
+_MEMORY = ("RssAnon:", "RssShmem:", "VmSwap:")
+
+
+@dataclass(frozen=True)
+class Usage:
+    """What a process and those it has started have of memory, and have taken of processors, all together."""
+
+    memory_bytes: int
+    cpu_seconds: float
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What is to be done: end the process because of an ``excess``, or hold it up, and when to look again."""
+
+    next_look: float
+    pause: float = 0.0
+    excess: str = ""
+
+
+class Allowance:
+    """What a process may still take; told at a time, by a clock that goes steadily, what it has taken."""
+
+    def __init__(self, limits: Limits, now: float, usage: Usage) -> None:
+        self._limits = limits
+        self._time, self._taken = now, usage.cpu_seconds
+        self._saved = 0.0
+        self._idle_seconds = BUSY_SECONDS
+
+    def judge(self, now: float, usage: Usage) -> Judgement:
+        """Judge what has been taken since the last time."""
+        most = self._limits.memory_bytes
+        if most is not None and usage.memory_bytes > most:
+            taken = f"{usage.memory_bytes} bytes of memory"
+            return Judgement(0.0, excess=f"it used {taken}, more than {MEMORY}={most}")
+        next_look = LONGEST_SECONDS if most is None else (most - usage.memory_bytes) / BYTES_PER_SECOND
+        pause = 0.0
+        if (cpus := self._limits.cpus) is not None:
+            pause, soon = self._processors(cpus, now, usage)
+            next_look = min(next_look, soon)
+        return Judgement(min(max(next_look, SHORTEST_SECONDS), LONGEST_SECONDS), pause)
+
+    def _processors(self, cpus: float, now: float, usage: Usage) -> tuple[float, float]:
+        """Return for how long to hold the process up, and when to look again."""
+        taken = max(0.0, usage.cpu_seconds - self._taken)  # less where a process that was counted has ended
+        self._saved = min(self._saved + cpus * (now - self._time), cpus * BURST_SECONDS) - taken
+        self._time, self._taken = now, usage.cpu_seconds
+        self._idle_seconds = BUSY_SECONDS if taken else min(2 * self._idle_seconds, LONGEST_SECONDS)
+        return max(0.0, -self._saved / cpus), self._idle_seconds
+
+
+class Watch:
+    """A thread that looks at one process until it has ended or nobody wants to know any more.
+
+    ``on_excess`` is told, on that thread, in which way the process has gone too far; it is to end it.
+    """
+
+    def __init__(self, pid: int, limits: Limits, on_excess: Callable[[str], None]) -> None:
+        self._pid = pid
+        self._limits = limits
+        self._on_excess = on_excess
+        self._is_over = threading.Event()
+        threading.Thread(target=self._execute, name=f"watch-{pid}", daemon=True).start()
+
+    def end(self) -> None:
+        """Look no more; a process that is held up goes on."""
+        self._is_over.set()
+
+    def _execute(self) -> None:
+        with contextlib.suppress(ProcessLookupError), _descriptor(self._pid) as process:
+            allowance = Allowance(self._limits, time.monotonic(), usage_of(self._pid))
+            judgement = Judgement(SHORTEST_SECONDS)
+            while not self._is_over.wait(judgement.next_look):
+                judgement = allowance.judge(time.monotonic(), usage_of(self._pid))
+                if judgement.excess:
+                    self._on_excess(judgement.excess)
+                    return
+                if judgement.pause:
+                    self._hold_up(process, judgement.pause)
+
+    def _hold_up(self, process: int, seconds: float) -> None:
+        """Stop the process and its group for a while."""
+        signal.pidfd_send_signal(process, signal.SIGSTOP)  # raises where it has ended, and its number may be another's
+        try:
+            os.killpg(self._pid, signal.SIGSTOP)
+            self._is_over.wait(seconds)
+        finally:
+            signal.pidfd_send_signal(process, signal.SIGCONT)
+            os.killpg(self._pid, signal.SIGCONT)
+
+
+def usage_of(pid: int) -> Usage:
+    """Return what a process and all that it has started and that are still its own take.
+
+    Memory is what nobody but they gave it: not files that it has mapped. Raises ProcessLookupError where it has ended.
+    """
+    memory, ticks = _memory(pid), _ticks(pid)
+    for child in _descendants(pid):
+        with contextlib.suppress(ProcessLookupError):
+            memory += _memory(child)
+            ticks += _ticks(child)
+    return Usage(memory, ticks / _TICKS)
+
+
+def _memory(pid: int) -> int:
+    lines = (line.split() for line in _read(pid, "status").splitlines())
+    return sum(int(words[1]) for words in lines if words and words[0] in _MEMORY) << 10
+
+
+def _ticks(pid: int) -> int:
+    """Return what a process has taken of processors, and those of its children that it has waited for."""
+    return sum(map(int, _read(pid, "stat").rpartition(")")[2].split()[11:15]))
+
+
+def _descendants(pid: int) -> Iterator[int]:
+    for thread in _threads(pid):
+        for child in map(int, _read(pid, f"task/{thread}/children", missing="").split()):
+            yield child
+            yield from _descendants(child)
+
+
+def _threads(pid: int) -> list[str]:
+    try:
+        return os.listdir(f"/proc/{pid}/task")
+    except (FileNotFoundError, ProcessLookupError):
+        return []
+
+
+def _read(pid: int, name: str, missing: str | None = None) -> str:
+    try:
+        with open(f"/proc/{pid}/{name}", encoding="utf-8", errors="replace") as file:
+            return file.read()
+    except (FileNotFoundError, ProcessLookupError):
+        if missing is None:
+            raise ProcessLookupError(pid) from None
+        return missing
+
+
+@contextlib.contextmanager
+def _descriptor(pid: int) -> Iterator[int]:
+    descriptor = os.pidfd_open(pid)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)

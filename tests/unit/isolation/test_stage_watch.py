@@ -1,0 +1,79 @@
+"""What a stage takes of memory and processors, and what becomes of it when that is too much."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+
+import pytest
+
+from hearth.isolation.stage_watch import Allowance, Usage, Watch, usage_of
+from hearth_stage.limit import Limits
+
+MB = 1 << 20
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the system is asked as Linux is")
+
+
+def test_memory_is_looked_at_the_sooner_the_nearer_the_limit_is() -> None:
+    """A process far from it costs one look a second; one that passes it is ended, and the key is named."""
+    allowance = Allowance(Limits(memory_bytes=4096 * MB), 0, Usage(30 * MB, 0))
+    looks = [allowance.judge(1, Usage(each * MB, 0)) for each in (30, 3584, 4095)]
+    assert [each.next_look for each in looks] == [1.0, 0.25, 0.02]
+    assert not any(each.excess or each.pause for each in looks)
+    excess = allowance.judge(2, Usage(4097 * MB, 0)).excess
+    assert excess == "it used 4296015872 bytes of memory, more than plugin.limits.memory.bytes=4294967296"
+
+
+def test_a_process_that_takes_more_of_processors_pauses_for_what_it_took_too_much() -> None:
+    """Half a processor: two tenths of a second at full speed, of which a tenth was saved, are two tenths to pause."""
+    allowance = Allowance(Limits(cpus=0.5), 0, Usage(0, 0))
+    assert allowance.judge(0.2, Usage(0, 0.2)).pause == pytest.approx(0.2)
+    assert allowance.judge(0.4, Usage(0, 0.2)).pause == 0
+    assert allowance.judge(0.6, Usage(0, 0.3)).pause == 0
+    assert allowance.judge(60, Usage(0, 0.4)).pause == 0
+    assert allowance.judge(60.1, Usage(0, 0.8)).pause == pytest.approx(0.65)
+
+
+def test_a_process_that_does_nothing_is_looked_at_once_a_second() -> None:
+    """And soon again where it does something."""
+    allowance = Allowance(Limits(cpus=0.5), 0, Usage(0, 0))
+    assert [allowance.judge(each, Usage(0, 0)).next_look for each in range(1, 6)] == [0.2, 0.4, 0.8, 1.0, 1.0]
+    assert allowance.judge(6, Usage(0, 0.1)).next_look == 0.1
+
+
+def test_what_a_process_has_started_counts_as_its_own() -> None:
+    """Also what that has started in its turn, and memory that it shares with nobody but them."""
+    code = """
+import mmap, subprocess, sys
+own = bytearray(b"x") * (40 << 20)
+shared = mmap.mmap(-1, 20 << 20); shared.write(b"x" * (20 << 20))
+child = subprocess.Popen([sys.executable, "-I", "-S", "-c", "held = bytearray(b'x') * (60 << 20); print(); input()"])
+input()
+"""
+    with subprocess.Popen([sys.executable, "-I", "-S", "-c", code], stdin=-1, stdout=-1) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        usage = usage_of(process.pid)
+        process.kill()
+    assert 120 * MB < usage.memory_bytes < 160 * MB
+    assert usage.cpu_seconds > 0
+    with pytest.raises(ProcessLookupError):
+        usage_of(process.pid)
+
+
+def test_a_process_that_is_held_up_goes_on_when_nobody_watches_it_any_more() -> None:
+    """Its owner wants it to stop in order, for example."""
+    command = [sys.executable, "-I", "-S", "-c", "import time\nwhile time.process_time() < 0.7: pass"]
+    began = time.monotonic()
+    process = subprocess.Popen(command, start_new_session=True)
+    watch = Watch(process.pid, Limits(cpus=0.05), lambda _: None)
+    status = "running"
+    while status != "T" and time.monotonic() < began + 20:
+        with open(f"/proc/{process.pid}/stat") as stat:
+            status = stat.read().rpartition(")")[2].split()[0]
+        time.sleep(0.01)
+    assert status == "T"
+    watch.end()
+    assert process.wait(10) == 0
+    assert time.monotonic() - began < 10
