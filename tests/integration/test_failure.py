@@ -69,6 +69,18 @@ def test_a_source_that_misbehaves_fails_alone(host: Host, topics: Topics, name: 
     assert "During handling of the above exception" not in trace
 
 
+def test_a_source_that_takes_too_much_memory_is_ended_alone(host: Host, topics: Topics, name: str) -> None:
+    """Its task says how much it was, and by which key it may have no more; what it delivered before stays."""
+    limited = {"plugin.limits.memory.bytes": str(128 << 20), "plugin.call.timeout.ms": "60000"}
+    with good_neighbour(host, topics, name):
+        config = misbehaving(name, SOURCE, misbehave_how="hog", misbehave_where="poll", misbehave_after="3")
+        assert host.rest.create({**config, **limited}).status == 201
+        trace = trace_of(host, name)
+    assert trace.startswith(f"the stage process of {name}-0 was ended: it used ")
+    assert "bytes of memory, more than plugin.limits.memory.bytes=134217728\nin it: " + SOURCE in trace
+    assert topics.count(name) == 3
+
+
 def test_a_source_restarts_itself_as_often_as_it_may(host: Host, topics: Topics, name: str) -> None:
     """Each run delivers what comes before its failure; then the task is FAILED like any other."""
     restarts = {"errors.task.restart.max": "1", "errors.task.restart.backoff.ms": "50"}
