@@ -1,8 +1,8 @@
 """What a process of plugins may take of its machine, and how it binds itself to that before a plugin has a say.
 
 A stage that is forked does so in the fork, one that is started by ``python -I -S PATH/limit.py LIMITS COMMAND...``,
-which becomes the command: limits of the system stay with a process whatever it becomes. Memory and processors are
-watched by whoever owns the stage (``hearth.isolation.stage_watch``).
+which becomes the command: limits of the system stay with a process whatever it becomes. Memory and processors are a
+matter of its control group, or watched by whoever owns the stage (``hearth.isolation``).
 """
 
 from __future__ import annotations
@@ -58,10 +58,12 @@ class Limits:
     """What the files in its directory for temporary ones may take; that is empty, and its own, then."""
     has_network: bool = True
     """Whether it reaches more than itself."""
+    control_group: str | None = None
+    """The control group that was made for it, in which the kernel keeps those of memory and processors."""
 
     @property
-    def are_watched(self) -> bool:
-        """Return whether somebody has to look at what the process takes."""
+    def are_enforced(self) -> bool:
+        """Return whether there are some that no process can bind itself to."""
         return self.memory_bytes is not None or self.cpus is not None
 
     def to_json(self) -> str:
@@ -75,6 +77,9 @@ class Limits:
 
     def impose(self) -> None:
         """Bind this process, which has one thread; raises LimitNotKept for what its machine does not let it."""
+        if self.control_group is not None:
+            with _keeping(CPUS if self.memory_bytes is None else MEMORY):
+                _join(self.control_group)
         if self.memory_bytes is not None:
             _be_first_to_go()
         if self.temporary_bytes is not None or not self.has_network:
@@ -107,6 +112,11 @@ def _keeping(key: str) -> Iterator[None]:
         yield
     except (OSError, AttributeError) as error:  # the latter where the system is not Linux
         raise LimitNotKept(key, getattr(error, "strerror", None) or str(error)) from error
+
+
+def _join(control_group: str) -> None:
+    with open(f"{control_group}/cgroup.procs", "w") as group:
+        group.write("0")  # itself
 
 
 def _be_first_to_go() -> None:

@@ -23,6 +23,7 @@ COMMANDS = {
     "plugins": "hearth.cli.plugin_command:plugins",
     "bundle": "hearth.cli.bundle_command:bundle",
     "environments": "hearth.cli.environment_command:environments",
+    "limits": "hearth.cli.limit_command:limits",
     "broker": "hearth.cli.broker_command:broker",
 }
 """Subcommand -> "module:attribute", in the order of the help page."""

@@ -13,6 +13,7 @@ import hearth_api
 import hearth_execution
 import hearth_stage
 from hearth.config.confinement_key import BY_DEFAULT, Confinement
+from hearth_stage.limit import Limits
 
 PYTHON, STAGE, BASE = "{python}", "{stage}", "{base}"
 """Words of a command that are other ones on each machine."""
@@ -67,6 +68,10 @@ class Environment:
     def confined(self, confinement: Confinement) -> Environment:
         """Return the environment with stages that may see this of their machine."""
         return dataclasses.replace(self, confinement=confinement)
+
+    def limited(self, limits: Limits) -> Environment:
+        """Return the environment with stages that may take so much of their machine."""
+        return self.confined(dataclasses.replace(self.confinement, limits=limits))
 
     def copied(self, folder: Path) -> Environment:
         """Return the environment as it is where ``folder`` holds what ``copy_to`` copied."""

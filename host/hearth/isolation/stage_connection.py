@@ -15,12 +15,12 @@ from typing import TypeVar, cast
 import hearth_stage.limit
 from hearth.foundation.log_context import hand_on
 from hearth.foundation.log_level import Rules, levels
+from hearth.isolation.enforcement import Enforcement
 from hearth.isolation.environment import Environment
 from hearth.isolation.forked_process import ForkPlan, NotForked, is_able
 from hearth.isolation.output import ProcessOutput
 from hearth.isolation.stage_error import StageNotStarted
 from hearth.isolation.stage_process import StageProcess, StartedProcess
-from hearth.isolation.stage_watch import Watch
 from hearth_stage.channel import Channel, ChannelClosed, Request
 from hearth_stage.frame import widen
 from hearth_stage.limit import NO_LIMITS
@@ -65,16 +65,19 @@ class StageConnection:
         self.label = label
         self.labels: dict[int, str | None] = {}
         self.hello: Future[Hello] = Future()
-        self.excess = ""
-        """In which way the process took more than it may, which is why it was ended."""
         self._on_request = on_request
         self._on_end = on_end
         self._words = ProcessOutput(self._say)
-        ours, self.process = _begun(environment, name, ARROW if has_columns else ())
+        self._enforcement = Enforcement(environment.confinement.limits)
+        try:
+            limited = environment.limited(self._enforcement.limits)
+            ours, self.process = _begun(limited, name, ARROW if has_columns else ())
+        except BaseException:
+            self._enforcement.end()
+            raise
+        self._enforcement.begin(self.process)
         self._listener = threading.Thread(target=self._listen, name=f"{name}-output", daemon=True)
         self._listener.start()
-        limits = environment.confinement.limits
-        self._watch = Watch(self.process.pid, limits, self._end_for) if limits.are_watched else None
         self.channel = Channel(
             ours, FROM_STAGE, self._receive, self._end, name=name, limit=frame_limit, is_trusted=False
         )
@@ -91,6 +94,11 @@ class StageConnection:
         """Return the end of what the process wrote to its error output."""
         return self._words.end
 
+    @property
+    def excess(self) -> str:
+        """Return in which way the process took more than it may, where it was ended for that; told by its end."""
+        return self._enforcement.excess
+
     def share_log(self, tenants: int) -> None:
         """Take as much to the log as of so many processes; each of its tenants keeps to its own part."""
         self._words.budget.sharers = max(1, tenants)
@@ -102,9 +110,9 @@ class StageConnection:
 
     def await_end(self, grace: float) -> int | None:
         """Wait for the process to end, by force after ``grace`` seconds, with what it started; returns its status."""
-        if self._watch is not None:
-            self._watch.end()
+        self._enforcement.rest()
         status = self.process.end(grace)
+        self._enforcement.end()
         self._listener.join(timeout=1)
         return status
 
@@ -123,10 +131,6 @@ class StageConnection:
         if not self.hello.done():
             self.hello.set_exception(ChannelClosed("the stage ended before it spoke"))
         self._on_end()
-
-    def _end_for(self, excess: str) -> None:
-        self.excess = excess
-        self.process.end(grace=0)
 
     def _listen(self) -> None:
         with self.process.output as output:

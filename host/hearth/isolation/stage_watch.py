@@ -2,7 +2,7 @@
 
 Linux has no such limits for a single process: those of address space (``RLIMIT_AS``, ``RLIMIT_DATA``) are none of
 memory, for Arrow and threads reserve far more than they use. So whoever owns a stage looks: the sooner the nearer it
-is to a limit, and once a second where it is far from it and does nothing.
+is to a limit, and once a second where it does nothing.
 """
 
 from __future__ import annotations
@@ -52,28 +52,30 @@ class Allowance:
         self._limits = limits
         self._time, self._taken = now, usage.cpu_seconds
         self._saved = 0.0
-        self._idle_seconds = BUSY_SECONDS
+        self._next_look = SHORTEST_SECONDS
 
     def judge(self, now: float, usage: Usage) -> Judgement:
         """Judge what has been taken since the last time."""
-        most = self._limits.memory_bytes
+        most, cpus = self._limits.memory_bytes, self._limits.cpus
         if most is not None and usage.memory_bytes > most:
             taken = f"{usage.memory_bytes} bytes of memory"
             return Judgement(0.0, excess=f"it used {taken}, more than {MEMORY}={most}")
-        next_look = LONGEST_SECONDS if most is None else (most - usage.memory_bytes) / BYTES_PER_SECOND
-        pause = 0.0
-        if (cpus := self._limits.cpus) is not None:
-            pause, soon = self._processors(cpus, now, usage)
-            next_look = min(next_look, soon)
-        return Judgement(min(max(next_look, SHORTEST_SECONDS), LONGEST_SECONDS), pause)
-
-    def _processors(self, cpus: float, now: float, usage: Usage) -> tuple[float, float]:
-        """Return for how long to hold the process up, and when to look again."""
-        taken = max(0.0, usage.cpu_seconds - self._taken)  # less where a process that was counted has ended
-        self._saved = min(self._saved + cpus * (now - self._time), cpus * BURST_SECONDS) - taken
+        took = max(0.0, usage.cpu_seconds - self._taken)  # less where a process that was counted has ended
+        pause = 0.0 if cpus is None else self._pause(cpus, now - self._time, took)
         self._time, self._taken = now, usage.cpu_seconds
-        self._idle_seconds = BUSY_SECONDS if taken else min(2 * self._idle_seconds, LONGEST_SECONDS)
-        return max(0.0, -self._saved / cpus), self._idle_seconds
+        if not took:
+            self._next_look *= 2
+        else:
+            self._next_look = LONGEST_SECONDS if cpus is None else BUSY_SECONDS
+            if most is not None:
+                self._next_look = min(self._next_look, (most - usage.memory_bytes) / BYTES_PER_SECOND)
+        self._next_look = min(max(self._next_look, SHORTEST_SECONDS), LONGEST_SECONDS)
+        return Judgement(self._next_look, pause)
+
+    def _pause(self, cpus: float, seconds: float, took: float) -> float:
+        """Return for how long to hold a process up that took so much of processors in so many seconds."""
+        self._saved = min(self._saved + cpus * seconds, cpus * BURST_SECONDS) - took
+        return max(0.0, -self._saved / cpus)
 
 
 class Watch:

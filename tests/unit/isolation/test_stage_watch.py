@@ -16,12 +16,12 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the system is a
 
 
 def test_memory_is_looked_at_the_sooner_the_nearer_the_limit_is() -> None:
-    """A process far from it costs one look a second; one that passes it is ended, and the key is named."""
+    """One that passes it is ended, and the key is named."""
     allowance = Allowance(Limits(memory_bytes=4096 * MB), 0, Usage(30 * MB, 0))
-    looks = [allowance.judge(1, Usage(each * MB, 0)) for each in (30, 3584, 4095)]
+    looks = [allowance.judge(1, Usage(each * MB, each / 1000)) for each in (30, 3584, 4095)]
     assert [each.next_look for each in looks] == [1.0, 0.25, 0.02]
     assert not any(each.excess or each.pause for each in looks)
-    excess = allowance.judge(2, Usage(4097 * MB, 0)).excess
+    excess = allowance.judge(2, Usage(4097 * MB, 5)).excess
     assert excess == "it used 4296015872 bytes of memory, more than plugin.limits.memory.bytes=4294967296"
 
 
@@ -35,11 +35,14 @@ def test_a_process_that_takes_more_of_processors_pauses_for_what_it_took_too_muc
     assert allowance.judge(60.1, Usage(0, 0.8)).pause == pytest.approx(0.65)
 
 
-def test_a_process_that_does_nothing_is_looked_at_once_a_second() -> None:
-    """And soon again where it does something."""
-    allowance = Allowance(Limits(cpus=0.5), 0, Usage(0, 0))
-    assert [allowance.judge(each, Usage(0, 0)).next_look for each in range(1, 6)] == [0.2, 0.4, 0.8, 1.0, 1.0]
-    assert allowance.judge(6, Usage(0, 0.1)).next_look == 0.1
+@pytest.mark.parametrize("limits", [Limits(cpus=0.5), Limits(memory_bytes=128 * MB), Limits(64 * MB, 0.5)])
+def test_a_process_that_does_nothing_is_looked_at_once_a_second(limits: Limits) -> None:
+    """However near it is to a limit; and soon again where it does something."""
+    allowance = Allowance(limits, 0, Usage(60 * MB, 0))
+    assert [allowance.judge(each, Usage(60 * MB, 0)).next_look for each in range(1, 9)] == [
+        0.04, 0.08, 0.16, 0.32, 0.64, 1.0, 1.0, 1.0
+    ]  # fmt: skip
+    assert allowance.judge(9, Usage(60 * MB, 0.1)).next_look <= 0.1
 
 
 def test_what_a_process_has_started_counts_as_its_own() -> None:

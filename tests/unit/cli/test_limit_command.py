@@ -1,0 +1,29 @@
+"""`hearth limits` tells what can be kept here, to people and to programs."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import hearth.isolation.limit_probe as probe
+from hearth.cli.main import run
+from hearth.isolation.limit_probe import KeptLimit
+
+
+def test_what_cannot_be_kept_is_told_with_the_reason(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It fails a pipeline only where that asks it to."""
+    monkeypatch.setattr(
+        probe, "kept_limits", lambda: iter([KeptLimit("a", "rlimits"), KeptLimit("b", "x", "not here")])
+    )
+    assert run(["limits"]) == 0
+    assert [line.split() for line in capsys.readouterr().out.splitlines()[1:]] == [
+        ["a", "yes", "rlimits"], ["b", "no", "not", "here"],
+    ]  # fmt: skip
+    assert run(["limits", "--json", "--strict"]) == 1
+    assert json.loads(capsys.readouterr().out) == [
+        {"key": "a", "by": "rlimits", "kept": True, "reason": ""},
+        {"key": "b", "by": "x", "kept": False, "reason": "not here"},
+    ]
