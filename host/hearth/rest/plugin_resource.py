@@ -23,7 +23,9 @@ LISTED = (
     PluginType.HEADER_CONVERTER,
 )
 CONNECTORS_ONLY = Query("connectorsOnly", "Whether to list connectors alone.", True)
-VERSION = Query("version", "Which version of the plugin: a number, a range as Maven has them, or latest.", "latest")
+VERSION = Query(
+    "version", "Which version of the plugin: a number, a range as Maven or PEP 440 has them, or latest.", "latest"
+)
 WARNINGS = Query("warnings", "Whether to answer also what the configuration says in vain, which Java does not.", False)
 _SUFFIX = "Connector"
 

@@ -1,4 +1,4 @@
-"""Which versions of a plugin a configuration accepts: Maven's version ranges (KIP-891)."""
+"""Which versions of a plugin a configuration accepts: Maven's version ranges (KIP-891), or Python's (PEP 440)."""
 
 from __future__ import annotations
 
@@ -6,10 +6,14 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
+
 from hearth.discovery.version_order import compare
 from hearth_api import ConfigError
 
 LATEST = "latest"
+_OPERATORS = tuple("<>=!~")
+"""What a range of PEP 440 begins with, and no version and no range of Maven's."""
 _END = re.compile(r"[\])]")
 
 
@@ -35,33 +39,57 @@ class Bounds:
 
 
 @dataclass(frozen=True)
+class Specifiers:
+    """Versions as Python's packages name them: ``>=1.2,<2``, ``~=1.2``, ``==1.*``; in PEP 440's order."""
+
+    wanted: SpecifierSet
+
+    def holds(self, version: str) -> bool:
+        """Return whether a version is one of them; a pre-release is if one is named."""
+        return self.wanted.contains(version)
+
+    def __str__(self) -> str:
+        """Return them as PEP 440 writes them."""
+        return str(self.wanted)
+
+
+@dataclass(frozen=True)
 class VersionRange:
     """The versions a configuration accepts."""
 
-    bounds: tuple[Bounds, ...]
+    sets: tuple[Bounds | Specifiers, ...]
 
     @classmethod
     def parse(cls, text: str | None) -> VersionRange | None:
         """Return the range that a text describes, None for the newest version whatever it is.
 
         A bare version means exactly that one, and a blank text none, as in Kafka Connect, though it is shown as if it
-        were all. Raises ConfigError in Maven's words.
+        were all. Raises ConfigError, for a range of Maven's in Maven's words.
         """
         if text is None or text == LATEST:
             return None
         spec = text.strip()
         if not spec:
             return cls(())
+        if spec.startswith(_OPERATORS):
+            return cls((_specifiers(spec),))
         return cls(tuple(_sets(spec if spec.startswith(("[", "(")) else f"[{spec}]")))
 
     def newest(self, versions: Iterable[str]) -> str | None:
         """Return the newest of the versions that lie in the range; `versions` has the newest last."""
-        fitting = [version for version in versions if any(each.holds(version) for each in self.bounds)]
+        fitting = [version for version in versions if any(each.holds(version) for each in self.sets)]
         return fitting[-1] if fitting else None
 
     def __str__(self) -> str:
-        """Return the range as Maven writes it."""
-        return ",".join(str(each) for each in self.bounds) or "[,]"
+        """Return the range as it is written where it comes from."""
+        return ",".join(str(each) for each in self.sets) or "[,]"
+
+
+def _specifiers(spec: str) -> Specifiers:
+    try:
+        return Specifiers(SpecifierSet(spec))
+    except InvalidSpecifier as error:
+        raise _invalid("Neither a Maven version range nor one of PEP 440", spec) from error
 
 
 def _sets(spec: str) -> Iterator[Bounds]:

@@ -1,4 +1,4 @@
-"""Maven's version ranges."""
+"""Version ranges, Maven's and Python's."""
 
 from __future__ import annotations
 
@@ -29,6 +29,13 @@ def test_no_range_means_the_newest(text: str | None) -> None:
         ("9.9", None, "[9.9,9.9]"),
         ("", None, "[,]"),
         (" LATEST ", None, "[LATEST,LATEST]"),
+        (">=1.0,<2", "1.2", "<2,>=1.0"),
+        (" ~=1.0 ", "1.2", "~=1.0"),
+        ("==1.*", "1.2", "==1.*"),
+        ("== 1.0.0", "1.0", "==1.0.0"),
+        ("!=2.1", "2.0", "!=2.1"),
+        (">=2.0rc1,!=2.0,<2.1", "2.0-rc1", "!=2.0,<2.1,>=2.0rc1"),
+        (">3", None, ">3"),
     ],
 )
 def test_the_newest_version_in_a_range_is_taken(text: str, newest: str | None, shown: str) -> None:
@@ -50,10 +57,19 @@ def test_the_newest_version_in_a_range_is_taken(text: str, newest: str | None, s
         ("2.0,1.0", "Range defies version ordering: [2.0,1.0]"),
         ("[1,3] [2,4]", "Ranges overlap: [1,3] [2,4]"),
         ("[1,3],(,4)", "Ranges overlap: [1,3],(,4)"),
+        (">=1.0 <2", "Neither a Maven version range nor one of PEP 440: >=1.0 <2"),
+        ("=>1", "Neither a Maven version range nor one of PEP 440: =>1"),
     ],
 )
 def test_a_bad_range_is_refused_in_mavens_words(text: str, says: str) -> None:
-    """Kafka passes them on."""
+    """Kafka passes them on; Python's it does not know."""
     with pytest.raises(ConfigError) as caught:
         VersionRange.parse(text)
     assert says in str(caught.value)
+
+
+def test_versions_that_python_does_not_know_are_in_none_of_its_ranges() -> None:
+    """Bundles for Java's eyes may have any."""
+    wanted = VersionRange.parse(">=0")
+    assert wanted is not None
+    assert wanted.newest(["1.0", "1.1-SNAPSHOT-x", "unknown"]) == "1.0"
