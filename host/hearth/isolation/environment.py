@@ -58,7 +58,12 @@ class Environment:
     @property
     def is_here(self) -> bool:
         """Return whether this machine has the directories, be it on a disk that it shares with the host."""
-        return all(Path(path).is_dir() for path in self.paths)
+        return self.missing is None
+
+    @property
+    def missing(self) -> str | None:
+        """Return the first of the directories that this machine does not have."""
+        return next((path for path in self.paths if not Path(path).is_dir()), None)
 
     def copy_to(self, folder: Path) -> None:
         """Copy the directories, each under its number, to be taken to another machine."""

@@ -19,7 +19,7 @@ from hearth.isolation.enforcement import Enforcement
 from hearth.isolation.environment import Environment
 from hearth.isolation.forked_process import ForkPlan, NotForked, is_able
 from hearth.isolation.output import ProcessOutput
-from hearth.isolation.stage_error import StageNotStarted
+from hearth.isolation.stage_error import EnvironmentMissing, StageNotStarted
 from hearth.isolation.stage_process import StageProcess, StartedProcess
 from hearth_stage.channel import Channel, ChannelClosed, Request
 from hearth_stage.frame import widen
@@ -142,6 +142,8 @@ class StageConnection:
 
 def _begun(environment: Environment, name: str, modules: Sequence[str]) -> tuple[socket.socket, StageProcess]:
     """Fork the process, or start it; returns this side of the connection as well."""
+    if (path := environment.missing) is not None:
+        raise EnvironmentMissing(name, environment.bundle, path)
     confinement = environment.confinement
     variables = {**confinement.passed_of(os.environ), **_MEMORY, **confinement.variables}
     try:

@@ -52,6 +52,17 @@ class StageNotStarted(PluginError):
         self.trace = f"{self}\n{hint}" if hint else str(self)
 
 
+class EnvironmentMissing(PluginError):
+    """This machine lacks a directory of the environment, which Spark or a shared disk has to bring."""
+
+    code = "environment.missing"
+    hint = "restart it: the host builds what it needs again, and Spark brings that to executors"
+
+    def __init__(self, name: str, bundle: str, path: str) -> None:
+        super().__init__(f"the environment of {bundle or name} is not on {platform.node()}: {path!r} is missing")
+        self.trace = f"{self}\n{self.hint}"
+
+
 class StageBroken(PluginError):
     """The stage process said something that the protocol does not know, so it was ended."""
 

@@ -628,6 +628,15 @@ def test_interpreter_that_an_executor_lacks_is_an_error_that_names_it(tmp_path: 
     assert f"which {platform.node()} has to have" in str(caught.value.trace)
 
 
+def test_environment_that_is_not_here_is_named(tmp_path: Path) -> None:
+    """It was removed under the host, say, or did not get to this executor: no module of the plugin is blamed."""
+    environment = replace(python_environment("key", host(), (MISBEHAVING, str(tmp_path / "gone"))), bundle="orders")
+    with pytest.raises(PluginError, match=r"the environment of orders is not on .*/gone' is missing") as caught:
+        Stage.open(environment, "test-0")
+    assert caught.value.code == "environment.missing"
+    assert "restart it" in str(caught.value.trace)
+
+
 def test_another_python_in_the_place_of_the_interpreter_is_an_error(started: Started) -> None:
     """A path such as ``/usr/bin/python3`` is on every machine, and is not the same Python everywhere."""
     stage = started(tag="cpython-399")
