@@ -133,7 +133,9 @@ def plain_wheel(
     record = "".join(f"{path},,\n" for path in files) + f"{module}-{version}.dist-info/RECORD,,\n"
     with zipfile.ZipFile(target, "w") as archive:
         for path, text in {**files, f"{module}-{version}.dist-info/RECORD": record}.items():
-            archive.writestr(path, text)
+            entry = zipfile.ZipInfo(path)  # of no day: equal wheels are equal to the byte
+            entry.external_attr = 0o644 << 16
+            archive.writestr(entry, text)
     return target
 
 
