@@ -32,11 +32,10 @@ _folder = click.option(
 _index = click.option(
     "--index",
     "indexes",
-    metavar="DIR",
+    metavar="DIR|URL",
     multiple=True,
-    envvar="HEARTH_INDEX",
-    type=click.Path(path_type=Path),
-    help="A directory of bundles to look for names in; may be given several times, or stand in HEARTH_INDEX.",
+    help="A directory of bundles to look for names in, here or at an address; may be given several times, else those "
+    "in HEARTH_INDEX.",
 )
 _DONE = {
     "install": "installed {name} {after} in {location}",
@@ -128,17 +127,36 @@ def list_(folder: Path | None, as_json: bool) -> None:
 @click.argument("text", default="")
 @_index
 @json_option
-def search(text: str, indexes: tuple[Path, ...], as_json: bool) -> None:
-    """Print the bundles of a directory whose name, or the class of one of whose plugins, holds TEXT."""
-    if not indexes:
-        raise ConfigError("no index is named", hint="name a directory of bundles: --index DIR, or HEARTH_INDEX")
+def search(text: str, indexes: tuple[str, ...], as_json: bool) -> None:
+    """Print the bundles of an index whose name, or the class of one of whose plugins, holds TEXT.
+
+    A package index is not searched: it has a list of a million names, and says of none whether it is a plugin.
+    """
+    from hearth.packaging.bundle_index import VARIABLE, named_indexes
     from hearth.packaging.bundle_index import search as find
 
-    rows = [_row(each) for each in find(text, [each.absolute() for each in indexes])]
+    if not (named := named_indexes(indexes)):
+        hint = f"name a directory of bundles, or the address of one, by --index or {VARIABLE}"
+        raise ConfigError("no index is named", hint=hint)
+    names = ("name", "version", "plugins", "location")
+    rows = [{each: getattr(offer, each) for each in names} for offer in find(text, named)]
     if as_json:
         click.echo(json.dumps(rows, indent=1))
     else:
-        _echo_bundles(rows, ("name", "version", "plugins", "location"))
+        _echo_bundles(rows, names)
+
+
+@click.command()
+@click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path))
+def index(folder: Path) -> None:
+    """Write a list of the bundles of DIR there, so that a web server that has its files is an index.
+
+    Prints the path of the list. It has the SHA-256 of each bundle, so only the list has to come over https.
+    """
+    from hearth.packaging.bundle_index import bundles_in
+    from hearth.packaging.index_file import write_index
+
+    click.echo(write_index(folder.absolute(), bundles_in(folder.absolute())))
 
 
 @click.command()
@@ -219,7 +237,7 @@ def audit(folder: Path | None, revoked: Path | None, yanked: bool, as_json: bool
     return BAD_BUNDLE if found else 0
 
 
-COMMANDS = (install, upgrade, remove, rollback, list_, search, describe, diff, audit)
+COMMANDS = (install, upgrade, remove, rollback, list_, search, index, describe, diff, audit)
 
 
 def _installed(folder: Path | None, is_dry_run: bool = False) -> InstalledBundles:
@@ -242,10 +260,11 @@ def _act(
 ) -> None:
     """Get a bundle from where it is, do something with it, and tell what."""
     from hearth.isolation.environment_store import user_environments
+    from hearth.packaging.bundle_index import named_indexes
     from hearth.packaging.bundle_source import BundleSource
 
-    indexes = [each.absolute() for each in source["indexes"]]
-    wanted = BundleSource(source["text"], indexes, source["find_links"], source["offline"], source["sha256"], _step())
+    links, offline, sha256 = (source[each] for each in ("find_links", "offline", "sha256"))
+    wanted = BundleSource(source["text"], named_indexes(source["indexes"]), links, offline, sha256, _step())
     with wanted.obtained(user_environments()) as path:
         _echo(act(_installed(folder, is_dry_run), path), is_dry_run, as_json)
 
@@ -283,6 +302,6 @@ def _echo_bundles(rows: list[dict[str, Any]], names: tuple[str, ...]) -> None:
 
 def _cell(value: object) -> str:
     """Return a value as a table shows it; of many plugins how many there are."""
-    if isinstance(value, list):
+    if isinstance(value, (list, tuple)):
         return ", ".join(value) if 0 < len(value) <= 2 else str(len(value)) if value else "-"
     return str(value) if value else "-"

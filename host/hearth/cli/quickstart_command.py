@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -193,6 +192,7 @@ def _pack(project: Path, plugin_path: Path, folder: Path) -> str:
 def _fetch(plugin_path: Path) -> str:
     """Install the bundle of this version, from the directories of HEARTH_INDEX or from the package index."""
     from hearth.isolation.environment_store import user_environments
+    from hearth.packaging.bundle_index import named_indexes
     from hearth.packaging.bundle_source import BundleSource
     from hearth.packaging.installed import InstalledBundles
 
@@ -200,8 +200,7 @@ def _fetch(plugin_path: Path) -> str:
     installed = InstalledBundles(plugin_path, environments)
     if any(each.version == hearth.__version__ for each in installed.named(_BUNDLE)):
         return f"{_BUNDLE} {hearth.__version__} is up to date"
-    indexes = [Path(each).absolute() for each in os.environ.get("HEARTH_INDEX", "").split(os.pathsep) if each]
-    with BundleSource(f"{_BUNDLE}=={hearth.__version__}", indexes).obtained(environments) as path:
+    with BundleSource(f"{_BUNDLE}=={hearth.__version__}", named_indexes()).obtained(environments) as path:
         change = installed.upgrade(path)
     return f"{change.name} {change.after} is installed"
 

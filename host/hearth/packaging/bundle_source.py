@@ -9,16 +9,18 @@ from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit
 
 from hearth.discovery.refusal import BundleError
 from hearth.foundation.terminal import Step
 from hearth.isolation.environment_store import EnvironmentStore
 from hearth.isolation.lock import hash_of
-from hearth_api import ConfigError, ConnectError
+from hearth_api import ConfigError
 
-LONGEST_WAIT = 60.0
-"""Seconds in which nothing comes of a download before it is given up."""
+if TYPE_CHECKING:
+    from hearth.packaging.offer import Offer
+
 MOST_BYTES = 4 << 30
 """More than this is not taken from an address."""
 _SHA256 = re.compile("[0-9a-f]{64}")
@@ -29,13 +31,13 @@ _ENDINGS = (".zip", ".whl", ".gz", ".tgz", ".xz", ".bz2", ".tar")
 class BundleSource:
     """What somebody named, and where names are looked up.
 
-    Without ``indexes``, directories of bundles, a name is that of a package in the package index that uv and pip are
-    configured for, or in the folders of ``find_links``; it is packed with what it needs. What takes its time stands
-    inside ``step``, which may show it.
+    Without ``indexes``, directories of bundles or addresses of their lists, a name is that of a package in the package
+    index that uv and pip are configured for, or in the folders of ``find_links``; it is packed with what it needs.
+    What takes its time stands inside ``step``, which may show it.
     """
 
     text: str
-    indexes: Sequence[Path] = ()
+    indexes: Sequence[str] = ()
     find_links: Sequence[Path] = ()
     is_offline: bool = False
     sha256: str | None = None
@@ -55,10 +57,9 @@ class BundleSource:
             yield found
 
     def _found(self, folder: Path, environments: EnvironmentStore) -> Path:
-        address = urlsplit(self.text)
-        if address.scheme in ("http", "https"):
-            with self.step(f"{Path(address.path).name} from {address.hostname}"):
-                return _download(self.text, folder / Path(address.path).name, self.sha256 is not None)
+        if urlsplit(self.text).scheme in ("http", "https"):
+            with self.step(self.text):
+                return _fetched(self.text, folder, self.sha256 is not None)
         path = Path(self.text)
         if path.exists() or path.is_symlink():
             return path.absolute()
@@ -69,40 +70,29 @@ class BundleSource:
         from hearth.packaging.bundle_index import find, requirement  # which most sources are not
 
         if self.indexes:
-            return find(self.text, self.indexes).location
+            return self._offered(find(self.text, self.indexes), folder)
         from hearth.packaging.pack import pack
 
         return pack(requirement(self.text), folder, environments, self.find_links, self.is_offline, self.step)
 
+    def _offered(self, offer: Offer, folder: Path) -> Path:
+        """Return what an index offers, fetched where it is at an address, and compared with what the index says."""
+        if offer.sha256 is None:
+            return Path(offer.location)
+        with self.step(offer.location):
+            found = _fetched(offer.location, folder, is_checked=True)
+        _check(found, _digits(offer.sha256))
+        return found
 
-def _download(address: str, target: Path, is_checked: bool) -> Path:
-    """Fetch a file; the name at the end of the address is that of the file, for it tells the form.
 
-    What is not looked at afterwards has to come over https, wherever the address leads to.
-    """
-    import urllib.error
-    import urllib.request
+def _fetched(address: str, folder: Path, is_checked: bool) -> Path:
+    """Fetch a bundle; the name at the end of the address is that of the file, for it tells the form."""
+    from hearth.packaging.download import download
 
+    target = folder / unquote(Path(urlsplit(address).path).name)
     if target.suffix not in _ENDINGS:
         raise ConfigError(f"{address} names no bundle", hint=f"it has to end with one of {', '.join(_ENDINGS)}")
-    _check_way(address, is_checked)
-    try:
-        with urllib.request.urlopen(address, timeout=LONGEST_WAIT) as answer, target.open("wb") as file:  # noqa: S310
-            _check_way(answer.url, is_checked)
-            for block in iter(lambda: answer.read(1 << 20), b""):
-                file.write(block)
-                if file.tell() > MOST_BYTES:
-                    raise BundleError(f"{address} is longer than {MOST_BYTES} bytes", hint="fetch it in another way")
-    except (urllib.error.URLError, OSError) as error:
-        hint = "see whether this machine reaches that address"
-        raise ConnectError(f"{address}: {error}", code="environment.download", hint=hint) from error
-    return target
-
-
-def _check_way(address: str, is_checked: bool) -> None:
-    if urlsplit(address).scheme != "https" and not is_checked:
-        hint = "say with --sha256 what has to come, or name an address with https"
-        raise ConfigError(f"anybody on the way may exchange what comes from {address}", hint=hint)
+    return download(address, target, is_checked, MOST_BYTES)
 
 
 def _digits(sha256: str) -> str:

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
-from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from hearth.config.connector_key import CONNECTOR_CLASS
@@ -27,6 +26,7 @@ from hearth.isolation.lock import PROVIDED
 from hearth.isolation.stage import Stage
 from hearth.packaging.core_metadata import CoreMetadata, distributions
 from hearth.packaging.description import Description, ask
+from hearth.packaging.offer import API, unmet_api
 from hearth.packaging.wholeness import altered_files
 from hearth_api import UNDEFINED_VERSION, ConnectError, PluginError
 from hearth_stage.plugin_call import TryPlugin
@@ -34,7 +34,6 @@ from hearth_stage.plugin_call import TryPlugin
 TRY_SECONDS = 600
 """Longest time in which a plugin has to show that it keeps all rules; each of its calls has a limit there."""
 _KIT = "hearth_api.testing.acceptance_tests"
-_API = "hearth-api"
 _UNITS = ("B", "KiB", "MiB", "GiB")
 
 
@@ -127,17 +126,10 @@ def _contract(part: CoreMetadata) -> Iterator[Check]:
     """Check that a distribution leaves to the host what it provides, and was made for an API that it has."""
     if canonicalize_name(part.name) in PROVIDED:
         yield Check("contract", part.path, False, "the host provides this package", "leave it out of the bundle")
-    for wanted in unmet_api(part):
-        detail = f"it requires {wanted}, this host provides {_API} {metadata.version(_API)}"
+    for wanted in unmet_api(part.requires):
+        detail = f"it requires {wanted}, this host provides {API} {metadata.version(API)}"
         hint = "install a Hearth that provides it, or pack the bundle for this one"
         yield Check("contract", f"{part.name} {part.version}", False, detail, hint)
-
-
-def unmet_api(part: CoreMetadata) -> list[Requirement]:
-    """Return what a distribution requires of the author API that this host's does not meet."""
-    own = metadata.version(_API)
-    wanted = (each for each in part.requires if canonicalize_name(each.name) == _API)
-    return [each for each in wanted if not each.specifier.contains(own, prereleases=True)]
 
 
 def _size(size: float) -> str:

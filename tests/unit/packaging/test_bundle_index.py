@@ -30,16 +30,16 @@ def index(tmp_path: Path) -> Path:
 )
 def test_newest_that_fits_is_found(text: str, version: str, index: Path) -> None:
     """By the requirement, and by the author API that it needs."""
-    assert find(text, [index]).version == version
+    assert find(text, [str(index)]).version == version
 
 
 def test_pre_releases_are_taken_where_they_are_asked_for(index: Path) -> None:
     """Or where there is nothing else; an early version must not get to users because it lies there."""
     for name, version in (("demo", "2.0rc1"), ("early", "1.0b1"), ("early", "1.0b2")):
         build.plain_wheel(index, name, version, POINTS)
-    assert find("demo", [index]).version == "1.10"
-    assert find("demo==2.0rc1", [index]).version == "2.0rc1"
-    assert find("early", [index]).version == "1.0b2"
+    assert find("demo", [str(index)]).version == "1.10"
+    assert find("demo==2.0rc1", [str(index)]).version == "2.0rc1"
+    assert find("early", [str(index)]).version == "1.0b2"
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_pre_releases_are_taken_where_they_are_asked_for(index: Path) -> None:
 def test_what_is_not_there_is_told_with_what_is(text: str, words: str, hint: str, index: Path) -> None:
     """So whoever asks knows what to ask for."""
     with pytest.raises(NotFoundError, match=words) as raised:
-        find(text, [index])
+        find(text, [str(index)])
     assert hint in str(raised.value.hint)
 
 
@@ -61,15 +61,15 @@ def test_name_that_is_none_is_bad_input(index: Path, tmp_path: Path) -> None:
     """As is a directory that is not there."""
     for text in ("a b c", "demo @ https://example.org/demo.whl", 'demo; python_version < "3"'):
         with pytest.raises(ConfigError, match="neither a file nor the name of a bundle"):
-            find(text, [index])
+            find(text, [str(index)])
     with pytest.raises(ConfigError, match="names extras"):
-        find("demo[fast]", [index])
+        find("demo[fast]", [str(index)])
     with pytest.raises(ConfigError, match="does not exist"):
-        find("demo", [tmp_path / "nowhere"])
+        find("demo", [str(tmp_path / "nowhere")])
 
 
 def test_search_looks_at_names_and_classes(index: Path) -> None:
     """Versions stand in their order."""
-    assert [each.version for each in search("DEMO", [index])] == ["1.0", "1.9", "1.10", "2.0"]
-    assert [each.name for each in search("json", [index])] == ["other-thing"]
-    assert len(search("", [index])) == 5
+    assert [each.version for each in search("DEMO", [str(index)])] == ["1.0", "1.9", "1.10", "2.0"]
+    assert [each.name for each in search("json", [str(index)])] == ["other-thing"]
+    assert len(search("", [str(index)])) == 5

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import threading
 from collections.abc import Iterator
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -15,24 +12,16 @@ from hearth.discovery import Bundle, BundleError, read
 from hearth.packaging.bundle_source import BundleSource
 from hearth_api import ConfigError, ConnectError
 from tests.bundles import build
+from tests.web_server import web_server
 
 POINTS = {"hearth.predicates": {"a.Demo": "demo:Demo"}}
-
-
-class Quiet(SimpleHTTPRequestHandler):
-    """Serves files without a word."""
-
-    def log_message(self, *_: object) -> None:
-        """Say nothing."""
 
 
 @pytest.fixture
 def address(tmp_path: Path) -> Iterator[str]:
     """Provide the address of a server whose files are in ``tmp_path``."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(tmp_path))) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
+    with web_server(tmp_path) as address:
+        yield address
 
 
 def obtained(source: BundleSource) -> tuple[str, str]:
@@ -48,7 +37,7 @@ def test_file_and_name_in_a_directory(tmp_path: Path) -> None:
     """A directory of bundles goes before the package index."""
     wheel = build.plain_wheel(tmp_path, "demo", "1.0", POINTS)
     assert obtained(BundleSource(str(wheel))) == ("demo", "1.0")
-    assert obtained(BundleSource("demo<2", [tmp_path])) == ("demo", "1.0")
+    assert obtained(BundleSource("demo<2", [str(tmp_path)])) == ("demo", "1.0")
 
 
 def test_package_is_packed_with_what_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:

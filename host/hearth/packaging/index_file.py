@@ -1,0 +1,81 @@
+"""The list of a directory of bundles, ``hearth-index.json``, so that a web server can be an index by having files.
+
+Format 1 is one JSON object: ``format``, and ``bundles`` of ``name``, ``version``, ``file`` (a path beside the list),
+``sha256``, ``plugins`` (class names) and ``requires`` (what it needs of ``hearth-api``). A reader refuses a format it
+does not know and ignores members it does not know. Who reads the list over https has every bundle in it as it was.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, urljoin
+
+from packaging.requirements import InvalidRequirement, Requirement
+
+from hearth.discovery.bundle import Bundle
+from hearth.discovery.refusal import BundleError
+from hearth.discovery.tree import check_path
+from hearth.foundation.user_file import replace_text
+from hearth.isolation.lock import hash_of
+from hearth.packaging.download import download
+from hearth.packaging.offer import Offer, api_needs
+from hearth_api import ConfigError
+
+INDEX = "hearth-index.json"
+FORMAT = 1
+MOST_BYTES = 64 << 20
+"""More than this is no list of bundles."""
+
+
+def write_index(folder: Path, bundles: Iterable[Bundle]) -> Path:
+    """List the bundles of a directory that are files, in a file there; returns its path.
+
+    Equal bundles give equal bytes.
+    """
+    rows = [_row(folder, each) for each in bundles if each.location.is_file()]
+    replace_text(folder / INDEX, json.dumps({"format": FORMAT, "bundles": rows}, indent=1) + "\n")
+    return folder / INDEX
+
+
+def _row(folder: Path, bundle: Bundle) -> dict[str, Any]:
+    return {
+        "name": bundle.name,
+        "version": bundle.version,
+        "file": bundle.location.relative_to(folder).as_posix(),
+        "sha256": hash_of(bundle.location).removeprefix("sha256:"),
+        "plugins": [each.class_name for each in bundle.declarations],
+        "requires": sorted({str(each) for each in api_needs(bundle)}),
+    }
+
+
+def read_index(address: str) -> list[Offer]:
+    """Return what the list at an address offers; raises ``ConfigError`` for what is none.
+
+    The address is that of the directory, or of the list itself.
+    """
+    base = address if address.endswith(".json") else f"{address.rstrip('/')}/{INDEX}"
+    with tempfile.TemporaryDirectory(prefix="hearth-index-") as folder:
+        text = download(base, Path(folder, INDEX), False, MOST_BYTES).read_text(encoding="utf-8", errors="replace")
+    try:
+        members = json.loads(text)
+        if members["format"] == FORMAT:
+            return [_offer(base, each) for each in members["bundles"]]
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError, InvalidRequirement) as error:
+        hint = "name the address of a directory for which `hearth bundle index` has made a list"
+        raise ConfigError(f"{base} is no list of bundles ({type(error).__name__})", hint=hint) from error
+    except BundleError as error:
+        raise ConfigError(f"{base}: {error}", hint=error.hint) from error
+    raise ConfigError(f"{base} has a format that is not read here", hint="install a newer Hearth")
+
+
+def _offer(base: str, row: dict[str, Any]) -> Offer:
+    name, version, file, sha256 = (row[each] for each in ("name", "version", "file", "sha256"))
+    plugins, needs = row["plugins"], [Requirement(each) for each in row["requires"]]
+    if not all(isinstance(each, str) for each in (name, version, file, sha256, *plugins)):
+        raise ValueError("a bundle is named by something else than texts")
+    location = urljoin(base, quote(check_path(file)))
+    return Offer(name, version, tuple(plugins), location, lambda: iter(needs), sha256.lower())

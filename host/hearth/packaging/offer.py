@@ -1,0 +1,60 @@
+"""Offers: what an index has, a directory of bundles here or at an address, as far as choosing among them needs it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from importlib import metadata
+from typing import Any, Protocol
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from hearth.discovery.bundle import Bundle
+from hearth.packaging.core_metadata import distributions
+
+API = "hearth-api"
+
+
+class Needs(Protocol):
+    """Tells what a bundle requires of the author API; asked for the few that are about to be chosen."""
+
+    def __call__(self) -> Iterator[Requirement]:
+        """Yield the requirements, those of all its packages."""
+
+
+@dataclass(frozen=True)
+class Offer:
+    """A bundle that can be had: a path, or an address with the SHA-256 of what comes from there."""
+
+    name: str
+    version: str
+    plugins: tuple[str, ...]
+    location: str
+    needs: Needs
+    sha256: str | None = None
+
+    @property
+    def unmet(self) -> list[str]:
+        """Return what it requires of the author API that this host's does not meet."""
+        return [str(each) for each in unmet_api(self.needs())]
+
+
+def offer_of(bundle: Bundle) -> Offer:
+    """Return the offer of a bundle that lies here."""
+    plugins = tuple(each.class_name for each in bundle.declarations)
+    return Offer(bundle.name, bundle.version, plugins, str(bundle.location), partial(api_needs, bundle))
+
+
+def api_needs(bundle: Bundle) -> Iterator[Requirement]:
+    """Yield what the packages of a bundle require of the author API."""
+    for part in distributions(bundle):
+        yield from (each for each in part.requires if canonicalize_name(each.name) == API)
+
+
+def unmet_api(wanted: Any) -> list[Requirement]:
+    """Return those of some requirements that are of the author API and not met by this host's."""
+    own = metadata.version(API)
+    named = (each for each in wanted if canonicalize_name(each.name) == API)
+    return [each for each in named if not each.specifier.contains(own, prereleases=True)]
