@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from hearth_api.errors import DataError
@@ -65,36 +65,21 @@ class Header:
 class Headers:
     """The headers of one record, in order; changed in place, every change returns the headers themselves."""
 
-    __slots__ = ("_held", "_parts")
-
-    _parts: tuple[Callable[..., list[Header]], Sequence[Any], Sequence[Any], Sequence[Any]]
-    """What makes the headers, and their names, schemas and values for it; counts as long as nothing is held."""
+    __slots__ = ("_items",)
 
     def __init__(self, headers: Iterable[Header] | None = None) -> None:
         """Start with copies of the given headers, or none."""
-        self._held: list[Header] | None = list(headers) if headers is not None else []
+        self._items: list[Header] = list(headers) if headers is not None else []
 
     @classmethod
-    def later(cls, rows: Iterable[Any]) -> list[Headers]:
-        """Return those of records that the host has read: of each row's parts they are made when one is looked at."""
+    def of_each(cls, rows: Iterable[list[Header]]) -> list[Headers]:
+        """Return the headers of records; each takes its list, which nobody else has."""
         made = []
-        for parts in rows:
+        for items in rows:
             headers = _new(cls)
-            headers._held, headers._parts = None, parts
+            headers._items = items
             made.append(headers)
         return made
-
-    @property
-    def _items(self) -> list[Header]:
-        held = self._held
-        if held is None:
-            make, names, schemas, values = self._parts
-            held = self._held = make(names, schemas, values)
-        return held
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Copy and pickle what the headers are, wherever they are read from."""
-        return type(self), (self._items,)
 
     def __len__(self) -> int:
         """Return how many headers there are."""
@@ -102,11 +87,7 @@ class Headers:
 
     def __iter__(self) -> Iterator[Header]:
         """Iterate in order."""
-        held = self._held
-        if held is None:
-            make, names, schemas, values = self._parts
-            held = self._held = make(names, schemas, values)
-        return iter(held)
+        return iter(self._items)
 
     def add(self, key: str | Header, schema: Schema | None = None, value: Any = None) -> Headers:
         """Append a header; a value that does not fit its schema raises a DataError."""
@@ -124,7 +105,7 @@ class Headers:
         """Append a STRING header."""
         if type(value) is not str:
             return self.add(key, STRING_SCHEMA, value)
-        (self._items if self._held is None else self._held).append(Header(key, STRING_SCHEMA, value))
+        self._items.append(Header(key, STRING_SCHEMA, value))
         return self
 
     def add_bytes(self, key: str, value: bytes) -> Headers:
@@ -153,7 +134,7 @@ class Headers:
 
     def remove(self, key: str) -> Headers:
         """Remove every header of a name."""
-        self._held = [header for header in self._items if header.key != key]
+        self._items = [header for header in self._items if header.key != key]
         return self
 
     def retain_latest(self, key: str | None = None) -> Headers:
@@ -164,13 +145,13 @@ class Headers:
             if header.key not in seen or (key is not None and header.key != key):
                 kept.append(header)
             seen.add(header.key)
-        self._held = kept[::-1]
+        self._items = kept[::-1]
         return self
 
     def apply(self, transform: Callable[[Header], Header | None], key: str | None = None) -> Headers:
         """Replace every header (of one name) by what the function returns; None removes it."""
         changed = [header if key not in (None, header.key) else transform(header) for header in self._items]
-        self._held = [header for header in changed if header is not None]
+        self._items = [header for header in changed if header is not None]
         return self
 
     def clear(self) -> Headers:
@@ -180,7 +161,7 @@ class Headers:
 
     def duplicate(self) -> Headers:
         """Return headers that can be changed without changing these."""
-        return Headers(self._held) if self._held is not None else Headers.later([self._parts])[0]
+        return Headers(self._items)
 
     def __eq__(self, other: object) -> bool:
         """Compare header by header."""

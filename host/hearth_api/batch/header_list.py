@@ -7,9 +7,9 @@ form. Names and schemas are few, so each is read once, and values of one schema 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
-from itertools import accumulate, chain, islice, repeat
+from itertools import accumulate, chain, islice
 from typing import Any
 
 from hearth_api.batch import arrow as pa
@@ -23,9 +23,7 @@ from hearth_api.struct import Struct, validate_value
 
 def headers_to_column(headers: Sequence[Headers | None]) -> Any:
     """Return the headers of several records as a column; a value that does not fit its schema raises a DataError."""
-    rows: list[Sequence[Header]] = [
-        () if own is None else own._items if own._held is None else own._held for own in headers
-    ]
+    rows: list[Sequence[Header]] = [() if own is None else own._items for own in headers]
     flat = list(chain.from_iterable(rows))
     counts = list(map(len, rows))
     width = counts[0] if counts else 0
@@ -55,22 +53,19 @@ def _repeated(count: int, *names: str) -> Any:
 def column_to_headers(column: Any) -> list[Headers | None]:
     """Return the headers of several records from a column; None where a record has none.
 
-    Texts, names and schemas are taken from it at once; a header is made of them when somebody looks at those of its
-    record. Nothing holds on to the column: a plugin may keep one record of a batch, and keeps no more.
+    They are made of all records at once: when somebody looks at those of one, they would cost twice as much.
     """
     entries = column.flatten()
     counts = numbers("i", pa.compute.fill_null(pa.compute.list_value_length(column), 0))
-    names, texts = (entries.field(name).dictionary_encode("encode") for name in ("key", "schema"))
-    schemas = [None if text is None else schema_from_text(text) for text in texts.dictionary.to_pylist()]
-    make = _texts if all(schema is not None and schema.type is Type.STRING for schema in schemas) else _values
-    parts = zip(
-        repeat(make),
-        _coded_rows(names.dictionary.to_pylist(), names.indices, counts),
-        _coded_rows(schemas, texts.indices, counts),
-        _in_rows(entries.field("value").to_pylist(), counts),
-    )
-    headers: list[Headers | None] = [*Headers.later(parts)]
-    return headers if all(counts) else [own if count else None for count, own in zip(counts, headers)]
+    width = _width(len(entries), counts)
+    keys, texts, values = (entries.field(name) for name in ("key", "schema", "value"))
+    schemas = _decoded(texts, width, lambda text: None if text is None else schema_from_text(text))
+    made = list(map(Header, _decoded(keys, width, str), schemas, _values(schemas, values.to_pylist())))
+    if width:
+        return [*Headers.of_each([made[start : start + width] for start in range(0, len(made), width)])]
+    rest = iter(made)
+    rows = Headers.of_each([list(islice(rest, count)) for count in counts])
+    return [own if count else None for count, own in zip(counts, rows)]
 
 
 def header_lists(ends: Any, names: Any, schemas: Any, values: Any) -> Any:
@@ -110,38 +105,31 @@ def header_value(schema: Schema | None, text: str | None) -> Any:
     """Return the value that `header_text` made the text of."""
     if text is None or (schema is not None and schema.type is Type.STRING):
         return text
+    if schema is not None and schema._kind is int:
+        return int(text)
     return value_from_json(schema, text)
 
 
-def _texts(names: Sequence[str], schemas: Sequence[Any], values: Sequence[Any]) -> list[Header]:
-    """Make headers of names, schemas and values that are texts."""
-    return list(map(Header, names, schemas, values))
+def _values(schemas: Sequence[Schema | None], texts: list[str | None]) -> Sequence[Any]:
+    """Return the values of headers, each of its own schema, from what stands in a column for them."""
+    first = schemas[0] if schemas else None
+    if first is not None and first.type is Type.STRING and schemas.count(first) == len(schemas):
+        return texts
+    return list(map(header_value, schemas, texts))
 
 
-def _values(names: Sequence[str], schemas: Sequence[Any], texts: Sequence[Any]) -> list[Header]:
-    """Make headers of names, schemas and what stands in a column for the values."""
-    return [Header(name, schema, header_value(schema, text)) for name, schema, text in zip(names, schemas, texts)]
-
-
-def _coded_rows(values: list[Any], codes: Any, counts: Sequence[int]) -> Iterable[tuple[Any, ...]]:
-    """Yield for each row the values its codes stand for; the very same tuple where all rows have the same ones."""
-    width = _width(len(codes), counts)
-    if width and repeats(codes, width):
-        return repeat(tuple(values[code] for code in numbers("i", codes.slice(0, width))))
-    return _in_rows([values[code] for code in numbers("i", codes)], counts)
+def _decoded(column: Any, width: int, decode: Callable[[Any], Any]) -> list[Any]:
+    """Return what the names or schemas of headers stand for, few of which differ; ``width`` is as with ``_width``."""
+    if width and repeats(column, width):
+        return [decode(text) for text in column.slice(0, width).to_pylist()] * (len(column) // width)
+    coded = column.dictionary_encode("encode")
+    values = [decode(text) for text in coded.dictionary.to_pylist()]
+    return [values[code] for code in numbers("i", coded.indices)]
 
 
 def repeats(column: Any, width: int) -> bool:
     """Tell whether the first values of a column, so many, come again and again, as names do in nearly every topic."""
     return bool(column.slice(width).equals(column.slice(0, len(column) - width)))
-
-
-def _in_rows(parts: list[Any], counts: Sequence[int]) -> Iterable[tuple[Any, ...]]:
-    """Yield the parts of each row, which has so many."""
-    if width := _width(len(parts), counts):
-        return zip(*[iter(parts)] * width)
-    rest = iter(parts)
-    return (tuple(islice(rest, count)) for count in counts)
 
 
 def _width(total: int, counts: Sequence[int]) -> int:

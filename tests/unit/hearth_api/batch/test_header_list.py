@@ -1,4 +1,4 @@
-"""Headers of records become a column and come back as they were, when somebody looks at them."""
+"""Headers of records become a column and come back as they were."""
 
 from __future__ import annotations
 
@@ -35,6 +35,15 @@ def test_texts_stand_there_as_they_are_and_everything_else_as_json() -> None:
     assert [each["value"] for each in row] == ['say "x"', None, "5", '"x"']
 
 
+def test_values_that_may_be_changed_are_nobody_elses() -> None:
+    """Equal ones of two records are not the same."""
+    own = Headers().add("m", None, {"a": [1]})
+    first, second = column_to_headers(headers_to_column([own, own]))
+    assert first is not None
+    first.last_with_name("m").value["a"].append(2)  # type: ignore[union-attr]
+    assert (second, first == own) == (own, False)
+
+
 @pytest.mark.parametrize("count", [1, 2, 3, 5, 8])
 def test_rows_that_have_the_same_names_differ_in_their_values(count: int) -> None:
     """As those of most topics do; what they have in common is made once for batches of about one size."""
@@ -52,8 +61,8 @@ def test_a_value_that_does_not_fit_its_schema_fails() -> None:
             headers_to_column([Headers([Header("a", schema, value)])])
 
 
-def test_headers_that_are_read_later_are_headers_like_others() -> None:
-    """They are changed, copied and compared before or after somebody looked at them."""
+def test_headers_of_a_batch_are_headers_like_others() -> None:
+    """They are changed, copied and compared, each for itself."""
     column = headers_to_column([Headers().add_string("a", "x"), Headers().add_string("b", "y")])
     wanted = Headers().add_string("b", "y")
     for copied in (copy.copy, copy.deepcopy, lambda own: pickle.loads(pickle.dumps(own)), Headers.duplicate):
@@ -77,7 +86,9 @@ def test_a_record_that_is_kept_keeps_nothing_else_of_its_batch() -> None:
     held = gc.get_referents(own)
     seen = {id(each) for each in held}
     for each in held:
-        inside = [one for one in gc.get_referents(each) if isinstance(one, (tuple, list, str)) and id(one) not in seen]
+        inside = [
+            one for one in gc.get_referents(each) if isinstance(one, (list, Header, str)) and id(one) not in seen
+        ]
         seen.update(map(id, inside))
         held += inside
     assert "kept" in held
