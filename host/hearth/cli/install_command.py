@@ -240,11 +240,13 @@ def audit(folder: Path | None, revoked: Path | None, yanked: bool, as_json: bool
 COMMANDS = (install, upgrade, remove, rollback, list_, search, index, describe, diff, audit)
 
 
-def _installed(folder: Path | None, is_dry_run: bool = False) -> InstalledBundles:
+def _installed(folder: Path | None, is_dry_run: bool = False, is_offline: bool = False) -> InstalledBundles:
     from hearth.isolation.environment_store import user_environments
     from hearth.packaging.installed import InstalledBundles
 
-    return InstalledBundles(folder or default_plugin_path(), user_environments(), is_dry_run, _step())
+    return InstalledBundles(
+        folder or default_plugin_path(), user_environments(is_offline=is_offline), is_dry_run, _step()
+    )
 
 
 def _step() -> Step:
@@ -266,7 +268,7 @@ def _act(
     links, offline, sha256 = (source[each] for each in ("find_links", "offline", "sha256"))
     wanted = BundleSource(source["text"], named_indexes(source["indexes"]), links, offline, sha256, _step())
     with wanted.obtained(user_environments()) as path:
-        _echo(act(_installed(folder, is_dry_run), path), is_dry_run, as_json)
+        _echo(act(_installed(folder, is_dry_run, offline), path), is_dry_run, as_json)
 
 
 def _named(text: str, folder: Path | None) -> Bundle:

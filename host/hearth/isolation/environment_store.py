@@ -97,19 +97,23 @@ def host_environment() -> Environment:
     return python_environment("host", interpreter.host(), [each for each in sys.path if each and Path(each).is_dir()])
 
 
-def user_environments(admission: Admission | None = None) -> EnvironmentStore:
-    """Return the environments that all of this user's hosts and commands share; ``admission`` is the store's."""
-    return EnvironmentStore(cache_directory("environments"), admission)
+def user_environments(admission: Admission | None = None, is_offline: bool = False) -> EnvironmentStore:
+    """Return the environments that all of this user's hosts and commands share, with what the store is given."""
+    return EnvironmentStore(cache_directory("environments"), admission, is_offline)
 
 
 class EnvironmentStore:
     """The environments below one directory; several processes may use it at once."""
 
-    def __init__(self, root: Path, admission: Admission | None = None) -> None:
-        """Keep environments in a directory; without an ``admission`` every bundle may have one."""
+    def __init__(self, root: Path, admission: Admission | None = None, is_offline: bool = False) -> None:
+        """Keep environments in a directory; without an ``admission`` every bundle may have one.
+
+        With ``is_offline`` nothing that a bundle needs comes from the package index.
+        """
         self._root = root.absolute()
         self.inventory = EnvironmentInventory(self._root)
         self._admission = admission
+        self._is_offline = is_offline
 
     def ensure(self, bundle: Installable) -> Environment:
         """Return the environment of a bundle, building it when there is none that is whole.
@@ -142,12 +146,12 @@ class EnvironmentStore:
             if locked is None:
                 wheels = stack.enter_context(_unpacked(bundle))
                 with _instructive(bundle):
-                    locked = _lock_of(bundle, wheels, python)
+                    locked = _lock_of(bundle, wheels, python, self._is_offline)
                 replace_text(remembered, locked.text)
             if self._admission is not None:
                 self._admission.admit_packages(bundle, locked.pins)
             key = key_of(locked.text, python=python)
-            return key, self._whole(key, bundle.name, _installer(bundle, locked, python, wheels))
+            return key, self._whole(key, bundle.name, _installer(bundle, locked, python, wheels, self._is_offline))
 
     def _base_layer(self, python: Interpreter) -> tuple[str, ...]:
         """Return a directory with the base layer where an interpreter cannot use the host's copy of it."""
@@ -223,20 +227,35 @@ class EnvironmentStore:
             raise
 
 
-def _lock_of(bundle: Installable, wheels: Path, python: Interpreter) -> Lock:
-    """Return what a bundle of wheels says itself that it is installed with, else what its requirements come to."""
+def _lock_of(bundle: Installable, wheels: Path, python: Interpreter, is_offline: bool) -> Lock:
+    """Return what a bundle of wheels says itself that it is installed with, else what its requirements come to.
+
+    Raises ``EnvironmentRefused`` where what declares its plugins is not among its wheels by the name that uv looks
+    for: something else of that name, out of the index, would be installed in its place.
+    """
+    for root in bundle.roots:
+        if not lock.wheels_of(wheels, root):
+            raise EnvironmentRefused(
+                f"none of the wheels of {bundle.name} ({bundle.location}) is called like {root}, which declares its "
+                "plugins",
+                hint="let a build backend name the wheel, or pack the project: hearth bundle pack PROJECT",
+            )
     if not bundle.has_lock:
+        if is_offline:
+            return lock.resolve(bundle.roots, python, wheels, offline=True)
         return lock.resolve_preferring(wheels, bundle.roots, python)
     from hearth.isolation.pylock import from_pylock  # which few bundles have
 
     return from_pylock((wheels / PYLOCK).read_text(encoding="utf-8", errors="replace"), bundle.roots, wheels, python)
 
 
-def _installer(bundle: Installable, locked: Lock, python: Interpreter, wheels: Path | None) -> Callable[[Path], None]:
+def _installer(
+    bundle: Installable, locked: Lock, python: Interpreter, wheels: Path | None, is_offline: bool
+) -> Callable[[Path], None]:
     def build(folder: Path) -> None:
         with contextlib.ExitStack() as stack:
             found = wheels if wheels is not None else stack.enter_context(_unpacked(bundle))
-            offline = locked.is_covered_by(found)
+            offline = is_offline or locked.is_covered_by(found)
             with _instructive(bundle):
                 lock.install(locked, folder / SITE, python, found, offline)
 

@@ -214,6 +214,36 @@ def test_missing_dependency_is_named(store: EnvironmentStore, tmp_path: Path) ->
     assert "hearth bundle pack" in str(raised.value.hint)
 
 
+def test_what_declares_the_plugins_comes_from_the_bundle_alone(
+    store: EnvironmentStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a wheel that is called otherwise than what is in it, uv would take its namesake in the index instead."""
+    (tmp_path / "index").mkdir()
+    namesake = build.plain_wheel(tmp_path / "index", "demo", "1.0")
+    monkeypatch.setenv("UV_DEFAULT_INDEX", build.index(tmp_path / "simple", {namesake: ""}))
+    bundle = _demo(tmp_path / "demo", code="class Demo: ...")
+    (wheel,) = bundle.location.iterdir()
+    wheel.rename(wheel.with_name("other-1.0-py3-none-any.whl"))
+    with pytest.raises(EnvironmentRefused, match=r"none of the wheels of demo .* is called like demo==1\.0"):
+        store.ensure(_bundle(bundle.location))
+
+
+def test_store_that_is_offline_asks_no_index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor does it for what another one has locked; what is complete is built all the same."""
+    (tmp_path / "index").mkdir()
+    needed = build.plain_wheel(tmp_path / "index", "needed", "1.0")
+    monkeypatch.setenv("UV_DEFAULT_INDEX", build.index(tmp_path / "simple", {needed: ""}))
+    lacking = _demo(tmp_path / "demo", requires=("needed",))  # type: ignore[arg-type]
+    store = EnvironmentStore(tmp_path / "environments", is_offline=True)
+    with pytest.raises(EnvironmentRefused, match="needed was not found in the provided package locations"):
+        store.ensure(lacking)
+    other = EnvironmentStore(tmp_path / "environments")
+    shutil.rmtree(Path(other.ensure(lacking).paths[0]).parent)
+    with pytest.raises(EnvironmentRefused, match="needed"):
+        store.ensure(lacking)
+    assert store.ensure(_bundle(build.packed("greeting_source"))).key
+
+
 @pytest.mark.parametrize("required", ["hearth-api>=0.1", "hearth-api[batch]", "hearth-connect>=0.1"])
 def test_host_packages_are_not_part_of_an_environment(store: EnvironmentStore, tmp_path: Path, required: str) -> None:
     """The author API comes from the host, so a bundle may require it without anybody fetching it."""
