@@ -61,16 +61,20 @@ def resolve(
     wheels: Path | None = None,
     offline: bool = False,
     options: Sequence[str] = (),
+    preferred: Sequence[str] = (),
 ) -> Lock:
     """Return what ``requirements`` come to, from a folder of wheels and, unless ``offline``, the index.
 
-    Raises ``UvFailed`` with uv's explanation when they cannot be satisfied.
+    Of versions that would do the ``preferred`` (``name==version``) are taken, else the newest. Raises ``UvFailed``
+    with uv's explanation when they cannot be satisfied.
     """
     with tempfile.TemporaryDirectory(prefix="hearth-lock-") as folder:
-        wanted, provided = Path(folder, "requirements.in"), Path(folder, "provided.txt")
+        wanted, provided, known = (Path(folder, name) for name in ("requirements.in", "provided.txt", "known.txt"))
         wanted.write_text("".join(f"{line}\n" for line in requirements), encoding="utf-8")
         provided.write_text("".join(f"{name}\n" for name in PROVIDED), encoding="utf-8")
+        known.write_text("".join(f"{pin}\n" for pin in preferred), encoding="utf-8")  # as if locked before
         command = ["pip", "compile", str(wanted), "--generate-hashes", "--no-header", "--no-annotate"]
+        command += ["--output-file", str(known)]
         command += ["--excludes", str(provided), "--python", interpreter.path, *options]
         return Lock.from_text(uv.run(*command, *sources(wheels, offline)))
 
@@ -81,9 +85,14 @@ def resolve_preferring(wheels: Path, requirements: Sequence[str], interpreter: I
         return resolve(requirements, interpreter, wheels, offline=True)
     except UvFailed as alone:
         try:
-            return resolve(requirements, interpreter, wheels).preferring(wheels)
+            return resolve(requirements, interpreter, wheels, preferred=_pins(wheels)).preferring(wheels)
         except UvFailed as error:
             raise error from alone
+
+
+def _pins(folder: Path) -> list[str]:
+    """Return the pins of a folder's wheels."""
+    return sorted({_pin_of(wheel) for wheel in folder.glob("*.whl")})
 
 
 def install(lock: Lock, target: Path, interpreter: Interpreter, wheels: Path | None, offline: bool) -> None:

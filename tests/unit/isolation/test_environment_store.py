@@ -228,6 +228,21 @@ def test_what_declares_the_plugins_comes_from_the_bundle_alone(
         store.ensure(_bundle(bundle.location))
 
 
+def test_what_the_index_adds_does_not_take_the_place_of_what_a_bundle_has(
+    store: EnvironmentStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its author has tried it with that, though the index has newer ones; of several it has, the newest counts."""
+    (tmp_path / "index").mkdir()
+    others = {build.plain_wheel(tmp_path / "index", name, "3.0"): "" for name in ("needed", "known", "twice")}
+    monkeypatch.setenv("UV_DEFAULT_INDEX", build.index(tmp_path / "simple", others))
+    _demo(tmp_path / "demo", requires=("needed", "known", "twice"))  # type: ignore[arg-type]
+    for name, version in (("known", "1.0"), ("twice", "1.0"), ("twice", "2.0")):
+        build.plain_wheel(tmp_path / "demo", name, version)
+    environment = store.ensure(_bundle(tmp_path / "demo"))
+    found = {each.name.rpartition(".")[0] for each in Path(environment.paths[0]).glob("*.dist-info")}
+    assert found == {"demo-1.0", "known-1.0", "needed-3.0", "twice-2.0"}
+
+
 def test_store_that_is_offline_asks_no_index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nor does it for what another one has locked; what is complete is built all the same."""
     (tmp_path / "index").mkdir()
