@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from tests.bench.result import Metric, Result
 
 _MARKS = {True: "reached", False: "MISSED", None: ""}
-_HEAD = ("", "Java", "Hearth", "ratio", "goal", "")
 
 
 def table(results: Iterable[Result]) -> str:
@@ -16,8 +15,9 @@ def table(results: Iterable[Result]) -> str:
 
 
 def _block(result: Result) -> str:
-    rows = [_HEAD, *(_row(result, metric) for metric in result.metrics)]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(_HEAD))]
+    head = ("", *(side.capitalize() for side in result.sides), "ratio", "goal", "")
+    rows = [head, *(_row(result, metric) for metric in result.metrics)]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(head))]
     lines = [f"({result.case}) {result.title}"]
     for row in rows:
         cells = [
@@ -29,12 +29,12 @@ def _block(result: Result) -> str:
 
 
 def _row(result: Result, metric: Metric) -> tuple[str, ...]:
-    java, hearth = (result.median(side, metric.name) for side in ("java", "hearth"))
+    first, second = (result.median(side, metric.name) for side in result.sides)
     ratio = result.ratio(metric)
     return (
         metric.unit,
-        "" if java is None else metric.format.format(java),
-        "" if hearth is None else metric.format.format(hearth),
+        "" if first is None else metric.format.format(first),
+        "" if second is None else metric.format.format(second),
         "" if ratio is None else f"{ratio:.2f} x",
         _goal(metric),
         _MARKS[result.is_reached(metric)],

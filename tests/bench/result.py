@@ -26,13 +26,21 @@ class Metric:
 
 @dataclass
 class Result:
-    """All runs of one case; `runs[side][metric]` is a list with one value a run."""
+    """All runs of one case; `runs[side][metric]` is a list with one value a run.
+
+    The second of the two sides is compared with the first.
+    """
 
     case: str
     title: str
     metrics: Sequence[Metric]
-    runs: dict[str, dict[str, list[float]]] = field(default_factory=lambda: {"java": {}, "hearth": {}})
+    sides: tuple[str, str] = ("java", "hearth")
     notes: list[str] = field(default_factory=list)
+    runs: dict[str, dict[str, list[float]]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Begin without runs."""
+        self.runs = {side: {} for side in self.sides}
 
     def add(self, side: str, **values: float) -> None:
         """Add the values of one run."""
@@ -45,16 +53,15 @@ class Result:
         return statistics.median(values) if values else None
 
     def ratio(self, metric: Metric) -> float | None:
-        """Return how many times better Hearth is: the median over the pairs of runs."""
-        pairs = zip(self.runs["java"].get(metric.name, []), self.runs["hearth"].get(metric.name, []), strict=False)
-        ratios = [
-            hearth / java if metric.better == "higher" else java / hearth for java, hearth in pairs if java and hearth
-        ]
+        """Return how many times better the second side is: the median over the pairs of runs."""
+        first, second = (self.runs[side].get(metric.name, []) for side in self.sides)
+        pairs = [(ours, theirs) for theirs, ours in zip(first, second, strict=False) if theirs and ours]
+        ratios = [ours / theirs if metric.better == "higher" else theirs / ours for ours, theirs in pairs]
         return statistics.median(ratios) if ratios else None
 
     def is_reached(self, metric: Metric) -> bool | None:
         """Return whether the goal is reached, None when there is no goal or no measurement."""
-        value = self.median("hearth", metric.name) if metric.absolute else self.ratio(metric)
+        value = self.median(self.sides[1], metric.name) if metric.absolute else self.ratio(metric)
         if metric.goal is None or value is None:
             return None
         return value <= metric.goal if metric.absolute and metric.better == "lower" else value >= metric.goal
@@ -68,8 +75,7 @@ class Result:
         return {
             "name": metric.name,
             "unit": metric.unit,
-            "java": self.median("java", metric.name),
-            "hearth": self.median("hearth", metric.name),
+            **{side: self.median(side, metric.name) for side in self.sides},
             "ratio": self.ratio(metric),
             "goal": metric.goal,
             "reached": self.is_reached(metric),

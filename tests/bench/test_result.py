@@ -35,6 +35,15 @@ def test_goal_is_a_ratio_or_a_value_of_hearth() -> None:
     assert Result("x", "", (_RATE,)).is_reached(_RATE) is None
 
 
+def test_any_two_sides_are_compared() -> None:
+    """The second with the first; absolute goals are those of the second, and both are named at the head."""
+    result = Result("x", "a case", (_RATE, _TIME), ("in process", "in stages"))
+    result.add("in process", rate=100, time=1)
+    result.add("in stages", rate=300, time=2)
+    assert (result.ratio(_RATE), result.is_reached(_TIME)) == (3, False)
+    assert "In process  In stages" in table([result])
+
+
 def test_side_that_did_not_run_leaves_its_column_empty() -> None:
     """One side alone gives no ratio and no verdict."""
     result = Result("x", "a case", (_RATE,))

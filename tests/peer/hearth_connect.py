@@ -29,9 +29,9 @@ def file_bundle() -> Path:
     return folder
 
 
-def hearth_environment() -> dict[str, str]:
+def hearth_environment(class_path: Sequence[Path] = ()) -> dict[str, str]:
     """Return the environment in which `python -m hearth` is this checkout's host; its plugins are installed."""
-    return {**os.environ, "PYTHONPATH": str(ROOT / "host")}
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (ROOT / "host", *class_path)))}
 
 
 def run_hearth(*arguments: str) -> str:
@@ -47,6 +47,8 @@ class HearthConnect(Worker):
 
     side = "hearth"
     kept_lines = 400
+    class_path: Sequence[Path] = ()
+    """Directories of packages whose plugins count as installed with the host."""
     _process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -84,7 +86,7 @@ class HearthConnect(Worker):
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             cwd=self.folder,
-            env=hearth_environment(),
+            env=hearth_environment(self.class_path),
         )
         self._reader = Thread(target=self._read, args=[self._process], daemon=True)
         self._reader.start()
