@@ -144,11 +144,20 @@ def _stat(entry: Path) -> Row | None:
 
 def pss(pid: int) -> int:
     """Return a process's proportional share of memory in bytes, 0 when it is gone."""
+    return _memory(pid, "Pss:")
+
+
+def private(pid: int) -> int:
+    """Return the bytes of memory that a process shares with no other, 0 when it is gone."""
+    return _memory(pid, "Private_Clean:", "Private_Dirty:")
+
+
+def _memory(pid: int, *parts: str) -> int:
     try:
         lines = (_PROC / str(pid) / "smaps_rollup").read_text().splitlines()
     except OSError:
         return 0
-    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:")), 0)
+    return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith(parts))
 
 
 def descendants(root: int) -> dict[int, str]:

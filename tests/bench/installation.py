@@ -1,0 +1,121 @@
+"""Case n: how long bundles take from a file to a plugin that is listed, and stages from nothing to their first word.
+
+Hearth alone, whose figures have goals of their own: a bundle with twenty wheels is installed without a network, and
+once more where its environment is there already; a bundle is dropped into a plugin.path of a thousand while a host
+runs; a hundred stages of one environment are started, the first of them by itself.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from hearth.isolation.environment_store import host_environment
+from hearth.isolation.stage import Stage
+from tests.bench.bench import Bench, running, settle
+from tests.bench.meter import private
+from tests.bench.plugin_list import MANY, many_bundles
+from tests.bench.result import Metric, Result
+from tests.bundles.build import plain_wheel
+from tests.peer.hearth_connect import hearth_environment, run_hearth
+from tests.peer.rest import RestClient, eventually
+
+WHEELS = 20
+STAGES = 100
+_STARTED = 2
+"""The first stage is begun by itself, and with the second the process that all others are forked from."""
+_METRICS = (
+    Metric("install", f"s, a bundle of {WHEELS} wheels installed", "lower", 3.0, absolute=True, format="{:.2f}"),
+    Metric("again", "s, another one with an equal lock", "lower", 0.3, absolute=True, format="{:.2f}"),
+    Metric("dropped", f"s, dropped in beside {MANY:,} to listed", "lower", 2.0, absolute=True, format="{:.2f}"),
+    Metric("cold", "s, a stage by itself until it speaks", "lower", 0.3, absolute=True, format="{:.3f}"),
+    Metric("forked", "s, a forked one, median", "lower", 0.05, absolute=True, format="{:.3f}"),
+    Metric("memory", f"MB of its own for each of {STAGES} stages", "lower", 15.0, absolute=True, format="{:.1f}"),
+)
+
+
+def measure(bench: Bench) -> Result:
+    """Do everything once a pair."""
+    result = Result("n", "bundles and stages", _METRICS)
+    if "hearth" not in bench.sides:
+        return result
+    bundle = _packed(bench.folder / "n-project")
+    for pair in range(1, bench.pairs + 1):
+        settle()
+        found = {**_install(bundle, bench.folder / bench.fresh("n")), "dropped": _dropped(bench), **_stages()}
+        result.add("hearth", **found)
+        told = ", ".join(f"{name} {value:.3g}" for name, value in found.items())
+        bench.say(f"n {pair}/{bench.pairs}: {told}")
+    return result
+
+
+def _packed(folder: Path) -> Path:
+    """Pack a project that needs all but one of the wheels: the last is its own."""
+    wheels, project = folder / "wheels", folder / "orders"
+    wheels.mkdir(parents=True)
+    names = [f"part-{number}" for number in range(WHEELS - 1)]
+    for name in names:
+        plain_wheel(wheels, name, code="VALUE = 1\n" * 1000)
+    run_hearth("bundle", "new", str(project), "--type", "source")
+    settings = project / "pyproject.toml"
+    wanted = "".join(f'    "{name}==1.0",\n' for name in names)
+    settings.write_text(settings.read_text().replace("dependencies = [\n", f"dependencies = [\n{wanted}"))
+    links = ["--find-links", str(wheels), "--offline"]
+    return Path(run_hearth("bundle", "pack", str(project), "-o", str(folder), *links).strip())
+
+
+def _install(bundle: Path, folder: Path) -> dict[str, float]:
+    """Install a bundle where nothing was built before, and once more on another plugin.path."""
+    seconds = {}
+    environment = {**hearth_environment(), "HEARTH_HOME": str(folder / "home"), "UV_OFFLINE": "1"}
+    for name in ("install", "again"):
+        command = ["bundle", "install", str(bundle), "--offline", "--plugin-path", str(folder / name)]
+        seconds[name] = _timed(command, environment)
+    shutil.rmtree(folder)
+    return seconds
+
+
+def _timed(arguments: Sequence[str], environment: dict[str, str]) -> float:
+    begun = time.monotonic()
+    subprocess.run([sys.executable, "-m", "hearth", *arguments], env=environment, check=True, capture_output=True)
+    return time.monotonic() - begun
+
+
+def _dropped(bench: Bench) -> float:
+    """Return the seconds from a bundle that comes, while a host runs, to its plugins being listed."""
+    plugins = bench.folder / bench.fresh("n-plugins")
+    many_bundles(plugins, MANY)
+    worker = bench.worker("hearth", {"plugin.path": str(plugins)})
+    points = {"hearth.transformations": {"org.example.Dropped": "dropped:Dropped"}}
+    fresh = plain_wheel(bench.folder, "dropped", groups=points)
+    with running(worker):
+        assert "org.example.Dropped" not in _listed(worker.rest)
+        begun = time.monotonic()
+        os.replace(fresh, plugins / fresh.name)
+        assert eventually(lambda: "org.example.Dropped" in _listed(worker.rest), 30, every=0.02)
+        return time.monotonic() - begun
+
+
+def _listed(rest: RestClient) -> str:
+    return rest.call("GET", "/connector-plugins?connectorsOnly=false").text
+
+
+def _stages() -> dict[str, float]:
+    """Start stages as tasks have them, one after the other, and look at their memory."""
+    stages, seconds = [], []
+    try:
+        for number in range(STAGES):
+            begun = time.monotonic()
+            stages.append(Stage.start(host_environment(), f"n-{number}", has_columns=True))
+            seconds.append(time.monotonic() - begun)
+        memory = statistics.median(private(stage.pid) for stage in stages[_STARTED:]) / 1e6
+    finally:
+        for stage in stages:
+            stage.close()
+    return {"cold": seconds[0], "forked": statistics.median(seconds[_STARTED:]), "memory": memory}
