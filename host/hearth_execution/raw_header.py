@@ -51,7 +51,8 @@ def raw_rows(column: Any) -> list[RawHeaders]:
 
 def list_lengths(column: Any) -> Any:
     """Return how many headers each row of a column has."""
-    return pa.compute.fill_null(pa.compute.list_value_length(column), 0)
+    lengths = pa.compute.list_value_length(column)
+    return pa.compute.fill_null(lengths, 0) if lengths.null_count else lengths
 
 
 def common_length(lengths: Any) -> int:

@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from hearth.isolation.stage import Stage
 from hearth.kafka.fetched import TIMESTAMP_TYPES, Incoming
+from hearth.kafka.library import PARTITION_ANY
 from hearth.kafka.producer import NO_TIMESTAMP, Outgoing
 from hearth.runtime.plan import PluginSpec, TaskPlan
 from hearth_api import OPTIONAL_BYTES_SCHEMA, ConnectError
@@ -316,13 +317,18 @@ def split(plan: TaskPlan) -> tuple[list[PluginSpec], list[PluginSpec]]:
 
 
 def _partitions(batch: Batch) -> Any:
-    column = batch.column("partition")
-    return None if column is None else column.fill_null(-1).to_numpy(zero_copy_only=False)
+    return _numbers(batch.column("partition"), PARTITION_ANY)
 
 
 def _timestamps(batch: Batch) -> Any:
-    column = batch.column("timestamp")
-    return None if column is None else column.fill_null(NO_TIMESTAMP).to_numpy(zero_copy_only=False)
+    return _numbers(batch.column("timestamp"), NO_TIMESTAMP)
+
+
+def _numbers(column: Any, absent: int) -> Any:
+    """Return a column of numbers, or ``None`` where there is none, as a numpy array with a number for null."""
+    if column is None:
+        return None
+    return (column.fill_null(absent) if column.null_count else column).to_numpy(zero_copy_only=False)
 
 
 def _invalid_timestamp(outgoing: Outgoing, rows: Any) -> Failure | None:

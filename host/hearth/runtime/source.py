@@ -245,7 +245,7 @@ class SourceLoop:
     # Sending --------------------------------------------------------------------------------------------------
 
     def _advance(self) -> None:
-        """Deal with the next thing the stage said, once everything before it is sent."""
+        """Deal with the next thing the stage said, once everything before it is sent; credit is given with it."""
         if not self._waiting or self._outbox.is_blocked:
             return
         item = self._waiting.popleft()
@@ -256,8 +256,19 @@ class SourceLoop:
             raise item.stage.died()
         elif isinstance(item, Exception):
             raise item
-        elif self._stage.is_alive:
-            self._stage.notify(AddCredit(1))
+        else:
+            self._waiting.appendleft(item)
+        if not self._outbox.is_blocked:
+            self._give_credit()
+
+    def _give_credit(self) -> None:
+        """Give the stage credit for all hand-overs that are dealt with: in one word, for each wakes it."""
+        count = 0
+        while self._waiting and self._waiting[0] is _CREDIT:
+            self._waiting.popleft()
+            count += 1
+        if count and self._stage.is_alive:
+            self._stage.notify(AddCredit(count))
 
     def _joined(self, polled: Polled) -> Polled:
         """Return what was polled with what waits behind it, as if a single poll had returned both."""

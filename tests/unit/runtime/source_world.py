@@ -316,6 +316,7 @@ class WorldStage:
         """When a task that was told to stop must have come to its end."""
         self.is_alive = True
         self.credit = 0
+        self.credits: list[int] = []
         self.is_held = False
         self.hold: Future[None] | None = None
         self.told: dict[int, list[Any]] = {}
@@ -344,6 +345,7 @@ class WorldStage:
         self._check()
         if isinstance(notice, AddCredit):
             self.credit += notice.count
+            self.credits.append(notice.count)
         elif isinstance(notice, (HoldPolling, ResumePolling)):
             self.is_held = isinstance(notice, HoldPolling)
         elif isinstance(notice, CommitSource):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from functools import lru_cache
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -37,17 +39,19 @@ class PaceBatchSourceTask(BatchSourceTask, PaceSourceTask):
             "key": pa.array([f"key-{number % 1000}" for number in numbers]),
             "timestamp": pa.array([START + number for number in numbers]),
             "source_offset": pa.array([f'{{"position":{number}}}' for number in numbers]),
-            "headers": header_lists(
-                pa.array(range(0, 2 * count + 1, 2), pa.int32()),
-                pa.array(["trace", "origin"] * count),
-                schema_texts(STRING_SCHEMA, 2 * count),
-                pa.array(values),
-            ),
+            "headers": header_lists(*_names(count), pa.array(values)),
         }
         if self._partition is not None:
             columns["partition"] = pa.repeat(pa.scalar(self._partition, pa.int32()), count)
         data = pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
         return [Batch(self._topic, STRING_SCHEMA, STRING_SCHEMA, data, {"source": "pace"})]
+
+
+@lru_cache(maxsize=2)
+def _names(count: int) -> tuple[Any, Any, Any]:
+    """Return what the headers of all polls have in common: where those of each record end, their names and schemas."""
+    ends = pa.array(range(0, 2 * count + 1, 2), pa.int32())
+    return ends, pa.array(["trace", "origin"] * count), schema_texts(STRING_SCHEMA, 2 * count)
 
 
 class PaceBatchSinkTask(BatchSinkTask, PaceSinkTask):
