@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from itertools import pairwise, repeat
+from operator import itemgetter
 from typing import Any, cast
 
 from hearth_api.batch import arrow as pa
@@ -46,12 +47,12 @@ def records_by_kind(records: Sequence[ConnectRecord]) -> list[Batch]:
         return []
     if not (varying := _varying(records)):
         return [_batch(records)]
-    places: dict[tuple[int, ...], list[int]] = {}
-    for place, kind in enumerate(zip(*map(_codes, varying))):
-        places.setdefault(kind, []).append(place)
+    kinds: list[Sequence[int]] = [range(len(records))]
+    for values in varying:
+        kinds = [part for places in kinds for part in _split(places, values)]
     return [
-        _batch([records[place] for place in own]).with_columns(row=pa.array(own, pa.int32()))
-        for own in places.values()
+        _batch([records[place] for place in places]).with_columns(row=pa.array(places, pa.int32()))
+        for places in sorted(kinds, key=itemgetter(0))
     ]
 
 
@@ -143,6 +144,17 @@ def _varying(records: Sequence[ConnectRecord]) -> list[list[Any]]:
         _shared(records, kinds),
     ]
     return [each for each in common if each.count(each[0]) != len(each)]
+
+
+def _split(places: Sequence[int], values: Sequence[Any]) -> list[Sequence[int]]:
+    """Return places such that those of equal values stand together; mostly one thing tells what all others are."""
+    own = [values[place] for place in places]
+    if own.count(own[0]) == len(own):
+        return [places]
+    parts: dict[int, list[int]] = {}
+    for place, code in zip(places, _codes(own)):
+        parts.setdefault(code, []).append(place)
+    return [*parts.values()]
 
 
 def _codes(values: Sequence[Any]) -> list[int]:
