@@ -6,7 +6,7 @@ import contextlib
 import logging
 import os
 import signal
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from types import FrameType
@@ -89,10 +89,11 @@ def read_worker(path: Path) -> StandaloneConfig:
     try:
         settings = _looked_up(props)
         config = StandaloneConfig(settings.config)
+        told = warnings(config)
     except ConfigError as error:
         hint = error.hint or _hint(props)
         raise ConfigError(settings.hidden(f"{path}: {error}"), code=error.code, hint=hint) from error
-    for warning in warnings(config):
+    for warning in told:
         log.warning("%s: %s", path, warning)
     return config
 
@@ -132,12 +133,26 @@ def warnings(config: StandaloneConfig) -> list[str]:
         if key in RULES["admin"] or key in clustered:
             continue
         found.append(f"unknown key {key!r} has no effect{did_you_mean(key, known)}")
+    found += _idle_providers(config)
     clients = (
         producer_config(config.originals, {}),
         consumer_config(config.originals, {}, "any"),
         client_config(config.originals),
     )
     return found + [warning for client in clients for warning in client.warnings]
+
+
+def _idle_providers(config: StandaloneConfig) -> Iterator[str]:
+    """Yield what is said of config providers that are listed without a class, or set up and not listed."""
+    listed = config.config_providers
+    for name in listed:
+        if f"{PROVIDERS}.{name}.class" not in config.originals:
+            yield f"{PROVIDERS}: {name!r} has no effect without {PROVIDERS}.{name}.class"
+    for key in config.originals:
+        _, is_below, below = key.partition(f"{PROVIDERS}.")
+        name = below.partition(".")[0]
+        if is_below and name not in listed:
+            yield f"{key} has no effect: {name!r} is not in {PROVIDERS}{did_you_mean(name, listed)}"
 
 
 def _create(host: StandaloneHost, file: ConnectorFile) -> None:

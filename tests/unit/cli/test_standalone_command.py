@@ -102,6 +102,7 @@ def test_a_missing_connector_file_is_named_before_anything_starts(command: Comma
             {"config_providers": "v", "config_providers_v_class": "EnvVarConfigProvide"},
             "Class EnvVarConfigProvide could not be found.",
         ),
+        ({"producer_acks": "2"}, "worker.properties: Invalid value 2 for configuration producer.acks: "),
         ({"connector_client_config_override_policy": "Mine"}, "connector.client.config.override.policy='Mine'"),
         ({"offset_storage_file_filename": "/nowhere/offsets"}, "the directory '/nowhere' does not exist"),
         ({"producer_interceptor_classes": "X"}, "producer.interceptor.classes"),
@@ -189,6 +190,18 @@ def test_keys_without_effect_say_why(command: Command) -> None:
     outcome = command.run(metric_reporters="org.example.Reporter", plugin_discovery="only_scan")
     assert "metric.reporters has no effect: metrics are not reported" in outcome.stderr
     assert "plugin.discovery has no effect" in outcome.stderr
+
+
+def test_providers_that_nobody_can_ask_are_warned_of(command: Command, caplog: pytest.LogCaptureFixture) -> None:
+    """Listed without a class, as in Kafka Connect no provider, or set up and not listed."""
+    read_worker(
+        command.written(config_providers="e,vault", config_providers_e_class=ENV, config_providers_ee_class=ENV)
+    )
+    found = [each.partition("worker.properties: ")[2] for each in caplog.messages]
+    assert found == [
+        "config.providers: 'vault' has no effect without config.providers.vault.class",
+        "config.providers.ee.class has no effect: 'ee' is not in config.providers, did you mean 'e'?",
+    ]
 
 
 def test_the_host_starts_without_what_only_tasks_need() -> None:
