@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from tests.peer.odd_cases import ODD_CASES
 from tests.peer.refused_cases import REFUSED_CASES
 from tests.peer.rest_case import RestCase, Step
 
@@ -150,6 +151,7 @@ def _typed(name: str, *types: str | None) -> RestCase:
 
 REST_CASES = (
     *REFUSED_CASES,
+    *ODD_CASES,
     RestCase("root", (Step("GET", "/"),)),
     RestCase("no-connectors", (Step("GET", "/connectors"), Step("GET", "/connectors?expand=status"))),
     RestCase(

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from tests.peer.odd_changes import ODD_SINKS, ODD_SOURCES, Change
 from tests.peer.rest_case import RestCase, Step
 
 _SMT = "org.apache.kafka.connect.transforms."
 _CONVERTER = "org.apache.kafka.connect."
-Change = dict[str, Any]
-"""Keys with their new values; `...` takes a key away."""
 
 
 def _one(alias_list: str, class_name: str, settings: Change) -> Change:
@@ -193,7 +190,8 @@ def _case(plugin: str, group: str, base: Change, changes: tuple[Change, ...]) ->
     return RestCase(f"{plugin}-{group}", tuple(Step("PUT", path, each, same="validation") for each in bodies))
 
 
+_SOURCES, _SINKS = SOURCE_CHANGES | ODD_SOURCES, SINK_CHANGES | ODD_SINKS
 VALIDATION_CASES = (
-    *(_case("FileStreamSource", group, {"topic": "t"}, changes) for group, changes in SOURCE_CHANGES.items()),
-    *(_case("FileStreamSink", group, {"topics": "t"}, changes) for group, changes in SINK_CHANGES.items()),
+    *(_case("FileStreamSource", group, {"topic": "t"}, changes) for group, changes in _SOURCES.items()),
+    *(_case("FileStreamSink", group, {"topics": "t"}, changes) for group, changes in _SINKS.items()),
 )

@@ -196,7 +196,7 @@ class Herder:
 
     def _patched(self, name: str, changes: Mapping[str, str | None]) -> Mapping[str, str]:
         merged = self._meant(name, {**self._entry(name).config, **changes})
-        return {key: value for key, value in merged.items() if value is not None}
+        return {key: value for key, value in merged.items() if key not in changes or value is not None}
 
     def _meant(self, name: str, config: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return a configuration with the passwords that whoever sends it was not shown."""

@@ -33,7 +33,7 @@ from hearth.herder.worker_choice import UnusableConfiguration
 from hearth.runtime.launcher import Launcher
 from hearth.runtime.plan import TaskPlan
 from hearth.storage import ConfigStore, ConfiguredConnector, OffsetStore, RestartRequest, State, TargetState
-from hearth_api import ConnectError, NotFoundError
+from hearth_api import ConfigError, ConnectError, NotFoundError
 from hearth_execution.failure import summary_of
 
 log = logging.getLogger(__name__)
@@ -231,6 +231,7 @@ class Supervisor:
                 )
             self._run = run
         self._reload_after(settings)
+        run.refuse_unless(lambda: _refuse_nulls(settings.config))
         if plugin.type is PluginType.SOURCE:
             run.refuse_unless(lambda: self._with.planner.topics_of(settings.config))
         run.transition(entry.target)
@@ -403,6 +404,14 @@ class Supervisor:
         if not self._is_over:
             version = run.version if run and is_versioned else None
             self._with.board.task(self.name, task, state, trace, version)
+
+
+def _refuse_nulls(config: Mapping[str, str | None]) -> None:
+    """Raise ConfigError for a key whose value is null: one that is declared passes validation, as in Kafka Connect."""
+    for key, value in config.items():
+        if value is None:
+            told = f"Non-string value found in original settings for key {key}: null"
+            raise ConfigError(told, code="config.null", hint="give the key a value, or leave it out")
 
 
 def _code_of(plan: TaskPlan) -> list[tuple[str, str, str | None]]:

@@ -35,6 +35,17 @@ def test_a_connector_that_fails_to_start_is_failed_with_a_trace(
     assert bench.connector("c")["connector"]["state"] == "RUNNING"
 
 
+def test_a_key_without_a_value_fails_the_connector_and_is_named(bench: Bench) -> None:
+    """Validation lets it pass where the key is declared, as in Kafka Connect, and no connector can take it."""
+    config = {"name": "c", "connector.class": "FileStreamSource", "topic": None}
+    with pytest.raises(TransitionFailed) as caught:
+        bench.herder.put("c", config).result(30)  # type: ignore[arg-type]
+    assert str(caught.value) == "Non-string value found in original settings for key topic: null"
+    state = bench.connector("c")["connector"]
+    assert state["state"] == "FAILED"
+    assert "hint: give the key a value, or leave it out" in state["trace"]
+
+
 def test_a_connector_that_hangs_holds_up_nobody_else(bench: Bench) -> None:
     """Its call has a deadline, its neighbour's queue is another."""
     config = {"name": "c", "connector.class": "FileStreamSource", "topic": "t", "do.start": "hang"}

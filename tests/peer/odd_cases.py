@@ -1,0 +1,142 @@
+"""Odd offsets, names and lives of connectors over REST, as data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from tests.peer.rest_case import RestCase, Step
+
+_SOURCE = {"connector.class": "FileStreamSource", "file": "/nonexistent/in.txt", "topic": "odd"}
+_FILE = str(Path(__file__).with_name("jars.txt"))
+_SINK = {"connector.class": "FileStreamSink", "file": "/dev/null", "topics": "odd-read"}
+_OFFSETS = "/connectors/c/offsets"
+_POSITIONS: tuple[tuple[Any, Any], ...] = (
+    *(({"filename": "f"}, {"position": each}) for each in (0, True, None, 2**64, 1e300)), ({"filename": "f"}, {}),
+    *(({"filename": each}, {"position": 1}) for each in (None, 5, " ")), ({}, {"position": 1}), ({}, None),
+    ({"filename": "f", "z": [1, {"a": None}]}, {"position": 1, "x": {"y": 1}}), ({"nobody": 1}, None),
+)  # fmt: skip
+_SECONDS: tuple[tuple[Any, Any], ...] = (
+    ({"filename": "b"}, {"position": 2}), ({"filename": "b"}, None), ({"filename": "d"}, {"position": "q"}),
+)  # fmt: skip
+_PLACE = {"kafka_topic": "odd-read", "kafka_partition": 0}
+_PLACES: tuple[tuple[Any, Any], ...] = (
+    ({**_PLACE, "x": 1}, {"kafka_offset": 3, "y": 2}), ({}, {}), ({}, None), (_PLACE, {}),
+    *((_PLACE, {"kafka_offset": each}) for each in ("a", " 3", 2**63, 1.0, 1.9, 1e3)),
+    *(({**_PLACE, "kafka_partition": each}, {"kafka_offset": 3}) for each in ("a", True, [0], -1, 1e0)),
+    *(({**_PLACE, "kafka_topic": each}, {"kafka_offset": 3}) for each in (5, "", "no such")),
+)  # fmt: skip
+_NAMES = ("a b", "a+b", "a;b", "a?b#c", "a\u200bb\U0001f980", "a:b@c&d=e", "(x)'\"", "..x.", "<b>", "|^`~*")
+
+
+def _create(config: dict[str, Any], name: str = "c", **more: Any) -> Step:
+    return Step("POST", "/connectors", {"name": name, "config": config, **more})
+
+
+def _get(path: str = "", **more: Any) -> Step:
+    return Step("GET", f"/connectors/c{path}", **more)
+
+
+def _put(path: str, body: Any = None, **more: Any) -> Step:
+    return Step("PUT", f"/connectors/c{path}", body, **more)
+
+
+def _alter(*rows: tuple[Any, Any]) -> Step:
+    return _altered(*({"partition": partition, "offset": offset} for partition, offset in rows))
+
+
+def _altered(*rows: dict[str, Any]) -> Step:
+    return Step("PATCH", _OFFSETS, {"offsets": list(rows)})
+
+
+def _named(name: str) -> tuple[Step, ...]:
+    """Return the steps of a connector that never runs, and is called so."""
+    path = f"/connectors/{quote(name, safe='')}"
+    return (
+        _create(_SOURCE, name, initial_state="STOPPED"),
+        *(Step("GET", path + more) for more in ("", "/config", "/tasks")),
+        Step("GET", "/connectors"),
+        Step("DELETE", path),
+    )
+
+
+ODD_CASES = (
+    RestCase("odd-names", tuple(step for name in _NAMES for step in _named(name))),
+    RestCase(
+        "odd-source-offsets",
+        (
+            _create({**_SOURCE, "file": _FILE}, initial_state="STOPPED"),
+            *(_alter(row) for row in _POSITIONS),
+            *(_alter(({"filename": "b"}, {"position": 1}), each) for each in _SECONDS),
+            _altered({"partition": {"filename": "b"}}),
+            _altered({"offset": {}}),
+            _altered({}),
+            Step("DELETE", _OFFSETS),
+            _get("/offsets"),
+        ),
+    ),
+    RestCase(
+        "odd-sink-offsets",
+        (
+            _create({**_SINK}, initial_state="STOPPED"),
+            *(_alter(row) for row in _PLACES),
+            _alter((_PLACE, {"kafka_offset": 5}), (_PLACE, {"kafka_offset": 6})),
+            Step("DELETE", _OFFSETS),
+            _get("/offsets"),
+        ),
+    ),
+    RestCase(
+        "stopped-altered-resumed-restarted",
+        (
+            _create({**_SOURCE, "file": _FILE, "topic": "odd-written"}, initial_state="STOPPED"),
+            _alter(({"filename": _FILE}, {"position": 200})),
+            _put("/resume"),
+            _get("/status", state="RUNNING"),
+            _alter(({"filename": _FILE}, {"position": 1})),
+            Step("DELETE", _OFFSETS),
+            Step("POST", "/connectors/c/restart?includeTasks=true", state="RUNNING"),
+            _put("/stop", state="RUNNING"),
+            Step("DELETE", _OFFSETS, state="NONE"),
+            _put("/pause"),
+            _get("/status", until="PAUSED"),
+            _get("/tasks"),
+            _alter(({"filename": _FILE}, {"position": 1})),
+            _put("/stop"),
+            Step("DELETE", "/connectors/c"),
+            _get("/offsets"),
+        ),
+    ),
+    RestCase(
+        "source-that-becomes-a-sink",
+        (
+            _create(_SOURCE),
+            _put("/config", _SINK, state="RUNNING"),
+            _get("", state="RUNNING"),
+            _get("/status"),
+            _get("/tasks"),
+            _put("/config", {**_SINK, "tasks.max": "3"}),
+            _get("/tasks", state="RUNNING"),
+            _get("/tasks/2/status"),
+            Step("PATCH", "/connectors/c/config", {"tasks.max": None}),
+            _get("/status", state="RUNNING"),
+            _get("/tasks/2/status"),
+            Step("POST", "/connectors/c/tasks/2/restart"),
+        ),
+    ),
+    RestCase(
+        "configurations-with-holes",
+        (
+            _create({**_SOURCE, "a": None, "tasks.max": None}),
+            _get(),
+            *(_put("/config", {**_SOURCE, key: None}) for key in ("connector.class", "name", "topic")),
+            *(_put("/config", {**_SOURCE, "name": text}) for text in (" c", "")),
+            *(Step("PATCH", "/connectors/c/config", {key: None}) for key in ("topic", "a")),
+            _put("/config", {}),
+            _put("/config", {"name": "c"}),
+            _create({}),
+            Step("POST", "/connectors", {"config": _SOURCE}),
+            _create({**_SOURCE, "name": "c "}, name="c "),
+        ),
+    ),
+)  # fmt: skip
