@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 import threading
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -13,10 +13,12 @@ from hearth.config import WorkerConfig
 from hearth.config.connector_key import CONVERTER_KEYS, VERSION_SUFFIX
 from hearth.config.variable import Variables, has_variable
 from hearth.config.worker_configuration import CHOICE, CLIENT_KEYS, DEFAULT, WorkerConfiguration, is_governed
-from hearth.discovery import PluginType
+from hearth.discovery import Plugin, PluginType
+from hearth.foundation.nearest import did_you_mean
 from hearth.herder.password_mask import HIDDEN
 from hearth.herder.plugin.directory import PluginDirectory
 from hearth.herder.plugin.provider_stage import PROVIDERS, open_providers, provider_plugins
+from hearth.herder.validation.plugin_definition import Describer
 from hearth.kafka.client import consumer_config, producer_config
 from hearth.storage import ConfigStore, ConfigurationFolder
 from hearth_api import ConfigError, ConflictError, ConnectError, NotFoundError
@@ -99,12 +101,33 @@ class GovernedVariables(Variables):
 def find_converters(worker: WorkerConfig, directory: PluginDirectory) -> None:
     """Raise ConfigError where a converter of a worker is not there, with the nearest names as the hint."""
     for role in CONVERTER_KEYS:
-        name = worker.parsed[role]
-        type_ = PluginType.HEADER_CONVERTER if role == "header.converter" else PluginType.CONVERTER
-        try:
-            directory.plugin(name, worker.parsed[role + VERSION_SUFFIX], type_)
-        except NotFoundError as error:
-            raise ConfigError(role, name, f"Class {name} could not be found.", hint=error.hint) from error
+        _converter(role, worker, directory)
+
+
+def _converter(role: str, worker: WorkerConfig, directory: PluginDirectory) -> Plugin:
+    name = worker.parsed[role]
+    type_ = PluginType.HEADER_CONVERTER if role == "header.converter" else PluginType.CONVERTER
+    try:
+        return directory.plugin(name, worker.parsed[role + VERSION_SUFFIX], type_)
+    except NotFoundError as error:
+        raise ConfigError(role, name, f"Class {name} could not be found.", hint=error.hint) from error
+
+
+def undeclared_keys(worker: WorkerConfig, directory: PluginDirectory) -> Iterator[str]:
+    """Yield what is said of settings of a worker's converters that they do not declare.
+
+    A converter of a bundle that tells its keys to nobody but a process of its own is not asked.
+    """
+    for role in CONVERTER_KEYS:
+        below = [key for key in worker.originals if key.startswith(f"{role}.") and key != role + VERSION_SUFFIX]
+        if not below:
+            continue
+        plugin = _converter(role, worker, directory)
+        if plugin.bundle is None or plugin.definitions is not None:
+            known = [f"{role}.{name}" for name in Describer(directory).definition(plugin).names]
+            yield from (
+                f"{key}: nobody declares this key{did_you_mean(key, known)}" for key in below if key not in known
+            )
 
 
 class WorkerConfigurations:
@@ -149,8 +172,13 @@ class WorkerConfigurations:
         self._folder.delete(name)
 
     def check_all(self) -> None:
-        """Raise ConfigError where the folder is none, and warn of what is wrong with files in it."""
+        """Raise ConfigError where the folder is none, and warn of what is wrong with files in it.
+
+        Warn as well of what the worker itself, which is chosen by all that name none, says of its converters in vain.
+        """
         self._folder.check()
+        for told in undeclared_keys(self._worker, self._directory):
+            log.warning("%s", told)
         for name in self._folder.names():
             try:
                 configuration = self._folder.find(name)
@@ -195,3 +223,5 @@ class WorkerConfigurations:
     def _warn(self, configuration: WorkerConfiguration) -> None:
         for key in configuration.idle_keys:
             log.warning("worker configuration %r: %s has no effect there on this host", configuration.name, key)
+        for told in undeclared_keys(self._worker.governed_by(configuration), self._directory):
+            log.warning("worker configuration %r: %s", configuration.name, told)

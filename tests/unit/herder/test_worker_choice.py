@@ -192,6 +192,7 @@ def test_what_is_wrong_with_files_is_told_at_the_start(
 ) -> None:
     """And what has no effect; the host starts in any case, for not every connector needs them."""
     texts = {"a": "group.id=g", "b": "key.converter=\\uzz", "c": "".join(f"{each}={STRINGS}\n" for each in TEXTS)}
+    texts["c"] += "key.converter.encodin=UTF-16"
     for name, text in texts.items():
         (tmp_path / "configurations" / f"{name}.properties").write_text(text + "\nspark.master=yarn")
     with caplog.at_level(logging.WARNING):
@@ -199,7 +200,11 @@ def test_what_is_wrong_with_files_is_told_at_the_start(
     told = [record.getMessage() for record in caplog.records]
     assert told[0].startswith("worker configuration 'a': group.id may not be there")
     assert "b.properties, line 1: malformed escape" in told[1]
-    assert told[2:] == ["worker configuration 'c': spark.master has no effect there on this host"]
+    assert told[2:] == [
+        "worker configuration 'c': spark.master has no effect there on this host",
+        "worker configuration 'c': key.converter.encodin: nobody declares this key, did you mean "
+        "'key.converter.converter.encoding'?",
+    ]
     assert [each.name for each in bench.herder.worker_configurations.list()] == ["default", "a", "b", "c"]
 
 
