@@ -68,7 +68,7 @@ def _wrong_host(host: str) -> str | None:
     return None if found and int(found["port"] or 0) < 1 << 16 else "Bad HostPort"
 
 
-_HOST = re.compile(r"(\[[0-9A-Fa-f:.%]+\]|[^\s/:\[\]]+)(:(?P<port>[0-9]{0,5}))?")
+_HOST = re.compile(r"(\[[0-9A-Fa-f:.%]+\]|[^\s/:\[\]]+)(:(?P<port>[0-9]{1,5}))?")
 _ABSOLUTE = re.compile(rb"[a-z][a-z0-9+.-]*:(//(?P<authority>[^/]*))?(?P<path>.*)", re.IGNORECASE)
 
 

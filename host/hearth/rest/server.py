@@ -86,6 +86,7 @@ def _config(app: Any, context: ssl.SSLContext | None) -> uvicorn.Config:
         timeout_keep_alive=IDLE_SECONDS,
         timeout_graceful_shutdown=1,
         server_header=False,
+        proxy_headers=False,  # what another host or scheme is said to be is nothing to build on, as in Java
         h11_max_incomplete_event_size=2 * HEADER_BYTES,
         backlog=1,
         ssl_context_factory=None if context is None else lambda *_: context,

@@ -24,6 +24,13 @@ class TestCreation:
         )
         assert answer.headers["location"].endswith("/connectors/c")
 
+    def test_a_location_is_where_the_client_found_the_api(self, client: Client) -> None:
+        """By the `Host` header, without the port that goes without saying; who forwards a request is not asked."""
+        for name, host, base in (("a", "h.example:80", "http://h.example"), ("b", "[::1]:8083", "http://[::1]:8083")):
+            headers = {"Host": host, "X-Forwarded-Proto": "https", "X-Forwarded-For": "10.0.0.1"}
+            answer = client.call("POST", "/connectors", {"name": name, "config": CONFIG}, headers=headers)
+            assert (answer.status, answer.headers["location"]) == (201, f"{base}/connectors/{name}")
+
     def test_a_name_is_trimmed_and_escaped_in_the_location(self, client: Client) -> None:
         """And stays as it is in bodies."""
         answer = client.create(name=" a b ü+ ")

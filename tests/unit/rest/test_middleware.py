@@ -53,6 +53,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
         ("GET /connectors#x", "a.example", 200, "[]"),
         ("GET /connectors", "[::1]:8083", 200, "[]"),
         ("GET /connectors", "", 400, "Blank Host"),
+        ("GET /connectors", "a.example:", 400, "Bad HostPort"),
         ("GET /connectors", "a b", 400, "Bad HostPort"),
         ("GET /connectors", "a.example:99999", 400, "Bad HostPort"),
     ],
