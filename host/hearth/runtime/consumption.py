@@ -40,7 +40,8 @@ class _Position:
 class ConsumedPositions:
     """Everything a sink task has read and not yet committed, per assigned partition.
 
-    A record is *ahead* when it was read and not handed over, *putting* while the task has it or it waits behind that,
+    A record is *coming* when it was fetched and not read yet, because it is being converted, *ahead* when it was read
+    and not handed over, *putting* while the task has it or it waits behind that,
     *refused* when the task asked for it again, and counts as done once its put was ``accept``-ed. Operations come in
     any order: whatever an operator, the group or the task does between two of them, ``hand_over`` gives out refused
     records before newer ones and none of a partition that is not assigned, and ``committable`` stays behind what was
@@ -48,6 +49,8 @@ class ConsumedPositions:
     """
 
     _positions: dict[TopicPartition, _Position] = field(default_factory=dict)
+    _coming: deque[Offsets] = field(default_factory=deque)
+    """Where each piece that is coming begins, in the partitions of which it is still wanted."""
     _ahead: deque[Delivery] = field(default_factory=deque)
     _putting: deque[Delivery] = field(default_factory=deque)
     _refused: Delivery | None = None
@@ -91,25 +94,35 @@ class ConsumedPositions:
         )
 
     def withdraw(self, partitions: Collection[TopicPartition]) -> Offsets:
-        """Take back what was read ahead of these partitions and not handed over; returns where to read on."""
+        """Take back what of these partitions was fetched and not handed over; returns where to read on."""
         starts: Offsets = {}
-        for delivery in reversed(self._ahead):
-            starts.update({each: offset for each, offset in delivery.starts.items() if each in partitions})
+        for own in reversed([*(delivery.starts for delivery in self._ahead), *self._coming]):
+            starts.update({each: offset for each, offset in own.items() if each in partitions})
         self._drop_ahead(set(starts))
         return starts
 
     # Records --------------------------------------------------------------------------------------------------
 
-    def read(self, delivery: Delivery) -> None:
-        """Take in what was read; rows of partitions that are not assigned (any more) are dropped."""
-        strange = delivery.starts.keys() - self._positions.keys()
-        delivery = delivery.without(strange) if strange else delivery
-        for partition, start in delivery.starts.items():
+    def fetch(self, starts: Offsets) -> None:
+        """Take note of a piece that was fetched and begins here; ``read`` takes it in, in this order.
+
+        What it holds of partitions that are not assigned (any more) is not wanted.
+        """
+        starts = {each: start for each, start in starts.items() if each in self._positions}
+        for partition, start in starts.items():
             position = self._positions[partition]
             if position.put is None:
                 position.put = position.kept = start
-        if delivery.offsets:
-            self._ahead.append(delivery)
+        self._coming.append(starts)
+
+    def read(self, deliveries: Iterable[Delivery]) -> None:
+        """Take in what became of the piece that was fetched first, as far as it is wanted still."""
+        wanted = self._coming.popleft()
+        for delivery in deliveries:
+            strange = delivery.starts.keys() - wanted.keys()
+            delivery = delivery.without(strange) if strange else delivery
+            if delivery.offsets:
+                self._ahead.append(delivery)
 
     @property
     def is_ahead(self) -> bool:
@@ -225,6 +238,9 @@ class ConsumedPositions:
         self._sent = {each: offset for each, offset in self._sent.items() if each not in partitions}
 
     def _drop_ahead(self, partitions: set[TopicPartition]) -> None:
+        for starts in self._coming:
+            for partition in partitions & starts.keys():
+                del starts[partition]
         if not any(partitions & delivery.offsets.keys() for delivery in self._ahead):
             return
         left = (delivery.without(partitions) for delivery in self._ahead)

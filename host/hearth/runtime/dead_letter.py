@@ -14,7 +14,7 @@ from confluent_kafka import KafkaException, Producer
 
 from hearth.kafka.admin import TopicAdmin
 from hearth.kafka.producer import DEFAULT_KBYTES
-from hearth.runtime.delivery import Consumed
+from hearth.runtime.consumed_record import Consumed
 from hearth.runtime.plan import DeadLetterPlan, TaskPlan
 from hearth_api import ConnectError
 from hearth_execution.failure import Failure

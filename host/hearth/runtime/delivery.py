@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Sequence
-from concurrent.futures import Future
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -12,10 +13,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from hearth.kafka.c_memory import content_size
-from hearth.kafka.fetched import TIMESTAMP_TYPES, Incoming
+from hearth.kafka.fetched import Incoming
+from hearth.runtime.consumed_record import Consumed, as_consumed
 from hearth.runtime.pipeline import Pipeline
-from hearth.runtime.polled_record import key_text
 from hearth_api import ConnectError, PluginError, TopicPartition
 from hearth_api.batch import Batch
 from hearth_execution.failure import ErrorInfo, Failure
@@ -26,6 +26,10 @@ Offsets = dict[TopicPartition, int]
 
 MOST_SHOWN = 10
 """How many partitions are named in an error."""
+CONVERTED_AT_ONCE = 1_000
+"""So many records are worth another thread: fewer are converted before that would be awake."""
+MOST_COMING = 2
+"""How many pieces may be under way: one that is converted, and one that was fetched meanwhile."""
 MOST_PUTS = 10
 """How many puts are with a stage at most; as much is read and converted at once."""
 AHEAD_BYTES = 1 << 20
@@ -93,10 +97,7 @@ class Delivery:
             tuple(source for source in sources if len(source.offset)),
             failures=[replace(each, row=each.row - start) for each in self.failures if start <= each.row < end],
         )
-        for source in piece.sources:
-            starts, ends = bounds(source)
-            piece.starts.update(starts)
-            piece.offsets.update(ends)
+        piece.starts, piece.offsets = bounds(piece.sources)
         piece.topics = self.topics & {source.topic for source in piece.sources}
         return piece
 
@@ -215,56 +216,55 @@ class ContextRequests:
         return taken
 
 
-@dataclass(frozen=True)
-class Consumed:
-    """A record as it was consumed, for a report."""
+class Conversion:
+    """Makes deliveries of what was fetched, piece by piece, in the order it was fetched.
 
-    incoming: Incoming
-    row: int
+    A few records are converted at once, by who brings them. Many are converted on one other thread, which begins with
+    the first of them: columns are mostly made with the interpreter's lock given away. Used by the loop's thread;
+    ``wake`` is called on the other one when a piece is done.
+    """
 
-    @classmethod
-    def of(cls, batch: Batch) -> Consumed:
-        """Return the record in a batch of one row that a stage sent back (see ``as_consumed``)."""
-        data = {name: batch.column(name) for name in batch.data.schema.names}
-        times = data.get("timestamp")
-        incoming = Incoming(
-            topic=batch.topic or "",
-            partition=data["partition"].to_numpy(),
-            offset=data["offset"].to_numpy(),
-            key=data["key"],
-            value=data["value"],
-            timestamp=None if times is None else times.to_numpy(),
-            timestamp_type=TIMESTAMP_TYPES.index(batch.timestamp_type),
-            headers=data.get("headers"),
-        )
-        return cls(incoming, 0)
+    def __init__(
+        self,
+        pipeline: Pipeline,
+        wake: Callable[[], None],
+        executor: Executor | None = None,
+        at_once: int = CONVERTED_AT_ONCE,
+    ) -> None:
+        self._pipeline, self._wake, self._at_once = pipeline, wake, at_once
+        self._executor = executor or ThreadPoolExecutor(1, "conversion")
+        self._coming: deque[Future[list[Delivery]]] = deque()
 
     @property
-    def partition(self) -> TopicPartition:
-        """Return the partition the record was read from."""
-        return TopicPartition(self.incoming.topic, int(self.incoming.partition[self.row]))
+    def is_busy(self) -> bool:
+        """Return whether a piece is under way."""
+        return bool(self._coming)
 
     @property
-    def offset(self) -> int:
-        """Return the record's offset."""
-        return int(self.incoming.offset[self.row])
+    def is_full(self) -> bool:
+        """Return whether enough is under way, and nothing more should be fetched for now."""
+        return len(self._coming) >= MOST_COMING
 
-    def place(self, *, with_key: bool = True) -> str:
-        """Name the record's topic, partition and offset, its key and its size."""
-        part, row = self.incoming, self.row
-        keys, values = part.key[row : row + 1], part.value[row : row + 1]
-        size = content_size(keys) + content_size(values)
-        partition, offset = part.partition[row], part.offset[row]
-        key = key_text(keys) if with_key else ""
-        return f"topic {part.topic!r}, partition {partition}, offset {offset}{key}, {size} bytes"
+    def begin(self, incoming: Sequence[Incoming], most: int) -> None:
+        """Convert a piece to deliveries of at most ``most`` records that were read (see ``converted``)."""
+        is_small = sum(len(part.offset) for part in incoming) < self._at_once
+        if is_small and not self._coming:
+            done: Future[list[Delivery]] = Future()
+            done.set_result(converted(incoming, self._pipeline, most))
+        else:
+            # what it logs is about whom this thread works for
+            done = self._executor.submit(copy_context().run, converted, incoming, self._pipeline, most)
+            done.add_done_callback(lambda _: self._wake())
+        self._coming.append(done)
 
-    def text(self) -> str:
-        """Describe the record as Kafka Connect's error log does."""
-        part, row = self.incoming, self.row
-        origin = f"topic='{part.topic}', partition={part.partition[row]}, offset={part.offset[row]}"
-        kind = TIMESTAMP_TYPES[part.timestamp_type].value
-        stamp = f", timestamp={part.timestamp[row]}, timestampType={kind}" if part.timestamp_type else ""
-        return f"consumed record is {{{origin}{stamp}}}"
+    def done(self) -> Iterator[list[Delivery]]:
+        """Yield the pieces that are converted by now, in order; raises what converting one raised."""
+        while self._coming and self._coming[0].done():
+            yield self._coming.popleft().result()
+
+    def close(self) -> None:
+        """Wait for what is converted just now, which nobody wants any more, and end the thread."""
+        self._executor.shutdown(cancel_futures=True)
 
 
 def converted(incoming: Sequence[Incoming], pipeline: Pipeline, most: int) -> list[Delivery]:
@@ -293,34 +293,18 @@ def _rows(batch: Batch, start: int, end: int) -> Batch:
     return batch.slice(first, last - first).with_columns(row=pa.array(numbers[first:last] - np.int32(start)))
 
 
-def as_consumed(incoming: Incoming) -> Batch:
-    """Return records as they were consumed, to go along with what was made of them: bytes, times and headers.
-
-    A task may report a record long after its put; what becomes a dead letter then is what the task's stage kept.
-    """
-    columns = {
-        "partition": pa.array(incoming.partition),
-        "offset": pa.array(incoming.offset),
-        "key": incoming.key,
-        "value": incoming.value,
-    }
-    if incoming.timestamp is not None:
-        columns["timestamp"] = pa.array(incoming.timestamp)
-    if incoming.headers is not None:
-        columns["headers"] = incoming.headers
-    data = pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
-    return Batch(incoming.topic, None, None, data, None, TIMESTAMP_TYPES[incoming.timestamp_type])
-
-
-def bounds(incoming: Incoming) -> tuple[Offsets, Offsets]:
-    """Return the first offset of each partition, and the one after its last."""
-    starts, ends = {}, {}
-    numbers = incoming.partition
-    is_one = len(numbers) > 0 and (numbers == numbers[0]).all()
-    for number in numbers[:1].tolist() if is_one else np.unique(numbers).tolist():
-        offsets = incoming.offset if is_one else incoming.offset[numbers == number]
-        partition = TopicPartition(incoming.topic, number)
-        starts[partition], ends[partition] = int(offsets.min()), int(offsets.max()) + 1
+def bounds(parts: Iterable[Incoming]) -> tuple[Offsets, Offsets]:
+    """Return the first offset of each partition, and the one after its last; parts may be of one topic."""
+    starts: Offsets = {}
+    ends: Offsets = {}
+    for part in parts:
+        numbers = part.partition
+        is_one = len(numbers) > 0 and (numbers == numbers[0]).all()
+        for number in numbers[:1].tolist() if is_one else np.unique(numbers).tolist():
+            offsets = part.offset if is_one else part.offset[numbers == number]
+            partition = TopicPartition(part.topic, number)
+            starts.setdefault(partition, int(offsets.min()))
+            ends[partition] = int(offsets.max()) + 1
     return starts, ends
 
 

@@ -6,6 +6,7 @@ stage process of its environment, behind a ``StagePlace`` (invariant 6).
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -126,6 +127,7 @@ class Pipeline:
         others = (plugin for plugin in plan.plugins if plugin.role != "task")
         self._places = {plugin.role: places[plugin.environment] for plugin in others}
         self.hops = self._chain(plan, transformations)
+        self._reading = threading.Lock()
 
     def transform(self, batches: Sequence[Batch]) -> Outcome:
         """Run batches, their rows numbered, through the chain; rows of one may come between those of another.
@@ -188,6 +190,10 @@ class Pipeline:
 
     def deserialize(self, incoming: Incoming, first: int = 0) -> Outcome:
         """Turn consumed rows into batches of one schema each, rows numbered from ``first`` as they came."""
+        with self._reading:
+            return self._deserialize(incoming, first)
+
+    def _deserialize(self, incoming: Incoming, first: int) -> Outcome:
         topic, count = incoming.topic, len(incoming.value)
         rows = np.arange(first, first + count, dtype=np.int32)
         failures: list[Failure] = []
@@ -209,8 +215,13 @@ class Pipeline:
         return Outcome([batch for batch in batches if batch.num_rows], failures)
 
     def unread(self, batch: Batch) -> Incoming:
-        """Return a record of a sink as it would have been read; raises what a converter raises."""
-        prepared = self._serialize(batch)
+        """Return a record of a sink as it would have been read; raises what a converter raises.
+
+        While others are read on another thread it waits: converters serve one at a time. It does not wait for
+        transformations, which may be behind the very put of the task that made the record, in one stage with it.
+        """
+        with self._reading:
+            prepared = self._serialize(batch)
         for failure in prepared.failures:
             raise failure.error.to_error()
         ((outgoing, _),) = prepared.outgoing

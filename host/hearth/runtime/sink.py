@@ -15,17 +15,18 @@ from hearth.isolation.stage import Stage
 from hearth.kafka.consumer import MOST_MESSAGES, Consumer
 from hearth.kafka.kafka_error import KafkaError
 from hearth.link.link_call import ENDS, Command, ForgetTopics, Pause, Replace, Resume
+from hearth.runtime.consumed_record import Consumed
 from hearth.runtime.consumption import Commits, ConsumedPositions
 from hearth.runtime.delivery import (
     MOST_PUTS,
-    Consumed,
     ContextRequests,
+    Conversion,
     Delivery,
     Offsets,
     PutFailed,
     SentPut,
     SentPuts,
-    converted,
+    bounds,
 )
 from hearth.runtime.inbox import Errant, Inbox, Item, MadeRecord, StageEnded
 from hearth.runtime.observer import TaskObserver
@@ -122,6 +123,7 @@ class SinkLoop:
         tolerance: Tolerance,
         stage: Stage,
         pipeline: Pipeline,
+        conversion: Conversion,
         consumer: Consumer,
         subscription: Subscription,
         intake: Intake,
@@ -129,7 +131,7 @@ class SinkLoop:
     ) -> None:
         self._plan, self._settings, self._clock = plan, plan.settings, clock
         self._inbox, self._observer, self._tolerance = inbox, observer, tolerance
-        self._stage, self._pipeline = stage, pipeline
+        self._stage, self._pipeline, self._conversion = stage, pipeline, conversion
         self._consumer, self._subscription, self._intake = consumer, subscription, intake
         self._positions = ConsumedPositions()
         self._commits = Commits(self._positions, consumer, observer, clock)
@@ -177,13 +179,18 @@ class SinkLoop:
     # Reading --------------------------------------------------------------------------------------------------
 
     def _read(self) -> None:
-        """Read what there is, or wait for it a moment; what comes is kept until it is handed over.
+        """Fetch what there is, or wait for it a moment; what comes is kept until it is handed over.
 
-        What some puts take is read and converted at once. While there is some of that to be put, the
-        consumer is called for the group's sake only, and what it brings then is no more than a put takes.
+        What some puts take is fetched and converted at once, beside this loop where it is much. As long as some of
+        that is to be put, the consumer is called for the group's sake only, and what it brings then is no more than a
+        put takes.
         """
+        self._take_converted()
         patience, is_ahead = self._patience(), self._positions.is_ahead and not self._is_holding
-        if is_ahead and self._clock() < self._next_poll:
+        if (is_ahead or self._conversion.is_full) and (left := self._next_poll - self._clock()) > 0:
+            if not is_ahead:
+                self._serve_inbox(min(patience, left))
+                self._take_converted()
             return
         with self._inbox.fetched(self._consumer.wake):
             most = self._intake.most * (1 if is_ahead else MOST_PUTS)
@@ -191,8 +198,13 @@ class SinkLoop:
         self._next_poll = self._clock() + POLL_SECONDS
         if incoming:
             self._observer.polled(sum(len(part.offset) for part in incoming))
-            for delivery in converted(incoming, self._pipeline, self._intake.most):
-                self._positions.read(delivery)
+            self._positions.fetch(bounds(incoming)[0])
+            self._conversion.begin(incoming, self._intake.most)
+        self._take_converted()
+
+    def _take_converted(self) -> None:
+        for deliveries in self._conversion.done():
+            self._positions.read(deliveries)
 
     def _patience(self) -> float:
         """Return how long nothing needs to be done unless records come, or something is told."""
@@ -224,6 +236,8 @@ class SinkLoop:
             return
         if self._is_held_up:
             self._settle_puts()
+        elif self._is_more_coming:
+            return
         self._settle_put()
         if self._putting:
             self._follow()
@@ -258,6 +272,11 @@ class SinkLoop:
             return False
         self._send(self._positions.hand_over(), heard + self._requests.heard)
         return True
+
+    @property
+    def _is_more_coming(self) -> bool:
+        """Return whether the end of a put can be waited for later: something to hand over is being converted."""
+        return bool(self._putting) and not self._positions.is_ahead and self._conversion.is_busy
 
     @property
     def _is_held_up(self) -> bool:
@@ -522,8 +541,8 @@ class SinkLoop:
 
     # What others want -----------------------------------------------------------------------------------------
 
-    def _serve_inbox(self) -> None:
-        for item in self._inbox.take():
+    def _serve_inbox(self, seconds: float = 0.0) -> None:
+        for item in self._inbox.take(seconds):
             self._take(item)
 
     def _take(self, item: Item) -> None:

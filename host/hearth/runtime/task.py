@@ -18,6 +18,7 @@ from hearth.isolation.stage_tenant import StageLost
 from hearth.kafka.consumer import Consumer
 from hearth.kafka.membership import GroupIdentity
 from hearth.kafka.producer import Producer
+from hearth.runtime.delivery import Conversion
 from hearth.runtime.end import RunEnd
 from hearth.runtime.inbox import Inbox, StageEnded
 from hearth.runtime.launcher import RunLoss, TaskLaunch
@@ -141,6 +142,8 @@ class TaskRun:
         opened.callback(consumer.close, self._settings.graceful_timeout)
         inside, between = split(plan)
         stage, places = self._open_places(opened, partial(answer_sink, self._inbox, tolerance))
+        pipeline = Pipeline(plan, places, between)
+        conversion = opened.enter_context(closing(Conversion(pipeline, self._inbox.wake)))
         return SinkLoop(
             plan,
             is_paused=self._is_paused,
@@ -148,7 +151,8 @@ class TaskRun:
             observer=self._observer,
             tolerance=tolerance,
             stage=stage,
-            pipeline=Pipeline(plan, places, between),
+            pipeline=pipeline,
+            conversion=conversion,
             consumer=consumer,
             subscription=Subscription(sink),
             intake=start_sink(stage, plan, inside, tolerance, sink.max_poll_records),

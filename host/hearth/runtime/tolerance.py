@@ -9,7 +9,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, Protocol
 
-from hearth.runtime.delivery import Consumed
+from hearth.runtime.consumed_record import Consumed
 from hearth.runtime.inbox import Errant, Inbox, MadeRecord
 from hearth.runtime.observer import TaskObserver
 from hearth.runtime.plan import TaskSettings

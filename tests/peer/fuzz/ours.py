@@ -19,8 +19,9 @@ from hearth.herder.planner import Planner
 from hearth.herder.plugin.directory import PluginDirectory
 from hearth.isolation.environment_store import EnvironmentStore
 from hearth.kafka.fetched import Incoming
+from hearth.runtime.consumed_record import Consumed
 from hearth.runtime.dead_letter import DeadLetter
-from hearth.runtime.delivery import Consumed, converted
+from hearth.runtime.delivery import converted
 from hearth.runtime.pipeline import LocalPlace, Pipeline, loading
 from hearth.runtime.plan import TaskPlan
 from hearth_api import ConnectError, Header, Schema, SinkRecord, SourceRecord

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Executor, Future
 from dataclasses import dataclass
 from functools import partial
 from types import SimpleNamespace
@@ -24,7 +24,8 @@ from hearth.kafka.commit_queue import CommitAnswer
 from hearth.kafka.fetched import Incoming
 from hearth.kafka.kafka_error import KafkaError
 from hearth.link.link_call import Pause, Resume, Stop
-from hearth.runtime.delivery import MOST_PUTS, Consumed
+from hearth.runtime.consumed_record import Consumed
+from hearth.runtime.delivery import MOST_PUTS, Conversion
 from hearth.runtime.inbox import Inbox, Item
 from hearth.runtime.observer import TaskObserver
 from hearth.runtime.sink import SinkLoop, answer_sink, start_sink
@@ -84,8 +85,8 @@ class FakeInbox(Inbox):
         super().put(item)
 
     def take(self, seconds: float = 0.0) -> Iterator[Item]:
-        """Yield what is there; waiting for more only makes it later."""
-        if self.is_empty:
+        """Yield what is there; waiting for more only makes it later, unless something is converted meanwhile."""
+        if self.is_empty and not (seconds and self._world.thread.go_on()):
             self._world.now += seconds
         for item in super().take():
             self.heard += 1
@@ -114,6 +115,57 @@ class Answer(Future):  # type: ignore[type-arg]
         if work is not None:
             work(self)
         return super().done()
+
+
+class Converted(Future):  # type: ignore[type-arg]
+    """A piece on the other thread, which is done when it was looked for so often, or is waited for."""
+
+    def __init__(self, work: Callable[[], Any], looks: int) -> None:
+        super().__init__()
+        self._work, self._looks = work, looks
+
+    @property
+    def is_over(self) -> bool:
+        """Return whether it is done, without letting anybody work for it."""
+        return super().done()
+
+    def done(self) -> bool:
+        """Look for it."""
+        self._looks -= 1
+        if self._looks < 0:
+            self.finish()
+        return self.is_over
+
+    def finish(self) -> None:
+        """Do the work."""
+        if not self.is_over:
+            self.set_result(self._work())
+
+    def exception(self, timeout: float | None = None) -> BaseException | None:
+        """Wait for it."""
+        self.finish()
+        return super().exception(timeout)
+
+
+class FakeThread(Executor):
+    """The thread that converts beside the loop: pieces are done one after the other, later or sooner."""
+
+    def __init__(self, looks: int) -> None:
+        self._looks = looks
+        self._pieces: list[Converted] = []
+
+    def submit(self, work: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Converted:
+        """Take a piece."""
+        self._pieces.append(Converted(partial(work, *args, **kwargs), self._looks))
+        return self._pieces[-1]
+
+    def go_on(self) -> bool:
+        """Have it do the next piece while the loop waits; returns whether there is one."""
+        self._pieces = [each for each in self._pieces if not each.is_over]
+        for each in self._pieces[:1]:
+            each.finish()
+            return True
+        return False
 
 
 @dataclass
@@ -195,7 +247,7 @@ class FakeConsumer:
                 left -= len(offsets)
                 self.position[partition] = offsets[-1] + 1
                 parts.append(_incoming(partition, offsets))
-        if not parts and not self.is_woken:
+        if not parts and not self.is_woken and not self._world.thread.go_on():
             self._world.now += max(wait_ms, 1) / 1000
         return parts
 
@@ -483,12 +535,16 @@ class World:
         flush_interval: float = 10.0,
         most: int = 100,
         takes_next: bool = False,
+        at_once: int = 100,
+        looks: int = 0,
     ) -> None:
         self.now = 0.0
         self.flush_interval = flush_interval
         self.fetch = fetch
         """How many records there are for a poll."""
         self._most, self.takes_next = most, takes_next
+        self._at_once, self._looks = at_once, looks
+        """How many records are worth the other thread, and how often it is looked for what it does."""
         self._is_plain = is_plain
         self.tolerant = tolerant
         self.ends = dict.fromkeys(PARTITIONS, 0)
@@ -528,6 +584,7 @@ class World:
         subscription: Any = FakeSubscription()
         self.consumer, self.stage, self.inbox = FakeConsumer(self), FakeStage(self), FakeInbox(self, paused)
         consumer, stage, pipeline = (cast_any(each) for each in (self.consumer, self.stage, FakePipeline(self)))
+        self.thread = FakeThread(self._looks)
         self.letters.clear()
         self.reports = 0
         self.unsafe.clear()
@@ -544,6 +601,7 @@ class World:
             tolerance=tolerance,
             stage=stage,
             pipeline=pipeline,
+            conversion=Conversion(pipeline, self.inbox.wake, self.thread, self._at_once),
             consumer=consumer,
             subscription=subscription,
             intake=start_sink(stage, plan, [], tolerance, self._most),
@@ -757,7 +815,8 @@ class World:
             self.loop.turn()
             self.confirm_letters()
             is_read = all(self.consumer.position.get(each) == end for each, end in self.ends.items())
-            if is_read and not self.loop._positions.is_any_due and not self.loop._putting:
+            is_any_left = self.loop._positions.is_any_due or self.loop._conversion.is_busy or self.loop._putting
+            if is_read and not is_any_left:
                 break
         self.inbox.put(Stop())
         self.run()

@@ -14,8 +14,8 @@ from confluent_kafka import Producer as ConfluentProducer
 
 from hearth.broker import KafkaBroker
 from hearth.kafka.fetched import Incoming
+from hearth.runtime.consumed_record import Consumed
 from hearth.runtime.dead_letter import DeadLetterRefused, DeadLetterReporter
-from hearth.runtime.delivery import Consumed
 from hearth.runtime.plan import DeadLetterPlan
 from hearth_api import ConnectError
 from hearth_execution.failure import ErrorInfo, Failure

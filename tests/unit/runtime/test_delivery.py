@@ -1,9 +1,12 @@
-"""Deliveries: what a sink loop holds, taken apart when partitions go."""
+"""Deliveries: what a sink loop holds, made beside it in the order of the fetch, taken apart when partitions go."""
 
 from __future__ import annotations
 
+import logging
+import threading
+from collections.abc import Iterator
 from concurrent.futures import Future
-from dataclasses import replace
+from contextlib import closing
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,25 +17,28 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hearth.foundation.log_context import about, current_label
 from hearth.kafka.fetched import Incoming
 from hearth.runtime.delivery import (
     AHEAD_BYTES,
+    MOST_COMING,
     MOST_PUTS,
-    Consumed,
+    Conversion,
     Delivery,
     PutFailed,
     SentPut,
     SentPuts,
-    as_consumed,
     bounds,
     converted,
 )
-from hearth_api import STRING_SCHEMA, TopicPartition
+from hearth_api import STRING_SCHEMA, ConnectError, TopicPartition
 from hearth_api.batch import Batch
 from hearth_execution.failure import ErrorInfo, Failure, RemoteError
 from hearth_execution.order import number_rows
-from hearth_execution.raw_header import raw_column, raw_rows
 from hearth_execution.transformation import Outcome
+
+HERE = TopicPartition("t", 0)
+WAIT = 10.0
 
 
 def incoming(*places: tuple[int, int], topic: str = "t", kind: int = 1) -> Incoming:
@@ -153,36 +159,6 @@ def test_record_is_found_by_number_through_all_sources() -> None:
     ]
 
 
-@pytest.mark.parametrize("kind", [0, 1, 2])
-def test_record_comes_back_from_a_stage_as_it_was_consumed(kind: int) -> None:
-    """Bytes, times and headers travel with a put, and one row of them back with a report."""
-    sent = replace(incoming((0, 5), (1, 6), kind=kind), headers=raw_column([[], [("h", b"1"), ("h", None)]]))
-    rows = as_consumed(sent)
-    back = [Consumed.of(Batch.from_arrow(rows.slice(row, 1).to_arrow())) for row in (0, 1)]
-    assert [(each.partition, each.offset) for each in back] == [
-        (TopicPartition("t", 0), 5),
-        (TopicPartition("t", 1), 6),
-    ]
-    assert [each.incoming.value.to_pylist() for each in back] == [[b"0/5"], [b"1/6"]]
-    assert [raw_rows(each.incoming.headers) for each in back] == [[[]], [[("h", b"1"), ("h", None)]]]
-    assert [each.text() for each in back] == [Consumed(sent, row).text() for row in (0, 1)]
-
-
-def test_record_is_described_as_kafka_connect_does() -> None:
-    """The error log names topic, partition, offset and time, where there is one."""
-    assert Consumed(incoming((3, 7)), 0).text() == (
-        "consumed record is {topic='t', partition=3, offset=7, timestamp=70, timestampType=CreateTime}"
-    )
-    assert Consumed(incoming((3, 7), kind=0), 0).text() == "consumed record is {topic='t', partition=3, offset=7}"
-
-
-def test_place_of_a_record_tells_what_to_look_for() -> None:
-    """Topic, partition and offset, its key and how large it is, and nothing of its value."""
-    record = replace(incoming((3, 7), (3, 8)), key=pa.array([None, b"order \xff 8"], pa.binary()))
-    assert Consumed(record, 0).place() == "topic 't', partition 3, offset 7, 3 bytes"
-    assert Consumed(record, 1).place() == "topic 't', partition 3, offset 8, key 'order \ufffd 8', 12 bytes"
-
-
 def test_put_that_failed_tells_which_records() -> None:
     """Where they begin and end in each partition, and what the plugin said below; many partitions are not all told."""
     places = [TopicPartition("t", number) for number in range(12)]
@@ -202,9 +178,11 @@ def test_put_that_failed_tells_which_records() -> None:
 def test_bounds_are_those_of_each_partition(places: list[tuple[int, int]]) -> None:
     """The next offset of a partition is one beyond its last record, wherever that stands among the rows."""
     model: dict[TopicPartition, list[int]] = {}
+    places = sorted(places, key=lambda place: place[1])
     for partition, offset in places:
         model.setdefault(TopicPartition("t", partition), []).append(offset)
-    starts, ends = bounds(incoming(*places))
+    cut = len(places) // 2  # what one topic brings is in two parts where its kind of timestamps was changed
+    starts, ends = bounds([incoming(*places[:cut]), incoming(*places[cut:], kind=2)])
     assert starts == {place: min(offsets) for place, offsets in model.items()}
     assert ends == {place: max(offsets) + 1 for place, offsets in model.items()}
 
@@ -267,3 +245,142 @@ def test_large_puts_are_fewer(size: int, count: int) -> None:
     while len(puts):
         puts.settle()
     assert filled(puts, size) == count
+
+
+class Pipe:
+    """A pipeline that tells who works, lets a piece wait for ``go``, and refuses what is told to."""
+
+    hops: tuple[Any, ...] = ()
+
+    def __init__(self) -> None:
+        self.workers: list[tuple[int, str | None]] = []
+        self.go = threading.Event()
+        self.go.set()
+        self.began = threading.Semaphore(0)
+        self.error: Exception | None = None
+
+    def deserialize(self, part: Incoming, first: int) -> Outcome:
+        """Return the values as one batch."""
+        self.began.release()
+        assert self.go.wait(WAIT)
+        self.workers.append((threading.get_ident(), current_label()))
+        if self.error is not None:
+            raise self.error
+        columns = {
+            "partition": pa.array(part.partition),
+            "offset": pa.array(part.offset),
+            "row": pa.array(np.arange(first, first + len(part.offset), dtype=np.int32)),
+            "value": part.value.cast(pa.string()),
+        }
+        data = pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
+        return Outcome([Batch(part.topic, None, STRING_SCHEMA, data)])
+
+    def transform(self, batches: list[Batch]) -> Outcome:
+        """Change nothing."""
+        return Outcome(batches)
+
+
+def rows_of_one(start: int, count: int) -> Incoming:
+    """Return rows of one partition."""
+    values = pa.array([b"%d" % offset for offset in range(start, start + count)], pa.binary())
+    offsets = np.arange(start, start + count)
+    return Incoming("t", np.zeros(count, np.int32), offsets, pa.nulls(count, pa.binary()), values, None, 0, None)
+
+
+@pytest.fixture
+def pipe() -> Pipe:
+    """Provide a pipeline."""
+    return Pipe()
+
+
+@pytest.fixture
+def woken() -> threading.Semaphore:
+    """Count how often the loop was woken."""
+    return threading.Semaphore(0)
+
+
+@pytest.fixture
+def conversion(pipe: Any, woken: threading.Semaphore) -> Iterator[Conversion]:
+    """Provide one for which three records are worth another thread."""
+    with closing(Conversion(pipe, woken.release, at_once=3)) as conversion:
+        yield conversion
+
+
+def starts(pieces: Iterator[list[Delivery]]) -> list[list[int]]:
+    """Return where the deliveries of each piece begin."""
+    return [[each.starts[HERE] for each in deliveries] for deliveries in pieces]
+
+
+def others(before: set[threading.Thread]) -> list[threading.Thread]:
+    """Return the threads that came."""
+    return [each for each in threading.enumerate() if each not in before]
+
+
+def test_a_few_records_are_converted_at_once_and_begin_no_thread(
+    conversion: Conversion, pipe: Pipe, woken: threading.Semaphore
+) -> None:
+    """An idle connector has no such thread, and a single record does not wait for one to be awake."""
+    before = set(threading.enumerate())
+    conversion.begin([rows_of_one(0, 2)], 1)
+    assert starts(conversion.done()) == [[0, 1]]
+    assert [worker for worker, _ in pipe.workers] == [threading.get_ident()]
+    assert (others(before), woken.acquire(blocking=False), conversion.is_busy) == ([], False, False)
+
+
+def test_many_are_converted_beside_and_the_loop_is_woken(
+    conversion: Conversion, pipe: Pipe, woken: threading.Semaphore
+) -> None:
+    """What that thread says is about the task that it works for."""
+    with about("c|task-0"):
+        conversion.begin([rows_of_one(0, 3)], 2)
+    assert woken.acquire(timeout=WAIT)
+    assert starts(conversion.done()) == [[0, 2]]
+    ((worker, label),) = pipe.workers
+    assert (worker != threading.get_ident(), label) == (True, "c|task-0")
+
+
+def test_few_behind_many_come_behind_them(conversion: Conversion, pipe: Pipe, woken: threading.Semaphore) -> None:
+    """Order is kept: nothing is done, and nothing more wanted, before what was fetched first is there."""
+    pipe.go.clear()
+    conversion.begin([rows_of_one(0, 3)], 10)
+    conversion.begin([rows_of_one(3, 1)], 10)
+    assert pipe.began.acquire(timeout=WAIT)
+    assert (starts(conversion.done()), conversion.is_full, conversion.is_busy) == ([], MOST_COMING == 2, True)
+    pipe.go.set()
+    for _ in range(2):
+        assert woken.acquire(timeout=WAIT)
+    assert (starts(conversion.done()), conversion.is_full) == ([[0], [3]], False)
+    assert len(set(pipe.workers)) == 1
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_an_error_is_raised_where_the_piece_is_taken_in(
+    conversion: Conversion, pipe: Pipe, woken: threading.Semaphore, count: int
+) -> None:
+    """A stage that died ends the task, whoever waited for it."""
+    pipe.error = ConnectError("the stage died")
+
+    def convert() -> None:
+        conversion.begin([rows_of_one(0, count)], 10)
+        assert woken.acquire(timeout=WAIT)
+        list(conversion.done())
+
+    with pytest.raises(ConnectError, match="the stage died"):
+        convert()
+
+
+def test_the_end_waits_for_what_is_under_way_and_leaves_out_the_rest(
+    pipe: Any, woken: threading.Semaphore, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Behind it plugins are closed, so nobody may be in them; an error that nobody waits for any more is no news."""
+    before = set(threading.enumerate())
+    conversion = Conversion(pipe, woken.release, at_once=1)
+    pipe.go.clear()
+    pipe.error = ConnectError("late")
+    for number in range(2):
+        conversion.begin([rows_of_one(number, 1)], 1)
+    assert pipe.began.acquire(timeout=WAIT)
+    threading.Timer(0.05, pipe.go.set).start()
+    with caplog.at_level(logging.DEBUG):
+        conversion.close()
+    assert (len(pipe.workers), others(before), caplog.records) == (1, [], [])

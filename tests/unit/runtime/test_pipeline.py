@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -377,6 +378,38 @@ def test_record_the_task_made_is_what_it_would_have_been_read_from() -> None:
     assert (unread.key.to_pylist(), unread.value.to_pylist()) == ([b"k"], [b"v"])
     assert (unread.timestamp.tolist(), unread.timestamp_type) == ([5], 1)
     assert raw_rows(unread.headers) == [[("h", b"x")]]
+
+
+class Watched:
+    """Plugins that are in no hurry, and note whether a second call comes while they are at one."""
+
+    def __init__(self, place: Place) -> None:
+        self._place, self.close = place, place.close
+        self._inside = threading.Lock()
+        self.is_at_work, self.is_met = threading.Event(), threading.Event()
+
+    def do(self, call: Any) -> Any:
+        """Do a call, and wait a moment whether another one comes."""
+        if self._inside.locked():
+            self.is_met.set()
+        with self._inside:
+            self.is_at_work.set()
+            self.is_met.wait(0.02)
+            return self._place.do(call)
+
+
+def test_converters_serve_one_thread_at_a_time() -> None:
+    """A record that the task made is converted by the loop, while another thread may be reading others."""
+    reads = pipeline("sink")
+    watched = Watched(reads._places["value.converter"])
+    reads._places = dict.fromkeys(reads._places, watched)
+    (made,) = records_to_batches([SinkRecord("u", 3, STRING_SCHEMA, "k", STRING_SCHEMA, "v", 7)])
+    reader = threading.Thread(target=reads.deserialize, args=(consumed(b"a"),))
+    reader.start()
+    assert watched.is_at_work.wait(10)
+    assert reads.unread(made).value.to_pylist() == [b"v"]
+    reader.join(10)
+    assert not watched.is_met.is_set()
 
 
 def test_record_the_task_made_of_nothing_is_one_of_nulls() -> None:

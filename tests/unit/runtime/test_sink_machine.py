@@ -64,13 +64,23 @@ class SinkMachine(RuleBasedStateMachine):
         fetch=st.integers(1, 6),
         most=st.sampled_from([1, 2, 3, 100]),
         takes_next=st.booleans(),
+        thread=st.sampled_from([(100, 0), (1, 0), (1, 1), (1, 2), (1, 4), (4, 1), (4, 3)]),
         moving=st.integers(0, 2),
         ends_here=st.booleans(),
     )
-    def begin(self, tolerant: bool, fetch: int, most: int, takes_next: bool, moving: int, ends_here: bool) -> None:
-        """Begin with some records."""
+    def begin(
+        self,
+        tolerant: bool,
+        fetch: int,
+        most: int,
+        takes_next: bool,
+        thread: tuple[int, int],
+        moving: int,
+        ends_here: bool,
+    ) -> None:
+        """Begin with some records; ``thread`` is what is worth the thread that converts, and how slow that is."""
         self.ends_here = ends_here
-        self.world = World(tolerant, fetch, is_plain=False, flush_interval=0.5, most=most, takes_next=takes_next)
+        self.world = World(tolerant, fetch, False, 0.5, most, takes_next, *thread)
         self.world.moving_coordinator = moving
         for partition in PARTITIONS:
             self.world.write(partition, 4)

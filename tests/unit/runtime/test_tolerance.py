@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from hearth.runtime.delivery import Consumed
+from hearth.runtime.consumed_record import Consumed
 from hearth.runtime.inbox import Errant, Inbox
 from hearth.runtime.observer import TaskObserver
 from hearth.runtime.tolerance import Tolerance, ToleranceExceeded, answer_when_kept
