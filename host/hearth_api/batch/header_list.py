@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from itertools import accumulate, chain, islice
+from itertools import accumulate, chain, islice, repeat
 from typing import Any
 
 from hearth_api.batch import arrow as pa
@@ -57,14 +57,16 @@ def column_to_headers(column: Any) -> list[Headers | None]:
     """
     entries = column.flatten()
     counts = numbers("i", pa.compute.fill_null(pa.compute.list_value_length(column), 0))
+    keys, schemas, values = (entries.field(name) for name in ("key", "schema", "value"))
     width = _width(len(entries), counts)
-    keys, texts, values = (entries.field(name) for name in ("key", "schema", "value"))
-    schemas = _decoded(texts, width, lambda text: None if text is None else schema_from_text(text))
-    made = list(map(Header, _decoded(keys, width, str), schemas, _values(schemas, values.to_pylist())))
-    if width:
-        return [*Headers.of_each([made[start : start + width] for start in range(0, len(made), width)])]
-    rest = iter(made)
-    rows = Headers.of_each([list(islice(rest, count)) for count in counts])
+    if width and repeats(keys, width) and repeats(schemas, width):
+        kinds = zip(keys.slice(0, width).to_pylist(), map(_schema, schemas.slice(0, width).to_pylist()))
+        texts = values.to_pylist()
+        columns = [_headers(key, schema, texts[place::width]) for place, (key, schema) in enumerate(kinds)]
+        return [*Headers.of_each(map(list, zip(*columns)))]
+    known = _decoded(schemas, _schema)
+    made = map(Header, _decoded(keys, str), known, map(header_value, known, values.to_pylist()))
+    rows = Headers.of_each([list(islice(made, count)) for count in counts])
     return [own if count else None for count, own in zip(counts, rows)]
 
 
@@ -110,18 +112,21 @@ def header_value(schema: Schema | None, text: str | None) -> Any:
     return value_from_json(schema, text)
 
 
-def _values(schemas: Sequence[Schema | None], texts: list[str | None]) -> Sequence[Any]:
-    """Return the values of headers, each of its own schema, from what stands in a column for them."""
-    first = schemas[0] if schemas else None
-    if first is not None and first.type is Type.STRING and schemas.count(first) == len(schemas):
-        return texts
-    return list(map(header_value, schemas, texts))
+def _headers(key: str, schema: Schema | None, texts: list[str | None]) -> list[Header]:
+    """Return headers of one name and schema; a text that all of them have makes one, for headers do not change."""
+    is_text = schema is not None and schema.type is Type.STRING
+    if is_text and texts.count(texts[0]) == len(texts):
+        return [Header(key, schema, texts[0])] * len(texts)
+    values = texts if is_text else [header_value(schema, text) for text in texts]
+    return list(map(Header, repeat(key), repeat(schema), values))
 
 
-def _decoded(column: Any, width: int, decode: Callable[[Any], Any]) -> list[Any]:
-    """Return what the names or schemas of headers stand for, few of which differ; ``width`` is as with ``_width``."""
-    if width and repeats(column, width):
-        return [decode(text) for text in column.slice(0, width).to_pylist()] * (len(column) // width)
+def _schema(text: str | None) -> Schema | None:
+    return None if text is None else schema_from_text(text)
+
+
+def _decoded(column: Any, decode: Callable[[Any], Any]) -> list[Any]:
+    """Return what the names or schemas of headers stand for, few of which differ."""
     coded = column.dictionary_encode("encode")
     values = [decode(text) for text in coded.dictionary.to_pylist()]
     return [values[code] for code in numbers("i", coded.indices)]

@@ -44,6 +44,20 @@ def test_values_that_may_be_changed_are_nobody_elses() -> None:
     assert (second, first == own) == (own, False)
 
 
+def test_a_header_that_all_records_have_is_one_and_their_headers_are_each_their_own() -> None:
+    """A header does not change; headers do, and a change of one record's is no change of another's."""
+    column = headers_to_column([Headers().add_string("n", str(row)).add_string("origin", "here") for row in range(3)])
+    first, second, third = (own or Headers() for own in column_to_headers(column))
+    assert first.last_with_name("origin") is third.last_with_name("origin")
+    first.remove("origin")
+    second.add_string("origin", "there")
+    assert [[each.value for each in own] for own in (first, second, third)] == [
+        ["0"],
+        ["1", "here", "there"],
+        ["2", "here"],
+    ]
+
+
 @pytest.mark.parametrize("count", [1, 2, 3, 5, 8])
 def test_rows_that_have_the_same_names_differ_in_their_values(count: int) -> None:
     """As those of most topics do; what they have in common is made once for batches of about one size."""
