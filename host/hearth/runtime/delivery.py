@@ -7,7 +7,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -50,11 +49,18 @@ class Delivery:
     topics: set[str] = field(default_factory=set)
     """Where records came from that could be converted, also of those that transformations dropped."""
     failures: list[Failure] = field(default_factory=list)
+    record_size: float = 0.0
+    """Bytes of a record, on average of those that were converted with these."""
 
     @property
     def count(self) -> int:
         """Return how many records there are to be put."""
         return sum(batch.num_rows for batch in self.batches)
+
+    @property
+    def size(self) -> float:
+        """Return how many bytes they have, more or less: to count them costs more than to send them."""
+        return self.count * self.record_size
 
     def place(self) -> str:
         """Say which records these are: how many, and their offsets in each partition, or in some of many."""
@@ -82,7 +88,7 @@ class Delivery:
             each for each in self.failures if (found := self.record(each.row)) and found.partition not in partitions
         ]
         batches = [batch for batch in kept if batch.num_rows]
-        return Delivery(batches, self.sources, starts, offsets, self.topics, failures)
+        return Delivery(batches, self.sources, starts, offsets, self.topics, failures, self.record_size)
 
     def cut(self, start: int, end: int) -> Delivery:
         """Return the delivery of the records read from number ``start`` up to ``end``, which are numbered from 0."""
@@ -96,6 +102,7 @@ class Delivery:
             [batch for batch in cut if batch.num_rows],
             tuple(source for source in sources if len(source.offset)),
             failures=[replace(each, row=each.row - start) for each in self.failures if start <= each.row < end],
+            record_size=self.record_size,
         )
         piece.starts, piece.offsets = bounds(piece.sources)
         piece.topics = self.topics & {source.topic for source in piece.sources}
@@ -132,11 +139,6 @@ class SentPut:
     answer: Future[PutDone]
     follows: bool
 
-    @cached_property
-    def size(self) -> int:
-        """Return how many bytes of records it holds."""
-        return sum(batch.data.nbytes for batch in self.delivery.batches)
-
 
 class SentPuts:
     """The puts that were sent and are not settled, in order.
@@ -167,7 +169,7 @@ class SentPuts:
         count = len(self._puts)
         if not self._takes_next or not 0 < count <= self._most:
             return False
-        return count == 1 or sum(put.size for put in self._puts) < AHEAD_BYTES
+        return count == 1 or sum(put.delivery.size for put in self._puts) < AHEAD_BYTES
 
     def add(self, put: SentPut) -> None:
         """Note that a put was sent."""
@@ -283,6 +285,7 @@ def converted(incoming: Sequence[Incoming], pipeline: Pipeline, most: int) -> li
         delivery.failures += after.failures
         if outcome.batches:
             delivery.topics.add(part.topic)
+    delivery.record_size = sum(batch.data.nbytes for batch in delivery.batches) / max(delivery.count, 1)
     return [delivery.cut(start, min(start + most, first)) for start in range(0, first, most)]
 
 

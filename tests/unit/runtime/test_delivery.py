@@ -90,6 +90,15 @@ def test_what_transformations_made_is_put_in_the_order_it_was_consumed_in() -> N
     assert partitions(delivery) == [[0], [1], [2], [3]]
 
 
+def test_deliveries_know_their_share_of_the_bytes_that_were_converted_together() -> None:
+    """Together they have all of them, whatever was taken out of one."""
+    whole = number_rows(batch(0, 1, 2, 3))
+    pipeline: Any = SimpleNamespace(deserialize=lambda part, first: Outcome([whole]), transform=Outcome)
+    pieces = converted([incoming((0, 0), (1, 0), (2, 0), (3, 0))], pipeline, 2)
+    assert [piece.size for piece in pieces] == [whole.data.nbytes / 2] * 2
+    assert pieces[0].without({TopicPartition("t", 0)}).size == whole.data.nbytes / 4
+
+
 def test_rows_are_known_by_where_they_came_from() -> None:
     """A transformation may send a record to another topic or partition; that does not save it from being taken."""
     moved = batch(9, 9, topic="u", original_partition=pa.array([0, 1], pa.int32()))
@@ -190,7 +199,7 @@ def test_bounds_are_those_of_each_partition(places: list[tuple[int, int]]) -> No
 def text(size: int = 10) -> Delivery:
     """Return a delivery of one text of so many bytes."""
     data = pa.RecordBatch.from_arrays([pa.array(["x" * size])], names=["value"])
-    return Delivery([Batch("t", None, STRING_SCHEMA, data)])
+    return Delivery([Batch("t", None, STRING_SCHEMA, data)], record_size=size)
 
 
 def filled(puts: SentPuts, size: int = 10) -> int:
