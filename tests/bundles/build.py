@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import atexit
 import io
+import json
 import shutil
 import tarfile
 import tempfile
@@ -17,6 +18,7 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
+from hearth.discovery.manifest import MANIFEST
 from hearth.isolation.environment_store import EnvironmentStore
 from hearth.packaging.pack import pack
 from hearth.packaging.project import build_wheel
@@ -78,6 +80,17 @@ def index(folder: Path, wheels: Mapping[Path, str]) -> str:
     for name, links in pages.items():
         (folder / name / "index.html").write_text("<!DOCTYPE html>" + "".join(links))
     return folder.as_uri()
+
+
+def lacking(folder: Path) -> Path:
+    """Make a packed bundle without the library that it needs, as one is that was packed for another platform."""
+    shutil.unpack_archive(packed("greeting_source"), folder / "lacking")
+    (folder / "lacking" / "wheels" / "greeting-1.0-py3-none-any.whl").unlink()
+    path = folder / "lacking" / MANIFEST
+    members = json.loads(path.read_text())
+    members["files"] = [each for each in members["files"] if "greeting-1.0" not in each["path"]]
+    path.write_text(json.dumps(members))
+    return Path(shutil.make_archive(str(folder / "lacking"), "zip", folder / "lacking"))
 
 
 def truncated(folder: Path) -> Path:

@@ -12,6 +12,7 @@ from pathlib import Path
 from packaging.utils import canonicalize_name
 
 from hearth.config.connector_key import CONNECTOR_CLASS
+from hearth.config.worker_key import SIGNED
 from hearth.discovery import PluginType, Rejected, alias
 from hearth.discovery.bundle import Bundle
 from hearth.discovery.catalogue import read
@@ -19,6 +20,7 @@ from hearth.discovery.declaration import Declaration
 from hearth.discovery.manifest import MANIFEST
 from hearth.discovery.refusal import COPY_AGAIN, BundleError
 from hearth.discovery.signature import signer, trusted_signers, unlisted_files
+from hearth.discovery.trust import Trust
 from hearth.isolation.environment import Environment
 from hearth.isolation.environment_refused import EnvironmentRefused
 from hearth.isolation.environment_store import EnvironmentStore
@@ -54,7 +56,7 @@ def verify(location: Path, config: Mapping[str, str] | None = None, keys: Sequen
     """Check structure, hashes, contract, licences, environment, imports, definitions and rules, in that order.
 
     With the configuration of a connector, that one is run in memory as well, with all that it does to other systems;
-    with files of those who are trusted, one of them has to have signed the bundle.
+    with files of those who are trusted, one of them has to have signed the bundle and all that it needs.
 
     Later checks need the earlier ones, so they are left out after a failure that makes them pointless. The
     environment is built for this call alone and removed after it.
@@ -68,7 +70,8 @@ def verify(location: Path, config: Mapping[str, str] | None = None, keys: Sequen
         checks += _contents(bundle)
     with tempfile.TemporaryDirectory(prefix="hearth-verify-") as folder:
         if all(check.is_ok for check in checks):
-            checks += _running(bundle, EnvironmentStore(Path(folder)), config or {})
+            trust = Trust(SIGNED, list(map(str, keys))) if keys else None
+            checks += _running(bundle, EnvironmentStore(Path(folder), trust), config or {})
     return checks
 
 
@@ -142,6 +145,9 @@ def _running(bundle: Bundle, environments: EnvironmentStore, config: Mapping[str
     """Build the environment and let every plugin describe and try itself in a stage process of its own there."""
     try:
         environment = environments.ensure(bundle)
+    except BundleError as error:
+        yield Check("signature", bundle.name, False, str(error), error.hint or "")
+        return
     except EnvironmentRefused as error:
         yield Check("environment", bundle.name, False, str(error), error.hint or "", is_environment=True)
         return

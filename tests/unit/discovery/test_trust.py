@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +10,6 @@ import pytest
 
 from hearth.config.worker_key import ANY_BUNDLE, HASHED, SIGNED
 from hearth.discovery import Bundle, BundleError, discover, read
-from hearth.discovery.manifest import MANIFEST
 from hearth.discovery.trust import Trust, trust_of
 from hearth.isolation.environment_store import EnvironmentStore
 from hearth.packaging.sign import new_key, sign
@@ -105,22 +103,16 @@ def test_what_a_bundle_lacks_is_not_taken_from_the_index(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nobody has signed that, and it would run beside what was; also where the lock is remembered from before."""
-    shutil.unpack_archive(build.packed("greeting_source"), tmp_path / "lacking")
-    (tmp_path / "lacking" / "wheels" / "greeting-1.0-py3-none-any.whl").unlink()
-    path = tmp_path / "lacking" / MANIFEST
-    members = json.loads(path.read_text())
-    members["files"] = [each for each in members["files"] if "greeting-1.0" not in each["path"]]
-    path.write_text(json.dumps(members))
-    shutil.make_archive(str(tmp_path / "lacking"), "zip", tmp_path / "lacking")
-    sign(tmp_path / "lacking.zip", folder / "key")
+    lacking = build.lacking(tmp_path)
+    sign(lacking, folder / "key")
     monkeypatch.setenv("UV_DEFAULT_INDEX", build.index(tmp_path / "index", {build.wheel("greeting_1"): ""}))
     trust = Trust(SIGNED, [str(folder / "key.pub")])
     for before in (False, True):
         if before:
-            EnvironmentStore(tmp_path / "environments").ensure(_at(tmp_path / "lacking.zip"))
+            EnvironmentStore(tmp_path / "environments").ensure(_at(lacking))
         store = EnvironmentStore(tmp_path / "environments", trust)
         with pytest.raises(BundleError, match=r"it needs greeting==1\.0, which is not in it") as raised:
-            store.ensure(_at(tmp_path / "lacking.zip"))
+            store.ensure(_at(lacking))
         assert raised.value.code == "bundle.trust"
     assert store.ensure(_at(folder / "signed.zip")).key
 

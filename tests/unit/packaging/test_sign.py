@@ -45,6 +45,17 @@ def test_verify_refuses_what_somebody_else_signed(tmp_path: Path) -> None:
     ]
 
 
+def test_verify_refuses_what_needs_more_than_was_signed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worker that asks for signatures would; it is well without them."""
+    monkeypatch.setenv("UV_DEFAULT_INDEX", build.index(tmp_path / "index", {build.wheel("greeting_1"): ""}))
+    lacking, public = build.lacking(tmp_path), new_key(tmp_path / "key")
+    sign(lacking, tmp_path / "key")
+    (wrong,) = [check for check in verify(lacking, keys=[public]) if not check.is_ok]
+    assert wrong.name == "signature"
+    assert wrong.detail.startswith("it needs greeting==1.0, which is not in it")
+    assert all(check.is_ok for check in verify(lacking))
+
+
 def test_what_is_no_packed_bundle_is_not_signed(tmp_path: Path) -> None:
     """A wheel has no manifest, and a damaged bundle nobody vouches for."""
     new_key(tmp_path / "key")
