@@ -195,7 +195,7 @@ def _echo_plugin(plugin: Plugin, description: Description) -> None:
         "reference": plugin.reference,
     }
     for name, value in facts.items():
-        click.echo(f"{name + ':':<10}{printable(value, keep='')}")
+        click.echo(f"{name + ':':<11}{printable(value, keep='')}")
     click.echo()
     if not description.config:
         click.echo("no configuration keys of its own")

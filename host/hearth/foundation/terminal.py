@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -25,11 +26,21 @@ def printable(text: str, keep: str = "\n\t") -> str:
     )
 
 
-def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return a head and rows, one line each, whatever the cells hold; columns are as wide as their widest cell."""
+def table(head: Sequence[str], rows: Sequence[Sequence[str]], width: int | None = None) -> str:
+    """Return a head and rows, one line each, whatever the cells hold; columns are as wide as their widest cell.
+
+    Where that is wider than ``width``, by default that of the terminal to which standard output goes, if it does, each
+    row is a paragraph instead, with a line for each of its cells.
+    """
     shown = [head, *([printable(cell, keep="") for cell in row] for row in rows)]
     widths = [max(len(row[column]) for row in shown) for column in range(len(head))]
-    return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in shown)
+    lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in shown]
+    if width is None and sys.stdout.isatty():
+        width = shutil.get_terminal_size().columns
+    if width is None or not rows or max(map(len, lines)) <= width:
+        return "\n".join(lines)
+    names = max(map(len, head))
+    return "\n\n".join("\n".join(f"{name.ljust(names)}  {cell}" for name, cell in zip(head, row)) for row in shown[1:])
 
 
 class Terminal:

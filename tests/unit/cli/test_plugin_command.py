@@ -178,7 +178,7 @@ def test_describe_prints_the_keys_of_a_packed_plugin(bundles: str, capsys: pytes
     """An alias will do; the keys come from the bundle, no process is started."""
     assert run(["plugins", "describe", "GreetingSource", "--plugin-path", bundles]) == 0
     out = capsys.readouterr().out
-    assert f"class:    {CLASS}" in out
+    assert f"class:     {CLASS}" in out
     assert "Topic of the greetings." in out
     assert "(required)" in out
 

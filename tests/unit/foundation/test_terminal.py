@@ -6,7 +6,7 @@ import io
 
 import pytest
 
-from hearth.foundation.terminal import Terminal, printable
+from hearth.foundation.terminal import Terminal, printable, table
 
 
 class Screen(io.StringIO):
@@ -97,3 +97,12 @@ def test_what_could_steer_a_terminal_is_spelled_out(text: str, shown: str) -> No
 def test_a_line_stays_a_line() -> None:
     """Where one line is meant, breaks are spelled out as well."""
     assert printable("a\nb", keep="") == "a\\nb"
+
+
+def test_table_that_is_wider_than_the_terminal_has_a_paragraph_for_each_row() -> None:
+    """A terminal would break lines in the middle of words; a pipe gets a line for each row, however long."""
+    head, rows = ("NAME", "IT IS"), [("orders", "a source"), ("counts", "a sink")]
+    assert table(head, rows) == "NAME    IT IS\norders  a source\ncounts  a sink"
+    assert table(head, rows, 16) == table(head, rows)
+    assert table(head, rows, 15) == "NAME   orders\nIT IS  a source\n\nNAME   counts\nIT IS  a sink"
+    assert table(head, [], 3) == "NAME  IT IS"
