@@ -58,7 +58,7 @@ class TrustedIdentity:
             found = Bundle.from_json(signature)
             self.verifier.verify_artifact(manifest, found, Identity(identity=name, issuer=self.issuer))
         except Exception as error:  # whatever the library makes of forged bytes, they prove nothing
-            fact = f"the signature of {name!r} proves nothing: {str(error) or type(error).__name__}"
+            fact = f"the signature of {name!r} proves nothing: {reason_of(error)}"
             raise BundleError(fact, hint="do not use it; get it anew from where it was made") from error
 
 
@@ -94,7 +94,7 @@ def trust_config(path: Path | None) -> ClientTrustConfig:
             raise ConfigError(f"{path}: {(error.strerror or str(error)).lower()}", hint=_FORM) from error
         except ValueError as error:
             hint = "a ClientTrustConfig is wanted: application/vnd.dev.sigstore.clienttrustconfig.v0.1+json"
-            raise ConfigError(f"{path} holds no keys of a Sigstore: {_first_line(error)}", hint=hint) from error
+            raise ConfigError(f"{path} holds no keys of a Sigstore: {reason_of(error)}", hint=hint) from error
 
 
 def _public_sigstore() -> ClientTrustConfig:
@@ -118,5 +118,6 @@ def _library() -> Iterator[None]:
         raise ConfigError(fact, hint="pip install 'hearth-connect[sigstore]'") from error
 
 
-def _first_line(error: ValueError) -> str:
-    return str(error).partition("\n")[0]
+def reason_of(error: Exception) -> str:
+    """Return the first line of what the library says; more of it is what it was given."""
+    return str(error).partition("\n")[0] or type(error).__name__

@@ -56,7 +56,11 @@ class Revocation:
 def read_revocations(path: Path) -> list[Revocation]:
     """Read a list of what is not to be used; raises ``ConfigError`` with the line that makes no sense."""
     found = []
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path} is no text in UTF-8: {error.reason}", hint="name a list, a line each") from error
+    for number, line in enumerate(lines, 1):
         text, _, reason = (part.strip() for part in line.partition("#"))
         if not text:
             continue

@@ -12,10 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
+from hearth.discovery.bundle import plain_name
 from hearth.discovery.refusal import BundleError
 from hearth.foundation.terminal import Step
 from hearth.isolation.environment_store import EnvironmentStore
 from hearth.isolation.lock import hash_of
+from hearth.packaging.wholeness import usable
 from hearth_api import ConfigError
 
 if TYPE_CHECKING:
@@ -82,6 +84,12 @@ class BundleSource:
         with self.step(offer.location):
             found = _fetched(offer.location, folder, is_checked=True)
         _check(found, _digits(offer.sha256))
+        bundle = usable(found)
+        if (plain_name(bundle.name), bundle.version) != (plain_name(offer.name), offer.version):
+            fact = (
+                f"the index calls {offer.location} {offer.name} {offer.version}, it is {bundle.name} {bundle.version}"
+            )
+            raise BundleError(fact, hint="make the list of that index anew: hearth bundle index DIR")
         return found
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hearth.discovery.refusal import BundleError
-from hearth.discovery.trusted_identity import trust_config
+from hearth.discovery.trusted_identity import reason_of, trust_config
 from hearth_api import ConnectError
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def sign_keyless(manifest: bytes, config_file: Path | None) -> str:
             return str(found.sign_artifact(manifest).to_json())
     except Exception as error:
         hint = f"see whether this machine reaches Sigstore, and whether {TOKEN}, if there is one, is still valid"
-        fact = f"Sigstore has not signed: {str(error) or type(error).__name__}"
+        fact = f"Sigstore has not signed: {reason_of(error)}"
         raise ConnectError(fact, code="environment.sigstore", hint=hint) from error
 
 
@@ -62,7 +62,7 @@ def checked(sigstore_bundle: str, manifest: bytes, config_file: Path | None) -> 
         Verifier(trusted_root=config.trusted_root).verify_artifact(manifest, found, policy)
     except Exception as error:
         hint = "what is to be signed is the file hearth-bundle.json of the bundle, with `sigstore sign` or cosign"
-        fact = f"that is no signature of this bundle: {str(error) or type(error).__name__}"
+        fact = f"that is no signature of this bundle: {reason_of(error)}"
         raise BundleError(fact, hint=hint) from error
     return identity, issuer
 

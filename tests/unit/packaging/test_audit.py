@@ -71,3 +71,6 @@ def test_line_that_makes_no_sense_is_named(tmp_path: Path) -> None:
     """A list that is half understood would be worse than none."""
     with pytest.raises(ConfigError, match=r"revoked\.txt, line 3: 'not so' is neither"):
         read_revocations(revoked(tmp_path, "not so"))
+    (tmp_path / "revoked.txt").write_bytes(b"\xff\xfe")
+    with pytest.raises(ConfigError, match="is no text in UTF-8"):
+        read_revocations(tmp_path / "revoked.txt")

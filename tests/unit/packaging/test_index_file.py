@@ -79,6 +79,17 @@ def test_bundle_that_was_exchanged_after_it_was_listed_is_refused(
     assert not (tmp_path / "plugins").exists()
 
 
+def test_list_that_calls_a_bundle_otherwise_is_refused(
+    address: str, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nobody gets another bundle, or an older one, than the one that was asked for."""
+    text = (folder / INDEX).read_text()
+    (folder / INDEX).write_text(text.replace('"version": "1.0"', '"version": "1.5"', 1))
+    words = ["bundle", "install", "demo==1.5", "--index", address, "--plugin-path", str(tmp_path / "plugins")]
+    assert run(words) == 2
+    assert "demo-1.0-py3-none-any.whl demo 1.5, it is demo 1.0" in capsys.readouterr().err
+
+
 def test_list_is_the_same_for_the_same_bundles(address: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A mirror has nothing to copy where nothing is new."""
     capsys.readouterr()
