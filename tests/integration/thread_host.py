@@ -47,6 +47,9 @@ class ThreadLauncher:
         self._threads.append(thread)
         thread.start()
 
+    def has_begun(self, connector: str, task: int) -> None:
+        """Nothing to note: nobody waits for a slot."""
+
     def cancel(self, connector: str, task: int) -> None:
         """Tasks here end by themselves."""
 

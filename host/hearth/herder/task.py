@@ -163,6 +163,7 @@ class SupervisedTask:
         with self._lock:
             if generation != self._generation or self._is_over:
                 return
+            self._launcher.has_begun(self.plan.connector, self.number)
             self._has_failed = state is State.FAILED
             self._report(state, trace)
             if state in (State.RUNNING, State.PAUSED) and (state is State.PAUSED) is not self._is_paused:

@@ -90,6 +90,9 @@ class Launcher(Protocol):
         The plan stays here, but for the environments that it names.
         """
 
+    def has_begun(self, connector: str, task: int) -> None:
+        """Take note that a task's run has begun, as it has said itself."""
+
     def cancel(self, connector: str, task: int) -> None:
         """End a task's run by force; does nothing when it is not running."""
 

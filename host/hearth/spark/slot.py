@@ -19,7 +19,7 @@ LOOK_SECONDS = 2.0
 class SlotWatch:
     """Knows which jobs were submitted, and tells when one does not get a slot within seconds.
 
-    It looks only while there is a job that has not been seen to run.
+    It looks only where a job has not been heard of for seconds: Spark takes ten calls to answer for one.
     """
 
     def __init__(
@@ -41,8 +41,8 @@ class SlotWatch:
             self._submitted[group] = self._clock()
             self._changed.notify()
 
-    def ended(self, group: str) -> None:
-        """Take note of a job that is over."""
+    def placed(self, group: str) -> None:
+        """Take note of a job that waits no more: it has begun, or is over."""
         with self._changed:
             self._submitted.pop(group, None)
 
@@ -63,7 +63,7 @@ class SlotWatch:
             due = [group for group, since in self._submitted.items() if self._clock() - since >= PATIENCE_SECONDS]
         waiting = frozenset(group for group in due if not _is_running(context, group))
         for group in set(due) - waiting:
-            self.ended(group)
+            self.placed(group)
         if waiting - self._told:
             self._say(self._complaint(context, sorted(waiting)))
         self._told = waiting

@@ -172,6 +172,10 @@ class SparkLauncher:
         added = self._wanted[_group(plan.connector, plan.task)] = _Launch(launch, plan, on_end)
         self._launches.put(added)
 
+    def has_begun(self, connector: str, task: int) -> None:
+        """Take note that a task waits for no slot any more."""
+        self._slots.placed(_group(connector, task))
+
     def cancel(self, connector: str, task: int) -> None:
         """Cancel the Spark job of a task, whose Python worker Spark then kills within seconds."""
         self._wanted.pop(_group(connector, task), None)
@@ -302,7 +306,7 @@ class SparkLauncher:
         context.setJobGroup(group, f"{plan.name} ({plan.connector_class})", False)
 
         def end(told: list[Any], failure: Exception | None) -> None:
-            self._slots.ended(group)
+            self._slots.placed(group)
             if failure is None:
                 launch.end(next(map(RunLoss.from_json, told), None))
                 return
@@ -313,7 +317,7 @@ class SparkLauncher:
         try:
             driver.run_task([launch.launch.to_json()], end)
         except Exception:
-            self._slots.ended(group)
+            self._slots.placed(group)
             raise
 
     def _ship(self, context: Any, plan: TaskPlan) -> None:

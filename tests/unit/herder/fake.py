@@ -61,6 +61,7 @@ class FakeSpark:
         """Whether a task that is expected is to rest."""
         self.commands: list[tuple[str, int, str]] = []
         self.cancelled: list[tuple[str, int]] = []
+        self.begun: list[tuple[str, int]] = []
         self.forgotten: list[tuple[str, int]] = []
         self.linked: set[tuple[str, int]] = set()
         self.awaited: list[float] = []
@@ -85,6 +86,10 @@ class FakeSpark:
             self._ends[run.connector, run.task, run.generation] = on_end
         if self.starts_at_once:
             self._later(lambda: self.report(run, State.PAUSED if run.paused else State.RUNNING))
+
+    def has_begun(self, connector: str, task: int) -> None:
+        """Record it."""
+        self.begun.append((connector, task))
 
     def cancel(self, connector: str, task: int) -> None:
         """Record it, and end the run."""

@@ -295,6 +295,9 @@ class Host:
         world.generation = launch.generation
         world.runs.append(Run(plan, launch.generation, on_end, self, self.expected[key]))
 
+    def has_begun(self, connector: str, task: int) -> None:
+        """Nothing to note: here a run begins when it is launched."""
+
     def cancel(self, connector: str, task: int) -> None:
         """End a run by force."""
         if (run := self.world.run(connector, task)) is not None:

@@ -93,6 +93,13 @@ def test_a_failure_the_task_reported_stays(stand: Stand) -> None:
     assert (stand.state(), stand.trace) == (State.FAILED, "why")
 
 
+def test_who_launched_a_run_hears_that_it_has_begun(stand: Stand) -> None:
+    """By its first status, whatever that is; nobody has to ask Spark whether the run got a slot."""
+    assert stand.spark.begun == []
+    stand.report(State.PAUSED)
+    assert stand.spark.begun == [("c", 0)]
+
+
 def test_an_older_run_is_not_heard(stand: Stand) -> None:
     """Only the present generation speaks for the task."""
     stand.report(State.RUNNING)

@@ -75,7 +75,7 @@ def test_job_without_a_slot_is_told_of_once_with_the_keys() -> None:
     assert stand.look(60) == []
     stand.watch.submitted("c-1")
     assert "c-0, c-1" in stand.look(PATIENCE_SECONDS)[0]
-    stand.watch.ended("c-0")
+    stand.watch.placed("c-0")
     assert stand.look(1) == []
 
 

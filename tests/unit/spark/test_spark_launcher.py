@@ -17,7 +17,7 @@ from hearth.herder.planner import Planner
 from hearth.link.admission import LinkAddress
 from hearth.runtime.launcher import RunLoss, TaskEnd, TaskLaunch
 from hearth.runtime.plan import TaskPlan
-from hearth.spark import spark_launcher
+from hearth.spark import slot, spark_launcher
 from hearth.spark.job import JobFailed, OnEnd
 from hearth.spark.spark_launcher import LAUNCHERS, SparkLauncher, exposure, link_host, spark_settings
 from tests.unit.herder.catalogue import SOURCE, WORKER, directory
@@ -159,6 +159,27 @@ def launched(launcher: SparkLauncher, spark: Spark, task: int = 0, plan: TaskPla
     launch = TaskLaunch("c", task, 7, LinkAddress("10.0.0.1", 4711, "the-token", "the-certificate"))
     launcher.launch(launch, plan or replace(task_plan("source"), task=task), spark.ended.put)
     return launch
+
+
+def test_a_run_that_has_begun_waits_for_no_slot(
+    launcher: SparkLauncher, spark: Spark, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Spark is asked of those that have said nothing, and of no other."""
+    spark.is_started.set()
+    for task in (0, 1):
+        launched(launcher, spark, task)
+        spark.submitted.get(timeout=10)
+    launcher.has_begun("c", 0)
+    asked: list[str] = []
+
+    def is_running(_context: Any, group: str) -> bool:
+        asked.append(group)
+        return True
+
+    monkeypatch.setattr(slot, "_is_running", is_running)
+    monkeypatch.setattr(slot, "PATIENCE_SECONDS", 0.0)
+    launcher._slots.look(None)
+    assert asked == ["c-1"]
 
 
 def test_no_launch_waits_for_the_end_of_another(launcher: SparkLauncher, spark: Spark) -> None:
