@@ -14,6 +14,7 @@ import signal
 import sys
 from pathlib import Path
 
+from hearth_execution.load import load_class
 from hearth_stage.single_thread import single_threaded
 
 
@@ -33,10 +34,10 @@ def without_zips(path: list[str], spark_home: str | None) -> list[str]:
 
 
 def load_converters() -> None:
-    """Load what most tasks convert their records with, and what looks up their host's address."""
-    for name in ("hearth_converters.string", "hearth_json.converter", "encodings.idna"):
+    """Load what most tasks convert their records with, definitions of keys as well."""
+    for reference in ("hearth_converters.string:StringConverter", "hearth_json.converter:JsonConverter"):
         with contextlib.suppress(ImportError):
-            importlib.import_module(name)
+            load_class(reference)().config()
 
 
 def adopt_orphans() -> None:
@@ -74,6 +75,7 @@ if __name__ == "__main__":
 
         library()
     load_converters()
+    importlib.import_module("encodings.idna")  # by which a task looks up its host's address
     for known in (TO_STAGE.all(), FROM_STAGE.all(), TO_TASK, TO_HOST):
         prepare(known)
     codec_of(TaskPlan)
