@@ -29,7 +29,7 @@ TEMPORARY = "plugin.limits.temporary.bytes"
 NETWORK, HOST, NONE = "plugin.network", "host", "none"
 
 _NEW_MOUNTS, _NEW_USERS, _NEW_NETWORK = 0x00020000, 0x10000000, 0x40000000
-_PRIVATE, _NO_SETUID, _NO_DEVICES, _ALL_BELOW = 1 << 18, 2, 4, 1 << 14
+_FOLLOWING, _NO_SETUID, _NO_DEVICES, _ALL_BELOW = 1 << 19, 2, 4, 1 << 14
 _GET_FLAGS, _SET_FLAGS, _UP = 0x8913, 0x8914, 1
 _REQUEST = struct.Struct("16sH14x")
 _PAGE = 4096
@@ -155,7 +155,7 @@ def _take_directory(size: int) -> None:
     found = os.lstat(place)
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
         raise PermissionError(1, f"{place!r} is not a directory of this user")
-    _call("mount", b"none", b"/", None, _PRIVATE | _ALL_BELOW, None)
+    _call("mount", b"none", b"/", None, _FOLLOWING | _ALL_BELOW, None)  # what others unmount it does not hold
     options = f"size={size},nr_inodes={max(_LEAST_FILES, size // _PAGE)},mode=700"
     _call("mount", b"tmpfs", os.fsencode(place), b"tmpfs", _NO_SETUID | _NO_DEVICES, options.encode())
     os.environ.update(dict.fromkeys(("TMPDIR", "TMP", "TEMP"), place))

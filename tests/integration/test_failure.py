@@ -71,7 +71,14 @@ def test_a_source_that_misbehaves_fails_alone(host: Host, topics: Topics, name: 
 
 def test_a_source_that_takes_too_much_memory_is_ended_alone(host: Host, topics: Topics, name: str) -> None:
     """Its task says how much it was, and by which key it may have no more; what it delivered before stays."""
-    limited = {"plugin.limits.memory.bytes": str(128 << 20), "plugin.call.timeout.ms": "60000"}
+    limited = {
+        "plugin.limits.memory.bytes": str(128 << 20),
+        "plugin.limits.cpus": "2",
+        "plugin.limits.open.files": "100",
+        "plugin.limits.temporary.bytes": str(1 << 20),
+        "plugin.network": "none",
+        "plugin.call.timeout.ms": "60000",
+    }
     with good_neighbour(host, topics, name):
         config = misbehaving(name, SOURCE, misbehave_how="hog", misbehave_where="poll", misbehave_after="3")
         assert host.rest.create({**config, **limited}).status == 201

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -33,8 +34,8 @@ ORDINARY = (
     "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "*_NUM_THREADS", "MALLOC_*", "ARROW_*",
 )  # fmt: skip
 """Variables by which a program finds its way on a machine."""
-LEAST_MEMORY, LEAST_CPUS, LEAST_FILES, LEAST_TEMPORARY = 64 << 20, 0.01, 64, 1 << 16
-"""With less no stage process could do anything: one that does nothing has up to 30 MB."""
+LEAST_MEMORY, LEAST_CPUS, LEAST_FILES, LEAST_TEMPORARY = 64 << 20, 0.05, 64, 1 << 16
+"""With less no stage process would start: it has 30 MB, and takes half a second of a processor for that."""
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _WITH_USER = re.compile(r"//[^/\s]*@")
 _SPARKS = ("PYSPARK_*", "PYTHON_WORKER_FACTORY_*")
@@ -78,6 +79,8 @@ def _absent_or_at_least(least: float) -> Lambda:
     def check(name: str, value: Any) -> None:
         if value is not None:
             Range.at_least(least).ensure_valid(name, value)
+            if not math.isfinite(value):
+                raise ConfigError(name, value, "Value must be a number")
 
     return Lambda(check, f"absent or at least {least:g}")
 

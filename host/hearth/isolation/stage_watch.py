@@ -74,7 +74,7 @@ class Allowance:
 
     def _pause(self, cpus: float, seconds: float, took: float) -> float:
         """Return for how long to hold a process up that took so much of processors in so many seconds."""
-        self._saved = min(self._saved + cpus * seconds, cpus * BURST_SECONDS) - took
+        self._saved = min(self._saved + cpus * seconds - took, cpus * BURST_SECONDS)
         return max(0.0, -self._saved / cpus)
 
 

@@ -112,8 +112,10 @@ def test_a_connector_may_not_take_more_than_its_worker_says(name: str, value: st
     [
         ("plugin.limits.memory.bytes", "512m", "Not a number of type LONG"),
         ("plugin.limits.memory.bytes", "1000", "Value must be at least 67108864"),
-        ("plugin.limits.cpus", "0.0", "Value must be at least 0.01"),
+        ("plugin.limits.cpus", "0.0", "Value must be at least 0.05"),
         ("plugin.limits.cpus", "half", "Not a number of type DOUBLE"),
+        ("plugin.limits.cpus", "NaN", "Value must be a number"),
+        ("plugin.limits.cpus", "Infinity", "Value must be a number"),
         ("plugin.limits.open.files", "10", "Value must be at least 64"),
         ("plugin.limits.temporary.bytes", "-1", "Value must be at least 65536"),
         ("plugin.network", "no", "String must be one of: host, none"),
@@ -124,8 +126,9 @@ def test_a_limit_that_is_none_is_told_to_worker_and_connector(name: str, value: 
     for ask in (lambda: StandaloneConfig({**MINIMAL, name: value}), lambda: confinement({name: value})):
         with pytest.raises(ConfigError) as told:
             ask()
-        assert str(told.value) == f"Invalid value {value} for configuration {name}: {says}"
-    assert refused(StandaloneConfig({**MINIMAL, **LIMITS}), {name: value}) == {}
+        assert str(told.value).startswith("Invalid value ")
+        assert str(told.value).endswith(f" for configuration {name}: {says}")
+    assert refused(StandaloneConfig(MINIMAL), {name: value}) == {}
 
 
 def test_who_has_limits_shares_no_process_and_who_has_variables_may() -> None:

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis.strategies import floats, lists, tuples
 
 from hearth.isolation.stage_watch import Allowance, Usage, Watch, usage_of
 from hearth_stage.limit import Limits
+from tests.peer.rest import eventually
+from tests.unit.isolation.test_stage import wait_for_end
 
 MB = 1 << 20
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the system is asked as Linux is")
@@ -32,7 +38,30 @@ def test_a_process_that_takes_more_of_processors_pauses_for_what_it_took_too_muc
     assert allowance.judge(0.4, Usage(0, 0.2)).pause == 0
     assert allowance.judge(0.6, Usage(0, 0.3)).pause == 0
     assert allowance.judge(60, Usage(0, 0.4)).pause == 0
-    assert allowance.judge(60.1, Usage(0, 0.8)).pause == pytest.approx(0.65)
+    assert allowance.judge(60.1, Usage(0, 0.8)).pause == pytest.approx(0.45)
+
+
+@given(
+    cpus=floats(0.01, 4),
+    steps=lists(tuples(floats(0, 8), floats(0.001, 2)), min_size=1, max_size=60),
+)
+def test_nobody_takes_more_than_his_part_for_long_nor_waits_who_takes_less(
+    cpus: float, steps: list[tuple[float, float]]
+) -> None:
+    """Whatever it does between looks: what it was too much is made up for by the pause that follows."""
+    allowance = Allowance(Limits(cpus=cpus), 0, Usage(0, 0))
+    now = taken = 0.0
+    for speed, seconds in steps:
+        now += seconds
+        taken += speed * seconds
+        pause = allowance.judge(now, Usage(0, taken)).pause
+        assert pause < 1e-6 or speed > cpus
+        now += pause
+        assert taken <= cpus * now + 1e-6
+    allowed = 0.0
+    for number in range(100):
+        allowed += allowance.judge(now + number + 1, Usage(0, taken + cpus * 0.99 * (number + 1))).pause
+    assert allowed < 1e-6
 
 
 @pytest.mark.parametrize("limits", [Limits(cpus=0.5), Limits(memory_bytes=128 * MB), Limits(64 * MB, 0.5)])
@@ -65,18 +94,46 @@ input()
         usage_of(process.pid)
 
 
+def state_of(pid: int) -> str:
+    """Return the state of a process, T for one that stands still; nothing where it is gone."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return ""
+
+
+def test_stages_that_are_held_up_end_with_their_owner(tmp_path: Path) -> None:
+    """However it ends; the one was started, the other forked."""
+    (tmp_path / "busy.py").write_text("class Plugin:\n    def version(self):\n        while True: pass\n")
+    code = f"""
+from hearth.config.confinement_key import Confinement
+from hearth.isolation.environment_store import python_environment
+from hearth.isolation.interpreter import host
+from hearth.isolation.stage import Stage
+from hearth_stage.limit import Limits
+from hearth_stage.plugin_call import Describe
+confinement = Confinement(limits=Limits(cpus=0.1))
+stages = [Stage.start(python_environment("t", host(), ({str(tmp_path)!r},)).confined(confinement), "t") for _ in "ab"]
+for each in stages: each.begin(Describe("busy:Plugin"))
+print(*(each.pid for each in stages), flush=True)
+input()
+"""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    with subprocess.Popen([sys.executable, "-c", code], stdin=-1, stdout=-1, env=environment, text=True) as owner:
+        assert owner.stdout is not None
+        pids = [int(each) for each in owner.stdout.readline().split()]
+        assert eventually(lambda: [state_of(each) for each in pids] == ["T", "T"], 20)
+        owner.kill()
+    assert [wait_for_end(each) for each in pids] == [True, True]
+
+
 def test_a_process_that_is_held_up_goes_on_when_nobody_watches_it_any_more() -> None:
     """Its owner wants it to stop in order, for example."""
     command = [sys.executable, "-I", "-S", "-c", "import time\nwhile time.process_time() < 0.7: pass"]
     began = time.monotonic()
     process = subprocess.Popen(command, start_new_session=True)
     watch = Watch(process.pid, Limits(cpus=0.05), lambda _: None)
-    status = "running"
-    while status != "T" and time.monotonic() < began + 20:
-        with open(f"/proc/{process.pid}/stat") as stat:
-            status = stat.read().rpartition(")")[2].split()[0]
-        time.sleep(0.01)
-    assert status == "T"
+    assert eventually(lambda: state_of(process.pid) == "T", 20)
     watch.end()
     assert process.wait(10) == 0
     assert time.monotonic() - began < 10
