@@ -18,6 +18,7 @@ from hearth.cli.connector_file import ConnectorFile, read_connector_file
 from hearth.cli.host import StandaloneHost, plugin_path
 from hearth.cli.log_option import begin, log_options
 from hearth.config import StandaloneConfig
+from hearth.config.confinement_key import PASSED, withheld_credentials
 from hearth.config.variable import Resolved, has_variable
 from hearth.discovery import Catalogue, discover
 from hearth.discovery.trust import trust_of
@@ -95,6 +96,9 @@ def read_worker(path: Path) -> StandaloneConfig:
         raise ConfigError(settings.hidden(f"{path}: {error}"), code=error.code, hint=hint) from error
     for warning in told:
         log.warning("%s: %s", path, warning)
+    withheld = withheld_credentials(os.environ)
+    if config.plugin_environment is None and withheld:
+        log.info("plugins do not see %s of this host, %s passes variables on", ", ".join(withheld), PASSED)
     return config
 
 

@@ -36,6 +36,8 @@ ORDINARY = (
 """Variables by which a program finds its way on a machine."""
 LEAST_MEMORY, LEAST_CPUS, LEAST_FILES, LEAST_TEMPORARY = 64 << 20, 0.05, 64, 1 << 16
 """With less no stage process would start: it has 30 MB, and takes half a second of a processor for that."""
+CREDENTIALS = ("AWS_*", "AZURE_*", "GOOGLE_*", "GCP_*", "*_TOKEN", "*PASSWORD*", "*SECRET*", "*_KEY", "*_CREDENTIALS")
+"""What variables are called by which libraries of services find out who they are."""
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _WITH_USER = re.compile(r"//[^/\s]*@")
 _SPARKS = ("PYSPARK_*", "PYTHON_WORKER_FACTORY_*")
@@ -83,6 +85,11 @@ def _absent_or_at_least(least: float) -> Lambda:
                 raise ConfigError(name, value, "Value must be a number")
 
     return Lambda(check, f"absent or at least {least:g}")
+
+
+def withheld_credentials(own: Mapping[str, str]) -> list[str]:
+    """Return the names of variables that plugins by default do not see and that look as if one might rely on them."""
+    return sorted(name for name in own.keys() - BY_DEFAULT.passed_of(own).keys() if _matches(name, CREDENTIALS))
 
 
 class LimitConfig(Settings):

@@ -185,6 +185,20 @@ def test_a_wrong_value_of_a_variable_is_not_told(
         read_worker(command.written(**changes, offset_flush_interval_ms="${e:p:k}"))
 
 
+def test_credentials_that_plugins_do_not_see_are_named(
+    command: Command, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Somebody may come from a host where plugins saw them; who has said what they see knows."""
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "geheim")
+    monkeypatch.setattr(os, "environ", {name: os.environ[name] for name in ("AWS_SECRET_ACCESS_KEY", "PATH", "HOME")})
+    caplog.set_level("INFO")
+    read_worker(command.written())
+    read_worker(command.written(plugin_environment="PATH"))
+    told = "plugins do not see AWS_SECRET_ACCESS_KEY of this host, plugin.environment passes variables on"
+    assert [each for each in caplog.messages if "do not see" in each] == [told]
+    assert "geheim" not in caplog.text
+
+
 def test_keys_without_effect_say_why(command: Command) -> None:
     """Nothing is dropped in silence."""
     outcome = command.run(metric_reporters="org.example.Reporter", plugin_discovery="only_scan")
