@@ -117,10 +117,10 @@ def _started() -> socket.socket:
 def _forked(sites: list[str], idle: str, life: str, *modules: str) -> socket.socket:
     """Be a fork server; returns in each process forked from it, with that one's connection."""
     from hearth_stage.fork_server import ForkServer, load
-    from hearth_stage.preload import LoadedFiles, agreed
+    from hearth_stage.preload import AGREED, LoadedFiles, agreed
 
     listener = socket.socket(fileno=_standard_input())
-    load([*modules, *agreed(sites)] if modules else ())  # a connector loads little
+    load(name for each in modules for name in (agreed(sites) if each == AGREED else [each]))
     return ForkServer(listener, LoadedFiles(sites), float(idle), int(life)).serve()
 
 

@@ -13,6 +13,8 @@ from pathlib import Path
 
 PRELOADS = "hearth.preloads"
 """The group of the entry points."""
+AGREED = "*"
+"""Stands among names of modules for those that a bundle agrees to."""
 
 
 def agreed(sites: Sequence[str]) -> list[str]:

@@ -39,7 +39,7 @@ LEAST_MEMORY, LEAST_CPUS, LEAST_FILES, LEAST_TEMPORARY = 64 << 20, 0.05, 64, 1 <
 CREDENTIALS = ("AWS_*", "AZURE_*", "GOOGLE_*", "GCP_*", "*_TOKEN", "*PASSWORD*", "*SECRET*", "*_KEY", "*_CREDENTIALS")
 """What variables are called by which libraries of services find out who they are."""
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_WITH_USER = re.compile(r"//[^/\s]*@")
+_WITH_USER = re.compile(r"//[^/\s]*@|^[^/\s:]+:[^/\s]*@")
 _SPARKS = ("PYSPARK_*", "PYTHON_WORKER_FACTORY_*")
 """What Spark puts into the environment of its workers for itself, their secret among it."""
 

@@ -26,6 +26,7 @@ from hearth_stage.frame import widen
 from hearth_stage.limit import NO_LIMITS
 from hearth_stage.log_call import LogLine, SetLevels
 from hearth_stage.operation import FROM_STAGE, Hello
+from hearth_stage.preload import AGREED
 
 _MEMORY = {"ARROW_DEFAULT_MEMORY_POOL": "system", "MALLOC_ARENA_MAX": "2"}
 """Allocators that give memory back: a stage holds one batch at a time, not the largest it ever had."""
@@ -71,7 +72,7 @@ class StageConnection:
         self._enforcement = Enforcement(environment.confinement.limits)
         try:
             limited = environment.limited(self._enforcement.limits)
-            ours, self.process = _begun(limited, name, ARROW if has_columns else ())
+            ours, self.process = _begun(limited, name, _loaded(limited) if has_columns else ())
         except BaseException:
             self._enforcement.end()
             raise
@@ -138,6 +139,11 @@ class StageConnection:
 
     def _say(self, line: LogLine) -> None:
         hand_on(line, self.labels.get(line.tenant, self.label))
+
+
+def _loaded(environment: Environment) -> Sequence[str]:
+    """Return what the stages of an environment find loaded; nothing of a bundle where that would be without limits."""
+    return ARROW if environment.confinement.limits != NO_LIMITS else (*ARROW, AGREED)
 
 
 def _begun(environment: Environment, name: str, modules: Sequence[str]) -> tuple[socket.socket, StageProcess]:

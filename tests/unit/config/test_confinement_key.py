@@ -17,6 +17,8 @@ MACHINE = {
     "AWS_SECRET_ACCESS_KEY": "secret",
     "https_proxy": "http://proxy:3128",
     "HTTPS_PROXY": "http://me:secret@proxy:3128",
+    "ALL_PROXY": "me:secret@proxy:3128",
+    "LC_TIME": "de_DE@euro",
     "PYSPARK_GATEWAY_SECRET": "secret",
 }
 
@@ -31,7 +33,7 @@ def test_what_may_be_secret_is_not_passed_on_unless_somebody_names_it() -> None:
     """What Spark hides from everybody is passed on to nobody."""
     assert confinement({}) == BY_DEFAULT
     assert BY_DEFAULT.passed_of(MACHINE) == {
-        "PATH": "/bin", "LC_ALL": "C", "https_proxy": "http://proxy:3128",
+        "PATH": "/bin", "LC_ALL": "C", "https_proxy": "http://proxy:3128", "LC_TIME": "de_DE@euro",
     }  # fmt: skip
     named = confinement({}, plugin_environment="AWS_*,HTTPS_PROXY,PYSPARK_*")
     assert {*named.passed_of(MACHINE)} == {"AWS_SECRET_ACCESS_KEY", "HTTPS_PROXY"}

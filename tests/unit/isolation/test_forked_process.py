@@ -20,10 +20,12 @@ from typing import Any
 import pytest
 
 import hearth.isolation.forked_process as module
+from hearth.config.confinement_key import BY_DEFAULT, Confinement
 from hearth.isolation.environment_store import python_environment
 from hearth.isolation.forked_process import ForkPlan, NotForked, meeting_place
 from hearth.isolation.interpreter import host
 from hearth.isolation.stage import Stage, StageDied, StageTimeout
+from hearth_stage.limit import Limits
 from hearth_stage.plugin_call import Describe, Ping
 from tests.crash.process import Process, await_end, defunct, find, tree
 from tests.unit.isolation.test_stage import wait_for_end
@@ -60,11 +62,12 @@ def begun(shared: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Begun]:
     stages: list[Stage] = []
     plugin = f"doer_{next(_numbers)}"
 
-    def begin(body: str = "", folder: Path = shared, **rest: Any) -> Stage:
+    def begin(body: str = "", folder: Path = shared, confinement: Confinement = BY_DEFAULT, **rest: Any) -> Stage:
         if body:
             text = PLUGIN.format(body=textwrap.indent(textwrap.dedent(body).strip("\n"), "    "))
             (folder / f"{plugin}.py").write_text(text)
-        stage = Stage.open(python_environment("test", host(), (str(folder),)), f"fork-{len(stages)}", limit=20, **rest)
+        environment = python_environment("test", host(), (str(folder),)).confined(confinement)
+        stage = Stage.open(environment, f"fork-{len(stages)}", limit=20, **rest)
         stage.connection.label = plugin
         stages.append(stage)
         stage.await_hello()
@@ -171,6 +174,8 @@ def test_modules_that_a_bundle_names_are_loaded_before_the_fork(begun: Begun, tm
     connector, task = begun("import own\nreturn own.WHOSE", tmp_path), begun(folder=tmp_path, has_columns=True)
     assert do(connector) == connector.pid
     assert do(task) == server_of(task).pid
+    limited = begun(folder=tmp_path, confinement=Confinement(limits=Limits(has_network=False)), has_columns=True)
+    assert do(limited) == limited.pid  # what is loaded before has no limits
     (tmp_path / "own.py").write_text("WHOSE = 'changed'\n")
     changed, other = (begun(folder=tmp_path, has_columns=True) for _ in range(2))
     assert do(changed) == do(other) == "changed"
