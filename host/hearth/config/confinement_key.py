@@ -6,7 +6,8 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
+from fnmatch import translate
+from functools import cache
 from typing import Any
 
 from hearth_api import (
@@ -241,4 +242,10 @@ def _variables(config: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _matches(name: str, patterns: Iterable[str]) -> bool:
-    return any(fnmatchcase(name, pattern) for pattern in patterns)
+    return _any_of(tuple(patterns)).match(name) is not None
+
+
+@cache
+def _any_of(patterns: tuple[str, ...]) -> re.Pattern[str]:
+    """Return what all patterns say in one: every process that starts asks for each of its variables."""
+    return re.compile("|".join(map(translate, patterns)) or r"(?!)")
