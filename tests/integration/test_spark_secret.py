@@ -15,7 +15,10 @@ RPC_REQUEST, RPC_FAILURE = 3, 5
 
 
 def test_secrets_are_on_no_command_line_and_ports_ask_for_one(host: Host, name: str, tmp_path: Path) -> None:
-    """Spark's keys and the connectors' reach their processes unseen; who does not know the secret is turned away."""
+    """Spark's keys and the connectors' reach their processes unseen; who does not know the secret is turned away.
+
+    Nor do plugins see what Spark and its workers have in their environment.
+    """
     source = {"connector.class": "FileStreamSource", "file": str(tmp_path / "in.txt"), "topic": name}
     host.run({"name": name, **source, "database.password": PASSWORD})
     processes = tree(host.pid)
@@ -23,6 +26,11 @@ def test_secrets_are_on_no_command_line_and_ports_ask_for_one(host: Host, name: 
     for process in processes:
         assert not [each for each in (PASSWORD, host.key_of_the_store) if each in process.command]
     jvm = next(each for each in processes if "org.apache.spark.deploy.SparkSubmit" in each.command)
+    below = tree(jvm.pid)
+    assert any("SPARK_" in each.environment for each in below)
+    of_plugins = [each for each in below if "hearth_stage" in each.command]
+    assert of_plugins
+    assert not [each for each in of_plugins if "SPARK" in each.environment or "PYTHON_WORKER" in each.environment]
     ports = [port for address, port in listeners(jvm) if address == "127.0.0.1"]
     assert len(ports) == len(listeners(jvm))
     refusals = [refusal_of(port) for port in ports]
