@@ -26,6 +26,8 @@ BURST_SECONDS = 0.25
 """For how long a process may save what it did not take of processors."""
 _TICKS = os.sysconf("SC_CLK_TCK")
 _MEMORY = ("RssAnon:", "RssShmem:", "VmSwap:")
+_PART_OF_MEMORY = ("Pss_Anon:", "Pss_Shmem:", "SwapPss:")
+"""Of what several processes share each counts its part: those forked from one share most of what they have."""
 
 
 @dataclass(frozen=True)
@@ -97,10 +99,11 @@ class Watch:
 
     def _execute(self) -> None:
         with contextlib.suppress(ProcessLookupError), _descriptor(self._pid) as process:
-            allowance = Allowance(self._limits, time.monotonic(), usage_of(self._pid))
+            most = self._limits.memory_bytes
+            allowance = Allowance(self._limits, time.monotonic(), usage_of(self._pid, most))
             judgement = Judgement(SHORTEST_SECONDS)
             while not self._is_over.wait(judgement.next_look):
-                judgement = allowance.judge(time.monotonic(), usage_of(self._pid))
+                judgement = allowance.judge(time.monotonic(), usage_of(self._pid, most))
                 if judgement.excess:
                     self._on_excess(judgement.excess)
                     return
@@ -118,22 +121,43 @@ class Watch:
             os.killpg(self._pid, signal.SIGCONT)
 
 
-def usage_of(pid: int) -> Usage:
+def usage_of(pid: int, most: int | None = None) -> Usage:
     """Return what a process and all that it has started and that are still its own take.
 
-    Memory is what nobody but they gave it: not files that it has mapped. Raises ProcessLookupError where it has ended.
+    Memory is what nobody but they gave it: not files that it has mapped. What they share, with each other or with what
+    they were forked from, is told apart where it would be more than ``most`` otherwise, for that takes a while. Raises
+    ProcessLookupError where the process has ended.
     """
-    memory, ticks = _memory(pid), _ticks(pid)
-    for child in _descendants(pid):
+    everyone = [pid, *_descendants(pid)]
+    memory = _sum(_memory, everyone)
+    if most is not None and memory > most:
+        memory = _sum(_part_of_memory, everyone)
+    return Usage(memory, _sum(_ticks, everyone) / _TICKS)
+
+
+def _sum(part: Callable[[int], int], everyone: list[int]) -> int:
+    """Return what all processes take together, of which only the first has to be there."""
+    total = part(everyone[0])
+    for each in everyone[1:]:
         with contextlib.suppress(ProcessLookupError):
-            memory += _memory(child)
-            ticks += _ticks(child)
-    return Usage(memory, ticks / _TICKS)
+            total += part(each)
+    return total
 
 
 def _memory(pid: int) -> int:
-    lines = (line.split() for line in _read(pid, "status").splitlines())
-    return sum(int(words[1]) for words in lines if words and words[0] in _MEMORY) << 10
+    return _bytes(_read(pid, "status"), _MEMORY)
+
+
+def _part_of_memory(pid: int) -> int:
+    try:
+        return _bytes(_read(pid, "smaps_rollup"), _PART_OF_MEMORY)
+    except PermissionError:  # it does not let itself be looked at so closely
+        return _memory(pid)
+
+
+def _bytes(text: str, names: tuple[str, ...]) -> int:
+    lines = (line.split() for line in text.splitlines())
+    return sum(int(words[1]) for words in lines if words and words[0] in names) << 10
 
 
 def _ticks(pid: int) -> int:

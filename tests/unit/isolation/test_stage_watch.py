@@ -94,6 +94,26 @@ input()
         usage_of(process.pid)
 
 
+def test_what_processes_share_that_were_forked_counts_once() -> None:
+    """A plugin with eight processes to help it has not eight times the memory."""
+    code = """
+import os
+held = bytearray(b"x") * (40 << 20)
+for _ in range(4):
+    if os.fork() == 0: break
+else: print(flush=True)
+input()
+"""
+    with subprocess.Popen([sys.executable, "-I", "-S", "-c", code], stdin=-1, stdout=-1) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        assert usage_of(process.pid).memory_bytes > 200 * MB
+        assert usage_of(process.pid, 200 * MB).memory_bytes < 100 * MB
+        assert process.stdin is not None
+        process.stdin.close()
+        process.kill()
+
+
 def state_of(pid: int) -> str:
     """Return the state of a process, T for one that stands still; nothing where it is gone."""
     try:
