@@ -34,6 +34,8 @@ class _Position:
     """Every record before it, from where reading began, was put, filtered or skipped (Java's ``currentOffsets``)."""
     kept: int | None
     """Where to go back to: the last confirmed commit, before it where reading began (``lastCommittedOffsets``)."""
+    is_certain: bool = True
+    """Whether the group has no later commit than that: of one that was sent, and not confirmed, nobody knows."""
 
 
 @dataclass
@@ -84,7 +86,7 @@ class ConsumedPositions:
         wanted = {partition: offset for partition, offset in offsets.items() if partition in self._positions}
         self._forget(set(wanted))
         for partition, offset in wanted.items():
-            self._positions[partition] = _Position(offset, offset)
+            self._positions[partition] = _Position(offset, offset, self._positions[partition].is_certain)
         return wanted
 
     def go_back(self) -> Offsets:
@@ -198,12 +200,14 @@ class ConsumedPositions:
             if (position := self._positions.get(partition)) is not None
             and position.put is not None
             and offset <= position.put
-            and offset != position.kept
+            and not (position.is_certain and offset == position.kept)
         }
 
     def send(self, offsets: Mapping[TopicPartition, int]) -> int:
         """Note that a commit is on its way, the only one that counts from now on; returns its number."""
         assert all(offset <= self.done([each]).get(each, -1) for each, offset in offsets.items())
+        for partition in offsets:
+            self._positions[partition].is_certain = False
         self._sent = dict(offsets)
         self._commit += 1
         return self._commit
@@ -219,7 +223,8 @@ class ConsumedPositions:
             return
         for partition, offset in self._sent.items():
             if partition not in refused:
-                self._positions[partition].kept = offset
+                position = self._positions[partition]
+                position.kept, position.is_certain = offset, True
         self._sent = {}
 
     def give_up_commit(self) -> None:

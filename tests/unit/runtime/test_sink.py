@@ -359,6 +359,22 @@ def test_a_commit_that_is_not_confirmed_is_committed_again(world: World, fate: s
     assert world.group[HERE] == 8
 
 
+def test_a_lower_commit_that_nobody_confirmed_is_not_taken_for_the_one_before(world: World) -> None:
+    """The group may have either: what the task wants committed is committed, also where it was once before."""
+    steps(world, 6)
+    world.request(commit=True)
+    steps(world, 3)
+    before = world.group[HERE]
+    world.agrees = "less"
+    world.commit_fates.append("unanswered")
+    world.request(commit=True)
+    steps(world, 3)
+    assert world.group[HERE] < before
+    world.agrees = "all"
+    stop(world)
+    assert world.group[HERE] == before == 8
+
+
 def test_a_commit_that_fails_while_partitions_go_does_not_fail_the_task(world: World) -> None:
     """As in Kafka Connect."""
     world.commit_fates.append("refused")
