@@ -42,11 +42,13 @@ def first_error(pointer: Any) -> int:
 
 
 @contextmanager
-def cluster_metadata(client: int | None, wait_ms: int, *, of_all_topics: bool = False) -> Iterator[MetadataStruct]:
-    """Lend what the brokers tell of themselves, and of all topics or of those that the client knows."""
+def cluster_metadata(
+    client: int | None, wait_ms: int, *, of_all_topics: bool = False, topic: int | None = None
+) -> Iterator[MetadataStruct]:
+    """Lend what the brokers tell of themselves, and of all topics, of one, or of those that the client knows."""
     rdkafka = library()
     found = ctypes.POINTER(MetadataStruct)()
-    check(rdkafka.metadata(client, int(of_all_topics), None, ctypes.byref(found), wait_ms))
+    check(rdkafka.metadata(client, int(of_all_topics), topic, ctypes.byref(found), wait_ms))
     try:
         yield found.contents
     finally:

@@ -83,6 +83,18 @@ class Consumer:
             topics = (found.topics[index] for index in range(found.topic_count))
             return [topic.name.decode() for topic in topics if topic.error == OK]
 
+    def ask_for(self, topic: str, wait_ms: int) -> None:
+        """Ask for one topic, which makes it where ``allow.auto.create.topics`` and the broker allow that.
+
+        librdkafka says so in no request of its own for what is subscribed to, as Java's consumer does.
+        """
+        handle = self._library.topic_new(self._client, topic.encode(), None)
+        try:
+            with cluster_metadata(self._client, wait_ms, topic=handle):
+                pass
+        finally:
+            self._library.topic_destroy(handle)
+
     def subscribe(self, topics: Iterable[str]) -> None:
         """Want these topics from now on; a name that begins with ``^`` is one of librdkafka's (POSIX) patterns.
 

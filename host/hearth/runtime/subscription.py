@@ -71,9 +71,15 @@ class Subscription:
         self._topics = sorted(name for name in visible if self._pattern.fullmatch(name))
 
     def _look_for_late(self, consumer: Consumer) -> None:
-        """Ask for all topics while a named one has not been seen: librdkafka takes notice of the answer by itself."""
+        """Ask for all topics while a named one has not been seen: librdkafka takes notice of the answer by itself.
+
+        The broker may make a topic that is asked for by its name. One that was seen once is not asked for again, so
+        that nobody makes anew what somebody has deleted.
+        """
         if not self._late or time.monotonic() < self._next_look:
             return
         with contextlib.suppress(KafkaError):  # the broker is away
             self._late -= set(consumer.topic_names(_LATE_WAIT_MS))
+            for topic in sorted(self._late):
+                consumer.ask_for(topic, _LATE_WAIT_MS)
         self._next_look = time.monotonic() + _LATE_SECONDS

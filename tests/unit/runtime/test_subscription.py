@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -27,9 +28,10 @@ _numbers = itertools.count()
 class Reader:
     """A consumer with a subscription, which notes what it is assigned."""
 
-    def __init__(self, servers: str, config: dict[str, str], age_ms: str) -> None:
+    def __init__(self, servers: str, config: dict[str, str], age_ms: str, makes_topics: str) -> None:
         self.topics: set[str] = set()
         settings = {"bootstrap.servers": servers, "group.id": f"sub-{next(_numbers)}", METADATA_AGE: age_ms}
+        settings["allow.auto.create.topics"] = makes_topics
         settings[HIDDEN_TOPICS] = hidden = "^__consumer_offsets$"
         self.subscription = Subscription(
             sink_plan(
@@ -74,8 +76,8 @@ def subscribe(broker: KafkaBroker) -> Iterator[Subscribe]:
     """Open readers that are closed after the test."""
     opened: list[Reader] = []
 
-    def new(key: str, value: str, age_ms: str = "500") -> Reader:
-        opened.append(Reader(broker.bootstrap_servers, {key: value}, age_ms))
+    def new(key: str, value: str, age_ms: str = "500", makes_topics: str = "false") -> Reader:
+        opened.append(Reader(broker.bootstrap_servers, {key: value}, age_ms, makes_topics))
         return opened[-1]
 
     yield new
@@ -103,6 +105,18 @@ def test_a_named_topic_may_come_late(subscribe: Subscribe, topics: Topics, name:
     assert reader.reads({f"{name}-there"})
     topics.create(f"{name}-late")
     assert reader.reads({f"{name}-there", f"{name}-late"})
+
+
+def test_a_named_topic_is_made_where_that_is_allowed(subscribe: Subscribe, topics: Topics, name: str) -> None:
+    """By the broker, as where Java's consumer asks for it; one that is deleted later stays so."""
+    topics.create(f"{name}-there")
+    maker, other = (subscribe("topics", f"{name}-there,{name}-{each}", "300000", each) for each in ("true", "false"))
+    assert maker.reads({f"{name}-there", f"{name}-true"})
+    assert other.reads({f"{name}-there"})
+    other.subscription._next_look = 0.0
+    other.subscription.renew(other.consumer)
+    assert f"{name}-false" not in topics.names()
+    assert maker.subscription.next_look == math.inf
 
 
 def test_patterns_are_javas_and_match_whole_names(subscribe: Subscribe, topics: Topics, name: str) -> None:
