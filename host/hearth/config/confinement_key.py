@@ -179,8 +179,8 @@ class ConfinementConfig(LimitConfig):
 
     def __init__(self, props: Mapping[str, Any]) -> None:
         super().__init__(props)
-        for name in _variables(props):
-            _check_name(name)
+        for name, value in _variables(props).items():
+            _check_variable(name, value)
 
     def confinement(self, config: Mapping[str, Any]) -> Confinement:
         """Return what plugins of the connector with this configuration may see; for no connector with an empty one.
@@ -205,9 +205,9 @@ def refused(worker: ConfinementConfig, config: Mapping[str, Any]) -> dict[str, C
     for name, limit in LimitConfig.definition().keys.items():
         if name in config and (error := _excess(limit, config[name], worker.parsed[name])):
             found[name] = error
-    for variable in _variables(config):
+    for variable, value in _variables(config).items():
         try:
-            _check_name(variable)
+            _check_variable(variable, value)
             if not _matches(variable, worker.plugin_environment_allow):
                 text = f"{VARIABLE}{variable}: the worker lets no connector set this variable"
                 raise ConfigError(text, hint=f"name it in the worker's {ALLOWED}")
@@ -228,9 +228,11 @@ def _excess(limit: ConfigKey, value: Any, most: Any) -> ConfigError | None:
     return ConfigError(limit.name, value, text) if is_more else None
 
 
-def _check_name(variable: str) -> None:
+def _check_variable(variable: str, value: str) -> None:
     if not _NAME.fullmatch(variable):
         raise ConfigError(f"{VARIABLE}{variable}: {variable!r} is no name of an environment variable")
+    if "\0" in value:
+        raise ConfigError(f"{VARIABLE}{variable}: no environment variable holds a character of the number 0")
 
 
 def _variables(config: Mapping[str, Any]) -> dict[str, str]:

@@ -141,6 +141,12 @@ def test_who_has_limits_shares_no_process_and_who_has_variables_may() -> None:
     assert [worker.shares_processes(each) for each in configs] == [True, True, False, False]
 
 
+def test_a_value_that_no_variable_can_have_is_refused() -> None:
+    """JSON may have it, and the system would refuse the process."""
+    with pytest.raises(ConfigError, match=r"plugin.environment.APP_X: no environment variable holds a character"):
+        confinement({"plugin.environment.APP_X": "gehe\0im"})
+
+
 def test_a_worker_names_variables_that_can_be() -> None:
     """It does not start with others."""
     with pytest.raises(ConfigError, match=r"plugin.environment.A-B: 'A-B' is no name of an environment variable"):
