@@ -10,7 +10,6 @@ the identity in its certificate.
 from __future__ import annotations
 
 import base64
-import binascii
 import contextlib
 import hashlib
 import json
@@ -167,7 +166,7 @@ def _check(signature: dict[str, str], manifest: bytes, those: Sequence[TrustedSi
     """Raise ``BundleError`` unless a signature is that of one of those who may have the name that it claims."""
     try:
         content = base64.b64decode(signature["signature"], validate=True)
-    except binascii.Error:
+    except ValueError:  # of which binascii.Error is one
         raise _false(signature["key"]) from None
     refusals = []
     for one in those:

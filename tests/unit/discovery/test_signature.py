@@ -93,6 +93,12 @@ def _no_base64(files: dict[str, bytes]) -> None:
     files[SIGNATURE] = json.dumps(members).encode()
 
 
+def _no_ascii(files: dict[str, bytes]) -> None:
+    members = json.loads(files[SIGNATURE])
+    members["signatures"][0]["signature"] = "é"
+    files[SIGNATURE] = json.dumps(members, ensure_ascii=False).encode()
+
+
 def _malformed(files: dict[str, bytes]) -> None:
     files[SIGNATURE] = b'{"format": 1, "signatures": [7]}'
 
@@ -108,6 +114,7 @@ def _other_format(files: dict[str, bytes]) -> None:
         (_extra, "wheels/extra.txt is in it and was not signed"),
         (_false, "is not that of this bundle"),
         (_no_base64, "is not that of this bundle"),
+        (_no_ascii, "is not that of this bundle"),
         (_malformed, "is malformed"),
         (_other_format, "has a format"),
     ],
