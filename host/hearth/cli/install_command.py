@@ -164,22 +164,31 @@ def index(folder: Path) -> None:
 @_folder
 @json_option
 def describe(bundle: str, folder: Path | None, as_json: bool) -> None:
-    """Print what a bundle holds: its plugins, and its packages with their licences. None of its code runs."""
+    """Print what a bundle holds: its plugins, and its packages with their licences. None of its code runs.
+
+    Who has signed it is told as it stands there; `verify --signature` finds out whether that is so.
+    """
+    from hearth.discovery.signature import signatures_of
     from hearth.packaging.core_metadata import distributions
 
     found = _named(bundle, folder)
+    signers = [each["key"] for each in signatures_of(found)]
     parts = [{"name": each.name, "version": each.version, "licence": each.licence} for each in distributions(found)]
     plugins = [
         {"class": each.class_name, "type": str(each.type), "version": each.version} for each in found.declarations
     ]
     if as_json:
         facts = {**_row(found), "requires_python": found.requires_python, "plugins": plugins, "packages": parts}
+        facts["signed_by"] = signers
         click.echo(json.dumps(facts, indent=1))
         return
     click.echo(
         printable(f"{found.name} {found.version}, {found.layout.value}, Python {found.requires_python or 'any'}")
     )
-    click.echo(printable(f"{found.location}\n", keep="\n"))
+    click.echo(printable(str(found.location)))
+    for each in signers:
+        click.echo(printable(f"it says that {each} has signed it", keep=""))
+    click.echo()
     click.echo(table(("PLUGIN", "TYPE", "VERSION"), [list(each.values()) for each in plugins]))
     click.echo()
     click.echo(table(("PACKAGE", "VERSION", "LICENCE"), [[cell or "-" for cell in each.values()] for each in parts]))

@@ -56,6 +56,10 @@ def test_command_signs_beside_other_signatures(
         assert run(["bundle", "sign", str(bundle), "--sigstore", "--trust-config", str(config)]) == 0
         assert capsys.readouterr() == (f"{bundle} is signed by me@shop.com, says https://issuer.example\n", "")
     assert signed_by(bundle) == [*before, "sigstore me@shop.com"]
+    assert run(["bundle", "describe", str(bundle)]) == 0
+    assert "\nit says that me@shop.com has signed it\n" in capsys.readouterr().out
+    assert run(["bundle", "describe", str(bundle), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["signed_by"][1:] == ["me@shop.com"]
     trusted = tmp_path / "trusted.json"
     members = {"identity": "me@shop.com", "issuer": "https://issuer.example", "trust_config": "keys.json"}
     trusted.write_text(json.dumps(members))
