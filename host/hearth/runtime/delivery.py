@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ MOST_SHOWN = 10
 """How many partitions are named in an error."""
 CONVERTED_AT_ONCE = 1_000
 """So many records are worth another thread: fewer are converted before that would be awake."""
+THREAD_NAME = "conversion"
 MOST_COMING = 2
 """How many pieces may be under way: one that is converted, and one that was fetched meanwhile."""
 MOST_PUTS = 10
@@ -234,7 +236,7 @@ class Conversion:
         at_once: int = CONVERTED_AT_ONCE,
     ) -> None:
         self._pipeline, self._wake, self._at_once = pipeline, wake, at_once
-        self._executor = executor or ThreadPoolExecutor(1, "conversion")
+        self._executor = executor or ThreadPoolExecutor(1, THREAD_NAME)
         self._coming: deque[Future[list[Delivery]]] = deque()
 
     @property
@@ -249,15 +251,21 @@ class Conversion:
 
     def begin(self, incoming: Sequence[Incoming], most: int) -> None:
         """Convert a piece to deliveries of at most ``most`` records that were read (see ``converted``)."""
+        # what it logs is about whom this thread works for
+        work = partial(copy_context().run, converted, incoming, self._pipeline, most)
         is_small = sum(len(part.offset) for part in incoming) < self._at_once
-        if is_small and not self._coming:
-            done: Future[list[Delivery]] = Future()
-            done.set_result(converted(incoming, self._pipeline, most))
-        else:
-            # what it logs is about whom this thread works for
-            done = self._executor.submit(copy_context().run, converted, incoming, self._pipeline, most)
-            done.add_done_callback(lambda _: self._wake())
-        self._coming.append(done)
+        self._coming.append(_now(work) if is_small and not self._coming else self._beside(work))
+
+    def _beside(self, work: Callable[[], list[Delivery]]) -> Future[list[Delivery]]:
+        """Have the other thread do it; in a process that may have no more threads it is done here."""
+        try:
+            done = self._executor.submit(work)
+        except RuntimeError:
+            self._executor.shutdown(wait=False, cancel_futures=True)  # it would do this once it has its thread
+            self._executor = ThreadPoolExecutor(1, THREAD_NAME)
+            return _now(work)
+        done.add_done_callback(lambda _: self._wake())
+        return done
 
     def done(self) -> Iterator[list[Delivery]]:
         """Yield the pieces that are converted by now, in order; raises what converting one raised."""
@@ -267,6 +275,12 @@ class Conversion:
     def close(self) -> None:
         """Wait for what is converted just now, which nobody wants any more, and end the thread."""
         self._executor.shutdown(cancel_futures=True)
+
+
+def _now(work: Callable[[], list[Delivery]]) -> Future[list[Delivery]]:
+    done: Future[list[Delivery]] = Future()
+    done.set_result(work())
+    return done
 
 
 def converted(incoming: Sequence[Incoming], pipeline: Pipeline, most: int) -> list[Delivery]:

@@ -378,6 +378,24 @@ def test_an_error_is_raised_where_the_piece_is_taken_in(
         convert()
 
 
+def test_without_another_thread_the_loop_converts(
+    conversion: Conversion, pipe: Pipe, woken: threading.Semaphore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process may have no more threads; once it has, nothing is converted twice."""
+
+    def refuse(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(threading.Thread, "start", refuse)
+        conversion.begin([rows_of_one(0, 3)], 10)
+    assert starts(conversion.done()) == [[0]]
+    conversion.begin([rows_of_one(3, 3)], 10)
+    assert woken.acquire(timeout=WAIT)
+    assert starts(conversion.done()) == [[3]]
+    assert [worker == threading.get_ident() for worker, _ in pipe.workers] == [True, False]
+
+
 def test_the_end_waits_for_what_is_under_way_and_leaves_out_the_rest(
     pipe: Any, woken: threading.Semaphore, caplog: pytest.LogCaptureFixture
 ) -> None:
