@@ -331,12 +331,15 @@ KINDS = st.lists(st.tuples(st.sampled_from("tuv"), st.sampled_from(["a", "longer
 def test_records_that_alternate_become_what_they_become_alone(
     kinds: list[tuple[str, str]], steps: list[Step], are_known: bool
 ) -> None:
-    """Kafka Connect takes one record after the other through the chain, whatever their topics are."""
+    """Kafka Connect takes one record after the other through the chain, whatever their topics are.
+
+    The two forms of ``Unsure`` differ in headers, partition and time, and which of them is taken depends on its batch.
+    """
     polled = [SourceRecord({"p": topic}, None, topic, value_schema=STRING_SCHEMA, value=text) for topic, text in kinds]
     outcome = several("source").apply(steps, numbered(records_by_kind(polled)), polled if are_known else None)
     alone = [several("source").apply(steps, numbered(records_by_kind([each]))) for each in polled]
     assert numbered_records(outcome) == [
-        (row, record) for row, each in enumerate(alone) for _, record in numbered_records(each)
+        (row, *record) for row, each in enumerate(alone) for _, *record in numbered_records(each)
     ]
     assert failed(outcome.failures) == [
         (row, *rest) for row, each in enumerate(alone) for _, *rest in failed(each.failures)
@@ -357,12 +360,13 @@ def test_records_that_alternate_are_seen_in_the_order_they_were_polled_in() -> N
         ]
 
 
-def numbered_records(outcome: Outcome) -> list[tuple[int, Any]]:
-    """Return the records that are left, with their numbers, in the order of these; they go up in each batch."""
+def numbered_records(outcome: Outcome) -> list[tuple[int, Any, Any, Any]]:
+    """Return number, topic, value and source partition of what is left, by number; they go up in each batch."""
     parts = [(rows_of(batch).tolist(), batch_to_source_records(batch)) for batch in outcome.batches]
     assert all(rows == sorted(rows) for rows, _ in parts)
     pairs = [pair for rows, records in parts for pair in zip(rows, records, strict=True)]
-    return sorted(pairs, key=lambda pair: pair[0])
+    found = [(row, record.topic, record.value, record.source_partition) for row, record in pairs]
+    return sorted(found, key=lambda each: each[0])
 
 
 @settings(deadline=None)
