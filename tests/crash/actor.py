@@ -178,12 +178,15 @@ class Killer:
         if not alive:
             self._journal.note(f"{act.kind} {act.target}: nothing to kill")
             return
-        pid = alive[-1] if act.kind == "kill-stage" else owner(find(alive[-1])).pid
-        if pid not in ours or "java" in find(pid).command.split(" ")[0]:
-            self._journal.note(f"{act.kind} {act.target}: {pid} is no process of a task")
-            return
-        self._journal.note(f"{act.kind} {act.target}: {pid} {find(pid).command[-80:]}")
-        os.kill(pid, signal.SIGKILL)
+        try:
+            pid = alive[-1] if act.kind == "kill-stage" else owner(find(alive[-1])).pid
+            if pid not in ours or "java" in find(pid).command.split(" ")[0]:
+                self._journal.note(f"{act.kind} {act.target}: {pid} is no process of a task")
+                return
+            self._journal.note(f"{act.kind} {act.target}: {pid} {find(pid).command[-80:]}")
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            self._journal.note(f"{act.kind} {act.target}: it has ended meanwhile")
 
 
 def carry_out(acts: Iterable[Act], do: Callable[[Act], None], stop: threading.Event, started: float) -> None:

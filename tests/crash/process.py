@@ -62,9 +62,14 @@ def stages(root: int) -> list[Process]:
 
 
 def owner(stage: Process) -> Process:
-    """Return the process for which a stage runs: it has the other ends of its pipes."""
+    """Return the process for which a stage runs: it has the other ends of its pipes.
+
+    Raises ``ProcessLookupError`` where the stage has ended meanwhile.
+    """
     pipes, below = _pipes(stage.pid), {each.pid for each in tree(stage.pid)}
     found = [each for each in _everyone() if each.pid not in below and pipes & _pipes(each.pid)]
+    if not found and eventually(lambda: not stage.is_alive, 5.0):
+        raise ProcessLookupError(stage.pid)
     assert len(found) == 1, [each.command for each in found]
     return found[0]
 
@@ -95,9 +100,10 @@ def defunct(root: int) -> list[int]:
 
 
 def find(pid: int) -> Process:
-    """Return the process with an id, which has to run."""
+    """Return the process with an id; raises ``ProcessLookupError`` where there is none."""
     process = _look(pid)
-    assert process is not None, f"no process {pid}"
+    if process is None:
+        raise ProcessLookupError(pid)
     return process
 
 
