@@ -12,7 +12,8 @@ import click
 
 from hearth.cli import install_command
 from hearth.cli.connector_file import read_connector_file
-from hearth.cli.install_command import BAD_BUNDLE, json_option
+from hearth.cli.install_command import BAD_BUNDLE
+from hearth.cli.json_option import json_option
 from hearth.foundation.terminal import Terminal, printable, table
 
 if TYPE_CHECKING:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from hearth.cli.json_option import json_option
 from hearth.foundation.terminal import printable, table
 
 if TYPE_CHECKING:
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
 UNUSED_DAYS = 7.0
 _UNITS = ("B", "kB", "MB", "GB")
 
-_json = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
-
 
 @click.group()
 def environments() -> None:
@@ -25,7 +24,7 @@ def environments() -> None:
 
 
 @environments.command(name="list")
-@_json
+@json_option
 def list_(as_json: bool) -> None:
     """Print every environment: its size, for which bundles it was built, and whether it is in use.
 
@@ -44,7 +43,7 @@ def list_(as_json: bool) -> None:
     help="Keep what a bundle was given within so many days.",
 )
 @click.option("--dry-run", is_flag=True, help="Only print what would be removed.")
-@_json
+@json_option
 def prune(days: float, dry_run: bool, as_json: bool) -> None:
     """Remove environments whose bundles are gone or have another one by now, and in which no process runs.
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from hearth.cli.json_option import json_option
 from hearth.discovery import Bundle, default_plugin_path
 from hearth.foundation.terminal import Step, Terminal, printable, table
 from hearth_api import ConfigError
@@ -21,7 +22,6 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 BAD_BUNDLE = 2
 
-json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 _folder = click.option(
     "--plugin-path",
     "folder",

@@ -6,11 +6,12 @@ import json
 
 import click
 
+from hearth.cli.json_option import json_option
 from hearth.foundation.terminal import printable, table
 
 
 @click.command()
-@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
+@json_option
 @click.option("--strict", is_flag=True, help="Fail where one cannot be kept.")
 def limits(as_json: bool, strict: bool) -> int:
     """Print which limits of plugins this machine keeps, by what, and why it does not keep the others.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from hearth.cli.json_option import json_option
 from hearth.discovery import Plugin, PluginType, Rejected, default_plugin_path, discover, split_plugin_path
 from hearth.foundation.terminal import printable, table
 from hearth_api import ConfigError
@@ -31,7 +32,6 @@ _worker_config = click.option(
     type=click.Path(path_type=Path),
     help="Take plugin.path from a worker's properties file.",
 )
-_json = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 _type = click.option("--type", "type_", type=click.Choice(_TYPES), help="Only plugins of this type.")
 
 
@@ -44,7 +44,7 @@ def plugins() -> None:
 @_plugin_path
 @_worker_config
 @_type
-@_json
+@json_option
 @click.option("--rejected", is_flag=True, help="Only the candidates that were turned away, with their reasons.")
 @click.option("--strict", is_flag=True, help="End with exit code 2 if anything was turned away.")
 def list_(
@@ -85,7 +85,7 @@ def list_(
 @_plugin_path
 @_worker_config
 @_type
-@_json
+@json_option
 def describe(name: str, plugin_path: str | None, worker_config: Path | None, type_: str | None, as_json: bool) -> None:
     """Print one plugin with the configuration keys it understands.
 
