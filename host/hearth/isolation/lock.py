@@ -120,11 +120,16 @@ def wheels_of(folder: Path, pin: str) -> list[Path]:
 
 def hash_of(file: Path) -> str:
     """Return the hash of a file as locks write it."""
+    return f"sha256:{sha256_of(file)}"
+
+
+def sha256_of(file: Path) -> str:
+    """Return the SHA-256 of a file, in hexadecimal digits."""
     digest = hashlib.sha256()
     with file.open("rb") as source:
         for block in iter(lambda: source.read(1 << 20), b""):
             digest.update(block)
-    return f"sha256:{digest.hexdigest()}"
+    return digest.hexdigest()
 
 
 def _pin_of(wheel: Path) -> str:

@@ -16,7 +16,7 @@ from hearth.discovery.bundle import plain_name
 from hearth.discovery.refusal import BundleError
 from hearth.foundation.terminal import Step
 from hearth.isolation.environment_store import EnvironmentStore
-from hearth.isolation.lock import hash_of
+from hearth.isolation.lock import sha256_of
 from hearth.packaging.wholeness import usable
 from hearth_api import ConfigError
 
@@ -114,7 +114,7 @@ def _digits(sha256: str) -> str:
 def _check(path: Path, wanted: str) -> None:
     if not path.is_file():
         raise ConfigError(f"{path} is a directory, which has no SHA-256", hint="leave --sha256 out, or name a file")
-    found = hash_of(path).removeprefix("sha256:")
+    found = sha256_of(path)
     if found != wanted:
         fact = f"{path.name} has the SHA-256 {found}, and {wanted} was wanted"
         raise BundleError(fact, hint="do not use it; get it from elsewhere")

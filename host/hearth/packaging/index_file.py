@@ -20,7 +20,7 @@ from hearth.discovery.bundle import Bundle
 from hearth.discovery.refusal import BundleError
 from hearth.discovery.tree import check_path
 from hearth.foundation.user_file import replace_text
-from hearth.isolation.lock import hash_of
+from hearth.isolation.lock import sha256_of
 from hearth.packaging.download import download
 from hearth.packaging.offer import Offer, api_needs
 from hearth_api import ConfigError
@@ -46,7 +46,7 @@ def _row(folder: Path, bundle: Bundle) -> dict[str, Any]:
         "name": bundle.name,
         "version": bundle.version,
         "file": bundle.location.relative_to(folder).as_posix(),
-        "sha256": hash_of(bundle.location).removeprefix("sha256:"),
+        "sha256": sha256_of(bundle.location),
         "plugins": [each.class_name for each in bundle.declarations],
         "requires": sorted({str(each) for each in api_needs(bundle)}),
     }

@@ -20,7 +20,7 @@ from hearth.foundation.terminal import Step
 from hearth.foundation.user_file import replacing
 from hearth.isolation.environment_store import EnvironmentStore
 from hearth.isolation.interpreter import choose
-from hearth.isolation.lock import hash_of
+from hearth.isolation.lock import sha256_of
 from hearth.isolation.stage import Stage
 from hearth.packaging.bill_of_materials import BILL_OF_MATERIALS, bill_of_materials
 from hearth.packaging.core_metadata import distributions
@@ -109,7 +109,7 @@ def _of_plugin(trace: str) -> str:
 
 
 def _packed_file(folder: Path, path: str) -> PackedFile:
-    return PackedFile(path, hash_of(folder / path)[7:], (folder / path).stat().st_size)
+    return PackedFile(path, sha256_of(folder / path), (folder / path).stat().st_size)
 
 
 def _describe(stage: Stage, declaration: Declaration) -> Declaration:
