@@ -19,7 +19,7 @@ import stat
 import struct
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 
 MEMORY = "plugin.limits.memory.bytes"
@@ -74,6 +74,12 @@ class Limits:
     def from_json(cls, text: str) -> Limits:
         """Read what ``to_json`` returned."""
         return cls(**json.loads(text))
+
+    def bound(self, command: Sequence[str]) -> list[str]:
+        """Return a command by which a process binds itself and becomes another one; that itself without limits."""
+        if self == NO_LIMITS:
+            return [*command]
+        return [sys.executable, "-I", "-S", __file__, self.to_json(), *command]
 
     def impose(self) -> None:
         """Bind this process, which has one thread; raises LimitNotKept for what its machine does not let it."""

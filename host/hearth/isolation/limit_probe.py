@@ -7,7 +7,6 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import hearth_stage.limit
 from hearth.isolation.control_group import delegated_group
 from hearth_stage.limit import CPUS, FILES, MEMORY, NETWORK, TEMPORARY, Limits
 
@@ -41,6 +40,6 @@ def kept_limits() -> Iterator[KeptLimit]:
 
 
 def _refusal(limits: Limits) -> str:
-    program = [sys.executable, "-I", "-S", hearth_stage.limit.__file__, limits.to_json(), sys.executable, "-I", "-S"]
-    done = subprocess.run([*program, "-c", ""], capture_output=True, text=True, check=False)
+    program = limits.bound([sys.executable, "-I", "-S", "-c", ""])
+    done = subprocess.run(program, capture_output=True, text=True, check=False)
     return (done.stderr.strip() or f"it exited with {done.returncode}") if done.returncode else ""

@@ -6,13 +6,11 @@ import contextlib
 import logging
 import os
 import socket
-import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from typing import TypeVar, cast
 
-import hearth_stage.limit
 from hearth.foundation.log_context import hand_on
 from hearth.foundation.log_level import Rules, levels
 from hearth.isolation.enforcement import Enforcement
@@ -169,21 +167,13 @@ def _begun(environment: Environment, name: str, modules: Sequence[str]) -> tuple
 def _started(
     environment: Environment, variables: Mapping[str, str], claim: socket.socket | None = None
 ) -> tuple[socket.socket, StageProcess]:
-    command = _bound(environment)
+    command = environment.confinement.limits.bound(environment.command_line())
     with contextlib.ExitStack() as failed:
         if claim is not None:
             failed.push(claim)
         begun = _connected(lambda connection: StartedProcess(command, variables, connection, claim))
         failed.pop_all()
         return begun
-
-
-def _bound(environment: Environment) -> list[str]:
-    """Return the command of a stage, by a program that binds its process to limits first where there are any."""
-    command, limits = environment.command_line(), environment.confinement.limits
-    if limits == NO_LIMITS:
-        return command
-    return [sys.executable, "-I", "-S", hearth_stage.limit.__file__, limits.to_json(), *command]
 
 
 def _connected(begin: Callable[[int], P]) -> tuple[socket.socket, P]:
