@@ -105,10 +105,12 @@ def in_order(parts: list[Batch]) -> list[Batch]:
     if len(parts) < 2:
         return parts
     parts.sort(key=lambda part: int(rows_of(part)[0]))
-    bounds = [(rows[0], rows[-1]) for rows in map(rows_of, parts)]
-    if all(before[1] < after[0] for before, after in zip(bounds, bounds[1:])):
-        return parts
-    return _interleave(parts)
+    return parts if follow_each_other([*map(rows_of, parts)]) else _interleave(parts)
+
+
+def follow_each_other(rows: Sequence[Any]) -> bool:
+    """Tell whether row numbers, an array of each of several parts, begin in each where the part before is over."""
+    return all(before[-1] < after[0] for before, after in zip(rows, rows[1:]))
 
 
 def _interleave(parts: list[Batch]) -> list[Batch]:

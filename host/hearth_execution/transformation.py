@@ -18,7 +18,7 @@ from hearth_api import PluginError, Predicate, Transformation
 from hearth_api.batch import Batch, BatchPredicate, BatchTransformation, records_by_kind
 from hearth_api.batch import arrow as pa
 from hearth_execution.failure import Failure
-from hearth_execution.order import rows_of
+from hearth_execution.order import is_numbered, rows_of
 from hearth_execution.plugins import Attempts, Plugins, joined
 
 
@@ -114,9 +114,8 @@ class Transformations:
         outcome = self.apply(first, [batch])
         parts = [each.replace(consumed=batch.consumed) for each in outcome.batches]
         if not last:
-            return _in_turn([(rows_of(part).tolist(), self.plugins.records(part)) for part in parts])[
-                1
-            ], outcome.failures
+            _, records = _in_turn([(rows_of(part).tolist(), self.plugins.records(part)) for part in parts])
+            return records, outcome.failures
         numbers, records = self._run_records(last, parts, None, outcome.failures)
         for number, record in zip(numbers, records):
             record.consumed = None if batch.consumed is None else (batch.consumed, number)
@@ -194,7 +193,7 @@ class Transformations:
             batches = transformation.apply_batch(part)
             if batches is NotImplemented:
                 return self._transform_records(transformation, attempts, [part])
-            if any(each.column("row") is None for each in batches):
+            if not all(map(is_numbered, batches)):
                 raise PluginError("apply_batch returned a batch without the column 'row' it was given")
             return batches
 

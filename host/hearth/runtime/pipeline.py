@@ -10,7 +10,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import groupby, pairwise
+from itertools import groupby
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -24,7 +24,7 @@ from hearth.runtime.plan import PluginSpec, TaskPlan
 from hearth_api import OPTIONAL_BYTES_SCHEMA, ConnectError
 from hearth_api.batch import Batch, ColumnRun, arrow_type
 from hearth_execution.failure import ErrorInfo, Failure, first_of_each_row
-from hearth_execution.order import numbered, rows_of
+from hearth_execution.order import follow_each_other, numbered, rows_of
 from hearth_execution.plugins import Plugins
 from hearth_execution.raw_header import with_changes
 from hearth_execution.retry import Retry
@@ -280,11 +280,11 @@ def by_topic(parts: Sequence[tuple[Outgoing, Any]]) -> list[tuple[Outgoing, Any]
     topics: dict[str, list[tuple[Outgoing, Any]]] = {}
     for part in filled:
         topics.setdefault(part[0].topic, []).append(part)
-    return [part for own in topics.values() for part in (own if _follow_each_other(own) else [_woven(own)])]
+    return [part for own in topics.values() for part in _in_turn(own)]
 
 
-def _follow_each_other(parts: Sequence[tuple[Outgoing, Any]]) -> bool:
-    return all(before[-1] < after[0] for (_, before), (_, after) in pairwise(parts))
+def _in_turn(parts: Sequence[tuple[Outgoing, Any]]) -> Sequence[tuple[Outgoing, Any]]:
+    return parts if follow_each_other([rows for _, rows in parts]) else [_woven(parts)]
 
 
 def _woven(parts: Sequence[tuple[Outgoing, Any]]) -> tuple[Outgoing, Any]:
