@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from importlib import metadata
-from typing import Any, Protocol
+from typing import Protocol
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
@@ -53,7 +53,7 @@ def api_needs(bundle: Bundle) -> Iterator[Requirement]:
         yield from (each for each in part.requires if canonicalize_name(each.name) == API)
 
 
-def unmet_api(wanted: Any) -> list[Requirement]:
+def unmet_api(wanted: Iterable[Requirement]) -> list[Requirement]:
     """Return those of some requirements that are of the author API and not met by this host's."""
     own = metadata.version(API)
     named = (each for each in wanted if canonicalize_name(each.name) == API)
