@@ -34,6 +34,13 @@ def authority() -> Iterator[SigstoreAuthority]:
         yield found
 
 
+@pytest.fixture
+def config(authority: SigstoreAuthority, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Sign in as me@shop.com, and provide the file that tells of the Sigstore."""
+    monkeypatch.setenv(TOKEN, token("me@shop.com", "https://issuer.example"))
+    return authority.trust_config(tmp_path / "keys.json")
+
+
 def signed_by(location: Path) -> list[str]:
     """Return how and by whom a bundle is signed."""
     found = read(location)
@@ -43,14 +50,12 @@ def signed_by(location: Path) -> list[str]:
 
 def test_command_signs_beside_other_signatures(
     bundle: Path,
-    authority: SigstoreAuthority,
+    config: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """Again takes the place of what the same identity signed before; `verify` is told whom to trust."""
-    monkeypatch.setenv(TOKEN, token("me@shop.com", "https://issuer.example"))
-    config = authority.trust_config(tmp_path / "keys.json")
     before = signed_by(bundle)
     for _ in range(2):
         assert run(["bundle", "sign", str(bundle), "--sigstore", "--trust-config", str(config)]) == 0
@@ -70,15 +75,9 @@ def test_command_signs_beside_other_signatures(
 
 
 def test_what_another_program_signed_is_taken_if_it_is_of_this_bundle(
-    bundle: Path,
-    authority: SigstoreAuthority,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    bundle: Path, config: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The file that is signed is the manifest, as it lies in the bundle."""
-    monkeypatch.setenv(TOKEN, token("me@shop.com", "https://issuer.example"))
-    config = authority.trust_config(tmp_path / "keys.json")
     before = bundle.read_bytes()
     found = read(bundle)
     assert isinstance(found, Bundle)
