@@ -9,7 +9,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,8 @@ from hearth.foundation.child import start_child, stop_child
 from hearth.foundation.properties import render
 from hearth_api import ConnectError, NotFoundError
 
-_START_TIMEOUT = 60.0
+_START_TIMEOUT = 90.0
+"""More than the minute after which the host itself gives up on its broker, and says so."""
 _PAGE_TIMEOUT = 10.0
 _REQUEST_TIMEOUT = 100.0
 """A little more than the 90 s after which the host itself gives up on a request."""
@@ -25,6 +26,7 @@ _STOP_GRACE = 30.0
 _POLL = 0.1
 _LAST_WORDS = 15
 _SERVES = re.compile(r"^Hearth \S+ serves (http://[^\s,]+)", re.MULTILINE)
+_WAITS = re.compile(r"^waiting for .*$", re.MULTILINE)
 _SPARKS_PAGE = re.compile(r"Spark's own page is at (http://\S+)")
 
 
@@ -60,8 +62,11 @@ class LocalHost:
             time.sleep(_POLL)
         return page
 
-    def start(self) -> None:
-        """Start the host and return when it answers; relative paths of connectors begin in its folder."""
+    def start(self, on_wait: Callable[[str], None] = lambda _: None) -> None:
+        """Start the host and return when it answers; relative paths of connectors begin in its folder.
+
+        `on_wait` is called with each line in which the host says what it waits for.
+        """
         worker = self.folder / "worker.properties"
         worker.write_text(render(self._settings), encoding="ascii")
         command = [sys.executable, "-m", "hearth", "standalone", "--free-port", str(worker)]
@@ -70,7 +75,12 @@ class LocalHost:
                 command, cwd=self.folder, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT
             )
         deadline = time.monotonic() + _START_TIMEOUT
+        passed_on = 0
         while (url := self._told(_SERVES)) is None:
+            waits = _WAITS.findall(self._said())
+            for line in waits[passed_on:]:
+                on_wait(line)
+            passed_on = len(waits)
             if not self.is_running:
                 raise self.failure(f"ended with code {self._child.wait()}")
             if time.monotonic() > deadline:

@@ -88,7 +88,7 @@ class _Loop:
         self._host = LocalHost(self._folder, REST_PORT, self._worker(bootstrap_servers))
         running.callback(self._host.stop)
         with self.terminal.step("start the host") as done:
-            self._host.start()
+            self._host.start(lambda line: self.terminal.note(printable(line)))
             done(self._host.url)
         with self.terminal.step(f"start {self._connector.name}"):
             self._put()

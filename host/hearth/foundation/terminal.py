@@ -61,8 +61,8 @@ class Terminal:
         self.say(self._paint(text, _BOLD))
 
     def note(self, text: str) -> None:
-        """Write a line of less weight."""
-        self.say(self._paint(f"  {text}", _DIM))
+        """Write a line of less weight, in the place of a step's name where that is shown."""
+        self.say(f"{_ERASE_LINE if self._is_live else ''}{self._paint(f'  {text}', _DIM)}")
 
     @contextmanager
     def step(self, name: str) -> Iterator[Callable[[str], None]]:

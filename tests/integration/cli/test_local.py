@@ -8,8 +8,12 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
+import pytest
+
 from hearth.broker import KafkaBroker
 from hearth.cli.local import LocalHost
+from hearth_api import ConnectError
+from tests.reservation import reserve_port
 
 JSON = "org.apache.kafka.connect.json.JsonConverter"
 
@@ -54,3 +58,23 @@ def test_who_took_the_port_is_not_taken_for_the_host(broker: KafkaBroker, tmp_pa
             assert host.request("GET", "/")["kafka_cluster_id"] == broker.cluster_id
         finally:
             host.stop()
+
+
+def test_what_it_waits_for_is_told_at_once(tmp_path: Path) -> None:
+    """A person who named the wrong broker learns it after seconds, and not when the host has given up."""
+    settings = {
+        "bootstrap.servers": f"127.0.0.1:{reserve_port()}",
+        "default.api.timeout.ms": "6000",
+        "key.converter": JSON,
+        "value.converter": JSON,
+        "offset.storage.file.filename": str(tmp_path / "offsets"),
+    }
+    told: list[str] = []
+    host = LocalHost(tmp_path, reserve_port(), settings)
+    try:
+        with pytest.raises(ConnectError, match="no broker answered"):
+            host.start(told.append)
+    finally:
+        host.stop()
+    assert told
+    assert settings["bootstrap.servers"] in told[0]
