@@ -17,10 +17,12 @@ import pyarrow as pa
 import pytest
 
 from hearth.kafka import library as rdkafka
-from hearth.kafka.c_memory import FAR, FETCHED, MESSAGE, locate, message_list, message_type, messages
+from hearth.kafka.c_memory import FETCHED, MESSAGE, locate, message_list, message_type, messages
 from hearth.kafka.c_object import new_client, new_configuration
 
 ROOT = Path(__file__).parents[2]
+POOL = pa.proxy_memory_pool(pa.default_memory_pool())
+"""Has to outlive what was taken from it."""
 
 
 @pytest.mark.parametrize("name", ["pyarrow", "confluent-kafka"])
@@ -81,14 +83,15 @@ def test_take_reads_nothing_that_lies_between() -> None:
     assert (ended.returncode, ended.stdout.strip()) == (0, "[b'one', b'two']"), ended.stderr
 
 
-def test_take_reserves_no_more_than_the_span_of_a_region() -> None:
-    """It goes by the mean size of all elements; that is why far regions are gathered one by one."""
-    content = bytes(FAR >> 8)
-    array = pieces(content, (0, 1), (len(content) - 1, 1))
-    pool = pa.system_memory_pool()
-    taken = pa.compute.take(array, pa.array([0, 2]), memory_pool=pool)
+def test_take_reserves_what_the_last_offset_tells() -> None:
+    """It goes by the mean size of all elements, and asks nothing but the first offset and the last for that."""
+    content = bytes(1 << 20)
+    offsets = np.array([0, 1, len(content) - 1, len(content), 8])
+    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(content)]
+    array = pa.Array.from_buffers(pa.large_binary(), 4, buffers)
+    taken = pa.compute.take(array, pa.array([0, 2]), memory_pool=POOL)
     assert taken.to_pylist() == [b"\0", b"\0"]
-    assert pool.max_memory() <= len(content) + (1 << 16)
+    assert POOL.max_memory() < 1 << 12
 
 
 def test_a_cast_to_small_offsets_moves_no_bytes() -> None:

@@ -51,49 +51,23 @@ _KNOWN_FETCHED = (0x021000FF,)
 """Versions (``rd_kafka_version``) whose ``FETCHED`` was compared with what the public functions say (0006), and whose
 list of messages (``rd_kafka_messages_t``) is one of their number and their addresses (0056)."""
 
-FAR = 1 << 28
-"""Bytes between pieces that belong to different regions of memory."""
-
 
 def gather(addresses: Any, sizes: Any) -> Any:
-    """Copy the pieces at ``addresses`` into one ``large_binary`` array, in their order."""
+    """Copy the pieces at ``addresses`` into one ``large_binary`` array, in their order, wherever they lie.
+
+    A binary array is a buffer and offsets into it. Here the buffer is all memory from the lowest address on, and every
+    second element is one piece; ``take`` copies just those, so what lies between is never read. It reserves memory by
+    the mean size of all elements, for which it believes the last offset: that says what the pieces need (0065).
+    """
     if len(addresses) == 0:
         return pa.array([], pa.large_binary())
-    if int(addresses.max()) - int(addresses.min()) < FAR:
-        return _gather_near(addresses, sizes)
-    return _gather_far(addresses, sizes)
-
-
-def _gather_far(addresses: Any, sizes: Any) -> Any:
-    """Gather region by region, then restore the order.
-
-    ``take`` reserves memory by the mean size of all elements, those between the pieces included: terabytes where
-    the pieces come from two arenas of the allocator.
-    """
-    order = np.argsort(addresses, kind="stable")
-    near = addresses[order]
-    regions = np.split(order, np.flatnonzero(np.diff(near) >= FAR) + 1)
-    gathered = pa.concat_arrays([_gather_near(addresses[region], sizes[region]) for region in regions])
-    place = np.empty(len(order), np.int64)
-    place[order] = np.arange(len(order))
-    return gathered.take(pa.array(place))
-
-
-def _gather_near(addresses: Any, sizes: Any) -> Any:
-    """Gather the pieces of one region.
-
-    A binary array is a buffer and offsets into it. Here the buffer is all memory from the lowest address to the
-    highest, and every second element is one piece; ``take`` copies just those, so what lies between is never read.
-    """
-    count = len(addresses)
-    base = int(addresses.min())
-    span = int((addresses + sizes).max()) - base
+    count, base = len(addresses), int(addresses.min())
     offsets = np.empty(2 * count + 1, np.int64)
-    offsets[0:-1:2] = addresses - base
-    offsets[1::2] = addresses - base + sizes
-    offsets[-1] = span
+    starts = np.subtract(addresses, base, out=offsets[0:-1:2])
+    np.add(starts, sizes, out=offsets[1::2])
+    offsets[-1] = offsets[0] + 2 * (int(sizes.sum()) + count)
     everything = pa.LargeBinaryArray.from_buffers(
-        pa.large_binary(), 2 * count, [None, pa.py_buffer(offsets), pa.foreign_buffer(base, span)]
+        pa.large_binary(), 2 * count, [None, pa.py_buffer(offsets), pa.foreign_buffer(base, int(offsets[-1]))]
     )
     return everything.take(pa.array(np.arange(0, 2 * count, 2)))
 
@@ -134,9 +108,13 @@ def message_list(library: Library, pointers: Any) -> int:
 
 def messages(pointers: Any, type_: Any = MESSAGE) -> Any:
     """Copy the ``rd_kafka_message_t`` structures at ``pointers`` into one numpy array of a structured type."""
-    count = len(pointers)
-    structures = gather(pointers, np.full(count, type_.itemsize, np.int64))
-    return np.frombuffer(structures.buffers()[2], type_, count=count)
+    if len(pointers) == 0:
+        return np.empty(0, type_)
+    base, size = int(pointers.min()), type_.itemsize
+    reach = int(pointers.max()) - base + 1
+    memory = pa.foreign_buffer(base, reach + size - 1)
+    windows: Any = np.ndarray((reach,), f"V{size}", memory, strides=(1,))
+    return windows[pointers - base].view(type_)
 
 
 def locate(column: Any) -> tuple[Any, Any]:
