@@ -26,8 +26,8 @@ from hearth_api import TopicPartition
 
 log = logging.getLogger(__name__)
 
-MOST_MESSAGES = 5_000
-"""Most messages of one poll."""
+MOST_MESSAGES = 15_000
+"""Most messages of one poll, however small."""
 
 STEP_MS = 10
 SEEK_SECONDS = 0.01

@@ -25,6 +25,11 @@ TIMESTAMP_TYPES = [TimestampType.NO_TIMESTAMP_TYPE, TimestampType.CREATE_TIME, T
 
 CLOSE_MS = 50
 
+PIECE_BYTES = 2 << 20
+"""How large a piece is where there is enough: what it costs by itself is little then, as is the memory it takes."""
+FIRST_MESSAGES = 1_000
+"""Most messages of the first piece, of which nobody knows how large they are."""
+
 
 @dataclass(frozen=True)
 class Incoming:
@@ -110,7 +115,7 @@ class MessageReader:
         return Incoming(
             self.topic_name(int(rows["topic"][0])),
             rows["partition"].astype(np.int32),
-            rows["offset"],
+            rows["offset"].copy(),
             gather_nullable(rows["key"], rows["key_size"]),
             gather_nullable(rows["value"], rows["value_size"]),
             *self._read_timestamps(rows, pointers),
@@ -121,7 +126,7 @@ class MessageReader:
         if not self.wants_timestamps:
             return None, 0
         if self._message_type is FETCHED:
-            return rows["timestamp"], int(rows["timestamp_type"][0])
+            return rows["timestamp"].copy(), int(rows["timestamp_type"][0])
         addresses = pointers.tolist()
         self._library.message_timestamp(addresses[0], ctypes.addressof(self._kind))
         stamps = map(self._library.message_timestamp, addresses, repeat(None))
@@ -159,6 +164,7 @@ class MessageReader:
 class MessageQueue:
     """Takes messages of one client in large pieces, reads them as columns, and frees each, read or not.
 
+    A piece has no more messages than are ``PIECE_BYTES`` if they are as large as those of the piece before it.
     ``revoked`` collects the partitions that go while a piece is taken. Of these nothing is read: librdkafka takes such
     messages out of what one call returns, and a piece takes two; the owner after this one reads them again.
     """
@@ -169,13 +175,14 @@ class MessageQueue:
         self._client = client
         self._queue: int = self._library.queue_get_consumer(client)
         self._pointers = np.empty(most, np.int64)
+        self._room = FIRST_MESSAGES
         self._revoked = revoked
         self._waking = threading.Lock()
 
     @contextmanager
     def piece(self, wait_ms: int, most: int) -> Iterator[Any]:
         """Lend the addresses of up to ``most`` messages, waiting at most ``wait_ms`` for the first."""
-        pointers = self._pointers[: self._fetch(wait_ms, min(most, len(self._pointers)))]
+        pointers = self._pointers[: self._fetch(wait_ms, min(most, self._room))]
         try:
             yield pointers
         finally:
@@ -195,6 +202,8 @@ class MessageQueue:
         if len(pointers) == 0:
             return []
         rows = self.reader.structures(pointers)
+        size = int(rows["key_size"].sum() + rows["value_size"].sum())
+        self._room = min(max(PIECE_BYTES * len(rows) // max(size, 1), 1), len(self._pointers))
         if self._revoked and self._is_revoked(rows[0]):
             rows, pointers = rows[1:], pointers[1:]
         if rows["error"].any():

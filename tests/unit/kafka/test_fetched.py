@@ -7,7 +7,7 @@ import time
 import numpy as np
 import pytest
 
-from hearth.kafka import c_memory
+from hearth.kafka import c_memory, fetched
 from hearth.kafka.fetched import Incoming, MessageReader
 from hearth.kafka.library import library
 from hearth_api import TopicPartition
@@ -85,6 +85,20 @@ def test_rows_of_several_topics_and_partitions_stay_apart(
     for topic, partition, values in [(first, 0, [b"a0", b"a1"]), (first, 1, [b"b0", b"b1"]), (second, 0, [b"c0"])]:
         assert [row[4] for row in member.rows if row[:2] == (topic, partition)] == values
     assert member.assigned == {TopicPartition(first, 0), TopicPartition(first, 1), TopicPartition(second, 0)}
+
+
+def test_a_piece_has_so_many_bytes(
+    topics: Topics, new_topic: NewTopic, join: Join, group: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its messages are counted by how large those before were; one that is larger than a piece comes alone."""
+    monkeypatch.setattr(fetched, "FIRST_MESSAGES", 2)
+    monkeypatch.setattr(fetched, "PIECE_BYTES", 1000)
+    member = join(filled(topics, new_topic(), *[bytes(100)] * 30, *[bytes(2000)] * 3), group=group)
+    pieces: list[int] = []
+    deadline = time.monotonic() + WAIT
+    while sum(pieces) < 33 and time.monotonic() < deadline:
+        pieces += [len(part.offset) for part in member.poll()]
+    assert (sum(pieces), pieces[0], max(pieces), pieces[-1]) == (33, 2, 10, 1)
 
 
 def test_kinds_of_timestamps_are_told_apart(topics: Topics, new_topic: NewTopic, join: Join, group: str) -> None:
