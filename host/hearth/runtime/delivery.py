@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -26,8 +26,10 @@ Offsets = dict[TopicPartition, int]
 
 MOST_SHOWN = 10
 """How many partitions are named in an error."""
-CONVERTED_AT_ONCE = 1_000
-"""So many records are worth another thread: fewer are converted before that would be awake."""
+QUICK_SECONDS = 0.02
+"""How long the loop may be held up by converting; what takes longer is done beside it."""
+FEW = 1_000
+"""Fewer records than this take hardly less time than so many."""
 THREAD_NAME = "conversion"
 MOST_COMING = 2
 """How many pieces may be under way: one that is converted, and one that was fetched meanwhile."""
@@ -223,9 +225,10 @@ class ContextRequests:
 class Conversion:
     """Makes deliveries of what was fetched, piece by piece, in the order it was fetched.
 
-    A few records are converted at once, by who brings them. Many are converted on one other thread, which begins with
-    the first of them: columns are mostly made with the interpreter's lock given away. Used by the loop's thread;
-    ``wake`` is called on the other one when a piece is done.
+    What is quickly done, judging by the two pieces before, is done at once, by who brings it: two threads of one
+    interpreter take a quarter more of the processor for it. What takes longer is done on one other thread, which
+    begins with the first such piece, while the loop answers group and operator. Used by the loop's thread; ``wake`` is
+    called on the other one when a piece is done.
     """
 
     def __init__(
@@ -233,11 +236,13 @@ class Conversion:
         pipeline: Pipeline,
         wake: Callable[[], None],
         executor: Executor | None = None,
-        at_once: int = CONVERTED_AT_ONCE,
+        quick: float = QUICK_SECONDS,
     ) -> None:
-        self._pipeline, self._wake, self._at_once = pipeline, wake, at_once
+        self._pipeline, self._wake, self._quick = pipeline, wake, quick
         self._executor = executor or ThreadPoolExecutor(1, THREAD_NAME)
         self._coming: deque[Future[list[Delivery]]] = deque()
+        self._paces = deque([0.0, 0.0], 2)
+        """Seconds that a record took in the last pieces: what comes first waits for modules that are loaded."""
 
     @property
     def is_busy(self) -> bool:
@@ -251,15 +256,21 @@ class Conversion:
 
     def begin(self, incoming: Sequence[Incoming], most: int) -> None:
         """Convert a piece to deliveries of at most ``most`` records that were read (see ``converted``)."""
-        # what it logs is about whom this thread works for
-        work = partial(copy_context().run, converted, incoming, self._pipeline, most)
-        is_small = sum(len(part.offset) for part in incoming) < self._at_once
-        self._coming.append(_now(work) if is_small and not self._coming else self._beside(work))
+        count = sum(len(part.offset) for part in incoming)
+
+        def convert() -> list[Delivery]:
+            began = time.perf_counter()
+            deliveries = converted(incoming, self._pipeline, most)
+            self._paces.append((time.perf_counter() - began) / max(count, FEW))
+            return deliveries
+
+        is_quick = count * min(self._paces) < self._quick
+        self._coming.append(_now(convert) if is_quick and not self._coming else self._beside(convert))
 
     def _beside(self, work: Callable[[], list[Delivery]]) -> Future[list[Delivery]]:
         """Have the other thread do it; in a process that may have no more threads it is done here."""
         try:
-            done = self._executor.submit(work)
+            done = self._executor.submit(copy_context().run, work)  # what it logs is about whom this thread works for
         except RuntimeError:
             self._executor.shutdown(wait=False, cancel_futures=True)  # it would do this once it has its thread
             self._executor = ThreadPoolExecutor(1, THREAD_NAME)

@@ -535,7 +535,7 @@ class World:
         flush_interval: float = 10.0,
         most: int = 100,
         takes_next: bool = False,
-        at_once: int = 100,
+        quick: float = math.inf,
         looks: int = 0,
     ) -> None:
         self.now = 0.0
@@ -543,8 +543,8 @@ class World:
         self.fetch = fetch
         """How many records there are for a poll."""
         self._most, self.takes_next = most, takes_next
-        self._at_once, self._looks = at_once, looks
-        """How many records are worth the other thread, and how often it is looked for what it does."""
+        self._quick, self._looks = quick, looks
+        """Whether records go to the other thread, and how often it is looked for what it does."""
         self._is_plain = is_plain
         self.tolerant = tolerant
         self.ends = dict.fromkeys(PARTITIONS, 0)
@@ -601,7 +601,7 @@ class World:
             tolerance=tolerance,
             stage=stage,
             pipeline=pipeline,
-            conversion=Conversion(pipeline, self.inbox.wake, self.thread, self._at_once),
+            conversion=Conversion(pipeline, self.inbox.wake, self.thread, self._quick),
             consumer=consumer,
             subscription=subscription,
             intake=start_sink(stage, plan, [], tolerance, self._most),

@@ -310,8 +310,8 @@ def woken() -> threading.Semaphore:
 
 @pytest.fixture
 def conversion(pipe: Any, woken: threading.Semaphore) -> Iterator[Conversion]:
-    """Provide one for which three records are worth another thread."""
-    with closing(Conversion(pipe, woken.release, at_once=3)) as conversion:
+    """Provide one for which everything is worth another thread."""
+    with closing(Conversion(pipe, woken.release, quick=0)) as conversion:
         yield conversion
 
 
@@ -325,15 +325,28 @@ def others(before: set[threading.Thread]) -> list[threading.Thread]:
     return [each for each in threading.enumerate() if each not in before]
 
 
-def test_a_few_records_are_converted_at_once_and_begin_no_thread(
-    conversion: Conversion, pipe: Pipe, woken: threading.Semaphore
+def test_what_is_quickly_converted_is_converted_at_once_and_begins_no_thread(
+    pipe: Any, woken: threading.Semaphore
 ) -> None:
     """An idle connector has no such thread, and a single record does not wait for one to be awake."""
     before = set(threading.enumerate())
-    conversion.begin([rows_of_one(0, 2)], 1)
-    assert starts(conversion.done()) == [[0, 1]]
-    assert [worker for worker, _ in pipe.workers] == [threading.get_ident()]
+    with closing(Conversion(pipe, woken.release, quick=WAIT)) as conversion:
+        for _ in range(2):
+            conversion.begin([rows_of_one(0, 2)], 1)
+            assert starts(conversion.done()) == [[0, 1]]
+    assert {worker for worker, _ in pipe.workers} == {threading.get_ident()}
     assert (others(before), woken.acquire(blocking=False), conversion.is_busy) == ([], False, False)
+
+
+def test_what_took_long_is_converted_beside_from_then_on(pipe: Any, woken: threading.Semaphore) -> None:
+    """How long a piece takes is judged by the pace of the two before; the first may have loaded what it needs."""
+    with closing(Conversion(pipe, woken.release, quick=1e-12)) as conversion:
+        for number in range(3):
+            assert not conversion.is_busy
+            conversion.begin([rows_of_one(3 * number, 3)], 10)
+            assert number < 2 or woken.acquire(timeout=WAIT)
+            assert starts(conversion.done()) == [[3 * number]]
+    assert [worker == threading.get_ident() for worker, _ in pipe.workers] == [True, True, False]
 
 
 def test_many_are_converted_beside_and_the_loop_is_woken(
@@ -401,7 +414,7 @@ def test_the_end_waits_for_what_is_under_way_and_leaves_out_the_rest(
 ) -> None:
     """Behind it plugins are closed, so nobody may be in them; an error that nobody waits for any more is no news."""
     before = set(threading.enumerate())
-    conversion = Conversion(pipe, woken.release, at_once=1)
+    conversion = Conversion(pipe, woken.release, quick=0)
     pipe.go.clear()
     pipe.error = ConnectError("late")
     for number in range(2):
