@@ -810,7 +810,7 @@ class World:
         if not in_place:
             self.start()
         self.rebalance(PARTITIONS, cooperative=in_place)
-        for _ in range(200):
+        for _ in range(200 + 10 * sum(self.ends.values())):
             self.reporter.is_full = False
             self.loop.turn()
             self.confirm_letters()
