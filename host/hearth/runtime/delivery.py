@@ -26,7 +26,7 @@ Offsets = dict[TopicPartition, int]
 
 MOST_SHOWN = 10
 """How many partitions are named in an error."""
-QUICK_SECONDS = 0.02
+QUICK_SECONDS = 0.05
 """How long the loop may be held up by converting; what takes longer is done beside it."""
 FEW = 1_000
 """Fewer records than this take hardly less time than so many."""

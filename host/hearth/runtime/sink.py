@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from hearth.isolation.stage import Stage
-from hearth.kafka.consumer import Consumer
+from hearth.kafka.consumer import MOST_MESSAGES, Consumer
 from hearth.kafka.kafka_error import KafkaError
 from hearth.link.link_call import ENDS, Command, ForgetTopics, Pause, Replace, Resume
 from hearth.runtime.consumed_record import Consumed
@@ -66,8 +66,6 @@ LOOK_UP_MS = 1_000
 LOOK_UP_SECONDS = 60.0
 """How long committed offsets are looked for after an assignment, as ``default.api.timeout.ms`` of Java's consumer."""
 JAVA_MAX_POLL_RECORDS = 500
-MOST_OF_BATCHES = 5_000
-"""What a task that takes batches is given with a put at most, unless ``max.poll.records`` says how many."""
 POLL_SECONDS = 0.5
 """How long the group is not looked after while records are put that were read before: it may be in a rebalance."""
 
@@ -102,7 +100,7 @@ def start_sink(
     task, steps = plan.plugin("task"), [step_of(plugin) for plugin in inside]
     start = StartSink(task.reference, dict(plan.task_config), steps, tolerance.is_reporting, tolerance.is_all)
     started = stage.call(start)
-    default = MOST_OF_BATCHES if started.is_batch else JAVA_MAX_POLL_RECORDS
+    default = MOST_MESSAGES if started.is_batch else JAVA_MAX_POLL_RECORDS
     return Intake(started.columns, default if most is None else most, started.takes_next)
 
 

@@ -101,7 +101,8 @@ def _gathered(pieces: Sequence[Any], length: int) -> Any:
         edges[2 * number + 1 :: 2 * count] = ends
     edges[-1] = len(contents)
     buffers = [None, pa.py_buffer(edges), pa.py_buffer(contents)]
-    taken = pa.Array.from_buffers(_BYTES, 2 * count * length, buffers).take(_evens(count * length))
+    laid_out = pa.Array.from_buffers(_BYTES, 2 * count * length, buffers)
+    taken = pc.take(laid_out, _evens(count * length), boundscheck=False)
     if count == 1:
         return taken
     _, offsets, data = taken.buffers()

@@ -61,8 +61,8 @@ CONSUMER_DEFAULTS: dict[str, str] = _EVERYWHERE | {
     "heartbeat.interval.ms": "1000",
     # Hearth's, measured: librdkafka stands still for a second when its queue was full, and keeps 64 MB in it
     "librdkafka.fetch.queue.backoff.ms": "2",
-    "librdkafka.queued.min.messages": "10000",
-    "librdkafka.queued.max.messages.kbytes": "8192",
+    "librdkafka.queued.min.messages": "20000",
+    "librdkafka.queued.max.messages.kbytes": "6144",
     "librdkafka.enable.auto.commit": "false",
     "librdkafka.enable.auto.offset.store": "false",
 }

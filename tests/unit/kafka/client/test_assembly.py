@@ -76,8 +76,8 @@ def test_sink_consumer_is_in_connects_group_and_is_real() -> None:
         "isolation.level": "read_uncommitted",
         "heartbeat.interval.ms": "1000",
         "fetch.min.bytes": "1000",
-        "queued.min.messages": "10000",
-        "queued.max.messages.kbytes": "8192",
+        "queued.min.messages": "20000",
+        "queued.max.messages.kbytes": "6144",
     }
     assert wanted.items() <= result.config.items()
     assert result.warnings == []
