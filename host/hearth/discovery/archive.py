@@ -22,6 +22,7 @@ from hearth.discovery.allowance import MAX_FILES, MAX_PATH, allowance, passing_a
 from hearth.discovery.refusal import COPY_AGAIN, REPACK, BundleError, quoted
 from hearth.discovery.tree import (
     FilePart,
+    Reading,
     Source,
     Tree,
     blocks,
@@ -29,7 +30,6 @@ from hearth.discovery.tree import (
     check_path,
     is_ignored,
     open_file,
-    reading,
     too_many_files,
 )
 
@@ -81,7 +81,7 @@ class ZipTree(ArchiveTree):
     def __init__(self, source: Path | FilePart) -> None:
         self._file = open_file(source) if isinstance(source, Path) else source
         try:
-            with reading("it is truncated or not a zip file"):
+            with Reading("it is truncated or not a zip file"):
                 found = zipfile.ZipFile(self._file).infolist()
             self._members, links = _checked(found, self._file.size)
             _follow(self._members, {path: (path, self._target_of(member)) for path, member in links.items()})
@@ -99,7 +99,7 @@ class ZipTree(ArchiveTree):
         member = self._members[path]
         if member.compress_type == zipfile.ZIP_STORED:
             return FilePart(self._file, self._start_of(member), member.compress_size)
-        with reading(f"{path} is damaged"), contextlib.closing(self.open(path)) as source:
+        with Reading(f"{path} is damaged"), contextlib.closing(self.open(path)) as source:
             return _passing(blocks(source), member.compress_size)
 
     def size(self, path: str) -> int:
@@ -116,13 +116,13 @@ class ZipTree(ArchiveTree):
         Installers find that out as well, after they have written what came.
         """
         for path in self._members:
-            with reading(f"{path} is damaged"):
+            with Reading(f"{path} is damaged"):
                 for _ in blocks(self.open(path)):
                     pass
 
     def _target_of(self, link: zipfile.ZipInfo) -> str:
         """Return where a link leads, which is its content."""
-        with reading(f"{link.filename} is damaged"):
+        with Reading(f"{link.filename} is damaged"):
             return b"".join(bounded(self._content(link), MAX_PATH)).decode("utf-8", "surrogateescape")
 
     def _content(self, member: zipfile.ZipInfo) -> Iterator[bytes]:
@@ -132,7 +132,7 @@ class ZipTree(ArchiveTree):
 
     def _start_of(self, member: zipfile.ZipInfo) -> int:
         """Return where the content of a member begins: behind its own header, which the index does not measure."""
-        with reading(f"{member.filename} is damaged"):
+        with Reading(f"{member.filename} is damaged"):
             self._file.seek(member.header_offset)
             mark, name, extra = _HEADER.unpack(self._file.read(_HEADER.size))
             if mark != b"PK\3\4":
@@ -171,7 +171,7 @@ class TarTree(ArchiveTree):
     def __init__(self, source: Path) -> None:
         self._file = open_file(source)
         try:
-            with reading("it is truncated or not a tar archive"):
+            with Reading("it is truncated or not a tar archive"):
                 self._file = _expanded(self._file)
                 self._members = _members(self._file)
             self._enter(self._members)

@@ -28,7 +28,7 @@ from hearth.discovery.location import PYLOCK, VENV
 from hearth.discovery.manifest import MANIFEST, Manifest
 from hearth.discovery.metadata import Facts, distribution_folders, read_facts, too_many_plugins, without_host
 from hearth.discovery.refusal import COPY_AGAIN, BundleError, quoted
-from hearth.discovery.tree import Opener, Tree, blocks, check_path, is_ignored, reading
+from hearth.discovery.tree import Opener, Reading, Tree, blocks, check_path, is_ignored
 from hearth.discovery.version_order import version_key
 
 _OTHER_FORMS = {
@@ -365,7 +365,7 @@ def _hash(tree: Tree, path: str, copy: IO[bytes] | None = None) -> str:
     import hashlib
 
     digest = hashlib.sha256()
-    with reading(f"{path} is damaged"), contextlib.closing(tree.open(path)) as source:
+    with Reading(f"{path} is damaged"), contextlib.closing(tree.open(path)) as source:
         for block in blocks(source):
             digest.update(block)
             if copy is not None:

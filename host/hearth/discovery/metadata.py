@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import re
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple
-
-import importlib_metadata
 
 from hearth.discovery.allowance import MAX_NAME, MAX_PLUGINS
 from hearth.discovery.declaration import TYPE_OF_GROUP, Declaration
@@ -27,6 +28,8 @@ The value may also be a module or ``module:Class``; the longest that fits a plug
 _OURS = "hearth."
 """What the names of all groups begin with; one that is none of them was meant to be."""
 _FILES = ("METADATA", "entry_points.txt")
+_INSTALLED = (".dist-info", ".egg-info")
+"""What the names of folders with the metadata of installed distributions end with."""
 _ORIGIN = "direct_url.json"
 _EDITABLE = re.compile(r'"editable"\s*:\s*true')
 _HOST = re.compile(r"(^|/)hearth_connect-[^/]*$")
@@ -118,7 +121,7 @@ def too_many_plugins() -> BundleError:
 def parse_entry_points(text: str) -> Iterator[EntryPoint]:
     """Yield the entry points in a text.
 
-    Read here and not by ``importlib_metadata``: some of its releases refuse all entry points for the sake of one.
+    Read here and not by ``importlib.metadata``, which brings a parser of mails and differs from Python to Python.
     """
     group = ""
     for line in map(str.strip, text.splitlines()):
@@ -133,10 +136,32 @@ def parse_entry_points(text: str) -> Iterator[EntryPoint]:
 def distributions_here() -> tuple[tuple[str, str], ...]:
     """Return version and entry points of each distribution on the host's own ``sys.path`` that declares some of ours.
 
-    They are read once, as they are loaded once.
+    They are read once, as they are loaded once: what an installer has not written wholly, or a folder that is none,
+    declares nothing.
     """
-    found = ((each, each.read_text("entry_points.txt")) for each in importlib_metadata.distributions())
-    return tuple((each.version, text) for each, text in found if text and "[hearth" in text)
+    found: list[tuple[str, str]] = []
+    for folder in dict.fromkeys(sys.path):
+        with contextlib.suppress(OSError):
+            names = sorted(name for name in os.listdir(folder or os.curdir) if name.endswith(_INSTALLED))
+            found += [own for name in names if (own := _declaring(os.path.join(folder, name))) is not None]
+    return tuple(found)
+
+
+def _declaring(folder: str) -> tuple[str, str] | None:
+    """Return version and entry points from the metadata in a folder, if some of these are ours."""
+    points = _text_at(folder, "entry_points.txt")
+    if "[hearth" not in points:
+        return None
+    headers = _headers(_text_at(folder, "METADATA") or _text_at(folder, "PKG-INFO"))
+    return headers.get("version", ""), points
+
+
+def _text_at(folder: str, name: str) -> str:
+    try:
+        with open(os.path.join(folder, name), encoding="utf-8", errors="replace") as file:
+            return file.read()
+    except OSError:
+        return ""
 
 
 def distribution_folders(tree: Tree, folder: str = "") -> list[str]:

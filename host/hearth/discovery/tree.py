@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import re
 import stat
@@ -18,6 +19,8 @@ from typing import Protocol, TypeVar
 from hearth.discovery.allowance import MAX_DEPTH, MAX_FILES, MAX_PART, MAX_PATH, MAX_READ, MAX_TEXT
 from hearth.discovery.refusal import COPY_AGAIN, REPACK, BundleError, quoted
 
+_SMALL = 64 << 10
+"""Bytes of a file that is read at once."""
 _DRIVE = re.compile(r"^[A-Za-z]:")
 _DAMAGE = (
     zipfile.BadZipFile,
@@ -60,10 +63,12 @@ class FilePart:
         """Return up to so many bytes; EOFError where the file ends before its part does."""
         left = max(0, self.size - self._place)
         wanted = left if size is None or size < 0 else min(size, left)
+        if not wanted:
+            return b""
         if wanted > MAX_READ:
             raise BundleError(f"it has an entry of {wanted} bytes where one of {MAX_READ} is the most that is read")
         self._file.seek(self._start + self._place)  # type: ignore[attr-defined]
-        found = self._file.read(wanted) if wanted else b""
+        found = self._file.read(wanted)
         if len(found) < wanted:
             raise EOFError("it ends too early")
         self._place += len(found)
@@ -92,29 +97,40 @@ class FilePart:
 
 
 def open_file(path: Path) -> FilePart:
-    """Open a regular file; anything else, a pipe or a device, would never end or never begin."""
+    """Open a regular file; anything else, a pipe or a device, would never end or never begin.
+
+    A small one is read at once: its index and what that leads to would be a dozen calls of the system.
+    """
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         found = os.fstat(descriptor)
         if not stat.S_ISREG(found.st_mode):
             raise BundleError(f"{path.name!r} is no regular file")
-        return FilePart(os.fdopen(descriptor, "rb"), 0, found.st_size, is_owner=True)
+        if found.st_size > _SMALL:
+            return FilePart(os.fdopen(descriptor, "rb"), 0, found.st_size, is_owner=True)
+        file = io.BytesIO(os.read(descriptor, found.st_size))
     except BaseException:
         os.close(descriptor)
         raise
+    os.close(descriptor)
+    return FilePart(file, 0, found.st_size)
 
 
-@contextlib.contextmanager
-def reading(what: str) -> Iterator[None]:
-    """Word what the standard library says of damaged bytes as ``BundleError``; the system's own errors pass."""
-    try:
-        yield
-    except _DAMAGE as error:
-        raise BundleError(f"{what} ({str(error) or type(error).__name__})", hint=COPY_AGAIN) from error
-    except OSError as error:
-        if error.errno is not None:
-            raise
-        raise BundleError(f"{what} ({error})", hint=COPY_AGAIN) from error
+class Reading:
+    """Words what the standard library says of damaged bytes as ``BundleError``; the system's own errors pass."""
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+
+    def __enter__(self) -> None:
+        """Begin to read."""
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        """Raise in the place of what tells of damage."""
+        if isinstance(error, _DAMAGE):
+            raise BundleError(f"{self._what} ({str(error) or type(error).__name__})", hint=COPY_AGAIN) from error
+        if isinstance(error, OSError) and error.errno is None:
+            raise BundleError(f"{self._what} ({error})", hint=COPY_AGAIN) from error
 
 
 AnyTree = TypeVar("AnyTree", bound="Tree")
@@ -155,7 +171,7 @@ class Tree(ABC):
         size = self.size(path)
         if size > limit:
             raise BundleError(f"{path} has {size} bytes, more than the {limit} that are read of it")
-        with reading(f"{path} is damaged"), contextlib.closing(self.open(path)) as file:
+        with Reading(f"{path} is damaged"), contextlib.closing(self.open(path)) as file:
             return b"".join(bounded(blocks(file), limit)).decode("utf-8", "replace")
 
     def __enter__(self: AnyTree) -> AnyTree:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import errno
 import os
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -48,6 +47,8 @@ def replacing(path: Path) -> Iterator[Path]:
     Nothing is flushed to the disk: this is for what can be made again, not for what must survive a power cut. Where
     there is no room the ``OSError`` names ``path``, whatever it named before.
     """
+    import tempfile  # which who only reads does without
+
     make_directory(path.parent)
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     os.close(handle)

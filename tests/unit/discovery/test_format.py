@@ -71,3 +71,18 @@ def test_plugins_may_state_another_version_than_their_package(site: Path) -> Non
     found = discover([])
     assert found.find("org.example.One").version == "4.3.1"
     assert found.find("org.example.Two").version == "2.0-rc1"
+
+
+def test_what_older_installers_left_counts_and_what_is_half_there_does_not(
+    site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An ``.egg-info`` folder declares plugins as well; metadata without a version, or a path to nothing, does not."""
+    points = "[hearth.predicates]\norg.example.{0} = own:{0}\n"
+    for folder, name in (("old.egg-info", "Old"), ("half.dist-info", "Half")):
+        (site / folder).mkdir()
+        (site / folder / "entry_points.txt").write_text(points.format(name))
+    (site / "old.egg-info" / "PKG-INFO").write_text("Metadata-Version: 1.0\nName: old\nVersion: 1.5\n")
+    (site / "empty.dist-info").mkdir()
+    monkeypatch.syspath_prepend(tmp_path / "nowhere")
+    own = {each.class_name: each.version for each in discover([]).plugins if each.reference.startswith("own:")}
+    assert own == {"org.example.Old": "1.5"}
