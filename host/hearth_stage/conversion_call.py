@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Annotated, Any
 
 from hearth_api import OPTIONAL_BYTES_SCHEMA
@@ -32,12 +33,32 @@ def _of_columns(schema: Any, **columns: Any) -> Batch:
     return Batch(None, None, schema, data)
 
 
+def side_of(role: str) -> str:
+    """Return which of the two sides of a record a converter is for: ``key`` or ``value``."""
+    return role.partition(".")[0]
+
+
+def _sides(batch: Batch) -> dict[str, ColumnRun]:
+    """Return the keys and the values of a batch, as far as it has them."""
+    found = ("key", batch.key_schema), ("value", batch.value_schema)
+    return {side: ColumnRun(schema, column) for side, schema in found if (column := batch.column(side)) is not None}
+
+
+def _of_sides(sides: Mapping[str, ColumnRun], count: int, **columns: Any) -> Batch:
+    """Return a batch of keys and values; one has values in any case."""
+    nothing = ColumnRun(None, None)
+    key, value = sides.get("key", nothing), sides.get("value", nothing)
+    own = {"key": key.column, "value": pa.nulls(count, pa.string()) if value.column is None else value.column}
+    columns = {name: column for name, column in {**own, **columns}.items() if column is not None}
+    data = pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
+    return Batch(None, key.schema, value.schema, data)
+
+
 @dataclass(frozen=True)
 class Cells:
-    """Values of one schema, each with the number of its row."""
+    """Keys of rows, their values or both, by side, with one schema each; and each row's number."""
 
-    schema: Any
-    column: Any
+    sides: Mapping[str, ColumnRun]
     rows: Any
     headers: Any = None
     """The headers of their Kafka records as far as they are known, as a raw column, or ``None`` where none has any."""
@@ -45,16 +66,24 @@ class Cells:
     @classmethod
     def of(cls, batch: Batch) -> Cells:
         """Take them out of a batch."""
-        return cls(batch.value_schema, _column(batch), rows_of(batch), batch.column("headers"))
+        return cls(_sides(batch), rows_of(batch), batch.column("headers"))
 
     def to_batch(self) -> Batch:
         """Return the batch that holds them."""
-        headers = {} if self.headers is None else {"headers": self.headers}
-        return _of_columns(self.schema, value=self.column, row=pa.array(self.rows, pa.int32()), **headers)
+        return _of_sides(self.sides, len(self.rows), row=pa.array(self.rows, pa.int32()), headers=self.headers)
+
+
+def _bytes_of(batch: Batch) -> dict[str, Any]:
+    return {side: run.column for side, run in _sides(batch).items()}
+
+
+def _of_bytes(columns: Mapping[str, Any]) -> Batch:
+    sides = {side: ColumnRun(OPTIONAL_BYTES_SCHEMA, column) for side, column in columns.items()}
+    return _of_sides(sides, len(next(iter(columns.values()))))
 
 
 TravellingCells = Annotated[Cells, Body(Cells.of, Cells.to_batch)]
-TravellingBytes = Annotated[Any, Body(_column, lambda column: _of_columns(OPTIONAL_BYTES_SCHEMA, value=column))]
+TravellingBytes = Annotated[Mapping[str, Any], Body(_bytes_of, _of_bytes)]
 TravellingRun = Annotated[
     ColumnRun,
     Body(
@@ -91,63 +120,95 @@ HeadersByRow = Annotated[
 
 @dataclass(frozen=True)
 class Serialized:
-    """The bytes of a column, null where a row failed, and the headers of the positions where they were changed."""
+    """The bytes of each side, null where a row failed, and the headers of the positions where they were changed."""
 
-    column: TravellingBytes
+    columns: TravellingBytes
     failures: list[Failure] = field(default_factory=list)
     headers: HeadersByRow = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Serialize(PluginCall[Serialized], op="serialize"):
-    """Turns a column of Connect data into bytes; its headers are those written so far."""
+    """Turns columns of Connect data into bytes, one converter after the other.
 
-    role: str
+    The headers are those written so far; a converter sees what the one before it has made of them.
+    """
+
+    roles: list[str]
     topic: str
     cells: TravellingCells
 
     def run(self, plugins: Plugins) -> Serialized:
-        """Have the converter write."""
-        cells, headers = self.cells, HeaderRows(self.cells.headers)
+        """Have the converters write."""
+        rows, headers = self.cells.rows, HeaderRows(self.cells.headers)
         converters = Converters(plugins)
-        column, failures = converters.serialize(self.role, self.topic, cells.schema, cells.column, cells.rows, headers)
-        return Serialized(column, failures, headers.changed)
+        columns: dict[str, Any] = {}
+        failures: list[Failure] = []
+        for role in self.roles:
+            own = self.cells.sides[side_of(role)]
+            column, failed = converters.serialize(role, self.topic, own.schema, own.column, rows, headers)
+            columns[side_of(role)] = column
+            failures += failed
+        return Serialized(columns, failures, headers.changed)
 
     def verify(self, reply: Serialized) -> Serialized:
         """Refuse what is no column of bytes: its memory goes to librdkafka as it is."""
-        found, wanted = reply.column, len(self.cells.rows)
-        if str(found.type) != "binary" or len(found) != wanted:
-            raise ValueError(f"{self.role}: the stage returned {len(found)} of {found.type} for {wanted} cells")
+        wanted = len(self.cells.rows)
+        for role in self.roles:
+            found = reply.columns.get(side_of(role))
+            if found is None or str(found.type) != "binary" or len(found) != wanted:
+                what = "nothing" if found is None else f"{len(found)} of {found.type}"
+                raise ValueError(f"{role}: the stage returned {what} for {wanted} cells")
         if not all(0 <= position < wanted for position in reply.headers):
-            raise ValueError(f"{self.role}: the stage returned headers of other cells than the {wanted} it was given")
+            raise ValueError(f"the stage returned headers of other cells than the {wanted} it was given")
         return reply
 
 
 @dataclass(frozen=True)
 class Deserialized:
-    """Runs of Connect data of one schema each, all rows in order; a row that failed is a null in one of them."""
+    """Runs of Connect data of one schema each, all rows in order; a row that failed is a null in one of them.
 
+    They are those of one converter after the other; ``counts`` says how many each has made.
+    """
+
+    counts: list[int]
     runs: list[TravellingRun]
     failures: list[Failure] = field(default_factory=list)
+
+    def by_converter(self) -> list[list[ColumnRun]]:
+        """Return the runs of each converter."""
+        runs = iter(self.runs)
+        return [list(islice(runs, count)) for count in self.counts]
 
 
 @dataclass(frozen=True)
 class Deserialize(PluginCall[Deserialized], op="deserialize"):
-    """Turns bytes into runs of Connect data; the headers are those of the records."""
+    """Turns columns of bytes into runs of Connect data; the headers are those of the records."""
 
-    role: str
+    roles: list[str]
     topic: str
     cells: TravellingCells
 
     def run(self, plugins: Plugins) -> Deserialized:
-        """Have the converter read."""
-        cells, headers = self.cells, HeaderRows(self.cells.headers)
-        found = Converters(plugins).deserialize(self.role, self.topic, cells.column, cells.rows, headers)
-        return Deserialized(*found)
+        """Have the converters read."""
+        rows, headers = self.cells.rows, HeaderRows(self.cells.headers)
+        converters = Converters(plugins)
+        done = Deserialized([], [])
+        for role in self.roles:
+            data = self.cells.sides[side_of(role)].column
+            runs, failures = converters.deserialize(role, self.topic, data, rows, headers)
+            done.counts.append(len(runs))
+            done.runs.extend(runs)
+            done.failures.extend(failures)
+        return done
 
     def verify(self, reply: Deserialized) -> Deserialized:
         """Refuse runs that do not add up to the rows: keys and values lie side by side."""
-        check_count(sum(len(run.column) for run in reply.runs), len(self.cells.rows))
+        found = reply.by_converter()
+        if len(found) != len(self.roles) or sum(map(len, found)) != len(reply.runs):
+            raise ValueError(f"it answers with {len(reply.runs)} runs of {reply.counts} for {len(self.roles)} columns")
+        for runs in found:
+            check_count(sum(len(run.column) for run in runs), len(self.cells.rows))
         return reply
 
 

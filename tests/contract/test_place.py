@@ -35,6 +35,7 @@ from hearth_stage.conversion_call import (
     DeserializeHeaders,
     Serialize,
     SerializeHeaders,
+    side_of,
 )
 from hearth_stage.plugin_call import Configure, Load, WantedPlugin
 from hearth_stage.transformation_call import Apply, AskPredicate
@@ -103,15 +104,17 @@ def serialized(
     place: Place, column: Any, rows: Any, headers: Any = None
 ) -> tuple[Any, list[Failure], dict[int, RawHeaders]]:
     """Have a column of texts serialized; returns what is changed of the headers as well."""
-    done = place.do(Serialize("value.converter", "t", Cells(STRING_SCHEMA, column, rows, headers)))
-    return done.column, done.failures, dict(done.headers)
+    cells = Cells({"value": ColumnRun(STRING_SCHEMA, column)}, rows, headers)
+    done = place.do(Serialize(["value.converter"], "t", cells))
+    return done.columns["value"], done.failures, dict(done.headers)
 
 
 def deserialized(
     place: Place, role: str, data: Any, rows: Any, headers: Any = None
 ) -> tuple[list[ColumnRun], list[Failure]]:
     """Have bytes deserialized."""
-    done = place.do(Deserialize(role, "t", Cells(OPTIONAL_BYTES_SCHEMA, data, rows, headers)))
+    cells = Cells({side_of(role): ColumnRun(OPTIONAL_BYTES_SCHEMA, data)}, rows, headers)
+    done = place.do(Deserialize([role], "t", cells))
     return done.runs, done.failures
 
 

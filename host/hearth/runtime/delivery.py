@@ -8,7 +8,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass, field, replace
-from typing import Any
+from functools import partial
+from itertools import accumulate
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -20,7 +22,10 @@ from hearth_api import ConnectError, PluginError, TopicPartition
 from hearth_api.batch import Batch
 from hearth_execution.failure import ErrorInfo, Failure
 from hearth_execution.order import in_order, rows_of
+from hearth_execution.transformation import Outcome
 from hearth_stage.task_call import ContextRequest, Put, PutDone
+
+T = TypeVar("T")
 
 Offsets = dict[TopicPartition, int]
 
@@ -28,11 +33,13 @@ MOST_SHOWN = 10
 """How many partitions are named in an error."""
 QUICK_SECONDS = 0.05
 """How long the loop may be held up by converting; what takes longer is done beside it."""
+HANDED_SECONDS = 0.001
+"""How long it may be held up by waiting for stages: no longer than it takes to hand this over to another thread."""
 FEW = 1_000
 """Fewer records than this take hardly less time than so many."""
 THREAD_NAME = "conversion"
-MOST_COMING = 2
-"""How many pieces may be under way: one that is converted, and one that was fetched meanwhile."""
+MOST_WAITING = 1
+"""How many pieces may be under way beside those that are converted: what was fetched meanwhile."""
 MOST_PUTS = 10
 """How many puts are with a stage at most; as much is read and converted at once."""
 AHEAD_BYTES = 1 << 20
@@ -225,10 +232,11 @@ class ContextRequests:
 class Conversion:
     """Makes deliveries of what was fetched, piece by piece, in the order it was fetched.
 
-    What is quickly done, judging by the two pieces before, is done at once, by who brings it: two threads of one
+    What is quickly done here, judging by the two pieces before, is done at once, by who brings it: two threads of one
     interpreter take a quarter more of the processor for it. What takes longer is done on one other thread, which
-    begins with the first such piece, while the loop answers group and operator. Used by the loop's thread; ``wake`` is
-    called on the other one when a piece is done.
+    begins with the first such piece; what stages do, on whose processors it is, is not waited for long in any case.
+    Where the transformations are in stages of their own a second thread waits for these, while the next piece is with
+    the converters. Used by the loop's thread; ``wake`` is called on another one when a piece is done.
     """
 
     def __init__(
@@ -236,10 +244,13 @@ class Conversion:
         pipeline: Pipeline,
         wake: Callable[[], None],
         executor: Executor | None = None,
-        quick: float = QUICK_SECONDS,
+        quick: float | None = None,
     ) -> None:
-        self._pipeline, self._wake, self._quick = pipeline, wake, quick
-        self._executor = executor or ThreadPoolExecutor(1, THREAD_NAME)
+        """``quick`` is how many seconds of converting hold up the loop; by default it depends on who does it."""
+        self._pipeline, self._wake = pipeline, wake
+        self._quick = quick if quick is not None else HANDED_SECONDS if pipeline.has_stages else QUICK_SECONDS
+        steps = 2 if pipeline.is_chain_apart else 1
+        self._executors = [executor or ThreadPoolExecutor(1, THREAD_NAME) for _ in range(steps)]
         self._coming: deque[Future[list[Delivery]]] = deque()
         self._paces = deque([0.0, 0.0], 2)
         """Seconds that a record took in the last pieces: what comes first waits for modules that are loaded."""
@@ -252,7 +263,7 @@ class Conversion:
     @property
     def is_full(self) -> bool:
         """Return whether enough is under way, and nothing more should be fetched for now."""
-        return len(self._coming) >= MOST_COMING
+        return len(self._coming) >= len(self._executors) + MOST_WAITING
 
     def begin(self, incoming: Sequence[Incoming], most: int) -> None:
         """Convert a piece to deliveries of at most ``most`` records that were read (see ``converted``)."""
@@ -265,17 +276,25 @@ class Conversion:
             return deliveries
 
         is_quick = count * min(self._paces) < self._quick
-        self._coming.append(_now(convert) if is_quick and not self._coming else self._beside(convert))
+        if is_quick and not self._coming:
+            self._coming.append(_now(convert))
+        elif len(self._executors) == 1:
+            self._coming.append(self._submit(0, convert))
+        else:
+            read = self._submit(0, partial(deserialized, incoming, self._pipeline))
+            self._coming.append(self._submit(1, lambda: delivered(incoming, read.result(), self._pipeline, most)))
 
-    def _beside(self, work: Callable[[], list[Delivery]]) -> Future[list[Delivery]]:
-        """Have the other thread do it; in a process that may have no more threads it is done here."""
+    def _submit(self, step: int, work: Callable[[], T]) -> Future[T]:
+        """Have another thread do it; in a process that may have no more threads it is done here."""
         try:
-            done = self._executor.submit(copy_context().run, work)  # what it logs is about whom this thread works for
+            # what it logs is about whom this thread works for
+            done = self._executors[step].submit(copy_context().run, work)
         except RuntimeError:
-            self._executor.shutdown(wait=False, cancel_futures=True)  # it would do this once it has its thread
-            self._executor = ThreadPoolExecutor(1, THREAD_NAME)
+            self._executors[step].shutdown(wait=False, cancel_futures=True)  # it would do this once it has its thread
+            self._executors[step] = ThreadPoolExecutor(1, THREAD_NAME)
             return _now(work)
-        done.add_done_callback(lambda _: self._wake())
+        if step == len(self._executors) - 1:
+            done.add_done_callback(lambda _: self._wake())
         return done
 
     def done(self) -> Iterator[list[Delivery]]:
@@ -284,12 +303,13 @@ class Conversion:
             yield self._coming.popleft().result()
 
     def close(self) -> None:
-        """Wait for what is converted just now, which nobody wants any more, and end the thread."""
-        self._executor.shutdown(cancel_futures=True)
+        """Wait for what is converted just now, which nobody wants any more, and end the threads."""
+        for executor in self._executors:
+            executor.shutdown(cancel_futures=True)
 
 
-def _now(work: Callable[[], list[Delivery]]) -> Future[list[Delivery]]:
-    done: Future[list[Delivery]] = Future()
+def _now(work: Callable[[], T]) -> Future[T]:
+    done: Future[T] = Future()
     done.set_result(work())
     return done
 
@@ -299,11 +319,21 @@ def converted(incoming: Sequence[Incoming], pipeline: Pipeline, most: int) -> li
 
     To convert much at once costs little more than to convert a few, however few the task is given at once.
     """
+    return delivered(incoming, deserialized(incoming, pipeline), pipeline, most)
+
+
+def deserialized(incoming: Sequence[Incoming], pipeline: Pipeline) -> list[Outcome]:
+    """Deserialize what was read, its rows numbered through all parts."""
+    firsts = accumulate((len(part.offset) for part in incoming), initial=0)
+    return [pipeline.deserialize(part, first) for part, first in zip(incoming, firsts)]
+
+
+def delivered(
+    incoming: Sequence[Incoming], outcomes: Sequence[Outcome], pipeline: Pipeline, most: int
+) -> list[Delivery]:
+    """Transform what each part was deserialized to; returns it as ``converted`` does."""
     delivery = Delivery(sources=tuple(incoming))
-    first = 0
-    for part in incoming:
-        outcome = pipeline.deserialize(part, first)
-        first += len(part.offset)
+    for part, outcome in zip(incoming, outcomes):
         delivery.failures += outcome.failures
         after = pipeline.transform(outcome.batches)
         delivery.batches += in_order(after.batches)
@@ -311,7 +341,8 @@ def converted(incoming: Sequence[Incoming], pipeline: Pipeline, most: int) -> li
         if outcome.batches:
             delivery.topics.add(part.topic)
     delivery.record_size = sum(batch.data.nbytes for batch in delivery.batches) / max(delivery.count, 1)
-    return [delivery.cut(start, min(start + most, first)) for start in range(0, first, most)]
+    count = sum(len(part.offset) for part in incoming)
+    return [delivery.cut(start, min(start + most, count)) for start in range(0, count, most)]
 
 
 def _rows(batch: Batch, start: int, end: int) -> Batch:

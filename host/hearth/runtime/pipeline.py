@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import groupby
+from operator import itemgetter
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -30,7 +31,7 @@ from hearth_execution.raw_header import with_changes
 from hearth_execution.retry import Retry
 from hearth_execution.transformation import Guard, Outcome, Step, chain, without
 from hearth_stage.call import PluginCall
-from hearth_stage.conversion_call import Cells, Deserialize, DeserializeHeaders, Serialize, SerializeHeaders
+from hearth_stage.conversion_call import Cells, Deserialize, DeserializeHeaders, Serialize, SerializeHeaders, side_of
 from hearth_stage.plugin_call import Load, WantedPlugin
 from hearth_stage.transformation_call import Apply, AskPredicate
 
@@ -126,8 +127,26 @@ class Pipeline:
         """``transformations`` are those of this part, in order."""
         others = (plugin for plugin in plan.plugins if plugin.role != "task")
         self._places = {plugin.role: places[plugin.environment] for plugin in others}
+        self._converters = _together([(self._places[role], role) for role in ("key.converter", "value.converter")])
         self.hops = self._chain(plan, transformations)
         self._reading = threading.Lock()
+
+    @property
+    def has_stages(self) -> bool:
+        """Return whether converters or transformations are in stages, which work while others do."""
+        places = [*self._converter_places, *(hop.place for hop in self.hops)]
+        return any(isinstance(each, StagePlace) for each in places)
+
+    @property
+    def is_chain_apart(self) -> bool:
+        """Return whether all of the chain is in stages that have no converters: it works while these do."""
+        places = [hop.place for hop in self.hops]
+        converters = self._converter_places
+        return bool(places) and all(isinstance(each, StagePlace) and each not in converters for each in places)
+
+    @property
+    def _converter_places(self) -> list[Place]:
+        return [self._places[role] for role in ("key.converter", "value.converter", "header.converter")]
 
     def transform(self, batches: Sequence[Batch]) -> Outcome:
         """Run batches, their rows numbered, through the chain; rows of one may come between those of another.
@@ -161,15 +180,12 @@ class Pipeline:
             written = self._places["header.converter"].do(SerializeHeaders(topic, part))
             headers = written.column
             failures += written.failures
-        sides = ("key", batch.key_schema), ("value", batch.value_schema)
-        data = {}
-        for side, schema in sides:
-            column = batch.column(side)
-            if column is None:
-                column = pa.nulls(len(rows), arrow_type(schema))
-            role = f"{side}.converter"
-            serialized = self._places[role].do(Serialize(role, topic, Cells(schema, column, rows, headers)))
-            data[side] = serialized.column
+        sides = {side: _side(batch, side) for side in ("key", "value")}
+        data: dict[str, Any] = {}
+        for place, roles in self._converters:
+            cells = Cells({side: sides[side] for side in map(side_of, roles)}, rows, headers)
+            serialized = place.do(Serialize(roles, topic, cells))
+            data |= serialized.columns
             headers = with_changes(headers, serialized.headers, len(rows))
             failures += serialized.failures
         outgoing = Outgoing(
@@ -198,10 +214,11 @@ class Pipeline:
         rows = np.arange(first, first + count, dtype=np.int32)
         failures: list[Failure] = []
         runs: list[list[ColumnRun]] = []
-        for role, data in (("key.converter", incoming.key), ("value.converter", incoming.value)):
-            cells = Cells(OPTIONAL_BYTES_SCHEMA, data, rows, incoming.headers)
-            read = self._places[role].do(Deserialize(role, topic, cells))
-            runs.append(read.runs)
+        data = {"key": incoming.key, "value": incoming.value}
+        for place, roles in self._converters:
+            sides = {side: ColumnRun(OPTIONAL_BYTES_SCHEMA, data[side]) for side in map(side_of, roles)}
+            read = place.do(Deserialize(roles, topic, Cells(sides, rows, incoming.headers)))
+            runs += read.by_converter()
             failures += read.failures
         columns = self._common_columns(incoming, rows)
         if incoming.headers is not None:
@@ -272,6 +289,17 @@ _APART = object()
 
 def _home(plan: TaskPlan, plugin: PluginSpec) -> Any:
     return plugin.environment if predicate_is_near(plan, plugin) else _APART
+
+
+def _together(converters: Sequence[tuple[Place, str]]) -> list[tuple[Place, list[str]]]:
+    """Return places with the converters there: those of one place that follow each other are asked in one call."""
+    return [(place, [role for _, role in group]) for place, group in groupby(converters, itemgetter(0))]
+
+
+def _side(batch: Batch, side: str) -> ColumnRun:
+    schema = batch.key_schema if side == "key" else batch.value_schema
+    column = batch.column(side)
+    return ColumnRun(schema, pa.nulls(batch.num_rows, arrow_type(schema)) if column is None else column)
 
 
 def by_topic(parts: Sequence[tuple[Outgoing, Any]]) -> list[tuple[Outgoing, Any]]:

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from hearth_api import OPTIONAL_BYTES_SCHEMA, OPTIONAL_STRING_SCHEMA, Header, Headers, SchemaAndValue, SchemaBuilder
-from hearth_api.batch import Batch, column_to_headers, headers_to_column
+from hearth_api.batch import Batch, ColumnRun, column_to_headers, headers_to_column
 from hearth_execution.order import number_rows
 from hearth_execution.plugins import Plugins
 from hearth_execution.raw_header import RawHeaders, raw_column, raw_rows
@@ -81,25 +81,33 @@ class Maps:
         return SchemaAndValue(schema, {data.decode() or None: "v"})
 
 
+def read_of(**columns: Any) -> Cells:
+    """Return columns of bytes by their side."""
+    count = len(next(iter(columns.values())))
+    sides = {side: ColumnRun(OPTIONAL_BYTES_SCHEMA, column) for side, column in columns.items()}
+    return Cells(sides, np.arange(count))
+
+
 def test_column_is_serialized_elsewhere(wire: Wire) -> None:
     """Schema, values and row numbers arrive; bytes and failures come back."""
     column, rows = pa.array(["a", "bad", None]), np.array([4, 6, 8])
-    done = wire.do(Serialize("key.converter", "t", Cells(OPTIONAL_STRING_SCHEMA, column, rows)))
-    assert done.column.to_pylist() == [b"a", None, None]
+    cells = Cells({"key": ColumnRun(OPTIONAL_STRING_SCHEMA, column)}, rows)
+    done = wire.do(Serialize(["key.converter"], "t", cells))
+    assert done.columns["key"].to_pylist() == [b"a", None, None]
     assert [(each.row, each.phase, each.class_name) for each in done.failures] == [(6, "KEY_CONVERTER", "sample.Text")]
 
 
 def test_column_without_schema_is_serialized_elsewhere(wire: Wire) -> None:
     """A column without schema stays one on the way."""
-    cells = Cells(None, pa.array(['"a"', "1", None]), np.arange(3))
-    done = wire.do(Serialize("key.converter", "t", cells))
-    assert (done.column.to_pylist(), done.failures) == ([b"a", b"1", None], [])
+    cells = Cells({"key": ColumnRun(None, pa.array(['"a"', "1", None]))}, np.arange(3))
+    done = wire.do(Serialize(["key.converter"], "t", cells))
+    assert (done.columns["key"].to_pylist(), done.failures) == ([b"a", b"1", None], [])
 
 
 def test_bytes_are_deserialized_elsewhere(wire: Wire) -> None:
     """Each run comes back with its schema."""
     data = pa.array([b"a", b"7", None], pa.binary())
-    done = wire.do(Deserialize("value.converter", "t", Cells(OPTIONAL_BYTES_SCHEMA, data, np.arange(3))))
+    done = wire.do(Deserialize(["value.converter"], "t", read_of(value=data)))
     assert [(str(run.schema), run.column.to_pylist()) for run in done.runs] == [
         ("Schema{STRING}", ["a"]),
         ("Schema{INT64}", [7]),
@@ -108,12 +116,33 @@ def test_bytes_are_deserialized_elsewhere(wire: Wire) -> None:
     assert done.failures == []
 
 
+def test_keys_and_values_travel_together(wire: Wire) -> None:
+    """One call has both converted; each side has its own schemas and failures, and those of keys come first."""
+    keys, values = pa.array([b"k", b"bad", None]), pa.array([b"a", b"7", b"bad"])
+    asked = Deserialize(["key.converter", "value.converter"], "t", read_of(key=keys, value=values))
+    done = wire.do(asked)
+    own = [[(str(run.schema), run.column.to_pylist()) for run in runs] for runs in done.by_converter()]
+    assert own == [
+        [("Schema{STRING}", ["k"]), ("None", [None]), ("Schema{STRING}", [None])],
+        [("Schema{STRING}", ["a"]), ("Schema{INT64}", [7]), ("None", [None])],
+    ]
+    assert [(each.row, each.phase) for each in done.failures] == [(1, "KEY_CONVERTER"), (2, "VALUE_CONVERTER")]
+    texts = ColumnRun(OPTIONAL_STRING_SCHEMA, pa.array(["k", "bad"]))
+    cells = Cells({"key": texts, "value": ColumnRun(None, pa.array(["1", '"v"']))}, np.arange(2))
+    written = wire.do(Serialize(["key.converter", "value.converter"], "t", cells))
+    assert {side: column.to_pylist() for side, column in written.columns.items()} == {
+        "key": [b"k", None],
+        "value": [b"1", b'"v"'],
+    }
+    assert [(each.row, each.phase) for each in written.failures] == [(1, "KEY_CONVERTER")]
+
+
 def test_a_map_with_a_null_key_is_a_failure_of_its_record() -> None:
     """Its schema allows it and Arrow's maps do not, so the record is at fault, and no other."""
     plugins = Plugins("sink")
     plugins.load("value.converter", "sample.Maps", f"{__name__}:Maps", {})
     data = pa.array([b"a", b"", b"b"], pa.binary())
-    asked = Deserialize("value.converter", "t", Cells(OPTIONAL_BYTES_SCHEMA, data, np.arange(3)))
+    asked = Deserialize(["value.converter"], "t", read_of(value=data))
     done = Wire(plugins).do(asked)
     cells = [cell for run in done.runs for cell in run.column.to_pylist()]
     assert cells == [[("a", "v")], None, [("b", "v")]]

@@ -87,7 +87,8 @@ def marks(kind: Any) -> Any:
 
 def cells(values: list[str]) -> Cells:
     """Return texts, each with the number of its row."""
-    return Cells(STRING_SCHEMA, pa.array(values, pa.string()), np.arange(len(values)))
+    run = ColumnRun(STRING_SCHEMA, pa.array(values, pa.string()))
+    return Cells({"key": run, "value": run}, np.arange(len(values)))
 
 
 TEXTS = st.lists(st.text(), max_size=3)
@@ -104,7 +105,7 @@ TRAVELLING: dict[Any, st.SearchStrategy[Any]] = {
     marks(TravellingBody): st.binary(max_size=9),
     marks(TravellingCells): TEXTS.map(cells),
     marks(TravellingBytes): st.lists(st.none() | st.binary(), max_size=3).map(
-        lambda each: pa.array(each, pa.binary())
+        lambda each: {"value": pa.array(each, pa.binary())}
     ),
     marks(TravellingRun): TEXTS.map(lambda texts: ColumnRun(STRING_SCHEMA, pa.array(texts, pa.string()))),
     marks(TravellingHeaders): TEXTS.map(headers),
@@ -325,24 +326,33 @@ def test_body_without_its_column_is_refused() -> None:
     """Its rows would be nobody's."""
     nothing = Batch(None, None, None, pa.RecordBatch.from_arrays([pa.array([0], pa.int32())], names=["row"]))
     with pytest.raises(ValueError, match="without the column 'value'"):
-        decoded(Serialized, {}, [nothing])
+        decoded(Deserialized, {"counts": [1]}, [nothing])
 
 
-TWO = Cells(OPTIONAL_BYTES_SCHEMA, pa.array([b"a", b"b"]), np.arange(2))
+TWO = Cells({"value": ColumnRun(OPTIONAL_BYTES_SCHEMA, pa.array([b"a", b"b"]))}, np.arange(2))
+VALUE = ["value.converter"]
 TEXT = pa.array(["a"])
 
 
 @pytest.mark.parametrize(
     ("call", "reply", "says"),
     [
-        (Serialize("v", "t", TWO), Serialized(pa.array([b"a"])), "v: the stage returned 1 of binary for 2 cells"),
-        (Serialize("v", "t", TWO), Serialized(pa.array(["a", "b"])), "2 of string for 2 cells"),
-        (Deserialize("v", "t", TWO), Deserialized([ColumnRun(None, TEXT)] * 3), "answers for 3 rows of 2"),
+        (
+            Serialize(VALUE, "t", TWO),
+            Serialized({"value": pa.array([b"a"])}),
+            "value.converter: the stage returned 1 of binary for 2 cells",
+        ),
+        (Serialize(VALUE, "t", TWO), Serialized({"value": pa.array(["a", "b"])}), "2 of string for 2 cells"),
+        (Serialize(VALUE, "t", TWO), Serialized({"key": pa.array([b"a", b"b"])}), "returned nothing for 2 cells"),
+        (Deserialize(VALUE, "t", TWO), Deserialized([3], [ColumnRun(None, TEXT)] * 3), "answers for 3 rows of 2"),
+        (Deserialize(VALUE, "t", TWO), Deserialized([1, 1], [ColumnRun(None, TEXT)] * 2), r"of \[1, 1\] for 1 col"),
+        (Deserialize(VALUE, "t", TWO), Deserialized([2], [ColumnRun(None, TEXT)] * 3), r"3 runs of \[2\] for 1 col"),
+        (Deserialize(VALUE, "t", TWO), Deserialized([-1], [ColumnRun(None, TEXT)] * 2), "islice"),
         (SerializeHeaders("t", batch(["a"])), SerializedHeaders(raw_column([[], []])), "answers for 2 rows of 1"),
         (SerializeHeaders("t", batch(["a"])), SerializedHeaders(headers(["a"])), "headers are a column of list"),
         (
-            Serialize("v", "t", TWO),
-            Serialized(pa.array([b"a", b"b"]), headers={2: []}),
+            Serialize(VALUE, "t", TWO),
+            Serialized({"value": pa.array([b"a", b"b"])}, headers={2: []}),
             "headers of other cells than the 2",
         ),
         (

@@ -146,9 +146,14 @@ class Converted(Future):  # type: ignore[type-arg]
         self.finish()
         return super().exception(timeout)
 
+    def result(self, timeout: float | None = None) -> Any:
+        """Wait for it."""
+        self.finish()
+        return super().result(timeout)
+
 
 class FakeThread(Executor):
-    """The thread that converts beside the loop: pieces are done one after the other, later or sooner."""
+    """The threads that convert beside the loop: pieces are done one after the other, later or sooner."""
 
     def __init__(self, looks: int) -> None:
         self._looks = looks
@@ -475,6 +480,7 @@ class FakePipeline:
 
     def __init__(self, world: World) -> None:
         self._world = world
+        self.is_chain_apart = world.is_chain_apart
 
     def deserialize(self, part: Incoming, first: int) -> Outcome:
         """Return one batch of what can be read."""
@@ -537,6 +543,7 @@ class World:
         takes_next: bool = False,
         quick: float = math.inf,
         looks: int = 0,
+        is_chain_apart: bool = False,
     ) -> None:
         self.now = 0.0
         self.flush_interval = flush_interval
@@ -545,6 +552,7 @@ class World:
         self._most, self.takes_next = most, takes_next
         self._quick, self._looks = quick, looks
         """Whether records go to the other thread, and how often it is looked for what it does."""
+        self.is_chain_apart = is_chain_apart
         self._is_plain = is_plain
         self.tolerant = tolerant
         self.ends = dict.fromkeys(PARTITIONS, 0)

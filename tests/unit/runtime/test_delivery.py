@@ -21,7 +21,6 @@ from hearth.foundation.log_context import about, current_label
 from hearth.kafka.fetched import Incoming
 from hearth.runtime.delivery import (
     AHEAD_BYTES,
-    MOST_COMING,
     MOST_PUTS,
     Conversion,
     Delivery,
@@ -261,7 +260,11 @@ class Pipe:
 
     hops: tuple[Any, ...] = ()
 
-    def __init__(self) -> None:
+    def __init__(self, is_chain_apart: bool = False) -> None:
+        self.is_chain_apart = is_chain_apart
+        self.chained: list[tuple[int, str | None]] = []
+        self.chain = threading.Event()
+        self.chain.set()
         self.workers: list[tuple[int, str | None]] = []
         self.go = threading.Event()
         self.go.set()
@@ -286,6 +289,8 @@ class Pipe:
 
     def transform(self, batches: list[Batch]) -> Outcome:
         """Change nothing."""
+        assert self.chain.wait(WAIT)
+        self.chained.append((threading.get_ident(), current_label()))
         return Outcome(batches)
 
 
@@ -367,12 +372,46 @@ def test_few_behind_many_come_behind_them(conversion: Conversion, pipe: Pipe, wo
     conversion.begin([rows_of_one(0, 3)], 10)
     conversion.begin([rows_of_one(3, 1)], 10)
     assert pipe.began.acquire(timeout=WAIT)
-    assert (starts(conversion.done()), conversion.is_full, conversion.is_busy) == ([], MOST_COMING == 2, True)
+    assert (starts(conversion.done()), conversion.is_full, conversion.is_busy) == ([], True, True)
     pipe.go.set()
     for _ in range(2):
         assert woken.acquire(timeout=WAIT)
     assert (starts(conversion.done()), conversion.is_full) == ([[0], [3]], False)
     assert len(set(pipe.workers)) == 1
+
+
+def test_a_piece_is_read_while_the_one_before_is_with_a_chain_elsewhere(woken: threading.Semaphore) -> None:
+    """Stages work side by side then, each on pieces in their order, for whom the threads wait in the log's words."""
+    pipe: Any = Pipe(is_chain_apart=True)
+    pipe.chain.clear()
+    with closing(Conversion(pipe, woken.release, quick=0)) as conversion:
+        with about("c|task-0"):
+            for number in range(2):
+                conversion.begin([rows_of_one(number, 1)], 10)
+                assert pipe.began.acquire(timeout=WAIT)
+        assert (starts(conversion.done()), conversion.is_full, pipe.chained) == ([], False, [])
+        conversion.begin([rows_of_one(2, 1)], 10)
+        assert conversion.is_full
+        pipe.chain.set()
+        for _ in range(3):
+            assert woken.acquire(timeout=WAIT)
+        assert [first for deliveries in starts(conversion.done()) for first in deliveries] == [0, 1, 2]
+    assert {label for _, label in (*pipe.workers[:2], *pipe.chained[:2])} == {"c|task-0"}
+    assert {each for each, _ in pipe.workers}.isdisjoint(each for each, _ in pipe.chained)
+
+
+def test_the_end_waits_for_both_threads_and_leaves_out_the_rest(woken: threading.Semaphore) -> None:
+    """Also for a chain whose piece nobody wants any more; what was read for it is put nowhere."""
+    before = set(threading.enumerate())
+    pipe: Any = Pipe(is_chain_apart=True)
+    pipe.chain.clear()
+    conversion = Conversion(pipe, woken.release, quick=0)
+    for number in range(3):
+        conversion.begin([rows_of_one(number, 1)], 10)
+    assert pipe.began.acquire(timeout=WAIT)
+    threading.Timer(0.05, pipe.chain.set).start()
+    conversion.close()
+    assert (len(pipe.chained) <= 1, others(before)) == (True, [])
 
 
 @pytest.mark.parametrize("count", [1, 3])

@@ -401,8 +401,9 @@ class Watched:
 def test_converters_serve_one_thread_at_a_time() -> None:
     """A record that the task made is converted by the loop, while another thread may be reading others."""
     reads = pipeline("sink")
-    watched = Watched(reads._places["value.converter"])
-    reads._places = dict.fromkeys(reads._places, watched)
+    ((place, roles),) = reads._converters
+    watched = Watched(place)
+    reads._converters = [(watched, roles)]
     (made,) = records_to_batches([SinkRecord("u", 3, STRING_SCHEMA, "k", STRING_SCHEMA, "v", 7)])
     reader = threading.Thread(target=reads.deserialize, args=(consumed(b"a"),))
     reader.start()

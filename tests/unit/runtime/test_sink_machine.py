@@ -66,6 +66,7 @@ class SinkMachine(RuleBasedStateMachine):
         most=st.sampled_from([1, 2, 3, 100]),
         takes_next=st.booleans(),
         thread=st.sampled_from([(math.inf, 0), (0, 0), (0, 1), (0, 2), (0, 3), (0, 5)]),
+        apart=st.booleans(),
         moving=st.integers(0, 2),
         ends_here=st.booleans(),
     )
@@ -76,12 +77,16 @@ class SinkMachine(RuleBasedStateMachine):
         most: int,
         takes_next: bool,
         thread: tuple[float, int],
+        apart: bool,
         moving: int,
         ends_here: bool,
     ) -> None:
-        """Begin with some records; ``thread`` is whether another one converts them, and how slow that is."""
+        """Begin with some records; ``thread`` is whether another one converts them, and how slow that is.
+
+        With ``apart`` there are two, one behind the other.
+        """
         self.ends_here = ends_here
-        self.world = World(tolerant, fetch, False, 0.5, most, takes_next, *thread)
+        self.world = World(tolerant, fetch, False, 0.5, most, takes_next, *thread, apart)
         self.world.moving_coordinator = moving
         for partition in PARTITIONS:
             self.world.write(partition, 4)
