@@ -78,7 +78,7 @@ class StandaloneHost:
         cluster = ClusterLookup(worker.originals, self._say)
         cluster.start()
         trust = trust_of(worker.originals)
-        survey = Survey(plugin_path(worker.plugin_path), admit=trust.admit)
+        survey = Survey(plugin_path(worker.plugin_path), admit=trust.admit, rules=lambda: trust.stamp)
         catalogue = _in_background(survey.look)
         identity = _in_background(new_identity)
         self._stops.append(OffsetClaim(worker.offset_file).release)

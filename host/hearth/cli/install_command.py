@@ -168,8 +168,8 @@ def describe(bundle: str, folder: Path | None, as_json: bool) -> None:
 
     Who has signed it is told as it stands there; `verify --signature` finds out whether that is so.
     """
+    from hearth.discovery.core_metadata import distributions
     from hearth.discovery.signature import signatures_of
-    from hearth.packaging.core_metadata import distributions
 
     found = _named(bundle, folder)
     signers = [each["key"] for each in signatures_of(found)]
@@ -231,8 +231,9 @@ def audit(folder: Path | None, revoked: Path | None, yanked: bool, as_json: bool
 
     Exit code 2 says that something was found.
     """
+    from hearth.discovery.revocation import read_revocations
     from hearth.packaging.audit import audit as look
-    from hearth.packaging.audit import read_revocations, read_yanked
+    from hearth.packaging.audit import read_yanked
 
     plugin_path = [(folder or default_plugin_path()).absolute()]
     unwanted = [*(read_revocations(revoked) if revoked else ()), *(read_yanked(plugin_path) if yanked else ())]

@@ -28,7 +28,7 @@ APART = "connector"
 """What a connector says by ``plugin.isolation`` that wants a process of its own."""
 TOGETHER = "environment"
 """What one says by ``task.isolation`` whose tasks share processes."""
-TRUST, TRUST_KEYS = "plugin.trust", "plugin.trust.keys"
+TRUST, TRUST_KEYS, REVOKED = "plugin.trust", "plugin.trust.keys", "plugin.revoked"
 ANY_BUNDLE, HASHED, SIGNED = "any", "hashed", "signed"
 """What a worker may ask of bundles: nothing, that their files have hashes, that somebody it knows has signed them."""
 OPEN_PREFIXES = (
@@ -211,6 +211,14 @@ class WorkerConfig(RestConfig, ServerTlsConfig, TaskRestartConfig, ConfinementCo
         check=ValidList(),
         importance=Importance.MEDIUM,
         doc="Files that say whose bundles may run: public keys, Ed25519 in PEM, and Sigstore identities, in JSON.",
+    )
+    plugin_revoked: list[str] = key(
+        REVOKED,
+        default=[],
+        check=ValidList(),
+        importance=Importance.MEDIUM,
+        doc="Files that list what may not run any more: a line is a requirement of packages or bundles, orders<1.2, "
+        "or the SHA-256 of a file (sha256:...), with a reason after #. They are looked at again whenever they change.",
     )
     plugin_rest_install_enable: bool = key(
         "plugin.rest.install.enable",

@@ -4,7 +4,9 @@
 ``tree`` and ``archive`` make directories, zips and tar archives look alike, within the limits of ``allowance``;
 ``bundle`` finds the layout in a tree, ``metadata`` and ``manifest`` read its ``declaration``. ``catalogue`` looks
 through all of it, as often as wanted, adds what came with the host and puts it in Kafka's order (``version_order``)
-and under Kafka's aliases (``alias``). What cannot be used is kept with its reason (``refusal``).
+and under Kafka's aliases (``alias``). What cannot be used is kept with its reason (``refusal``). So is what a worker
+does not take: ``trust`` asks for hashes, for a ``signature``, and whether a list says that a bundle or a package in it
+(``core_metadata``) is revoked (``revocation``).
 """
 
 from hearth.discovery.bundle import Bundle, Layout

@@ -161,10 +161,19 @@ class Survey:
     admitted is turned away. Safe to call from any thread.
     """
 
-    def __init__(self, plugin_path: Sequence[Path], include_host: bool = True, admit: Admit | None = None) -> None:
+    def __init__(
+        self,
+        plugin_path: Sequence[Path],
+        include_host: bool = True,
+        admit: Admit | None = None,
+        rules: Callable[[], object] = lambda: None,
+    ) -> None:
+        """``rules`` returns what is another when ``admit`` may judge otherwise than before: all is asked anew then."""
         self._plugin_path = tuple(plugin_path)
         self._include_host = include_host
         self._admit = admit
+        self._rules = rules
+        self._kept_to: object = None
         self._lock = threading.Lock()
         self._outcomes: dict[Path, tuple[int, Outcome]] = {}
         self._catalogue: Catalogue | None = None
@@ -172,7 +181,9 @@ class Survey:
     def look(self) -> Catalogue:
         """Return what there is now: the very catalogue of the look before where nothing has changed."""
         with self._lock:
-            outcomes = dict(self._outcomes_now())
+            rules = self._rules()  # first, as with stamps
+            outcomes = dict(self._outcomes_now(self._outcomes if rules == self._kept_to else {}))
+            self._kept_to = rules
             if self._catalogue is None or outcomes != self._outcomes:
                 self._catalogue = self._made_of([outcome for _, outcome in outcomes.values()])
             self._outcomes = outcomes
@@ -183,13 +194,13 @@ class Survey:
         """What is installed with the host, which is read once: it is loaded once, too."""
         return installed_declarations() if self._include_host else []
 
-    def _outcomes_now(self) -> Iterator[tuple[Path, tuple[int, Outcome]]]:
+    def _outcomes_now(self, before: Mapping[Path, tuple[int, Outcome]]) -> Iterator[tuple[Path, tuple[int, Outcome]]]:
         """Yield each candidate with its stamp and what it came to, in the order of plugin.path."""
         for candidate in location.candidates(self._plugin_path):
             if isinstance(candidate, Rejected):
                 yield Path(candidate.location), (0, candidate)
                 continue
-            known = self._outcomes.get(candidate)
+            known = before.get(candidate)
             if known is None or not _is_current(candidate, *known):
                 stamp = stamp_of(candidate)  # first: what changes while it is being read is read again
                 known = stamp, read(candidate, candidate in self._plugin_path, self._admit)

@@ -4,26 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from hearth.config.worker_key import ANY_BUNDLE, HASHED, SIGNED, TRUST, TRUST_KEYS
+from hearth.config.worker_key import ANY_BUNDLE, HASHED, REVOKED, SIGNED, TRUST, TRUST_KEYS
 from hearth.discovery.bundle import Bundle
 from hearth.discovery.refusal import BundleError
 from hearth.discovery.signature import TrustedSigner, signer, trusted_signers
 from hearth_api import ConfigError, ConfigType
 from hearth_api.java import parse_type
 
+if TYPE_CHECKING:
+    from hearth.discovery.revocation import RevocationLists
+
 
 class Trust:
     """What a worker asks of a bundle; safe to call from any thread."""
 
-    def __init__(self, level: str = ANY_BUNDLE, keys: Sequence[str] = ()) -> None:
-        """Read who is trusted from their files; raises ``ConfigError`` for one that names nobody, or without any."""
+    def __init__(self, level: str = ANY_BUNDLE, keys: Sequence[str] = (), revoked: Sequence[str] = ()) -> None:
+        """Read who is trusted from their files, and what is revoked from its lists.
+
+        Raises ``ConfigError`` for a file that names nobody, or without any, and for a list that cannot be read.
+        """
         if level == SIGNED and not keys:
             hint = "name the files of those whose bundles may run: public keys, or Sigstore identities"
             raise ConfigError(f"{TRUST} is signed, and {TRUST_KEYS} names no key", hint=hint)
         self._level = level
         self._trusted: Sequence[TrustedSigner] = trusted_signers(map(Path, keys)) if level == SIGNED else ()
+        self._revoked = _lists(revoked)
+
+    @property
+    def stamp(self) -> object:
+        """Return what is another when bundles that were admitted may not be any more, or others may."""
+        return None if self._revoked is None else self._revoked.stamp
 
     def admit(self, bundle: Bundle) -> None:
         """Raise ``BundleError`` for a bundle that the worker does not take.
@@ -39,12 +51,16 @@ class Trust:
                 )
         except BundleError as error:
             raise self._refused(str(error), error.hint) from error
+        if self._revoked is not None:
+            self._revoked.check(bundle)
 
     def admit_packages(self, bundle: Bundle, pins: Mapping[str, Sequence[str]]) -> None:
-        """Raise ``BundleError`` where a bundle's environment would hold what its hashes say nothing of.
+        """Raise ``BundleError`` where a bundle's environment would hold what its hashes say nothing of, or is revoked.
 
         That is what it needs and lacks, here or on this Python, and the package index would have to give.
         """
+        if self._revoked is not None:
+            self._revoked.check_packages(pins)
         if self._level == ANY_BUNDLE or bundle.has_lock:
             return
         own = {f"sha256:{each}" for each in (bundle.hashes or {}).values()}
@@ -62,4 +78,18 @@ def trust_of(props: Mapping[str, Any]) -> Trust:
     level = props.get(TRUST) or ANY_BUNDLE
     if level not in (ANY_BUNDLE, HASHED, SIGNED):
         raise ConfigError(TRUST, level, f"String must be one of: {ANY_BUNDLE}, {HASHED}, {SIGNED}")
-    return Trust(level, parse_type(TRUST_KEYS, props.get(TRUST_KEYS), ConfigType.LIST) or [])
+    keys, revoked = (parse_type(name, props.get(name), ConfigType.LIST) or [] for name in (TRUST_KEYS, REVOKED))
+    return Trust(level, keys, revoked)
+
+
+def _lists(paths: Sequence[str]) -> RevocationLists | None:
+    """Return the lists of what is revoked, if there is one."""
+    if not paths:
+        return None
+    from hearth.discovery.revocation import RevocationLists  # which most workers have none of
+
+    try:
+        return RevocationLists([Path(path) for path in paths])
+    except OSError as error:
+        why = (error.strerror or str(error)).lower()
+        raise ConfigError(f"{REVOKED}: {error.filename}: {why}", hint="name a list, or leave the key out") from error

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -11,6 +10,7 @@ from pathlib import Path
 
 from packaging.utils import canonicalize_name, canonicalize_version
 
+from hearth.foundation.digest import sha256_of
 from hearth.isolation import uv
 from hearth.isolation.environment_refused import UvFailed
 from hearth.isolation.interpreter import Interpreter
@@ -121,15 +121,6 @@ def wheels_of(folder: Path, pin: str) -> list[Path]:
 def hash_of(file: Path) -> str:
     """Return the hash of a file as locks write it."""
     return f"sha256:{sha256_of(file)}"
-
-
-def sha256_of(file: Path) -> str:
-    """Return the SHA-256 of a file, in hexadecimal digits."""
-    digest = hashlib.sha256()
-    with file.open("rb") as source:
-        for block in iter(lambda: source.read(1 << 20), b""):
-            digest.update(block)
-    return digest.hexdigest()
 
 
 def _pin_of(wheel: Path) -> str:

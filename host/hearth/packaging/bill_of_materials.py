@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from packaging.utils import canonicalize_name
 
-from hearth.packaging.core_metadata import CoreMetadata
+from hearth.discovery.core_metadata import CoreMetadata
 
 BILL_OF_MATERIALS = "sbom.cdx.json"
 """Its name in a bundle."""

@@ -14,9 +14,9 @@ from urllib.parse import unquote, urlsplit
 
 from hearth.discovery.bundle import plain_name
 from hearth.discovery.refusal import BundleError
+from hearth.foundation.digest import sha256_of
 from hearth.foundation.terminal import Step
 from hearth.isolation.environment_store import EnvironmentStore
-from hearth.isolation.lock import sha256_of
 from hearth.packaging.wholeness import usable
 from hearth_api import ConfigError
 

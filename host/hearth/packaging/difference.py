@@ -9,7 +9,7 @@ from typing import Any
 from packaging.utils import canonicalize_name
 
 from hearth.discovery import Bundle
-from hearth.packaging.core_metadata import distributions
+from hearth.discovery.core_metadata import distributions
 
 _TOLD = ("type", "default_value", "required", "importance")
 """What of a key's definition users depend on."""

@@ -19,8 +19,8 @@ from packaging.requirements import InvalidRequirement, Requirement
 from hearth.discovery.bundle import Bundle
 from hearth.discovery.refusal import BundleError
 from hearth.discovery.tree import check_path
+from hearth.foundation.digest import sha256_of
 from hearth.foundation.user_file import replace_text
-from hearth.isolation.lock import sha256_of
 from hearth.packaging.download import download
 from hearth.packaging.offer import Offer, api_needs
 from hearth_api import ConfigError

@@ -12,7 +12,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from hearth.discovery.bundle import Bundle
-from hearth.packaging.core_metadata import distributions
+from hearth.discovery.core_metadata import distributions
 
 API = "hearth-api"
 

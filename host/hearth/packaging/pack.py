@@ -12,18 +12,18 @@ from pathlib import Path
 from packaging.requirements import Requirement
 
 from hearth.discovery.bundle import Bundle, plain_name, read_bundle
+from hearth.discovery.core_metadata import distributions
 from hearth.discovery.declaration import Declaration
 from hearth.discovery.manifest import MANIFEST, Manifest, PackedFile
 from hearth.discovery.refusal import BundleError
 from hearth.discovery.tree import DirectoryTree, open_file
+from hearth.foundation.digest import sha256_of
 from hearth.foundation.terminal import Step
 from hearth.foundation.user_file import replacing
 from hearth.isolation.environment_store import EnvironmentStore
 from hearth.isolation.interpreter import choose
-from hearth.isolation.lock import sha256_of
 from hearth.isolation.stage import Stage
 from hearth.packaging.bill_of_materials import BILL_OF_MATERIALS, bill_of_materials
-from hearth.packaging.core_metadata import distributions
 from hearth.packaging.description import ask
 from hearth.packaging.project import build_wheel, fetch_wheel, gather_wheels
 from hearth.packaging.wheel_target import WheelTarget

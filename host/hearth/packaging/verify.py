@@ -16,6 +16,7 @@ from hearth.config.worker_key import SIGNED
 from hearth.discovery import PluginType, Rejected, alias
 from hearth.discovery.bundle import Bundle
 from hearth.discovery.catalogue import read
+from hearth.discovery.core_metadata import CoreMetadata, distributions
 from hearth.discovery.declaration import Declaration
 from hearth.discovery.manifest import MANIFEST
 from hearth.discovery.refusal import COPY_AGAIN, BundleError
@@ -26,7 +27,6 @@ from hearth.isolation.environment_refused import EnvironmentRefused
 from hearth.isolation.environment_store import EnvironmentStore
 from hearth.isolation.lock import PROVIDED
 from hearth.isolation.stage import Stage
-from hearth.packaging.core_metadata import CoreMetadata, distributions
 from hearth.packaging.description import Description, ask
 from hearth.packaging.offer import API, unmet_api
 from hearth.packaging.wholeness import altered_files

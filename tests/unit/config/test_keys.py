@@ -30,6 +30,7 @@ OWN: list[list[Any]] = [
     ["plugin.rest.install.enable", "BOOLEAN", "false", "LOW"],
     ["plugin.trust", "STRING", "any", "MEDIUM"],
     ["plugin.trust.keys", "LIST", "", "MEDIUM"],
+    ["plugin.revoked", "LIST", "", "MEDIUM"],
     ["plugin.upgrade", "STRING", "restart", "LOW"],
     ["rest.mask.passwords", "BOOLEAN", "false", "LOW"],
     ["task.isolation", "STRING", "process", "LOW"],

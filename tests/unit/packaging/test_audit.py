@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from hearth.packaging.audit import Finding, audit, read_revocations
-from hearth_api import ConfigError
+from hearth.discovery.revocation import read_revocations
+from hearth.packaging.audit import Finding, audit
 from tests.bundles import build
 
 
@@ -65,12 +65,3 @@ def test_bundles_and_packages_in_them_are_revoked_by_name_or_hash(line: str, pla
     assert (found.kind, found.detail.rpartition(": ")[2]) == ("revoked", "leaks passwords")
     assert found.location == str(place / "greeting_source.zip")
     assert isinstance(found, Finding)
-
-
-def test_line_that_makes_no_sense_is_named(tmp_path: Path) -> None:
-    """A list that is half understood would be worse than none."""
-    with pytest.raises(ConfigError, match=r"revoked\.txt, line 3: 'not so' is neither"):
-        read_revocations(revoked(tmp_path, "not so"))
-    (tmp_path / "revoked.txt").write_bytes(b"\xff\xfe")
-    with pytest.raises(ConfigError, match="is no text in UTF-8"):
-        read_revocations(tmp_path / "revoked.txt")

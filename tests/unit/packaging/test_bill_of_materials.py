@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from packaging.requirements import Requirement
 
+from hearth.discovery.core_metadata import CoreMetadata
 from hearth.packaging.bill_of_materials import bill_of_materials
-from hearth.packaging.core_metadata import CoreMetadata
 
 OWN = CoreMetadata("w/own.whl", "Own_Plugin", "1", "What it does", "MIT", True, (Requirement("lib>=2"),))
 LIBRARY = CoreMetadata("w/lib.whl", "lib", "2.1", "", "Public Domain")

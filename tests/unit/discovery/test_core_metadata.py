@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hearth.discovery import Bundle, read
-from hearth.packaging.core_metadata import CoreMetadata, distributions
+from hearth.discovery.core_metadata import CoreMetadata, distributions
 from tests.bundles import build
 
 POINTS = {"hearth.predicates": {"a.Demo": "demo:Demo"}}
