@@ -70,7 +70,10 @@ def test_a_source_that_misbehaves_fails_alone(host: Host, topics: Topics, name: 
 
 
 def test_a_source_that_takes_too_much_memory_is_ended_alone(host: Host, topics: Topics, name: str) -> None:
-    """Its task says how much it was, and by which key it may have no more; what it delivered before stays."""
+    """Its task says how much it was, and by which key it may have no more; what it delivered before stays.
+
+    It restarts itself where it may, and is ended again for the same reason.
+    """
     limited = {
         "plugin.limits.memory.bytes": str(128 << 20),
         "plugin.limits.cpus": "2",
@@ -78,14 +81,18 @@ def test_a_source_that_takes_too_much_memory_is_ended_alone(host: Host, topics: 
         "plugin.limits.temporary.bytes": str(1 << 20),
         "plugin.network": "none",
         "plugin.call.timeout.ms": "60000",
+        "errors.task.restart.max": "1",
+        "errors.task.restart.backoff.ms": "50",
     }
     with good_neighbour(host, topics, name):
         config = misbehaving(name, SOURCE, misbehave_how="hog", misbehave_where="poll", misbehave_after="3")
         assert host.rest.create({**config, **limited}).status == 201
+        stays = f"task {name}-0 was restarted by itself 1 times in a row, and stays FAILED now"
+        assert eventually(lambda: stays in host.last_words(), 60), host.last_words()
         trace = trace_of(host, name)
     assert trace.startswith(f"the stage process of {name}-0 was ended: it used ")
     assert "bytes of memory, more than plugin.limits.memory.bytes=134217728\nin it: " + SOURCE in trace
-    assert topics.count(name) == 3
+    assert topics.count(name) == 6
 
 
 def test_a_source_restarts_itself_as_often_as_it_may(host: Host, topics: Topics, name: str) -> None:
