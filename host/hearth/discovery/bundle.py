@@ -31,12 +31,14 @@ from hearth.discovery.refusal import COPY_AGAIN, BundleError, quoted
 from hearth.discovery.tree import Opener, Reading, Tree, blocks, check_path, is_ignored
 from hearth.discovery.version_order import version_key
 
+_BUILD = "`hearth bundle install` builds it and puts it on plugin.path, `hearth bundle pack` makes a bundle of it"
 _OTHER_FORMS = {
     ".jar": ("it holds Java archives", "Hearth runs Python plugins; Java connectors stay with Java Connect"),
     ".zip": ("it holds archives one level too deep", "name this directory in plugin.path, or move them up"),
     ".gz": ("it holds archives one level too deep", "name this directory in plugin.path, or move them up"),
-    "pyproject.toml": ("it is the source of a project", "pack it with `hearth bundle pack PROJECT`"),
-    "PKG-INFO": ("it is a source distribution", "unpack it and run `hearth bundle pack PROJECT`"),
+    "PKG-INFO": ("it is a source distribution", _BUILD),
+    "pyproject.toml": ("it is the source of a project", _BUILD),
+    "setup.py": ("it is the source of a project", _BUILD),
 }
 
 
@@ -391,7 +393,7 @@ def _nothing(tree: Tree, top: str) -> BundleError:
     for ending in _OTHER_FORMS:
         if endings[ending]:
             reason, hint = _OTHER_FORMS[ending]
-            return BundleError(f"{reason} and no distribution metadata", hint=hint)
+            return BundleError(reason if hint is _BUILD else f"{reason} and no distribution metadata", hint=hint)
     return BundleError("it has no metadata: neither a wheel nor a .dist-info folder")
 
 

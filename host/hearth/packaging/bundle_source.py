@@ -21,11 +21,14 @@ from hearth.packaging.wholeness import usable
 from hearth_api import ConfigError
 
 if TYPE_CHECKING:
+    from packaging.requirements import Requirement
+
     from hearth.packaging.offer import Offer
 
 MOST_BYTES = 4 << 30
 """More than this is not taken from an address."""
 _SHA256 = re.compile("[0-9a-f]{64}")
+_BUILT = (".zip", ".whl")
 _ENDINGS = (".zip", ".whl", ".gz", ".tgz", ".xz", ".bz2", ".tar")
 
 
@@ -49,6 +52,7 @@ class BundleSource:
     def obtained(self, environments: EnvironmentStore) -> Iterator[Path]:
         """Yield the file or directory; what was fetched or packed for this is gone afterwards.
 
+        The source of a project, be it a directory or a source distribution, is built and packed.
         Raises ``ConfigError`` for what can be no bundle, ``BundleError`` for one that is not the one of ``sha256``.
         """
         wanted = None if self.sha256 is None else _digits(self.sha256)
@@ -56,7 +60,7 @@ class BundleSource:
             found = self._found(Path(folder), environments)
             if wanted is not None:
                 _check(found, wanted)
-            yield found
+            yield found if found.suffix in _BUILT else self._built(found, Path(folder), environments)
 
     def _found(self, folder: Path, environments: EnvironmentStore) -> Path:
         if urlsplit(self.text).scheme in ("http", "https"):
@@ -73,9 +77,18 @@ class BundleSource:
 
         if self.indexes:
             return self._offered(find(self.text, self.indexes), folder)
-        from hearth.packaging.pack import pack
+        return self._packed(requirement(self.text), folder, environments)
 
-        return pack(requirement(self.text), folder, environments, self.find_links, self.is_offline, self.step)
+    def _built(self, found: Path, folder: Path, environments: EnvironmentStore) -> Path:
+        """Return what was found, or a bundle that is made of it where it is the source of a project."""
+        from hearth.packaging.project import is_source
+
+        return self._packed(found, folder, environments) if is_source(found) else found
+
+    def _packed(self, project: Path | Requirement, folder: Path, environments: EnvironmentStore) -> Path:
+        from hearth.packaging.pack import pack  # which bundles need not
+
+        return pack(project, folder / "packed", environments, self.find_links, self.is_offline, self.step)
 
     def _offered(self, offer: Offer, folder: Path) -> Path:
         """Return what an index offers, fetched where it is at an address, and compared with what the index says."""

@@ -14,9 +14,9 @@ from pathlib import Path
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
-from hearth.discovery import BundleError
+from hearth.discovery import Bundle, BundleError, read
 from hearth.discovery.archive import TarTree
-from hearth.discovery.tree import blocks
+from hearth.discovery.tree import DirectoryTree, blocks
 from hearth.isolation import lock, uv
 from hearth.isolation.environment_refused import UvFailed
 from hearth.isolation.interpreter import Interpreter, host
@@ -27,6 +27,7 @@ _REQUIRES = re.compile(r"^\[build-system\][^\[]*?^requires\s*=\s*\[(.*?)\]", re.
 _HATCHLING = re.compile(r"^build-backend\s*=\s*[\"']hatchling\.build[\"']", re.MULTILINE)
 _REPRODUCIBLE = {"SOURCE_DATE_EPOCH": os.environ.get("SOURCE_DATE_EPOCH", "1577836800")}
 _SDIST = (".tar.gz", ".tgz")
+_PROJECT = ("pyproject.toml", "setup.py")
 _MADE = ("build", "dist", "*.egg-info", "__pycache__", ".venv", "venv", ".tox", ".nox", ".hearth")
 """What builds and tools leave in a project, and what a build would take for its source."""
 
@@ -67,6 +68,22 @@ def fetch_wheel(wanted: Requirement, out: Path, find_links: Sequence[Path] = (),
     return next(out.glob("*.whl"))
 
 
+def is_source(path: Path) -> bool:
+    """Return whether a path is the source of a project, a directory or a source distribution, and no bundle."""
+    try:
+        if path.is_dir():
+            files = DirectoryTree(path).children()[0]
+        elif path.name.endswith(_SDIST):
+            with TarTree(path) as tree:
+                files = [file for folder in tree.children()[1] for file in tree.children(folder)[0]]
+        else:
+            return False
+    except (BundleError, OSError):
+        return False
+    is_project = any(file.rpartition("/")[2] in _PROJECT for file in files)
+    return is_project and not isinstance(read(path), Bundle)
+
+
 @contextlib.contextmanager
 def _source(project: Path) -> Iterator[Path]:
     """Yield the directory to build in: the project where its backend writes nothing there, else a passing copy."""
@@ -79,7 +96,7 @@ def _source(project: Path) -> Iterator[Path]:
             shutil.copytree(project, copy, symlinks=True, ignore=shutil.ignore_patterns(*_MADE))
         elif project.name.endswith(_SDIST):
             copy = _unpacked(project, copy)
-        if not any((copy / name).is_file() for name in ("pyproject.toml", "setup.py")):
+        if not any((copy / name).is_file() for name in _PROJECT):
             raise BundleError(
                 f"{project} has no pyproject.toml",
                 hint="name the directory of a Python project, or its source distribution (.tar.gz)",

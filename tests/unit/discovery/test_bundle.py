@@ -272,6 +272,16 @@ BAD: dict[str, tuple[Callable[[Path], Path], str, str]] = {
         "source of a project",
         "hearth bundle pack",
     ),
+    "project of setuptools": (
+        lambda f: _directory(f, "setup.py", "a.py"),
+        "source of a project",
+        "hearth bundle install",
+    ),
+    "source distribution": (
+        lambda f: _directory(f, "a-1.0/pyproject.toml", "a-1.0/PKG-INFO", "a-1.0/src/a.py"),
+        "it is a source distribution",
+        "hearth bundle install",
+    ),
     "archives one level down": (lambda f: _directory(f, "a/b.zip"), "one level too deep", "plugin.path"),
     "anything else": (lambda f: _directory(f, "a.txt"), "no metadata", "pack"),
     "editable": (_editable, "it is installed as editable, so its code lies elsewhere: install it without -e", ""),

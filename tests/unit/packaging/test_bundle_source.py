@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import shutil
+import tarfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +12,7 @@ import pytest
 
 from hearth.discovery import Bundle, BundleError, read
 from hearth.packaging.bundle_source import BundleSource
+from hearth.packaging.project import is_source
 from hearth_api import ConfigError, ConnectError
 from tests.bundles import build
 from tests.web_server import web_server
@@ -38,6 +41,30 @@ def test_file_and_name_in_a_directory(tmp_path: Path) -> None:
     wheel = build.plain_wheel(tmp_path, "demo", "1.0", POINTS)
     assert obtained(BundleSource(str(wheel))) == ("demo", "1.0")
     assert obtained(BundleSource("demo<2", [str(tmp_path)])) == ("demo", "1.0")
+
+
+def test_source_distribution_is_built_and_packed(address: str, tmp_path: Path) -> None:
+    """As pip installs it, and as if it were unpacked; the hash that is told is that of the file that is published."""
+    sdist = tmp_path / "greeting_source-1.1.tar.gz"
+    with tarfile.open(sdist, "w:gz") as archive:
+        archive.add(build.SOURCES / "greeting_source", "greeting_source-1.1")
+    links = [build.wheel(name).parent for name in build.LIBRARIES]
+    digits = hashlib.sha256(sdist.read_bytes()).hexdigest()
+    source = BundleSource(f"{address}/{sdist.name}", (), links, True, digits)
+    with source.obtained(build.environments()) as path:
+        assert path.read_bytes() == build.packed("greeting_source").read_bytes()
+    assert not path.exists()
+
+
+def test_a_project_is_told_from_a_bundle_that_has_its_source_beside_it(tmp_path: Path) -> None:
+    """Only the first is built: whoever installs a bundle wants it as it was made."""
+    assert is_source(build.SOURCES / "greeting_source")
+    beside = tmp_path / "beside"
+    shutil.copytree(build.SOURCES / "greeting_source", beside)
+    build.plain_wheel(beside, "demo", "1.0", POINTS)
+    (tmp_path / "nothing.tar.gz").write_bytes(b"no archive")
+    (tmp_path / "empty").mkdir()
+    assert not [name for name in ("beside", "nothing.tar.gz", "empty", "nowhere.tgz") if is_source(tmp_path / name)]
 
 
 def test_package_is_packed_with_what_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:

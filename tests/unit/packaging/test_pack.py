@@ -6,7 +6,6 @@ import contextlib
 import hashlib
 import json
 import shutil
-import tarfile
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -171,14 +170,6 @@ def test_any_backend_builds_the_wheel_and_is_given_what_it_asks_for(tmp_path: Pa
     assert sorted(project.rglob("*")) == before
     with zipfile.ZipFile(bundle) as archive:
         assert "wheels/other-1.0-py3-none-any.whl" in archive.namelist()
-
-
-def test_source_distribution_makes_the_same_bundle(tmp_path: Path) -> None:
-    """What was published as source becomes a bundle without being unpacked by hand."""
-    sdist = tmp_path / "greeting_source-1.1.tar.gz"
-    with tarfile.open(sdist, "w:gz") as archive:
-        archive.add(build.SOURCES / "greeting_source", "greeting_source-1.1")
-    assert _pack(sdist, tmp_path).read_bytes() == build.packed("greeting_source").read_bytes()
 
 
 def test_bill_of_materials_names_all_parts_and_is_part_of_the_bundle() -> None:
