@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
 import socket
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -14,7 +16,8 @@ from hearth.broker import KafkaBroker
 from hearth.spark.spark_launcher import spark_settings
 from hearth.spark.standalone_master import NotAdmitted, seek_admission
 from tests.bench.cluster import SparkCluster, spark_home
-from tests.crash.process import tree
+from tests.bundles.build import plugin_path
+from tests.crash.process import stages, tree
 from tests.java import java
 from tests.peer.hearth_connect import HearthConnect
 from tests.peer.rest import eventually
@@ -23,6 +26,7 @@ from tests.peer.worker import Worker
 pytestmark = pytest.mark.slow
 
 SECRET = "what-master-workers-and-host-know"
+GREETING = "org.example.greeting.GreetingSourceConnector"
 STRING = "org.apache.kafka.connect.storage.StringConverter"
 AUTHENTICATED = {"spark.authenticate": "true", "spark.authenticate.secret": SECRET}
 ENCRYPTED = {**AUTHENTICATED, "spark.network.crypto.enabled": "true"}
@@ -118,6 +122,59 @@ def test_records_go_through_an_encrypted_cluster_and_nobody_reads_its_secret(
         assert SECRET in executors[0].environment  # where Spark puts it
         assert not [each.command for each in stages if SECRET in each.environment]
         assert "in clear" not in host.last_words()
+
+
+@pytest.mark.long
+def test_environments_travel_once_to_each_executor_and_one_that_is_gone_is_told(
+    tmp_path: Path, broker: KafkaBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two workers have a disk of their own, a mount of theirs: what the host builds comes to them through Spark alone.
+
+    When it is taken from there a task says so, and what runs goes on.
+    """
+    if os.geteuid() != 0 or shutil.which("unshare") is None:
+        pytest.skip("a mount of one's own takes root and util-linux")
+    home, work = tmp_path / "home", tmp_path / "cluster"
+    home.mkdir()
+    monkeypatch.setenv("HEARTH_HOME", str(home))
+    own_disk = [
+        "unshare",
+        "--mount",
+        "--propagation",
+        "private",
+        "sh",
+        "-c",
+        f'mount -t tmpfs none {home} && exec "$@"',
+    ]
+    with SparkCluster(work, 2, through=[*own_disk, "sh"]) as cluster:
+        settings = {
+            **cluster.settings(),
+            "spark.executor.cores": "4",
+            "spark.cores.max": "8",
+            "plugin.path": str(plugin_path("greeting_source")),
+            "value.converter": STRING,
+        }
+        with HearthConnect(tmp_path, broker.bootstrap_servers, settings) as host:
+            for name in ("first", "second"):
+                host.run({"name": name, "connector.class": GREETING, "topic": name, "tasks.max": "4"})
+            executors = sorted(work.glob("work-*/app-*/*"))
+            assert len(executors) == 2
+            for executor in executors:
+                log = (executor / "stderr").read_text(errors="replace")
+                assert log.count("Unpacking an archive") == 1, log
+            running = [each for pid in cluster.executors() for each in stages(pid)]
+            assert len(running) == 8
+            (unpacked,) = {path.name for executor in executors for path in executor.iterdir() if (path / "0").is_dir()}
+            assert (home / "environments" / unpacked).is_dir()
+            assert not any(Path(f"/proc/{each.pid}/root{home}/environments").exists() for each in running)
+            for executor in executors:
+                shutil.rmtree(executor / unpacked)
+            assert host.rest.call("POST", "/connectors/first/tasks/0/restart").status == 204
+            assert eventually(lambda: host.rest.states("first")[1:] == ["FAILED", *["RUNNING"] * 3], 60)
+            trace = host.rest.status("first")["tasks"][0]["trace"]
+            assert trace.startswith("the environment of greeting-source is not on "), trace
+            assert f"{unpacked}/0' is missing" in trace
+            assert host.rest.states("second")[1:] == ["RUNNING"] * 4
 
 
 @pytest.fixture(scope="module")

@@ -56,7 +56,10 @@ class EnvironmentMissing(PluginError):
     """This machine lacks a directory of the environment, which Spark or a shared disk has to bring."""
 
     code = "environment.missing"
-    hint = "restart it: the host builds what it needs again, and Spark brings that to executors"
+    hint = (
+        "restart the task where this machine shares the host's disk, for the host builds it again; "
+        "restart the host where it does not, for Spark brings to an executor what that lacks once"
+    )
 
     def __init__(self, name: str, bundle: str, path: str) -> None:
         super().__init__(f"the environment of {bundle or name} is not on {platform.node()}: {path!r} is missing")

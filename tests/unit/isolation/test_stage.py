@@ -634,7 +634,7 @@ def test_environment_that_is_not_here_is_named(tmp_path: Path) -> None:
     with pytest.raises(PluginError, match=r"the environment of orders is not on .*/gone' is missing") as caught:
         Stage.open(environment, "test-0")
     assert caught.value.code == "environment.missing"
-    assert "restart it" in str(caught.value.trace)
+    assert "restart the task" in str(caught.value.trace)
 
 
 def test_another_python_in_the_place_of_the_interpreter_is_an_error(started: Started) -> None:
