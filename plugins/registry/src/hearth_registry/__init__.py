@@ -1,0 +1,7 @@
+"""Avro, JSON Schema and Protobuf with a schema registry, as Confluent's converters write and read them.
+
+What all three share: `registry_setting` declares their keys, `wire_format` what stands before a payload, `subject`
+under which name a schema is registered; `registry` says what a registry is asked, answered by `http_registry` over
+HTTP, by `memory_registry` for `mock://`, and by `cached_registry` for whoever asks again. `registry_converter` puts
+these together with a `schema_format`, of which there is one for each of the three.
+"""

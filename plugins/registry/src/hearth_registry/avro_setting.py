@@ -1,0 +1,38 @@
+"""The keys of the Avro converter beside those that all have."""
+
+from __future__ import annotations
+
+from hearth_api import Importance, key
+from hearth_registry.registry_setting import RegistrySettings
+
+
+class AvroSettings(RegistrySettings):
+    """The keys of Confluent's AvroConverter, with its defaults."""
+
+    connect_meta_data: bool = key(
+        "connect.meta.data", default=True, importance=Importance.LOW,
+        doc="Whether what Avro has no word for (names, versions, docs, ...) is written as properties, and read.",
+    )  # fmt: skip
+    enhanced_avro_schema_support: bool = key(
+        "enhanced.avro.schema.support", default=False,
+        doc="Whether texts that were Avro enums become these again, and fields of unions have full names.",
+    )  # fmt: skip
+    scrub_invalid_names: bool = key(
+        "scrub.invalid.names", default=False, doc="Whether names that Avro does not allow are changed."
+    )  # fmt: skip
+    discard_type_doc_default: bool = key(
+        "discard.type.doc.default", default=False, importance=Importance.LOW,
+        doc="Whether docs and defaults are those of fields, not of types, as in old versions (deprecated).",
+    )  # fmt: skip
+    allow_optional_map_keys: bool = key(
+        "allow.optional.map.keys", default=False, importance=Importance.LOW,
+        doc="Whether a map with optional texts as keys is an Avro map, too.",
+    )  # fmt: skip
+    flatten_singleton_unions: bool = key(
+        "flatten.singleton.unions", default=True, importance=Importance.LOW,
+        doc="Whether a union of one type is read as that type.",
+    )  # fmt: skip
+    fail_on_trailing_data: bool = key(
+        "avro.fail.on.trailing.data", default=False, importance=Importance.LOW,
+        doc="Whether bytes after a value are an error.",
+    )  # fmt: skip

@@ -1,0 +1,328 @@
+"""The keys that all three converters have, each declared once, after Confluent's serdes of 8.3.
+
+Keys of the registry's client may also be written with `schema.registry.` before them, which then counts; those of TLS
+have to be.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+from hearth_api import (
+    ConfigError,
+    ConfigType,
+    Importance,
+    Lambda,
+    Password,
+    Range,
+    Settings,
+    ValidList,
+    ValidString,
+    key,
+)
+
+log = logging.getLogger(__name__)
+
+CLIENT_PREFIX = "schema.registry."
+URL = "schema.registry.url"
+MOCK_SCHEME = "mock://"
+HEADER_PREFIX = "request.header."
+STRATEGIES = "io.confluent.kafka.serializers.subject."
+SCHEMA_IDS = "io.confluent.kafka.serializers.schema.id."
+_CONTEXTS = "io.confluent.kafka.serializers.context."
+_JAVA_OBJECTS = "it is for Java objects, of which there are none"
+_UNHEARD = {
+    "use.apache.http.client": "requests go by the one client there is",
+    "schema.reflection": "there are no Java classes to look into",
+    "schema.backup.enabled": "wrapped schemas are not read",
+    "execution.environment": "rules of data contracts are not run",
+    "bearer.auth.custom.provider.class": "Java classes cannot be run",
+    "avro.use.logical.type.converters": _JAVA_OBJECTS,
+    "avro.reflection.allow.null": _JAVA_OBJECTS,
+    "avro.remove.java.properties": _JAVA_OBJECTS,
+    "json.write.dates.iso8601": _JAVA_OBJECTS,
+    "json.schema.spec.version": _JAVA_OBJECTS,
+    "json.validate.before.domain.rules": _JAVA_OBJECTS,
+    "json.fail.unknown.properties": _JAVA_OBJECTS,
+    "json.schema.scan.packages": _JAVA_OBJECTS,
+    "json.envelope.detection": _JAVA_OBJECTS,
+    "json.oneof.for.nullables": _JAVA_OBJECTS,
+    "json.default.property.inclusion": _JAVA_OBJECTS,
+    "json.key.type": _JAVA_OBJECTS,
+    "json.value.type": _JAVA_OBJECTS,
+    "json.type.allowed.packages": _JAVA_OBJECTS,
+    "type.property": _JAVA_OBJECTS,
+    "derive.type": _JAVA_OBJECTS,
+}
+_UNHEARD_PREFIXES = {
+    "rule.": "rules of data contracts are not run",
+    "validation.rules.": "rules of data contracts are not run",
+    "bearer.auth.uami.endpoint.": "tokens of Azure's managed identities are not fetched",
+    "specific.avro.": _JAVA_OBJECTS,
+    "specific.protobuf.": _JAVA_OBJECTS,
+}
+"""Keys that are known and do nothing, which the log says of those that are set, and why."""
+
+
+def known_class(package: str, *names: str) -> Lambda:
+    """Return a validator of classes of one Java package, which stand here for what Java would load."""
+    known = [package + name for name in names]
+
+    def ensure_valid(name: str, value: Any) -> None:
+        if value is not None and value not in known:
+            raise ConfigError(name, value, f"Java classes cannot be run; these are known: {', '.join(known)}")
+
+    return Lambda(ensure_valid, f"[{', '.join(known)}]")
+
+
+_STRATEGY = known_class(
+    STRATEGIES, "AssociatedNameStrategy", "TopicNameStrategy", "RecordNameStrategy", "TopicRecordNameStrategy"
+)
+_ID_WRITER = known_class(SCHEMA_IDS, "PrefixSchemaIdSerializer", "HeaderSchemaIdSerializer")
+_ID_READER = known_class(
+    SCHEMA_IDS, "DualSchemaIdDeserializer", "PrefixSchemaIdDeserializer", "ConfigSchemaIdDeserializer"
+)
+_SOME = Range.at_least(0)
+
+
+class RegistrySettings(Settings):
+    """What all three converters are told about the registry, and how to use it."""
+
+    urls: list[str] = key(
+        URL, importance=Importance.HIGH, check=ValidList(empty_allowed=False),
+        doc="Addresses of the registry, tried one after the other. mock://SCOPE is one in memory, of that name.",
+    )  # fmt: skip
+    randomize: bool = key(
+        "schema.registry.url.randomize", default=False, importance=Importance.LOW,
+        doc="Whether to begin with any of the addresses instead of the first.",
+    )  # fmt: skip
+    auto_register: bool = key(
+        "auto.register.schemas", default=True,
+        doc="Whether schemas of values that are written are registered; goes before all other choices of a schema.",
+    )  # fmt: skip
+    use_schema_id: int = key(
+        "use.schema.id", default=-1, importance=Importance.LOW, doc="The id of the schema to write and read with."
+    )
+    use_schema_guid: str | None = key(
+        "use.schema.guid", default=None, importance=Importance.LOW,
+        doc="The GUID of the schema to write and read with.",
+    )  # fmt: skip
+    id_compatibility_strict: bool = key(
+        "id.compatibility.strict", default=True, importance=Importance.LOW,
+        doc="Whether the schema chosen by use.schema.id has to be able to read the value's own.",
+    )  # fmt: skip
+    use_latest_with_metadata: str | None = key(
+        "use.latest.with.metadata", default=None, importance=Importance.LOW,
+        doc="KEY=VALUE,...: the latest version whose metadata has these is used, as with use.latest.version.",
+    )  # fmt: skip
+    use_latest_version: bool = key(
+        "use.latest.version", default=False, importance=Importance.LOW,
+        doc="Whether to write with the latest version of the subject, and to read as that version.",
+    )  # fmt: skip
+    latest_compatibility_strict: bool = key(
+        "latest.compatibility.strict", default=True, importance=Importance.LOW,
+        doc="Whether the latest version has to be able to read the value's own schema; for writing.",
+    )  # fmt: skip
+    latest_cache_size: int = key(
+        "latest.cache.size", default=1000, check=_SOME, importance=Importance.LOW,
+        doc="How many latest versions are remembered.",
+    )  # fmt: skip
+    latest_cache_ttl: int = key(
+        "latest.cache.ttl.sec", default=-1, importance=Importance.LOW,
+        doc="For how many seconds a latest version is remembered; -1 is for good in the converter, 60 in its client.",
+    )  # fmt: skip
+    normalize: bool = key(
+        "normalize.schemas", default=False, doc="Whether the registry is asked to normalize the schemas it is given."
+    )
+    propagate_tags: bool = key(
+        "propagate.schema.tags", default=False, importance=Importance.LOW,
+        doc="Whether the registry is asked to take over the tags of the version before.",
+    )  # fmt: skip
+    schema_format: str | None = key(
+        "schema.format", default=None, importance=Importance.LOW,
+        doc="The format of schema texts that the registry is asked for: ignore_extensions or serialized, of Protobuf.",
+    )  # fmt: skip
+    max_schemas: int = key(
+        "max.schemas.per.subject", default=1000, check=Range.at_least(1), importance=Importance.LOW,
+        doc="How many schemas of a subject the client remembers.",
+    )  # fmt: skip
+    key_strategy: str = key(
+        "key.subject.name.strategy", type=ConfigType.CLASS, default=STRATEGIES + "AssociatedNameStrategy",
+        check=_STRATEGY, doc="How the subject of keys is found.",
+    )  # fmt: skip
+    value_strategy: str = key(
+        "value.subject.name.strategy", type=ConfigType.CLASS, default=STRATEGIES + "AssociatedNameStrategy",
+        check=_STRATEGY, doc="How the subject of values is found.",
+    )  # fmt: skip
+    association_cluster: str = key(
+        "subject.name.strategy.kafka.cluster.id", default="-", importance=Importance.LOW,
+        doc="The Kafka cluster whose associations of topics and subjects count.",
+    )  # fmt: skip
+    association_fallback: str = key(
+        "subject.name.strategy.fallback.type", default="TOPIC", importance=Importance.LOW,
+        check=ValidString("TOPIC", "RECORD", "TOPIC_RECORD", "NONE"),
+        doc="The strategy for topics that are associated with no subject.",
+    )  # fmt: skip
+    association_cache_size: int = key(
+        "subject.name.strategy.cache.size", default=1000, check=Range.at_least(1), importance=Importance.LOW,
+        doc="How many associations are remembered.",
+    )  # fmt: skip
+    association_cache_ttl: int = key(
+        "subject.name.strategy.cache.expiry.secs", default=-1, importance=Importance.LOW,
+        doc="For how many seconds an association is remembered; -1 for good.",
+    )  # fmt: skip
+    key_id_writer: str = key(
+        "key.schema.id.serializer", type=ConfigType.CLASS, default=SCHEMA_IDS + "PrefixSchemaIdSerializer",
+        check=_ID_WRITER, importance=Importance.LOW, doc="Where the id of a key's schema is written.",
+    )  # fmt: skip
+    value_id_writer: str = key(
+        "value.schema.id.serializer", type=ConfigType.CLASS, default=SCHEMA_IDS + "PrefixSchemaIdSerializer",
+        check=_ID_WRITER, importance=Importance.LOW, doc="Where the id of a value's schema is written.",
+    )  # fmt: skip
+    key_id_reader: str = key(
+        "key.schema.id.deserializer", type=ConfigType.CLASS, default=SCHEMA_IDS + "DualSchemaIdDeserializer",
+        check=_ID_READER, importance=Importance.LOW, doc="Where the id of a key's schema is read.",
+    )  # fmt: skip
+    value_id_reader: str = key(
+        "value.schema.id.deserializer", type=ConfigType.CLASS, default=SCHEMA_IDS + "DualSchemaIdDeserializer",
+        check=_ID_READER, importance=Importance.LOW, doc="Where the id of a value's schema is read.",
+    )  # fmt: skip
+    message_indexes: list[str] = key(
+        "use.message.indexes", default="", importance=Importance.LOW,
+        doc="With use.schema.id and ConfigSchemaIdDeserializer: where the message stands in its Protobuf file.",
+    )  # fmt: skip
+    context_strategy: str = key(
+        "context.name.strategy", type=ConfigType.CLASS, default=_CONTEXTS + "NullContextNameStrategy",
+        check=known_class(_CONTEXTS, "NullContextNameStrategy"), importance=Importance.LOW,
+        doc="How the context of a subject is found.",
+    )  # fmt: skip
+    connect_timeout_ms: int = key(
+        "http.connect.timeout.ms", default=60000, check=_SOME, importance=Importance.LOW,
+        doc="For how many milliseconds the registry is called before it counts as unreachable.",
+    )  # fmt: skip
+    read_timeout_ms: int = key(
+        "http.read.timeout.ms", default=60000, check=_SOME, importance=Importance.LOW,
+        doc="For how many milliseconds the registry may keep silent before a request counts as failed.",
+    )  # fmt: skip
+    max_retries: int = key(
+        "max.retries", default=3, check=_SOME, importance=Importance.LOW,
+        doc="How often a request that failed is made again at each address.",
+    )  # fmt: skip
+    retries_wait_ms: int = key(
+        "retries.wait.ms", default=1000, check=_SOME, importance=Importance.LOW,
+        doc="The most milliseconds to wait before the first of these; twice that before the second, and so on.",
+    )  # fmt: skip
+    retries_max_wait_ms: int = key(
+        "retries.max.wait.ms", default=20000, check=_SOME, importance=Importance.LOW,
+        doc="The most milliseconds to wait before any of these.",
+    )  # fmt: skip
+    missing_cache_size: int = key(
+        "missing.cache.size", default=10000, check=_SOME, importance=Importance.LOW,
+        doc="How much is remembered of what the registry did not have.",
+    )  # fmt: skip
+    missing_id_ttl: int = key(
+        "missing.id.cache.ttl.sec", default=0, importance=Importance.LOW,
+        doc="For how many seconds an id that the registry did not have is not asked for again.",
+    )  # fmt: skip
+    missing_version_ttl: int = key(
+        "missing.version.cache.ttl.sec", default=0, importance=Importance.LOW,
+        doc="For how many seconds a version that the registry did not have is not asked for again.",
+    )  # fmt: skip
+    missing_schema_ttl: int = key(
+        "missing.schema.cache.ttl.sec", default=0, importance=Importance.LOW,
+        doc="For how many seconds a schema that the registry did not have is not looked up again.",
+    )  # fmt: skip
+    basic_source: str = key(
+        "basic.auth.credentials.source", default="URL",
+        doc="Where user and password are found: USER_INFO, URL, SASL_INHERIT (sasl.jaas.config); nowhere, unless set.",
+    )  # fmt: skip
+    user_info: Password = key("basic.auth.user.info", default="", doc="USER:PASSWORD, for USER_INFO.")
+    bearer_source: str = key(
+        "bearer.auth.credentials.source", default="STATIC_TOKEN",
+        doc="Where a token is found: STATIC_TOKEN, OAUTHBEARER, or SASL_OAUTHBEARER_INHERIT. Nowhere, unless set.",
+    )  # fmt: skip
+    bearer_token: Password = key("bearer.auth.token", default="", doc="The token, for STATIC_TOKEN.")
+    oauth_url: str | None = key(
+        "bearer.auth.issuer.endpoint.url", default=None, doc="Where tokens are issued, for OAUTHBEARER."
+    )
+    oauth_client_id: str | None = key("bearer.auth.client.id", default=None, doc="The client, for OAUTHBEARER.")
+    oauth_client_secret: Password | None = key(
+        "bearer.auth.client.secret", default=None, doc="The client's secret, for OAUTHBEARER."
+    )
+    oauth_scope: str | None = key(
+        "bearer.auth.scope", default=None, importance=Importance.LOW, doc="The scope to ask for, for OAUTHBEARER."
+    )
+    oauth_scope_claim: str = key(
+        "bearer.auth.scope.claim.name", default="scope", importance=Importance.LOW,
+        doc="The claim of a token that has its scope.",
+    )  # fmt: skip
+    oauth_sub_claim: str = key(
+        "bearer.auth.sub.claim.name", default="sub", importance=Importance.LOW,
+        doc="The claim of a token that has its subject.",
+    )  # fmt: skip
+    oauth_expiry_buffer: int = key(
+        "bearer.auth.cache.expiry.buffer.seconds", default=300, check=_SOME, importance=Importance.LOW,
+        doc="How many seconds before its end a token is replaced.",
+    )  # fmt: skip
+    logical_cluster: str | None = key(
+        "bearer.auth.logical.cluster", default=None, importance=Importance.LOW,
+        doc="The header target-sr-cluster of requests with a token.",
+    )  # fmt: skip
+    identity_pool: str | None = key(
+        "bearer.auth.identity.pool.id", default=None, importance=Importance.LOW,
+        doc="The header Confluent-Identity-Pool-Id of requests with a token.",
+    )  # fmt: skip
+    proxy_host: str = key("proxy.host", default="", importance=Importance.LOW, doc="The proxy requests go through.")
+    proxy_port: int = key("proxy.port", default=-1, importance=Importance.LOW, doc="Its port.")
+
+    generalized_sum_type_support: bool = key(
+        "generalized.sum.type.support", default=False,
+        doc="Whether enums and unions have the form that all formats share.",
+    )  # fmt: skip
+    ignore_default_for_nullables: bool = key(
+        "ignore.default.for.nullables", default=False, importance=Importance.LOW,
+        doc="Whether a null of an optional field stays one where the field has a default.",
+    )  # fmt: skip
+    schemas_cache_size: int = key(
+        "schemas.cache.config", default=1000, check=Range.at_least(1), importance=Importance.LOW,
+        doc="How many converted schemas are remembered in each direction.",
+    )  # fmt: skip
+
+    def __init__(self, props: Mapping[str, Any]) -> None:
+        """Parse the keys, those with the client's prefix in the place of those without; say which do nothing."""
+        super().__init__(_without_prefix(props))
+        for name in self.originals:
+            if (why := _unheard(name)) is not None:
+                log.warning("key %r does nothing: %s", name, why)
+
+    @property
+    def is_mock(self) -> bool:
+        """Tell whether the registry is one in memory; a ConfigError where some addresses are and some are not."""
+        mocks = [url.startswith(MOCK_SCHEME) for url in self.urls]
+        if any(mocks) and not all(mocks):
+            raise ConfigError(f"Only one mock scope is permitted for 'schema.registry.url'. Got: {self.urls}")
+        return all(mocks)
+
+    def is_set(self, name: str) -> bool:
+        """Tell whether a key was written down; some mean nothing with their default."""
+        return name in self.originals
+
+
+def _without_prefix(props: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the keys as they are declared; TLS is heard with the prefix only, and keeps it."""
+    plain, prefixed = {}, {}
+    for name, value in props.items():
+        short = name.removeprefix(CLIENT_PREFIX)
+        if short == name or name in RegistrySettings.definition().keys or short.startswith("ssl."):
+            plain[name] = value
+        else:
+            prefixed[short] = value
+    return {**plain, **prefixed}
+
+
+def _unheard(name: str) -> str | None:
+    if name in _UNHEARD:
+        return _UNHEARD[name]
+    return next((why for prefix, why in _UNHEARD_PREFIXES.items() if name.startswith(prefix)), None)
