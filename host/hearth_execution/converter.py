@@ -50,7 +50,7 @@ class Converters:
         """Turn bytes into runs of Connect data; ``headers`` holds those of the records, by position."""
         attempts = self._plugins.attempts(role)
         converter: Converter = self._plugins[role]
-        if isinstance(converter, BatchConverter):
+        if isinstance(converter, BatchConverter) and not headers.has_any(converter.header_names):
             return _deserialize_column(converter, attempts, topic, data, rows, headers), attempts.failures
         return _deserialize_values(converter, attempts, topic, data, rows, headers), attempts.failures
 

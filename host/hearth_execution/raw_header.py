@@ -82,6 +82,13 @@ class HeaderRows:
             self._rows = raw_rows(self._column)
         return self._rows[position]
 
+    def has_any(self, names: frozenset[str]) -> bool:
+        """Return whether a row has a header of one of these names."""
+        if self._column is None or not names:
+            return False
+        keys = self._column.flatten().field("key")
+        return bool(pa.compute.any(pa.compute.is_in(keys, pa.array(sorted(names), pa.string()))).as_py())
+
     def __setitem__(self, position: int, own: RawHeaders) -> None:
         """Change the headers of a row."""
         self.changed[position] = own

@@ -102,6 +102,10 @@ class BatchConverter(Converter):
     It sees nothing of the headers of records: one whose bytes depend on them has no form for batches.
     """
 
+    header_names: frozenset[str] = frozenset()
+    """The headers that may change what is read: where a record of a batch has one of them, `to_connect_data` is given
+    the messages of the batch one by one. Asked after `configure`."""
+
     @abstractmethod
     def from_connect_batch(self, topic: str, schema: Schema | None, column: Any) -> Any:
         """Return the bytes to write for a column of values as a pyarrow binary array; null writes a null.

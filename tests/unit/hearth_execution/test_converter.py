@@ -174,6 +174,17 @@ def test_column_that_is_left_to_the_values_brings_the_headers_of_its_rows() -> N
     assert [each.row for each in failures] == [11]
 
 
+def test_header_that_may_change_what_is_read_has_the_values_read_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A batch without it is read as columns all the same."""
+    monkeypatch.setattr(Columns, "header_names", frozenset({"schema"}))
+    cells, rows = pa.array([b"a", b"b"], pa.binary()), np.arange(2)
+    read = converters("Columns").deserialize
+    read("value.converter", "t", cells, rows, HeaderRows(raw_column([[("other", b"")], []])))
+    assert asked == [[b"a", b"b"]]
+    runs, _ = read("value.converter", "t", cells, rows, HeaderRows(raw_column([[], [("schema", None)]])))
+    assert (asked, [run.column.to_pylist() for run in runs]) == ([[b"a", b"b"]], [["a", "b"]])
+
+
 def test_bad_bytes_are_a_null_of_their_row() -> None:
     """Keys and values still lie side by side, so that the pipeline can take the row out of both."""
     runs, failures = deserialize("Columns", [b"a", b"bad", b"b"])

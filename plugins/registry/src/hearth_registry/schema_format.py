@@ -29,9 +29,9 @@ class PayloadError(ConnectError):
     code = "data.payload"
     headline: str | None = None
 
-    def __init__(self, *args: Any, headline: str | None = None) -> None:
+    def __init__(self, *args: Any, headline: str | None = None, hint: str | None = None) -> None:
         """Keep the fact, and the sentence before it."""
-        super().__init__(*args)
+        super().__init__(*args, hint=hint)
         self.headline = headline
 
 

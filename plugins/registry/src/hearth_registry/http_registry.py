@@ -1,0 +1,175 @@
+"""The registry over HTTP: which request each question is, and how its answer reads (API of Confluent, version 1)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+from urllib.parse import quote, urlencode
+
+from hearth_registry.registry import (
+    LATEST,
+    SUBJECT_NOT_FOUND,
+    UNREADABLE,
+    VERSION_NOT_FOUND,
+    RegisteredSchema,
+    Registry,
+    RegistryRefusal,
+)
+from hearth_registry.registry_request import RegistryRequests
+from hearth_registry.schema_text import AVRO, Reference, SchemaText
+
+NOT_FOUND = 404
+_MOST_ID = (1 << 31) - 1
+
+T = TypeVar("T")
+
+
+class HttpRegistry(Registry):
+    """Asks one registry, at any of its addresses."""
+
+    def __init__(
+        self, requests: RegistryRequests, propagate_tags: bool = False, schema_format: str | None = None
+    ) -> None:
+        """Ask through `requests`; the rest is what a configuration adds to what is sent."""
+        self._requests = requests
+        self._propagate_tags = propagate_tags
+        self._schema_format = schema_format
+
+    def register(self, subject: str, schema: SchemaText, normalize: bool = False) -> RegisteredSchema:
+        """Post it as a version; old registries answer with nothing but the id."""
+        body = _to_json(schema)
+        if self._propagate_tags:
+            body["propagateSchemaTags"] = True
+        path = _path("subjects", subject, "versions", normalize=normalize)
+        return self._schema("POST", path, body)
+
+    def look_up(
+        self, subject: str, schema: SchemaText, normalize: bool = False, deleted: bool = False
+    ) -> RegisteredSchema:
+        """Post it to the subject."""
+        path = _path("subjects", subject, normalize=normalize, deleted=deleted)
+        return self._schema("POST", path, _to_json(schema))
+
+    def by_id(self, schema_id: int, subject: str | None) -> RegisteredSchema:
+        """Get it; the answer does not repeat the id."""
+        extra = {} if subject is None else {"subject": subject}
+        path = _path("schemas", "ids", str(schema_id), fetchMaxId=False, **self._format(), **extra)
+        return self._schema("GET", path, with_id=schema_id)
+
+    def by_guid(self, guid: str) -> RegisteredSchema:
+        """Get it; the answer has an id of any context."""
+        return self._schema("GET", _path("schemas", "guids", guid, **self._format()))
+
+    def by_version(self, subject: str, version: int, deleted: bool = False) -> RegisteredSchema:
+        """Get it."""
+        which = "latest" if version == LATEST else str(version)
+        extra = {"deleted": True} if deleted else {}
+        return self._schema("GET", _path("subjects", subject, "versions", which, **extra, **self._format()))
+
+    def by_metadata(self, subject: str, metadata: Mapping[str, str]) -> RegisteredSchema:
+        """Get it, deleted versions among them."""
+        pairs = [part for name, value in metadata.items() for part in (("key", name), ("value", value))]
+        path = f"/subjects/{quote(subject, safe='')}/metadata?{urlencode([*pairs, ('deleted', 'true')])}"
+        return self._schema("GET", path)
+
+    def associated_subjects(self, cluster: str, topic: str, is_key: bool) -> list[str]:
+        """Get them; what is not found, also because a registry is older than this, has none."""
+        kind = "key" if is_key else "value"
+        path = _path("associations", "resources", cluster, topic, resourceType="topic", associationType=kind)
+        try:
+            return self._ask("GET", path, lambda rows: [str(row["subject"]) for row in rows])
+        except RegistryRefusal as refusal:
+            if refusal.status == NOT_FOUND:
+                return []
+            raise
+
+    def incompatibilities(self, subject: str, schema: SchemaText) -> list[str]:
+        """Post it to where compatibility is told; a registry without messages is given a sentence."""
+        path = _path("compatibility", "subjects", subject, "versions", verbose=True)
+        try:
+            return self._ask("POST", path, _against, _to_json(schema))
+        except RegistryRefusal as refusal:
+            if refusal.error_code in (SUBJECT_NOT_FOUND, VERSION_NOT_FOUND):
+                return []
+            raise
+
+    def compatibility(self, subject: str) -> str:
+        """Get that of the subject, which registries answer for all others as well if they are told to."""
+        try:
+            return self._ask("GET", _path("config", subject, defaultToGlobal=True), _level)
+        except RegistryRefusal as refusal:
+            if refusal.status != NOT_FOUND:
+                raise
+            return self._ask("GET", "/config", _level)
+
+    def _format(self) -> dict[str, str]:
+        return {} if self._schema_format is None else {"format": self._schema_format}
+
+    def _schema(
+        self, method: str, path: str, body: Mapping[str, Any] | None = None, with_id: int | None = None
+    ) -> RegisteredSchema:
+        return self._ask(method, path, lambda answer: _from_json(answer, with_id), body)
+
+    def _ask(self, method: str, path: str, read: Callable[[Any], T], body: Mapping[str, Any] | None = None) -> T:
+        """Return what is read of an answer; one that has not what is looked for is a refusal."""
+        answer = self._requests.send(method, path, body)
+        try:
+            return read(answer)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            message = f"an answer to {method} {path} that is none: {_short(answer)}"
+            raise RegistryRefusal(message, 200, UNREADABLE) from error
+
+
+def _against(answer: Any) -> list[str]:
+    if answer["is_compatible"]:
+        return []
+    return [str(each) for each in answer.get("messages") or ["the registry says that it is incompatible"]]
+
+
+def _level(answer: Any) -> str:
+    return str(answer["compatibilityLevel"])
+
+
+def _path(*parts: str, **query: Any) -> str:
+    path = "".join("/" + quote(part, safe="") for part in parts)
+    given = {name: str(value).lower() if isinstance(value, bool) else value for name, value in query.items()}
+    return f"{path}?{urlencode(given, quote_via=quote)}" if given else path
+
+
+def _to_json(schema: SchemaText) -> dict[str, Any]:
+    """Return what is sent of a schema; empty members are left out, its type never is."""
+    members: dict[str, Any] = {"schemaType": schema.schema_type}
+    if schema.references:
+        members["references"] = [
+            {"name": each.name, "subject": each.subject, "version": each.version} for each in schema.references
+        ]
+    members["schema"] = schema.text
+    return members
+
+
+def _from_json(members: Mapping[str, Any], with_id: int | None) -> RegisteredSchema:
+    schema_id, version = members.get("id", with_id), members.get("version")
+    if schema_id is not None and not 0 <= int(schema_id) <= _MOST_ID:
+        raise ValueError("an id of more than 4 bytes")
+    return RegisteredSchema(
+        None if schema_id is None else int(schema_id),
+        members.get("guid"),
+        members.get("subject"),
+        None if version is None else int(version),
+        _text_from_json(members) if members.get("schema") is not None else None,
+    )
+
+
+def _text_from_json(members: Mapping[str, Any]) -> SchemaText:
+    references = tuple(
+        Reference(str(each["name"]), str(each["subject"]), int(each["version"]))
+        for each in members.get("references") or ()
+    )
+    kind = str(members.get("schemaType") or AVRO)
+    return SchemaText(kind, str(members["schema"]), references, members.get("metadata"), members.get("ruleSet"))
+
+
+def _short(answer: Any) -> str:
+    text = json.dumps(answer)
+    return text if len(text) <= 200 else text[:200] + "..."

@@ -1,0 +1,47 @@
+"""From the keys of a converter to the registry it asks."""
+
+from __future__ import annotations
+
+import random
+
+from hearth_api import ConfigError
+from hearth_registry.cached_registry import CachedRegistry, Memory
+from hearth_registry.credential import credential_of
+from hearth_registry.http_registry import HttpRegistry
+from hearth_registry.memory_registry import memory_registry
+from hearth_registry.registry import Registry
+from hearth_registry.registry_request import Endpoint, Patience, RegistryRequests
+from hearth_registry.registry_setting import CLIENT_PREFIX, HEADER_PREFIX, MOCK_SCHEME, RegistrySettings
+from hearth_registry.registry_tls import tls_context
+
+
+def open_registry(settings: RegistrySettings) -> Registry:
+    """Return the registry that keys name; it is asked nothing yet. `ConfigError` for what cannot be meant."""
+    if settings.is_mock:
+        scopes = [url.removeprefix(MOCK_SCHEME) for url in settings.urls]
+        if len(set(scopes)) > 1:
+            raise ConfigError(f"Only one mock scope is permitted for 'schema.registry.url'. Got: {settings.urls}")
+        return CachedRegistry(memory_registry(scopes[0]), Memory.of(settings))
+    registry = HttpRegistry(requests_of(settings), settings.propagate_tags, settings.schema_format)
+    return CachedRegistry(registry, Memory.of(settings))
+
+
+def requests_of(settings: RegistrySettings) -> RegistryRequests:
+    """Return how a registry is asked over HTTP."""
+    urls = list(settings.urls)
+    if settings.randomize:
+        first = random.randrange(len(urls))
+        urls = urls[first:] + urls[:first]
+    patience = Patience(settings.max_retries, settings.retries_wait_ms, settings.retries_max_wait_ms)
+    return RegistryRequests(urls, _endpoint(settings), patience, credential_of(settings))
+
+
+def _endpoint(settings: RegistrySettings) -> Endpoint:
+    has_tls = any(url.startswith("https:") for url in settings.urls)
+    return Endpoint(
+        settings.connect_timeout_ms / 1000,
+        settings.read_timeout_ms / 1000,
+        tls_context(settings.with_prefix(CLIENT_PREFIX + "ssl.")) if has_tls else None,
+        (settings.proxy_host, settings.proxy_port) if settings.proxy_host else None,
+        {name: str(value) for name, value in settings.with_prefix(HEADER_PREFIX).items()},
+    )

@@ -1,0 +1,50 @@
+"""A mapping that forgets: what was not used for longest, and what is too old."""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from typing import Generic, TypeVar
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+
+
+class Recent(Generic[K, V]):
+    """Keeps the values that were used last.
+
+    At most `size` of them (none with 0), each for `ttl` seconds after it was put; a negative `ttl` is for good. For
+    one thread.
+    """
+
+    def __init__(self, size: int, ttl: float = -1, clock: Callable[[], float] = time.monotonic) -> None:
+        """Start empty."""
+        self._size = size
+        self._ttl = ttl
+        self._clock = clock
+        self._entries: OrderedDict[K, tuple[V, float]] = OrderedDict()
+
+    def get(self, key: K) -> V | None:
+        """Return the value of a key, None where there is none (any more)."""
+        entry = self._entries.get(key)
+        if entry is None:
+            return None
+        if self._ttl >= 0 and self._clock() >= entry[1]:
+            del self._entries[key]
+            return None
+        self._entries.move_to_end(key)
+        return entry[0]
+
+    def put(self, key: K, value: V) -> V:
+        """Keep a value, and return it."""
+        if self._size > 0:
+            self._entries[key] = (value, self._clock() + self._ttl if self._ttl >= 0 else 0.0)
+            self._entries.move_to_end(key)
+            if len(self._entries) > self._size:
+                self._entries.popitem(last=False)
+        return value
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self._entries.clear()

@@ -1,0 +1,78 @@
+"""What the three converters share: everything but the format."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from hearth_api import ConfigDef, Headers, Schema, SchemaAndValue
+from hearth_api.batch import BatchConverter, ColumnRun
+from hearth_registry.open_registry import open_registry
+from hearth_registry.registry_reader import RegistryReader
+from hearth_registry.registry_setting import RegistrySettings
+from hearth_registry.registry_writer import RegistryWriter
+from hearth_registry.schema_format import SchemaFormat
+from hearth_registry.subject import subject_strategy
+
+if TYPE_CHECKING:
+    from hearth_registry.mixed_column import MixedColumnReader
+
+_NOTHING = SchemaAndValue(None, None)
+
+
+class RegistryConverter(BatchConverter):
+    """A converter of one format, with a schema registry."""
+
+    settings_type: ClassVar[type[RegistrySettings]]
+    """The keys of the format's converter."""
+
+    @abstractmethod
+    def make_format(self, settings: Any) -> SchemaFormat:
+        """Return the format with these settings, which are of `settings_type`."""
+
+    def version(self) -> str:
+        """Return the version of the Java class this one stands for."""
+        return "8.3.2"
+
+    def config(self) -> ConfigDef:
+        """Return the keys of the converter."""
+        return self.settings_type.definition()
+
+    def configure(self, configs: Mapping[str, Any], is_key: bool) -> None:
+        """Take the settings; the registry is asked nothing before there is something to convert."""
+        settings = self.settings_type(configs)
+        form = self.make_format(settings)
+        registry = open_registry(settings)
+        strategy = subject_strategy(settings, is_key, registry)
+        self._writer = RegistryWriter(settings, is_key, form, registry, strategy)
+        self._reader = RegistryReader(settings, is_key, form, registry, strategy)
+        self.header_names = frozenset() if self._reader.header is None else frozenset({self._reader.header})
+        self._columns: MixedColumnReader | None = None
+
+    def from_connect_data(
+        self, topic: str, schema: Schema | None, value: Any, headers: Headers | None = None
+    ) -> bytes | None:
+        """Return the bytes of a value, after those that say which schema of the registry it was written by."""
+        return self._writer.write(topic, schema, value, headers)
+
+    def to_connect_data(self, topic: str, data: bytes | None, headers: Headers | None = None) -> SchemaAndValue:
+        """Return schema and value of bytes that begin with a schema's id, or have it in a header."""
+        return _NOTHING if data is None else self._reader.read(topic, data, headers)
+
+    def from_connect_batch(self, topic: str, schema: Schema | None, column: Any) -> Any:
+        """Return the bytes of every value of a column, where the format has a form for columns."""
+        from hearth_registry.mixed_column import write_with_nulls  # Arrow only where there are columns
+
+        return write_with_nulls(self._writer, topic, schema, column)
+
+    def to_connect_batch(self, topic: str, data: Any) -> list[ColumnRun] | Any:
+        """Return the values of a column of bytes, split where the schema changes."""
+        if self._columns is None:
+            from hearth_registry.mixed_column import MixedColumnReader
+
+            self._columns = MixedColumnReader(self._reader)
+        return self._columns.runs(topic, data)
+
+    def close(self) -> None:
+        """Hold nothing, so do nothing."""

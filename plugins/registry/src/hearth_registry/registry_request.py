@@ -1,0 +1,221 @@
+"""One request to a registry: at which address, how often, and what became of it.
+
+Follows Confluent's RestService of 8.3: each address is tried `1 + max.retries` times while it cannot be reached, does
+not answer in time or answers that it cannot at present; then comes the next one. What answers stays the first choice.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import logging
+import random
+import ssl
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import SplitResult, unquote, urlsplit
+
+from hearth_api import ConfigError
+from hearth_registry.credential import Credential, NoCredential
+from hearth_registry.registry import UNREADABLE, RegistryAway, RegistryRefusal, RegistrySlow
+
+log = logging.getLogger(__name__)
+
+_WORTH_ANOTHER = (408, 429, 500, 502, 503, 504)
+_OK = (200, 207)
+_NO_CONTENT = 204
+LARGEST_ANSWER = 64 << 20
+"""No answer is read further than this many bytes."""
+_PIECE = 1 << 16
+_HEADERS = {
+    "Content-Type": "application/vnd.schemaregistry.v1+json",
+    "Confluent-Accept-Unknown-Properties": "true",
+    "Confluent-Client-Version": "hearth",
+}
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """How addresses are reached: times in seconds (0 is for ever), TLS, a proxy as (host, port), headers."""
+
+    connect_timeout: float = 60.0
+    read_timeout: float = 60.0
+    tls: ssl.SSLContext | None = None
+    proxy: tuple[str, int] | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Patience:
+    """How often an address is tried again, and the milliseconds to wait before."""
+
+    retries: int = 3
+    wait_ms: int = 1000
+    most_wait_ms: int = 20000
+
+    def wait(self, attempt: int) -> float:
+        """Return the seconds to wait after an attempt, counted from 0: any part of a span that doubles."""
+        span = min(self.wait_ms * 2**attempt, self.most_wait_ms)
+        return random.randint(1, span) / 1000 if span > 1 else span / 1000
+
+
+class RegistryRequests:
+    """Sends requests to a registry that has several addresses."""
+
+    def __init__(
+        self,
+        urls: list[str],
+        endpoint: Endpoint | None = None,
+        patience: Patience | None = None,
+        credential: Credential | None = None,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        """Prepare; nothing is sent. The first address is asked first; `ConfigError` for one that is none."""
+        self._addresses = [_address(url) for url in urls]
+        self._endpoint = endpoint or Endpoint()
+        self._patience = patience or Patience()
+        self._credential = credential or NoCredential()
+        self._sleep = sleep
+        self._current = 0
+
+    def send(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
+        """Return the JSON that answers a request, None where the answer is empty.
+
+        Raises `RegistryRefusal` for an answer that says no, and `RegistryAway` where there is none.
+        """
+        data = None if body is None else json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
+        for number in range(len(self._addresses)):
+            address = self._addresses[self._current]
+            try:
+                return self._send_to(address, method, path, data)
+            except (RegistryRefusal, RegistryAway) as error:
+                is_last = number + 1 == len(self._addresses)
+                if isinstance(error, RegistryRefusal) and error.status not in _WORTH_ANOTHER:
+                    raise
+                self._current = (self._current + 1) % len(self._addresses)
+                log.warning("schema registry: %s %s%s: %s", method, _shown(address), path, error)
+                if is_last:
+                    raise
+        raise AssertionError("a registry has at least one address")
+
+    def _send_to(self, address: SplitResult, method: str, path: str, data: bytes | None) -> Any:
+        """Try one address as often as it may be tried."""
+        for attempt in range(self._patience.retries + 1):
+            if attempt:
+                self._sleep(self._patience.wait(attempt - 1))
+            try:
+                return self._exchange(address, method, path, data)
+            except (RegistryRefusal, RegistryAway) as error:
+                is_worth_another = isinstance(error, RegistryAway) or error.status in _WORTH_ANOTHER
+                if not is_worth_another or attempt == self._patience.retries:
+                    raise
+        raise AssertionError("an address is tried at least once")
+
+    def _exchange(self, address: SplitResult, method: str, path: str, data: bytes | None) -> Any:
+        headers = {**_HEADERS, **self._endpoint.headers, **self._credential.headers(_user_info(address))}
+        connection = _connection(address, self._endpoint)
+        target = address.path.rstrip("/") + path
+        if self._endpoint.proxy and address.scheme == "http":
+            target = f"http://{_host_and_port(address)}{target}"
+        try:
+            connection.connect()
+            assert connection.sock is not None
+            connection.sock.settimeout(self._endpoint.read_timeout or None)
+            connection.request(method, target, data, headers)
+            response = connection.getresponse()
+            content = _read(response, self._endpoint.read_timeout)
+        except TimeoutError as error:
+            raise RegistrySlow(f"{_shown(address)}: {_why(error)}") from error
+        except (OSError, http.client.HTTPException) as error:
+            raise RegistryAway(f"{_shown(address)}: {_why(error)}") from error
+        finally:
+            connection.close()
+        return _answer(response.status, content)
+
+
+def _connection(address: SplitResult, endpoint: Endpoint) -> http.client.HTTPConnection:
+    host, port = endpoint.proxy or (address.hostname or "", address.port or _default_port(address))
+    timeout = endpoint.connect_timeout or None
+    if address.scheme == "http":
+        return http.client.HTTPConnection(host, port, timeout=timeout)
+    connection = http.client.HTTPSConnection(host, port, timeout=timeout, context=endpoint.tls)
+    if endpoint.proxy:
+        connection.set_tunnel(address.hostname or "", address.port or _default_port(address))
+    return connection
+
+
+def _read(response: http.client.HTTPResponse, timeout: float) -> bytes:
+    """Return what was answered; who sends for longer than it may keep silent is as slow as who does keep silent."""
+    deadline = time.monotonic() + timeout if timeout else None
+    pieces: list[bytes] = []
+    size = 0
+    while piece := response.read1(_PIECE):
+        pieces.append(piece)
+        size += len(piece)
+        if size > LARGEST_ANSWER:
+            raise http.client.HTTPException(f"an answer of more than {LARGEST_ANSWER} bytes")
+        if deadline is not None and time.monotonic() > deadline:
+            raise TimeoutError("the answer does not end")
+    if response.length:
+        raise http.client.IncompleteRead(b"", response.length)
+    return b"".join(pieces)
+
+
+def _answer(status: int, content: bytes) -> Any:
+    if status == _NO_CONTENT:
+        return None
+    try:
+        answer = json.loads(content)
+    except (ValueError, RecursionError):
+        answer = _NOTHING
+    if status in _OK and answer is not _NOTHING:
+        return answer
+    if status in _OK:
+        raise RegistryRefusal(f"an answer that is no JSON: {_beginning(content)}", status, UNREADABLE)
+    if isinstance(answer, dict) and isinstance(answer.get("error_code"), int):
+        raise RegistryRefusal(str(answer.get("message")), status, answer["error_code"])
+    raise RegistryRefusal(f"HTTP {status}: {_beginning(content)}" if content else f"HTTP {status}", status, UNREADABLE)
+
+
+_NOTHING = object()
+
+
+def _beginning(content: bytes) -> str:
+    return repr(content[:200].decode("utf-8", "replace"))
+
+
+def _why(error: Exception) -> str:
+    text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return text or type(error).__name__
+
+
+def _address(url: str) -> SplitResult:
+    try:
+        address = urlsplit(url)
+        is_one = address.scheme in ("http", "https") and bool(address.hostname) and address.port != 0
+    except ValueError:  # of a port that is no number
+        is_one = False
+    if is_one:
+        return address
+    raise ConfigError("schema.registry.url", url, "it is no address such as http://localhost:8081")
+
+
+def _default_port(address: SplitResult) -> int:
+    return 443 if address.scheme == "https" else 80
+
+
+def _host_and_port(address: SplitResult) -> str:
+    return address.netloc.rpartition("@")[2]
+
+
+def _user_info(address: SplitResult) -> str | None:
+    """Return `user:password` of an address, as it was before it was quoted."""
+    info, found, _ = address.netloc.rpartition("@")
+    return unquote(info) if found else None
+
+
+def _shown(address: SplitResult) -> str:
+    """Return an address without what is secret in it."""
+    return f"{address.scheme}://{_host_and_port(address)}{address.path.rstrip('/')}"

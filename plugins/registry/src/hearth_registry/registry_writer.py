@@ -1,0 +1,216 @@
+"""Writing with a registry: which schema, its id before the payload, and what both cost only once a schema."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from hearth_api import ConfigError, Headers, Schema
+from hearth_registry.failure_wording import SerializationError, Wording, asking
+from hearth_registry.known_schema import parsed
+from hearth_registry.recent import Recent
+from hearth_registry.registry import LATEST, RegisteredSchema, Registry
+from hearth_registry.registry_setting import SCHEMA_IDS, RegistrySettings
+from hearth_registry.schema_format import FormatSchema, PayloadError, PayloadWriter, SchemaFormat
+from hearth_registry.subject import SubjectStrategy
+from hearth_registry.wire_format import KEY_HEADER, VALUE_HEADER, guid_prefix, id_prefix
+
+
+@dataclass(frozen=True)
+class _Own:
+    """What a Connect schema is by itself, before a registry is asked."""
+
+    schema: FormatSchema
+    writer: PayloadWriter
+    null_is_tombstone: bool
+
+
+@dataclass(frozen=True)
+class _Written:
+    """How values of a Connect schema are written to a topic; `prefix` is a header's value where ids are in headers."""
+
+    writer: PayloadWriter
+    prefix: bytes
+
+
+class RegistryWriter:
+    """Writes values of the keys or the values of topics."""
+
+    def __init__(
+        self,
+        settings: RegistrySettings,
+        is_key: bool,
+        form: SchemaFormat,
+        registry: Registry,
+        strategy: SubjectStrategy,
+    ) -> None:
+        """Prepare; the registry is asked when the first value comes."""
+        self._settings = settings
+        self._form = form
+        self._registry = registry
+        self._strategy = strategy
+        self._wording = Wording(form.schema_type, is_key)
+        id_writer = settings.key_id_writer if is_key else settings.value_id_writer
+        self._header = KEY_HEADER if is_key else VALUE_HEADER
+        self.is_in_header = id_writer == SCHEMA_IDS + "HeaderSchemaIdSerializer"
+        self._metadata = metadata_of(settings)
+        ttl = -1 if settings.auto_register or not _is_latest(settings) else settings.latest_cache_ttl
+        self._owns: Recent[Schema | None, _Own] = Recent(settings.schemas_cache_size)
+        self._written: Recent[tuple[str, Schema | None], _Written] = Recent(settings.schemas_cache_size, ttl)
+
+    def write(self, topic: str, schema: Schema | None, value: Any, headers: Headers | None) -> bytes | None:
+        """Return the bytes of one value; None for a null that becomes a record without value."""
+        own = self._own(schema)
+        if value is None and own.null_is_tombstone:
+            return None
+        with self._wording.writing(topic):
+            written = self._written.get((topic, schema))
+            if written is None:
+                self._payload(own.writer, value)  # what cannot be written registers nothing
+                written = self._choose(topic, schema, own)
+            payload = self._payload(written.writer, value)
+            return self._with_header(headers, written, payload) if self.is_in_header else written.prefix + payload
+
+    def write_column(self, topic: str, schema: Schema | None, column: Any) -> Any:
+        """Return the bytes of a column without nulls; `NotImplemented` where there is no such form."""
+        if self.is_in_header:
+            return NotImplemented
+        own = self._own(schema)
+        with self._wording.writing(topic):
+            written = self._written.get((topic, schema))
+            if written is None:
+                if self._payloads(own.writer, column, b"") is NotImplemented:
+                    return NotImplemented
+                written = self._choose(topic, schema, own)
+            return self._payloads(written.writer, column, written.prefix)
+
+    def null_is_tombstone(self, schema: Schema | None) -> bool:
+        """Tell whether nulls of a schema become records without value."""
+        return self._own(schema).null_is_tombstone
+
+    def _own(self, schema: Schema | None) -> _Own:
+        own = self._owns.get(schema)
+        if own is None:
+            form_schema = self._form.schema_of(schema)
+            writer = self._form.writer(schema, form_schema)
+            own = self._owns.put(schema, _Own(form_schema, writer, self._form.null_is_tombstone(schema)))
+        return own
+
+    def _payload(self, writer: PayloadWriter, value: Any) -> bytes:
+        try:
+            return writer.payload(value)
+        except PayloadError as error:
+            raise SerializationError(error.headline or self._wording.writing_payload) from error
+
+    def _payloads(self, writer: PayloadWriter, column: Any, prefix: bytes) -> Any:
+        try:
+            return writer.payloads(column, prefix)
+        except PayloadError as error:
+            raise SerializationError(error.headline or self._wording.writing_payload) from error
+
+    def _with_header(self, headers: Headers | None, written: _Written, payload: bytes) -> bytes:
+        """Leave the GUID in a header, unless one says the same, and return the payload."""
+        if headers is None:
+            raise SerializationError("Missing headers")
+        if not any(each.key == self._header and each.value == written.prefix for each in headers):
+            headers.add_bytes(self._header, written.prefix)
+        return payload
+
+    def _choose(self, topic: str, schema: Schema | None, own: _Own) -> _Written:
+        """Find the schema that values are written by, as the keys say, and remember it."""
+        form_schema, found = self._registered(topic, own.schema)
+        writer = own.writer if form_schema == own.schema else self._form.writer(schema, form_schema)
+        written = _Written(writer, self._prefix(found, writer))
+        return self._written.put((topic, schema), written)
+
+    def _prefix(self, found: RegisteredSchema, writer: PayloadWriter) -> bytes:
+        if self.is_in_header:
+            if found.guid is None:
+                raise SerializationError(
+                    "Schema GUID is null", hint="registries before 8.0 have no GUIDs: write ids before payloads"
+                )
+            return guid_prefix(found.guid, writer.message_indexes)
+        if found.schema_id is None:
+            raise SerializationError("Schema ID is null")
+        return id_prefix(found.schema_id, writer.message_indexes)
+
+    def _registered(self, topic: str, own: FormatSchema) -> tuple[FormatSchema, RegisteredSchema]:
+        """Return the schema that writes, and what the registry says of it; the order is that of the keys' weight."""
+        settings, text = self._settings, own.text.text
+        payload = self._wording.writing_payload
+        with asking(f"Error retrieving associated subject for topic {topic}", payload, None):
+            subject = self._strategy.subject(topic, own)
+        if settings.auto_register:
+            with asking(self._wording.registering + text, payload, subject):
+                found = self._registry.register(subject, own.text, settings.normalize)
+                return self._parsed(found, own), found
+        if settings.use_schema_id >= 0:
+            with asking(self._wording.by_id + text, payload, subject):
+                found = self._registry.by_id(settings.use_schema_id, subject)
+                return self._able(own, found, "id", settings.id_compatibility_strict), found
+        if settings.use_schema_guid:
+            with asking(self._wording.by_id + text, payload, subject):
+                found = self._registry.by_guid(settings.use_schema_guid)
+                able = self._able(own, found, "id", settings.id_compatibility_strict)
+                known = self._registry.look_up(subject, able.text, settings.normalize)
+                return able, known
+        if self._metadata or settings.use_latest_version:
+            with asking(self._wording.latest + text, payload, subject):
+                found = latest(self._registry, subject, self._metadata)
+                return self._able(own, found, "latest", settings.latest_compatibility_strict), found
+        with asking(self._wording.looking_up + text, payload, subject):
+            found = self._registry.look_up(subject, own.text, settings.normalize)
+            return own, found
+
+    def _parsed(self, found: RegisteredSchema, own: FormatSchema) -> FormatSchema:
+        """Return the schema of an answer; that is the own one where it says no other."""
+        if found.text is None or found.text == own.text:
+            return own
+        try:
+            return parsed(self._form, self._registry, found)
+        except PayloadError as error:
+            raise SerializationError(self._wording.writing_payload) from error
+
+    def _able(self, own: FormatSchema, found: RegisteredSchema, which: str, is_strict: bool) -> FormatSchema:
+        """Return a schema of the registry that has to be able to read what values are by themselves."""
+        able = self._parsed(found, own)
+        if is_strict and able != own and (why := self._form.incompatibilities(able, own)):
+            raise SerializationError(self._wording.writing_payload) from IncompatibleError(
+                self._form.schema_type, which, why
+            )
+        return able
+
+
+class IncompatibleError(PayloadError):
+    """The chosen schema cannot read what values are by themselves.
+
+    `IncompatibleError(type, which, why)`, which is "id" or "latest".
+    """
+
+    java_name = "java.io.IOException"
+
+    def __str__(self) -> str:
+        """Word it as Java's serde does; what Java leaves to its log is said here."""
+        schema_type, which, why = self.args
+        return (
+            f"Incompatible schema of type '{schema_type}'. Set {which}.compatibility.strict=false to disable this"
+            f" check. See log file for more details. ({'; '.join(why)})"
+        )
+
+
+def latest(registry: Registry, subject: str, metadata: Mapping[str, str]) -> RegisteredSchema:
+    """Return the latest version of a subject, of those that carry some metadata."""
+    return registry.by_metadata(subject, metadata) if metadata else registry.by_version(subject, LATEST)
+
+
+def metadata_of(settings: RegistrySettings) -> dict[str, str]:
+    """Return what use.latest.with.metadata says, nothing where it is not set."""
+    pairs = [part.partition("=") for part in (settings.use_latest_with_metadata or "").split(",") if part.strip()]
+    if not all(found for _, found, _ in pairs):
+        raise ConfigError("use.latest.with.metadata", settings.use_latest_with_metadata, "it is not KEY=VALUE,...")
+    return {name.strip(): value.strip() for name, _, value in pairs}
+
+
+def _is_latest(settings: RegistrySettings) -> bool:
+    return settings.use_latest_version or bool(settings.use_latest_with_metadata)
