@@ -31,8 +31,14 @@ class RegistryServer(ThreadingHTTPServer):
         self.bodies: list[Any] = []
         self.headers: list[dict[str, str]] = []
         self.fault: Fault = lambda _method, _path: None
+        self.reads_json = True
+        self.announced = 0
+        """How many bytes more than are sent it says there are."""
         self.is_old = False
         """Whether it answers as those before 8.0: registering tells an id, and there are no associations."""
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing of clients that hang up."""
 
     @property
     def url(self) -> str:
@@ -68,14 +74,16 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _answer(self, method: str) -> None:
         length = int(self.headers.get("Content-Length") or 0)
-        body = json.loads(self.rfile.read(length)) if length else None
+        sent = self.rfile.read(length).decode()
+        body = (json.loads(sent) if self.server.reads_json else sent) if length else None
         self.server.requests.append(f"{method} {self.path}")
         self.server.bodies.append(body)
         self.server.headers.append(dict(self.headers))
         fault = self.server.fault(method, self.path)
         status, content = self._found(method, body) if fault is None else fault
         self.send_response(status)
-        self.send_header("Content-Length", str(len(content)))
+        self.send_header("Content-Length", str(len(content) + self.server.announced))
+        self.close_connection = True
         self.end_headers()
         self.wfile.write(content)
 

@@ -80,6 +80,11 @@ class RegistryRequests:
         self._sleep = sleep
         self._current = 0
 
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        """Return the addresses in the order they are tried, without what is secret in them."""
+        return tuple(map(_shown, self._addresses))
+
     def send(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
         """Return the JSON that answers a request, None where the answer is empty.
 
