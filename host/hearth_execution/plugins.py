@@ -10,12 +10,13 @@ from __future__ import annotations
 import itertools
 import logging
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from hearth_api import Converter, HeaderConverter
 from hearth_api.batch import Batch, batch_to_sink_records, batch_to_source_records
 from hearth_api.batch import arrow as pa
-from hearth_execution.failure import Failure
+from hearth_execution.failure import Failure, is_retriable
 from hearth_execution.load import load_class, version_of
 from hearth_execution.retry import NO_RETRY, Retry
 
@@ -97,22 +98,26 @@ class Attempts:
         self.failures: list[Failure] = []
 
     def in_halves(self, rows: Any, run: Callable[[int, int], T], blank: T) -> list[T]:
-        """Run on all rows at once; where that raises, on halves, until the rows that fail stand alone.
+        """Run on all rows at once; where that raises, on fewer, until the rows that fail stand alone.
 
         ``run`` is given the first row's index and the number of rows. The results come in order, with ``blank`` where
-        a row failed. Only a row that stands alone is tried again, so that nothing else waits for it.
+        a row failed. Only a row that stands alone is tried again, so that nothing else waits for it. Where nothing is
+        tolerated, all rows behind one that failed count as failed with it.
         """
         return self._run(rows, run, blank, 0, len(rows))
 
     def one_by_one(self, rows: Iterable[int], run: Callable[[X], T], items: Iterable[X], blank: T) -> list[T]:
         """Run on each item; the results come in order, with ``blank`` where a row failed."""
         results: list[T] = []
-        for row, item in zip(rows, items):
+        pairs = iter(zip(rows, items))
+        for row, item in pairs:
             started = self.clock() if self.is_timed else 0.0
             try:
                 results.append(run(item))
             except Exception as error:
                 results.append(self.again(row, run, item, blank, error, started))
+                if self._is_over:
+                    results += self._not_reached((row for row, _ in pairs), blank)
         return results
 
     def again(self, row: int, run: Callable[[X], T], item: X, blank: T, error: Exception, started: float) -> T:
@@ -131,6 +136,8 @@ class Attempts:
         return blank
 
     def _run(self, rows: Any, run: Callable[[int, int], T], blank: T, start: int, size: int) -> list[T]:
+        if self._is_over:
+            return self._not_reached(rows[start : start + size], blank)
         try:
             return [self._retry.run(lambda: run(start, size)) if size == 1 else run(start, size)]
         except Exception as error:
@@ -139,11 +146,40 @@ class Attempts:
             if size == 1:
                 self._note(rows[start], error)
                 return [blank]
+            if is_retriable(error):
+                return self._ever_more(rows, run, blank, start, size)
         half = size // 2
         return [
             *self._run(rows, run, blank, start, half),
             *self._run(rows, run, blank, start + half, size - half),
         ]
+
+    def _ever_more(self, rows: Any, run: Callable[[int, int], T], blank: T, start: int, size: int) -> list[T]:
+        """Run on the first row, and on twice as many each time that goes well.
+
+        What a plugin calls retriable mostly is no row's fault: something is away, and each call may take its time to
+        find that out. So there is one call for each row as long as that lasts, and few when it is over.
+        """
+        results: list[T] = []
+        step, end = 1, start + size
+        while start < end:
+            step, failed = min(step, end - start), len(self.failures)
+            results += self._run(rows, run, blank, start, step)
+            start += step
+            step = 1 if len(self.failures) > failed else 2 * step
+        return results
+
+    @property
+    def _is_over(self) -> bool:
+        """Return whether a row has failed that nobody tolerates: those behind it are not reached."""
+        return self._retry.is_strict and bool(self.failures)
+
+    def _not_reached(self, rows: Iterable[int], blank: T) -> list[T]:
+        """Have rows fail with the last one that did."""
+        last = self.failures[-1]
+        behind = [replace(last, row=int(row)) for row in rows]
+        self.failures += behind
+        return [blank] * len(behind)
 
     def _note(self, row: Any, error: Exception) -> None:
         self.failures.append(Failure.of(int(row), self._phase, self._class_name, error))

@@ -22,13 +22,15 @@ class Retry:
 
     The waits are Kafka Connect's: 300 ms, doubled each time; past ``delay_max_ms`` a random part of it; never past
     the deadline of ``timeout_ms`` after the first attempt (0 = no retry, -1 = for ever). Setting ``stopping`` ends a
-    wait, and the operation counts as failed.
+    wait, and the operation counts as failed. Where it ``is_strict`` nothing is tolerated, and nobody needs to know
+    what becomes of records behind the first that failed.
     """
 
     timeout_ms: int
     delay_max_ms: int
     stopping: threading.Event = field(default_factory=threading.Event)
     clock: Callable[[], float] = time.monotonic
+    is_strict: bool = False
 
     def run(self, operation: Callable[[], T]) -> T:
         """Call ``operation`` until it returns, raises for good, or the time is over."""

@@ -106,6 +106,7 @@ class Configure(Call[None], op="configure"):
     type: str
     retry_timeout: int
     retry_delay_max: int
+    is_strict: bool = False
 
 
 @dataclass(frozen=True)

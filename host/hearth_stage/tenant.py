@@ -189,7 +189,8 @@ class Tenant:
         if self._number:
             load_module("hearth_stage.first_array")  # before anybody's plugins do, several at a time
         self._plugins.close()
-        self._configure(call.type, Retry(call.retry_timeout, call.retry_delay_max, self._stopping))
+        retry = Retry(call.retry_timeout, call.retry_delay_max, self._stopping, is_strict=call.is_strict)
+        self._configure(call.type, retry)
 
     def _end(self) -> None:
         """Stop what still runs and close the plugins, once."""

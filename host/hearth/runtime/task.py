@@ -167,7 +167,13 @@ class TaskRun:
         plan = self._plan
         home = plan.plugin("task").environment
         assert home is not None, "a task runs in a stage process, never in the runtime (invariant 6)"
-        retry = Retry(self._settings.retry_timeout_ms, self._settings.retry_delay_max_ms, self._end.begun)
+        settings = self._settings
+        retry = Retry(
+            settings.retry_timeout_ms,
+            settings.retry_delay_max_ms,
+            self._end.begun,
+            is_strict=not settings.is_tolerant,
+        )
         stages = {
             environment: self._open_stage(opened, environment, answer, retry)
             for environment in dict.fromkeys([home, *(plugin.environment for plugin in plan.plugins)])
@@ -196,7 +202,7 @@ class TaskRun:
         opened.callback(stage.close)
         self._end.watch(stage)
         stage.await_hello()
-        stage.call(Configure(plan.type, retry.timeout_ms, retry.delay_max_ms))
+        stage.call(Configure(plan.type, retry.timeout_ms, retry.delay_max_ms, retry.is_strict))
         return stage
 
     def _open_dead_letters(self, opened: ExitStack, sink: SinkPlan) -> DeadLetters | None:

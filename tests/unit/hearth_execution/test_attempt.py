@@ -42,9 +42,9 @@ class Work:
         return list(range(start, start + size))
 
 
-def attempts(timeout_ms: int = 0) -> Attempts:
+def attempts(timeout_ms: int = 0, *, is_strict: bool = False) -> Attempts:
     """Return attempts that name a stage and class."""
-    return Attempts(Retry(timeout_ms, 1000, Instant()), "TRANSFORMATION", "the.Class")
+    return Attempts(Retry(timeout_ms, 1000, Instant(), is_strict=is_strict), "TRANSFORMATION", "the.Class")
 
 
 def test_rows_that_all_go_well_are_done_in_one_call() -> None:
@@ -90,6 +90,35 @@ def test_only_the_row_that_stands_alone_is_tried_again() -> None:
     assert Counter(work.calls)[(1, 1)] > 1
 
 
+def test_what_is_away_is_asked_once_for_each_row_and_seldom_when_it_is_back() -> None:
+    """A retriable failure is mostly no row's fault, and each call may have waited long before it failed."""
+    work, trying = Work({0, 1, 2}, RetriableError), attempts()
+    trying.in_halves(range(16), work, BLANK)
+    assert work.calls == [(0, 16), (0, 1), (1, 1), (2, 1), (3, 1), (4, 2), (6, 4), (10, 6)]
+    assert [each.row for each in trying.failures] == [0, 1, 2]
+
+
+@pytest.mark.parametrize("error", [RetriableError, ValueError])
+def test_where_nothing_is_tolerated_nothing_is_tried_behind_the_first_failure(error: type[Exception]) -> None:
+    """The task fails there, and whoever waits for something that is away waits once; no row counts as done."""
+    work, trying = Work({2, 3, 4, 5, 6, 7}, error), attempts(is_strict=True)
+    results = trying.in_halves(range(8), work, [-1])
+    assert [each for part in results for each in part] == [0, 1, -1, -1, -1, -1, -1, -1]
+    assert max(start for start, _ in work.calls) == 2
+    assert [each.row for each in trying.failures] == [2, 3, 4, 5, 6, 7]
+    trying = attempts(is_strict=True)
+    asked: list[int] = []
+
+    def run(item: int) -> int:
+        asked.append(item)
+        if item == 1:
+            raise error("bad")
+        return item
+
+    assert trying.one_by_one([5, 6, 7, 8], run, range(4), -1) == [0, -1, -1, -1]
+    assert (asked, [each.row for each in trying.failures]) == ([0, 1], [6, 7, 8])
+
+
 def test_failure_without_rows_is_raised() -> None:
     """There is no record to blame for a plugin that fails on nothing."""
 
@@ -101,11 +130,11 @@ def test_failure_without_rows_is_raised() -> None:
 
 
 @settings(deadline=None)
-@given(st.integers(0, 40), st.sets(st.integers(0, 39)))
-def test_exactly_the_bad_rows_fail(size: int, bad: set[int]) -> None:
+@given(st.integers(0, 40), st.sets(st.integers(0, 39)), st.sampled_from([ValueError, RetriableError]))
+def test_exactly_the_bad_rows_fail(size: int, bad: set[int], error: type[Exception]) -> None:
     """Whatever fails, the failures are the bad rows in order and the results are all the others in order."""
     trying = attempts()
-    results: list[Any] = trying.in_halves(range(size), Work(bad), [None])
+    results: list[Any] = trying.in_halves(range(size), Work(bad, error), [None])
     flat = [each for part in results for each in part]
     assert flat == [None if row in bad else row for row in range(size)]
     assert [failure.row for failure in trying.failures] == sorted(row for row in bad if row < size)
