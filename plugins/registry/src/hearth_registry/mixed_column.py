@@ -16,6 +16,8 @@ from hearth_registry.registry_reader import RegistryReader
 from hearth_registry.registry_writer import RegistryWriter
 from hearth_registry.wire_format import PrefixError, SchemaId
 
+_LONGEST = 2**31 - 1
+"""No value of a column is longer. Without an end Arrow fails to cut columns of more than a few rows."""
 MOST_KINDS = 64
 """A batch with more schemas than this is read row by row."""
 
@@ -93,7 +95,7 @@ class MixedColumnReader:
             rows = _beginning(data, first[:end], left)
             left[rows] = False
             mine = data if len(rows) == len(data) else data.take(pa.array(rows))
-            yield schema_id, rows, pc.binary_slice(mine, end) if end else mine
+            yield schema_id, rows, pc.binary_slice(mine, end, _LONGEST) if end else mine
         if left.any():
             yield None, None, None
 
