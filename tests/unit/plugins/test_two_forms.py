@@ -36,6 +36,8 @@ from hearth_api.batch import (
 from hearth_api.schema import deep_key
 from hearth_execution.load import load_class
 from hearth_json import JsonConverter
+from hearth_registry.registry_converter import RegistryConverter
+from hearth_registry.registry_setting import RegistrySettings
 from hearth_transforms.extract_field import ExtractFieldValue
 from hearth_transforms.plugin import FieldPlugin
 from hearth_transforms.side import R
@@ -54,6 +56,8 @@ WORDS = (
     '{"type": "struct", "optional": true, "fields": [{"field": "a", "type": "string"}]}',
 )  # fmt: skip
 """Something among it suits nearly every key that does not list its own words."""
+REGISTRY = {"schema.registry.url": "mock://two-forms"}
+"""What a converter with a schema registry is given; which registry, and how it is asked, is for tests of its own."""
 THOROUGH = settings(deadline=None, suppress_health_check=list(HealthCheck))
 
 
@@ -88,6 +92,7 @@ def configured(kind: type[Any], data: st.DataObject) -> Any:
     """Return a plugin with settings that its definition allows."""
     plugin = kind()
     config = data.draw(configurations(kind), label="settings")  # type: ignore[arg-type]  # a class has a hash
+    config = {**(REGISTRY if issubclass(kind, RegistryConverter) else {}), **config}
     try:
         plugin.configure(
             {name: word for name, word in config.items() if word},
@@ -101,7 +106,8 @@ def configured(kind: type[Any], data: st.DataObject) -> Any:
 @cache
 def configurations(kind: type[Any]) -> st.SearchStrategy[dict[str, str]]:
     """Return the settings that a plugin's definition allows."""
-    keys = kind().config().keys.values()
+    of_registry = RegistrySettings.definition().keys if issubclass(kind, RegistryConverter) else {}
+    keys = [key for key in kind().config().keys.values() if key.name not in of_registry]
     needed = {key.name: words(key) for key in keys if not key.has_default}
     rest = {key.name: words(key) for key in keys if key.has_default}
     return st.fixed_dictionaries(needed, optional=rest)

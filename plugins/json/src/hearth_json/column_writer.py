@@ -45,12 +45,12 @@ class ColumnWriter:
         if schema is None:
             pieces: list[Any] = [plain_texts(self._values, column)]
         else:
-            pieces = self._pieces(schema, column)
+            pieces = self.pieces(schema, column)
         if self._settings.schemas_enable:
             pieces = [f'{{"schema":{self._schemas.text(schema)},"payload":'.encode(), *pieces, b"}"]
         return join(pieces, length)
 
-    def _pieces(self, schema: Schema | None, column: Any) -> list[Any]:
+    def pieces(self, schema: Schema | None, column: Any) -> list[Any]:
         """Return the constants and columns that, joined, are the JSON text of every row; none of them has nulls."""
         if column.null_count:
             return [self._with_nulls(schema, column)]
@@ -68,7 +68,7 @@ class ColumnWriter:
         null_text = self._values.null(schema).encode()
         if schema is None or schema.type in _NESTED:
             present = column.drop_null()
-            return scatter(join(self._pieces(schema, present), len(present)), column, null_text)
+            return scatter(join(self.pieces(schema, present), len(present)), column, null_text)
         texts = join(self._scalar(schema, column), len(column))
         return pc.fill_null(texts, pa.scalar(null_text, pa.binary()))
 
@@ -77,7 +77,7 @@ class ColumnWriter:
         for field in schema.fields:
             comma = "," if field.index else ""
             pieces.append(f"{comma}{string_literal(field.name)}:".encode())
-            pieces += self._pieces(field.schema, column.field(field.index))
+            pieces += self.pieces(field.schema, column.field(field.index))
         return [*pieces, b"}"]
 
     def _array(self, schema: Schema, column: Any) -> list[Any]:
@@ -88,15 +88,15 @@ class ColumnWriter:
         offsets, (keys, items) = _spread(column, column.keys, column.items)
         key_schema = schema.key_schema
         if key_schema is not None and key_schema.type is Type.STRING and key_schema.name not in _LOGICAL:
-            member = [*self._pieces(key_schema, keys), b":", *self._pieces(schema.value_schema, items)]
+            member = [*self.pieces(key_schema, keys), b":", *self.pieces(schema.value_schema, items)]
             return [b"{", _joined_lists(offsets, join(member, len(keys))), b"}"]
         if key_schema is not None and key_schema.type is Type.STRING:
             return [self._value_by_value(schema, column)]
-        pair = [b"[", *self._pieces(key_schema, keys), b",", *self._pieces(schema.value_schema, items), b"]"]
+        pair = [b"[", *self.pieces(key_schema, keys), b",", *self.pieces(schema.value_schema, items), b"]"]
         return [b"[", _joined_lists(offsets, join(pair, len(keys))), b"]"]
 
     def _texts(self, schema: Schema | None, column: Any) -> Any:
-        return join(self._pieces(schema, column), len(column))
+        return join(self.pieces(schema, column), len(column))
 
     def _scalar(self, schema: Schema, column: Any) -> list[Any]:
         if schema.name in _LOGICAL and not (schema.type in _INTEGERS and schema.name != Decimal.LOGICAL_NAME):

@@ -59,7 +59,7 @@ class ValueReader:
 
     def _struct(self, schema: Schema, tree: Any) -> Struct:
         if not isinstance(tree, dict):
-            raise DataError(f"Structs should be encoded as JSON objects, but found {_kind(tree)}")
+            raise DataError(f"Structs should be encoded as JSON objects, but found {kind_of(tree)}")
         struct = Struct(schema)
         for field in schema.fields:
             struct.put(field, self.value(field.schema, tree.get(field.name)))
@@ -69,10 +69,11 @@ class ValueReader:
         keys, items = schema.key_schema, schema.value_schema
         if keys is not None and keys.type is Type.STRING:
             if not isinstance(tree, dict):
-                raise DataError(f"Maps with string fields should be encoded as JSON objects, but found {_kind(tree)}")
-            return hash_ordered({_text(key): self.value(items, item) for key, item in tree.items()}, keys)
+                found = kind_of(tree)
+                raise DataError(f"Maps with string fields should be encoded as JSON objects, but found {found}")
+            return hash_ordered({text_of(key): self.value(items, item) for key, item in tree.items()}, keys)
         if not isinstance(tree, list):
-            found = _kind(tree)
+            found = kind_of(tree)
             raise DataError(
                 f"Maps with non-string fields should be encoded as JSON array of tuples, but found {found}"
             )
@@ -81,7 +82,7 @@ class ValueReader:
     def _entries(self, keys: Schema | None, items: Schema | None, tree: list[Any]) -> Iterator[tuple[Any, Any]]:
         for entry in tree:
             if not isinstance(entry, list):
-                raise DataError(f"Found invalid map entry instead of array tuple: {_kind(entry)}")
+                raise DataError(f"Found invalid map entry instead of array tuple: {kind_of(entry)}")
             if len(entry) != 2:
                 raise DataError(f"Found invalid map entry, expected length 2 but found :{len(entry)}")
             key = self.value(keys, entry[0])
@@ -97,10 +98,10 @@ class ValueReader:
         if isinstance(tree, decimal.Decimal):
             return _double(tree)
         if isinstance(tree, str):
-            return _text(tree)
+            return text_of(tree)
         if isinstance(tree, list):
             return [self._schemaless(item) for item in tree]
-        return hash_ordered({_text(key): self._schemaless(item) for key, item in tree.items()}, STRING_SCHEMA)
+        return hash_ordered({text_of(key): self._schemaless(item) for key, item in tree.items()}, STRING_SCHEMA)
 
 
 def _primitive(type_: Type, tree: Any) -> Any:
@@ -114,7 +115,7 @@ def _primitive(type_: Type, tree: Any) -> Any:
         return tree is True
     if not isinstance(tree, str):
         return None
-    return _text(tree) if type_ is Type.STRING else _bytes(tree)
+    return text_of(tree) if type_ is Type.STRING else _bytes(tree)
 
 
 def _bytes(text: str) -> bytes:
@@ -173,7 +174,7 @@ def _timestamp(schema: Schema, tree: Any) -> dt.datetime:
 
 
 def _wrong_kind(label: str, expected: str, tree: Any) -> DataError:
-    found = _kind(tree)
+    found = kind_of(tree)
     return DataError(f"Invalid type for {label}, underlying representation should be {expected} but was {found}")
 
 
@@ -202,7 +203,7 @@ def _float(number: int | decimal.Decimal) -> float:
     return decimal_to_float32(decimal.Decimal(number)) if number else 0.0
 
 
-def _text(text: str) -> str:
+def text_of(text: str) -> str:
     """Return a text that UTF-8 can hold: a surrogate without its other half becomes what Java writes for it."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
@@ -213,7 +214,8 @@ def _items(tree: Any) -> list[Any]:
     return tree if isinstance(tree, list) else []
 
 
-def _kind(tree: Any) -> str:
+def kind_of(tree: Any) -> str:
+    """Return what Jackson calls the kind of a JSON value."""
     if tree is None:
         return "NULL"
     return next((name for kind, name in _KINDS if isinstance(tree, kind)), "MISSING")

@@ -1,0 +1,127 @@
+"""Whether one JSON Schema reads what another wrote, by the rules of Confluent's registry.
+
+Objects are open unless `additionalProperties` is false. A member may be taken away from an open object, and one may be
+added to a closed object unless it is required; the other ways round old and new values may clash.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from hearth_registry.json_schema_tree import Node, SchemaTree
+
+_MORE_IS_WIDER = ("maxLength", "maximum", "exclusiveMaximum", "maxItems", "maxProperties")
+_LESS_IS_WIDER = ("minLength", "minimum", "exclusiveMinimum", "minItems", "minProperties")
+_MAY_ONLY_GO = ("pattern", "multipleOf", "uniqueItems")
+_ROOT = "#/"
+
+
+def differences(reader: SchemaTree, writer: SchemaTree) -> list[str]:
+    """Return what stands in the way of `reader`; nothing where it reads all that `writer` allows."""
+    return [f"{place}: {problem}" for place, problem in _Comparison(reader, writer).nodes(reader.root, writer.root)]
+
+
+class _Comparison:
+    def __init__(self, reader: SchemaTree, writer: SchemaTree) -> None:
+        self._reader, self._writer = reader, writer
+        self._seen: set[tuple[int, int]] = set()
+
+    def nodes(self, new: Node, old: Node, place: str = _ROOT) -> Iterator[tuple[str, str]]:
+        """Return the places of two schemas where the new one refuses what the old one allows, and why."""
+        new, old = _followed(self._reader, new), _followed(self._writer, old)
+        if (id(new), id(old)) in self._seen:
+            return
+        self._seen.add((id(new), id(old)))
+        if new.kind == "empty":
+            return
+        if new.kind == "combined" or old.kind == "combined":
+            yield from self._combined(new, old, place)
+        elif new.kind != old.kind or (new.is_integer and not old.is_integer):
+            yield place, f"type changed from {_kind(old)} to {_kind(new)}"
+        else:
+            yield from ((place, problem) for problem in _narrowed(new, old))
+            yield from self._parts(new, old, place)
+
+    def _parts(self, new: Node, old: Node, place: str) -> Iterator[tuple[str, str]]:
+        if new.kind == "object":
+            yield from self._objects(new, old, place)
+        elif new.items is not None and old.items is not None:
+            yield from self.nodes(new.items, old.items, f"{place}items/")
+        elif new.items is not None:
+            yield place, "items got a schema"
+
+    def _objects(self, new: Node, old: Node, place: str) -> Iterator[tuple[str, str]]:
+        for name, member in new.members.items():
+            inner = f"{place}properties/{name}/"
+            if name in old.members:
+                yield from self.nodes(member, old.members[name], inner)
+            elif old.others is not None:
+                yield from self.nodes(member, old.others, inner)
+            elif old.permits_others and _followed(self._reader, member).kind != "empty":
+                yield inner, "property added to an object that may have had it"
+        for name in sorted(new.required - old.required):
+            if not (name in new.members and "default" in new.members[name].words):
+                yield f"{place}required/{name}", "property became required"
+        for name in old.members.keys() - new.members.keys():
+            inner = f"{place}properties/{name}/"
+            if new.others is not None:
+                yield from self.nodes(new.others, old.members[name], inner)
+            elif not new.permits_others:
+                yield inner, "property removed from an object that has no others"
+        if old.permits_others and not new.permits_others:
+            yield place, "object has no other properties any more"
+        elif new.others is not None and old.others is not None:
+            yield from self.nodes(new.others, old.others, f"{place}additionalProperties/")
+        elif new.others is not None and old.permits_others:
+            yield place, "other properties got a schema"
+
+    def _combined(self, new: Node, old: Node, place: str) -> Iterator[tuple[str, str]]:
+        """Say where a value of the old choices is none of the new ones; what must all hold is both ways the same."""
+        if "allOf" in (new.criterion, old.criterion):
+            news, olds = _all(new), _all(old)
+            lost = [part for part in news if not any(self._reads(part, other) for other in olds)]
+        else:
+            news, olds = _choices(new), _choices(old)
+            lost = [part for part in olds if not any(self._reads(other, part) for other in news)]
+        for part in lost:
+            yield place, f"{new.criterion or old.criterion} does not cover {_kind(part)}"
+
+    def _reads(self, new: Node, old: Node) -> bool:
+        return next(_Comparison(self._reader, self._writer).nodes(new, old), None) is None
+
+
+def _followed(tree: SchemaTree, node: Node) -> Node:
+    seen: set[int] = set()
+    while node.kind == "reference" and id(node) not in seen:
+        seen.add(id(node))
+        node = tree.target(node)
+    return node
+
+
+def _all(node: Node) -> tuple[Node, ...]:
+    return node.parts if node.criterion == "allOf" else (node,)
+
+
+def _choices(node: Node) -> tuple[Node, ...]:
+    return node.parts if node.kind == "combined" else (node,)
+
+
+def _narrowed(new: Node, old: Node) -> Iterator[str]:
+    """Return which limits of values are narrower than they were."""
+    if not {*map(repr, old.symbols)} <= {*map(repr, new.symbols)}:
+        yield "values of the enum were taken away"
+    for word in (*_MORE_IS_WIDER, *_LESS_IS_WIDER, *_MAY_ONLY_GO):
+        limit, before = new.words.get(word), old.words.get(word)
+        if limit is not None and limit != before and not _is_wider(word, limit, before):
+            yield f"{word} became {limit}"
+
+
+def _is_wider(word: str, limit: Any, before: Any) -> bool:
+    if before is None or word in _MAY_ONLY_GO or isinstance(limit, bool) or isinstance(before, bool):
+        return limit is False
+    return bool(limit > before if word in _MORE_IS_WIDER else limit < before)
+
+
+def _kind(node: Node) -> str:
+    return "integer" if node.is_integer else node.kind

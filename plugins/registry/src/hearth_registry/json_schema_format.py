@@ -1,0 +1,157 @@
+"""JSON Schema as a format of the converters with a registry."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from hearth_api import Schema
+from hearth_registry.json_payload_check import PayloadCheck
+from hearth_registry.json_payload_reader import JsonPayloadReader
+from hearth_registry.json_payload_writer import JsonPayloadWriter, indented
+from hearth_registry.json_schema_difference import differences
+from hearth_registry.json_schema_reader import connect_schema
+from hearth_registry.json_schema_setting import JsonSchemaSettings
+from hearth_registry.json_schema_text import JsonSchemaWriter
+from hearth_registry.json_schema_tree import SchemaTree
+from hearth_registry.schema_format import FormatSchema, PayloadReader, PayloadWriter, SchemaFormat
+from hearth_registry.schema_text import JSON, SchemaText
+from hearth_registry.schemaless_writer import SchemalessWriter
+
+if TYPE_CHECKING:
+    from hearth_registry.json_payload_column import JsonPayloadColumnReader, JsonPayloadColumns
+
+
+class JsonSchema(FormatSchema):
+    """A JSON Schema, read when somebody asks for what it says."""
+
+    def __init__(self, text: SchemaText, references: Mapping[str, str]) -> None:
+        """Keep the text, and those of the schemas it names."""
+        self.text = text
+        self._references = references
+
+    @cached_property
+    def tree(self) -> SchemaTree:
+        """Return the schema as it is told apart; what is none is a `PayloadError`."""
+        return SchemaTree(self.text.text, self._references)
+
+    @property
+    def record_name(self) -> str | None:
+        """Return the title."""
+        return self.tree.root.title
+
+    def __eq__(self, other: object) -> bool:
+        """Compare texts and references."""
+        return isinstance(other, JsonSchema) and self.text == other.text
+
+    def __hash__(self) -> int:
+        """Return a hash of the text."""
+        return hash(self.text)
+
+
+class JsonSchemaFormat(SchemaFormat):
+    """JSON Schemas, and payloads of JSON."""
+
+    schema_type = JSON
+
+    def __init__(self, settings: JsonSchemaSettings) -> None:
+        """Keep the settings."""
+        self._settings = settings
+        self._values = JsonPayloadWriter(settings)
+        self._schemas = JsonSchemaWriter(settings, self._values)
+        self._reader = JsonPayloadReader(settings)
+
+    def schema_of(self, schema: Schema | None) -> JsonSchema:
+        """Return the JSON Schema of a Connect schema; for data without one, which is never written, any."""
+        return JsonSchema(SchemaText(JSON, "{}" if schema is None else self._schemas.text(schema)), {})
+
+    def null_is_tombstone(self, schema: Schema | None) -> bool:
+        """Tell whether a null has no payload: where it is not allowed, and no default takes its place."""
+        return schema is None or self._values.is_left_out(schema)
+
+    def parse(self, text: SchemaText, references: Mapping[str, str]) -> JsonSchema:
+        """Return a schema of the registry."""
+        schema = JsonSchema(text, references)
+        _ = schema.tree
+        return schema
+
+    def writer(self, schema: Schema | None, target: FormatSchema) -> PayloadWriter:
+        """Return what writes values of a Connect schema; only checks of payloads ask the target."""
+        if schema is None:
+            return SchemalessWriter("JSON Schema")
+        return _Writer(self._settings, schema, self._values, self._check(target))
+
+    def reader(
+        self, written: FormatSchema, message_indexes: tuple[int, ...], wanted: FormatSchema | None, version: int | None
+    ) -> PayloadReader:
+        """Return what reads payloads as the schema that is wanted, if there is one, else as that which wrote them."""
+        target = wanted or written
+        assert isinstance(target, JsonSchema)
+        schema = connect_schema(target.tree, self._settings, self._reader, version)
+        return _Reader(self._settings, schema, self._reader, self._check(target))
+
+    def incompatibilities(self, reader: FormatSchema, writer: FormatSchema) -> list[str]:
+        """Return why what `writer` wrote cannot be read by `reader`."""
+        assert isinstance(reader, JsonSchema)
+        assert isinstance(writer, JsonSchema)
+        return [] if reader == writer else differences(reader.tree, writer.tree)
+
+    def _check(self, target: FormatSchema) -> PayloadCheck | None:
+        assert isinstance(target, JsonSchema)
+        return PayloadCheck(target.tree) if self._settings.fail_invalid_schema else None
+
+
+class _Writer(PayloadWriter):
+    """Writes values of one schema."""
+
+    def __init__(
+        self, settings: JsonSchemaSettings, schema: Schema, values: JsonPayloadWriter, check: PayloadCheck | None
+    ) -> None:
+        self._schema, self._values, self._check = schema, values, check
+        self._settings = settings
+        self._columns: JsonPayloadColumns | None = None
+
+    def payload(self, value: Any) -> bytes:
+        """Return the payload of a value."""
+        text = self._values.text(self._schema, value)
+        if self._check is not None:
+            self._check.payload(text.encode())
+        return (indented(text) if self._settings.indent_output else text).encode()
+
+    def payloads(self, column: Any, prefix: bytes) -> Any:
+        """Return the payloads of a column."""
+        if self._settings.indent_output or self._check is not None:
+            return NotImplemented
+        if self._columns is None:
+            from hearth_registry.json_payload_column import JsonPayloadColumns  # Arrow only where there are columns
+
+            self._columns = JsonPayloadColumns(self._settings, self._values)
+        return self._columns.payloads(self._schema, column, prefix)
+
+
+class _Reader(PayloadReader):
+    """Reads payloads of one schema."""
+
+    def __init__(
+        self, settings: JsonSchemaSettings, schema: Schema, values: JsonPayloadReader, check: PayloadCheck | None
+    ) -> None:
+        self.schema: Schema = schema
+        self._settings, self._values, self._check = settings, values, check
+        self._columns: JsonPayloadColumnReader | None = None
+
+    def value(self, payload: bytes) -> Any:
+        """Return the value of a payload."""
+        if self._check is not None:
+            self._check.payload(payload)
+        return self._values.payload(self.schema, payload)
+
+    def values(self, payloads: Any) -> Any:
+        """Return the values of payloads as a column."""
+        if self._check is not None:
+            return NotImplemented
+        if self._columns is None:
+            from hearth_registry.json_payload_column import JsonPayloadColumnReader
+
+            self._columns = JsonPayloadColumnReader(self._settings, self.schema, self._values)
+        return self._columns.values(payloads)
