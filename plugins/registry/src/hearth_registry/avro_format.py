@@ -1,0 +1,125 @@
+"""Avro as a format of schemas and payloads with a registry."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from hearth_api import Schema
+from hearth_registry.avro_compatibility import incompatibilities
+from hearth_registry.avro_parser import parse
+from hearth_registry.avro_schema_reader import AvroSchemaReader
+from hearth_registry.avro_schema_writer import AvroSchemaWriter, anything
+from hearth_registry.avro_setting import AvroSettings
+from hearth_registry.avro_type import AvroSchemaError, AvroType, text_of
+from hearth_registry.avro_value_reader import Cursor, ReaderCompiler
+from hearth_registry.avro_value_writer import ValueCompiler
+from hearth_registry.schema_format import FormatSchema, PayloadError, PayloadReader, PayloadWriter, SchemaFormat
+from hearth_registry.schema_text import AVRO, SchemaText
+
+_TRAILING = "Trailing data found after deserializing Avro  message for id"
+_ANYTHING = text_of(anything())
+
+
+@dataclass(frozen=True)
+class AvroSchema(FormatSchema):
+    """A schema of Avro, with its text."""
+
+    text: SchemaText
+    type: AvroType = field(compare=False)
+
+    @property
+    def record_name(self) -> str | None:
+        """Return the full name of the record, None for what is none."""
+        return self.type.name if self.type.kind == "record" else None
+
+
+class AvroPayloadWriter(PayloadWriter):
+    """Writes values of a Connect schema by an Avro schema."""
+
+    def __init__(self, settings: AvroSettings, schema: Schema | None, own: AvroType, target: AvroType) -> None:
+        """Take the Connect schema, its own Avro schema, and the one to write by."""
+        self._write = ValueCompiler(settings).root(schema, own, target)
+
+    def payload(self, value: Any) -> bytes:
+        """Return a value in Avro's binary form."""
+        out = bytearray()
+        self._write(out, value)
+        return bytes(out)
+
+
+class AvroPayloadReader(PayloadReader):
+    """Reads what an Avro schema wrote."""
+
+    def __init__(self, settings: AvroSettings, written: AvroType, wanted: AvroType, schema: Schema | None) -> None:
+        """Take the Avro schema that wrote, the one that is wanted, and the Connect schema of that."""
+        self.schema = schema
+        self._is_raw = written.kind == "bytes"
+        self._fails_on_rest = settings.fail_on_trailing_data
+        compiler = ReaderCompiler(settings)
+        self._read = compiler.raw(wanted, schema) if self._is_raw else compiler.read(written, wanted, schema)
+
+    def value(self, payload: bytes) -> Any:
+        """Return the value of a payload."""
+        cursor = Cursor(payload)
+        try:
+            value = self._read(cursor)
+        except (IndexError, struct.error) as error:
+            raise PayloadError(f"the payload of {len(payload)} bytes ends within a value") from error
+        except RecursionError as error:
+            raise PayloadError("the payload is nested too deeply") from error
+        if self._fails_on_rest and cursor.pos < len(payload):
+            raise PayloadError(f"{len(payload) - cursor.pos} bytes after the value", headline=_TRAILING)
+        return value
+
+
+class AvroFormat(SchemaFormat):
+    """Avro, as Confluent's AvroData maps it."""
+
+    schema_type = AVRO
+
+    def __init__(self, settings: AvroSettings) -> None:
+        """Keep the settings."""
+        self._settings = settings
+        self._schemas = AvroSchemaWriter(settings)
+        self._reader = AvroSchemaReader(settings)
+
+    def schema_of(self, schema: Schema | None) -> AvroSchema:
+        """Return the schema to register for a Connect schema."""
+        made = self._schemas.avro_type(schema)
+        return AvroSchema(SchemaText(AVRO, text_of(made)), made)
+
+    def null_is_tombstone(self, schema: Schema | None) -> bool:
+        """Tell that a null is one where it may be; of others the payload's writer says that it may not."""
+        return schema is None or schema.optional
+
+    def parse(self, text: SchemaText, references: Mapping[str, str]) -> AvroSchema:
+        """Return a schema of the registry."""
+        try:
+            return AvroSchema(text, parse(text.text, references))
+        except AvroSchemaError as error:
+            raise PayloadError(str(error)) from error
+
+    def writer(self, schema: Schema | None, target: FormatSchema) -> AvroPayloadWriter:
+        """Return what writes values of a Connect schema."""
+        assert isinstance(target, AvroSchema)
+        return AvroPayloadWriter(self._settings, schema, self._schemas.avro_type(schema), target.type)
+
+    def reader(
+        self, written: FormatSchema, message_indexes: tuple[int, ...], wanted: FormatSchema | None, version: int | None
+    ) -> AvroPayloadReader:
+        """Return what reads payloads of one schema, perhaps as those of another."""
+        wanted = written if wanted is None else wanted
+        assert isinstance(written, AvroSchema)
+        assert isinstance(wanted, AvroSchema)
+        is_anything = text_of(wanted.type) == _ANYTHING
+        schema = None if is_anything else self._reader.schema(wanted.type, version)
+        return AvroPayloadReader(self._settings, written.type, wanted.type, schema)
+
+    def incompatibilities(self, reader: FormatSchema, writer: FormatSchema) -> list[str]:
+        """Return why one schema cannot read what another wrote."""
+        assert isinstance(reader, AvroSchema)
+        assert isinstance(writer, AvroSchema)
+        return incompatibilities(reader.type, writer.type)

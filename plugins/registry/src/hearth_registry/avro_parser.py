@@ -1,0 +1,184 @@
+"""Reads the JSON text of Avro schemas, with the names that other texts declare."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from hearth_registry.avro_type import (
+    NO_DEFAULT,
+    PRIMITIVES,
+    AvroField,
+    AvroSchemaError,
+    AvroType,
+    array_of,
+    checked,
+    json_text,
+    map_of,
+    symbols_of,
+    union_of,
+)
+
+MOST_LETTERS = 4 << 20
+"""A longer text is refused: a registry keeps a schema in a Kafka record, which has a megabyte at most by default."""
+MOST_LEVELS = 100
+"""Schemas that are nested deeper are refused."""
+MOST_PARTS = 100_000
+"""Schemas of more parts are refused, even if they are short: one may name a record twice that names another twice."""
+_MOST_SHOWN = 200
+_RESERVED = frozenset(("doc", "fields", "items", "name", "namespace", "size", "symbols", "values", "type", "aliases"))
+_RESERVED_OF_ENUM = _RESERVED | {"default"}
+_RESERVED_OF_FIELD = frozenset(("default", "doc", "name", "order", "type", "aliases"))
+
+
+def parse(text: str, references: Mapping[str, str] | None = None) -> AvroType:
+    """Return the schema of a text, which may name what other texts declare; these are given by the names.
+
+    What is no schema raises an AvroSchemaError.
+    """
+    found = _Reader({}, dict(references or {})).type(_tree(text), "", 0)
+    if (parts := _parts(found, {})) > MOST_PARTS:
+        raise AvroSchemaError(f"a schema of {parts} parts is too large, the most are {MOST_PARTS}")
+    return found
+
+
+def _parts(type_: AvroType, known: dict[int, int]) -> int:
+    """Return of how many parts a schema is, each counted wherever it is named, but for what holds itself."""
+    if id(type_) not in known:
+        known[id(type_)] = 1
+        inner = [*type_.branches, *(each.type for each in type_.fields)]
+        inner += [type_.items] if type_.kind in ("array", "map") else []
+        known[id(type_)] = 1 + sum([_parts(each, known) for each in inner])
+    return known[id(type_)]
+
+
+def _tree(text: str) -> Any:
+    if len(text) > MOST_LETTERS:
+        raise AvroSchemaError(f"a schema of {len(text)} letters is too long, the most are {MOST_LETTERS}")
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        # A primitive type may stand there without quotes.
+        if text.strip() in PRIMITIVES:
+            return text.strip()
+        raise AvroSchemaError(f"not the JSON of a schema: {error}") from error
+    except RecursionError as error:
+        raise AvroSchemaError(f"a schema of more than {MOST_LEVELS} levels") from error
+
+
+class _Reader:
+    """Turns trees of JSON into types; what has a name is known from its name on, so it may stand in itself."""
+
+    def __init__(self, names: dict[str, AvroType], texts: dict[str, str]) -> None:
+        self._names, self._texts = names, texts
+
+    def type(self, tree: Any, space: str, level: int) -> AvroType:
+        """Return the type of a tree in a namespace."""
+        if level > MOST_LEVELS:
+            raise AvroSchemaError(f"a schema of more than {MOST_LEVELS} levels")
+        if isinstance(tree, str):
+            return self._by_name(tree, space)
+        if isinstance(tree, list):
+            return union_of(*[self.type(each, space, level + 1) for each in tree])
+        if not isinstance(tree, dict) or "type" not in tree:
+            raise _bad("No type", tree)
+        return self._object(tree, space, level)
+
+    def _by_name(self, name: str, space: str) -> AvroType:
+        if name in PRIMITIVES:
+            return AvroType(name)
+        for full in (_full(name, space), name):
+            if full in self._texts:
+                self.type(_tree(self._texts.pop(full)), "", 0)
+            if full in self._names:
+                return self._names[full]
+        if not self._texts:
+            raise AvroSchemaError(f'Undefined schema: "{_full(name, space)}"')
+        # A text may declare more than the name it goes by.
+        self.type(_tree(self._texts.pop(next(iter(self._texts)))), "", 0)
+        return self._by_name(name, space)
+
+    def _object(self, tree: dict[str, Any], space: str, level: int) -> AvroType:
+        kind = tree["type"]
+        if not isinstance(kind, str):
+            return self.type(kind, space, level + 1)
+        if kind in PRIMITIVES:
+            made = AvroType(kind)
+        elif kind in ("record", "error", "enum", "fixed"):
+            made = self._named("record" if kind == "error" else kind, tree, space, level)
+        elif kind == "array":
+            made = array_of(self.type(_member(tree, "items", "Array has no items type"), space, level + 1))
+        elif kind == "map":
+            made = map_of(self.type(_member(tree, "values", "Map has no values type"), space, level + 1))
+        else:
+            return self._by_name(kind, space)
+        reserved = _RESERVED_OF_ENUM if kind == "enum" else _RESERVED
+        made.props = {name: value for name, value in tree.items() if name not in reserved}
+        return made
+
+    def _named(self, kind: str, tree: dict[str, Any], space: str, level: int) -> AvroType:
+        name = _full(_text(tree, "name"), tree.get("namespace", space) or "")
+        checked(name.rpartition(".")[2])
+        made = AvroType(kind, name, tree.get("doc"))
+        made.aliases = tuple(_full(alias, made.namespace) for alias in tree.get("aliases", ()))
+        if name in self._names:
+            raise AvroSchemaError(f"Can't redefine: {name}")
+        self._names[name] = made
+        if kind == "fixed":
+            made.size = _size(tree)
+        elif kind == "enum":
+            made.symbols = symbols_of(_list(tree, "symbols", "Enum has no symbols"), tree.get("default"))
+            made.default = tree.get("default")
+        else:
+            for each in _list(tree, "fields", "Record has no fields"):
+                made.add(self._field(each, made.namespace, level))
+        return made
+
+    def _field(self, tree: Any, space: str, level: int) -> AvroField:
+        if not isinstance(tree, dict):
+            raise _bad("Field has no name", tree)
+        return AvroField(
+            checked(_text(tree, "name")),
+            self.type(_member(tree, "type", "Field has no type"), space, level + 1),
+            tree.get("doc"),
+            tree.get("default", NO_DEFAULT),
+            tree.get("order", "ascending"),
+            tuple(tree.get("aliases", ())),
+            {name: value for name, value in tree.items() if name not in _RESERVED_OF_FIELD},
+        )
+
+
+def _full(name: str, space: str) -> str:
+    return name if "." in name or not space else f"{space}.{name}"
+
+
+def _bad(complaint: str, tree: Any) -> AvroSchemaError:
+    return AvroSchemaError(f"{complaint}: {json_text(tree)[:_MOST_SHOWN]}")
+
+
+def _member(tree: dict[str, Any], name: str, complaint: str) -> Any:
+    if name not in tree:
+        raise _bad(complaint, tree)
+    return tree[name]
+
+
+def _text(tree: dict[str, Any], name: str) -> str:
+    text = _member(tree, name, f"No {name} in schema")
+    if not isinstance(text, str):
+        raise _bad(f"No {name} in schema", tree)
+    return text
+
+
+def _list(tree: dict[str, Any], name: str, complaint: str) -> list[Any]:
+    found = _member(tree, name, complaint)
+    if not isinstance(found, list):
+        raise _bad(complaint, tree)
+    return found
+
+
+def _size(tree: dict[str, Any]) -> int:
+    size = tree.get("size")
+    if not isinstance(size, int) or size < 0:
+        raise _bad("Invalid or no size", tree)
+    return size

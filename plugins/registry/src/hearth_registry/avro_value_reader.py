@@ -1,0 +1,508 @@
+"""Avro's binary form as values of Connect, one at a time: the plain form, and the measure of the form with columns.
+
+For each schema there is one function, made of those for its parts when the schema is first seen, that reads a value at
+a cursor. Where another schema is wanted than the one that wrote, Avro's rules of resolution hold: numbers grow, fields
+are found by name, those that are missing get their defaults. No length is believed before the bytes are there, so
+what a payload claims costs nothing.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from typing import Any
+
+from hearth_api import DataError, Date, Decimal, Field, Schema, Struct, Time, Timestamp, Type
+from hearth_api.java import hash_ordered, wrap
+from hearth_registry import avro_name as an
+from hearth_registry.avro_compatibility import WIDER, is_same
+from hearth_registry.avro_schema_reader import default_of
+from hearth_registry.avro_setting import AvroSettings
+from hearth_registry.avro_type import NO_DEFAULT, AvroField, AvroType
+from hearth_registry.schema_format import PayloadError
+
+MOST_EMPTY = 100_000
+"""So many items without a byte an array may have; no others are without limit, since each needs its bytes."""
+_LOGICAL: dict[str | None, Any] = {kind.LOGICAL_NAME: kind for kind in (Date, Decimal, Time, Timestamp)}
+_DOUBLE, _FLOAT = struct.Struct("<d").unpack_from, struct.Struct("<f").unpack_from
+_WIDTH = {"float": 4, "double": 8, "null": 0}
+
+
+class Cursor:
+    """Where reading has come to in some bytes."""
+
+    __slots__ = ("data", "pos")
+
+    def __init__(self, data: bytes) -> None:
+        """Start at the first byte."""
+        self.data = data
+        self.pos = 0
+
+
+Read = Callable[[Cursor], Any]
+
+
+def long_at(cursor: Cursor) -> int:
+    """Read a number of 64 bits."""
+    data, pos = cursor.data, cursor.pos
+    byte = data[pos]
+    if byte < 0x80:
+        cursor.pos = pos + 1
+        return (byte >> 1) ^ -(byte & 1)
+    return _number_at(cursor, 64, 10, "Invalid long encoding")
+
+
+def int_at(cursor: Cursor) -> int:
+    """Read a number of 32 bits."""
+    data, pos = cursor.data, cursor.pos
+    byte = data[pos]
+    if byte < 0x80:
+        cursor.pos = pos + 1
+        return (byte >> 1) ^ -(byte & 1)
+    return _number_at(cursor, 32, 5, "Invalid int encoding")
+
+
+def _number_at(cursor: Cursor, bits: int, most: int, complaint: str) -> int:
+    """Read a number of some bytes; as in Java, bits that are too many in the last of them are lost."""
+    data, pos = cursor.data, cursor.pos
+    rest = shift = 0
+    for end in range(pos, pos + most):
+        byte = data[end]
+        rest |= (byte & 0x7F) << shift
+        shift += 7
+        if byte < 0x80:
+            cursor.pos = end + 1
+            rest &= (1 << bits) - 1
+            return (rest >> 1) ^ -(rest & 1)
+    raise PayloadError(complaint)
+
+
+def bytes_at(cursor: Cursor) -> bytes:
+    """Read bytes with their length before them."""
+    size = long_at(cursor)
+    start = cursor.pos
+    end = start + size
+    if size < 0:
+        raise PayloadError(f"Malformed data. Length is negative: {size}")
+    if end > len(cursor.data):
+        raise PayloadError(f"a length of {size} bytes where {len(cursor.data) - start} are left")
+    cursor.pos = end
+    return cursor.data[start:end]
+
+
+def text_at(cursor: Cursor) -> str:
+    """Read a text; bytes that are no UTF-8 become question marks, as in Java."""
+    return bytes_at(cursor).decode("utf-8", "replace")
+
+
+def _rest_at(cursor: Cursor) -> bytes:
+    cursor.pos = len(cursor.data)
+    return cursor.data
+
+
+def _rest_text_at(cursor: Cursor) -> str:
+    return _rest_at(cursor).decode("utf-8", "replace")
+
+
+def _fixed(size: int) -> Read:
+    def read(cursor: Cursor) -> bytes:
+        start = cursor.pos
+        end = start + size
+        if end > len(cursor.data):
+            raise IndexError
+        cursor.pos = end
+        return cursor.data[start:end]
+
+    return read
+
+
+def _boolean_at(cursor: Cursor) -> bool:
+    byte = cursor.data[cursor.pos]
+    cursor.pos += 1
+    return byte == 1
+
+
+def _float_at(cursor: Cursor) -> float:
+    (value,) = _FLOAT(cursor.data, cursor.pos)
+    cursor.pos += 4
+    return value  # type: ignore[no-any-return]
+
+
+def _double_at(cursor: Cursor) -> float:
+    (value,) = _DOUBLE(cursor.data, cursor.pos)
+    cursor.pos += 8
+    return value  # type: ignore[no-any-return]
+
+
+def _null_at(cursor: Cursor) -> None:
+    return None
+
+
+_PLAIN: dict[str, Read] = {
+    "null": _null_at, "boolean": _boolean_at, "int": int_at, "long": long_at, "float": _float_at, "double": _double_at,
+    "bytes": bytes_at, "string": text_at,
+}  # fmt: skip
+
+
+def least_size(type_: AvroType) -> int:
+    """Return how many bytes a value has at least."""
+    return _least_size(type_, [])
+
+
+def _least_size(type_: AvroType, within: list[AvroType]) -> int:
+    if type_.kind == "fixed":
+        return type_.size
+    if type_.kind != "record":
+        return _WIDTH.get(type_.kind, 1)
+    if any(each is type_ for each in within):
+        return 1  # what needs itself to begin can never be
+    within = [*within, type_]
+    return sum(_least_size(each.type, within) for each in type_.fields)
+
+
+def counts(cursor: Cursor, least: int) -> int:
+    """Read how many items come next in an array or map, 0 at its end."""
+    count = long_at(cursor)
+    if count < 0:
+        count = -count
+        long_at(cursor)  # the bytes they take
+    left = len(cursor.data) - cursor.pos
+    if count * least > left or (not least and count > MOST_EMPTY):
+        raise PayloadError(f"{count} items where {left} bytes are left")
+    return count
+
+
+class ReaderCompiler:
+    """Makes the functions that read values of a Connect schema."""
+
+    def __init__(self, settings: AvroSettings) -> None:
+        """Keep the settings."""
+        self._settings = settings
+
+    def read(self, written: AvroType, wanted: AvroType, schema: Schema | None) -> Read:
+        """Return what reads values written by one schema as those of another, whose Connect schema is given."""
+        if schema is None:
+            return anything_at
+        if written.kind == "union":
+            return self._union(written, wanted, schema)
+        if wanted.kind == "union":
+            return self._as_branch(written, wanted, self._match(written, wanted), schema)
+        return self._value(written, wanted, schema)
+
+    def raw(self, wanted: AvroType, schema: Schema | None) -> Read:
+        """Return what reads a payload that is a value of bytes, without a length before it."""
+        if schema is None or schema.type not in (Type.BYTES, Type.STRING):
+            return _misfit(AvroType("bytes"), wanted)
+        return _logical(schema, _rest_at if schema.type is Type.BYTES else _rest_text_at)
+
+    def _union(self, written: AvroType, wanted: AvroType, schema: Schema) -> Read:
+        """Return what reads the number of a branch, and the value after it."""
+        parts: list[Read] = []
+        for number, branch in enumerate(written.branches):
+            if written is wanted:
+                parts.append(self._as_branch(branch, wanted, number, schema))
+            else:
+                parts.append(self.read(branch, wanted, schema))
+        if len(parts) == 2 and written.branches[0].kind == "null" and parts[0] is _null_at:
+            return _nullable(parts[1], parts)
+
+        def read(cursor: Cursor) -> Any:
+            return _branch_at(cursor, parts)(cursor)
+
+        return read
+
+    def _as_branch(self, written: AvroType, wanted: AvroType, number: int | None, schema: Schema) -> Read:
+        """Return what reads a value as one of the branches of a union."""
+        if number is None:
+            return _misfit(written, wanted)
+        branch = wanted.branches[number]
+        if branch.kind == "null":
+            return _null_at
+        if not (an.is_union(schema) and schema.type is Type.STRUCT):
+            return self._value(written, branch, schema)
+        place = sum(each.kind != "null" for each in wanted.branches[:number])
+        inner, blank = self._value(written, branch, schema.fields[place].schema), [None] * len(schema.fields)
+
+        def read(cursor: Cursor) -> Any:
+            values: list[Any] = blank.copy()
+            values[place] = inner(cursor)
+            return Struct.unchecked(schema, values)
+
+        return read
+
+    def _match(self, written: AvroType, wanted: AvroType) -> int | None:
+        """Return the number of the branch as which a value is read: the same type, else a wider one."""
+        for fits in (is_same, _is_wider):
+            for number, branch in enumerate(wanted.branches):
+                if fits(branch, written):
+                    return number
+        return None
+
+    def _value(self, written: AvroType, wanted: AvroType, schema: Schema) -> Read:
+        are_records = written.kind == wanted.kind == "record"  # whose names may differ, but in unions
+        if not (are_records or is_same(wanted, written) or _is_wider(wanted, written)):
+            return _misfit(written, wanted)
+        if written.kind == "record":
+            return self._record(written, wanted, schema)
+        if written.kind == "array":
+            return self._array(written, wanted, schema)
+        if written.kind == "map":
+            return self._map(written, wanted, schema)
+        if written.kind == "enum":
+            return _enum(written, wanted)
+        return _logical(schema, _scalar(written, wanted))
+
+    def _record(self, written: AvroType, wanted: AvroType, schema: Schema) -> Read:
+        parts: list[tuple[int, Read]] = []
+        blank: list[Any] = [None] * len(wanted.fields)
+        for each in written.fields:
+            number = _place(each.name, wanted)
+            if number is None:
+                parts.append((-1, self.skip(each.type)))
+            else:
+                blank[number] = NO_DEFAULT
+                parts.append((number, self.read(each.type, wanted.fields[number].type, schema.fields[number].schema)))
+        for number, each in enumerate(wanted.fields):
+            if blank[number] is not NO_DEFAULT:
+                if each.default is NO_DEFAULT:
+                    return _fail(f"Found {written.name}, expecting {wanted.name}, missing required field {each.name}")
+                blank[number] = self._default(each, schema.fields[number].schema)
+        if [number for number, _ in parts] == list(range(len(blank))):
+            reads = [read for _, read in parts]
+            return lambda cursor: Struct.unchecked(schema, [read(cursor) for read in reads])
+        blank.append(None)  # what is skipped
+
+        def read(cursor: Cursor) -> Any:
+            values = blank.copy()
+            for number, part in parts:
+                values[number] = part(cursor)
+            return Struct.unchecked(schema, values[:-1])
+
+        return read
+
+    def _default(self, field: AvroField, schema: Schema) -> Any:
+        return None if field.default is None else default_of(schema, field.type, field.default, self._settings)
+
+    def _array(self, written: AvroType, wanted: AvroType, schema: Schema) -> Read:
+        if schema.type is Type.MAP:
+            return self._entries(written, wanted, schema)
+        inner, least = self.read(written.items, wanted.items, schema.value_schema), least_size(written.items)
+
+        def read(cursor: Cursor) -> list[Any]:
+            items: list[Any] = []
+            while count := counts(cursor, least):
+                items += [inner(cursor) for _ in range(count)]
+            return items
+
+        return read
+
+    def _entries(self, written: AvroType, wanted: AvroType, schema: Schema) -> Read:
+        """Return what reads an array of records as a map."""
+        record = wanted.items
+        fields = [record.find(name) for name in ("key", "value")]
+        order = [record.fields.index(field) for field in fields if field is not None]
+        inner = [schema.key_schema, schema.value_schema]
+        places = dict(zip(order, inner))
+        builder = Schema(Type.STRUCT, fields=_as_fields(record, [places[number] for number in range(2)]))
+        entry, least, keys = self.read(written.items, record, builder), least_size(written.items), schema.key_schema
+
+        def read(cursor: Cursor) -> dict[Any, Any]:
+            pairs: dict[Any, Any] = {}
+            while count := counts(cursor, least):
+                for _ in range(count):
+                    values = entry(cursor)._values
+                    pairs[_as_key(values[order[0]])] = values[order[1]]
+            return hash_ordered(pairs, keys, capacity=len(pairs))
+
+        return read
+
+    def _map(self, written: AvroType, wanted: AvroType, schema: Schema) -> Read:
+        inner, keys = self.read(written.items, wanted.items, schema.value_schema), schema.key_schema
+        least = 1 + least_size(written.items)
+
+        def read(cursor: Cursor) -> dict[str, Any]:
+            pairs: dict[str, Any] = {}
+            while count := counts(cursor, least):
+                for _ in range(count):
+                    key = text_at(cursor)
+                    pairs[key] = inner(cursor)
+            return hash_ordered(hash_ordered(pairs, keys), keys, capacity=len(pairs))
+
+        return read
+
+    def skip(self, written: AvroType) -> Read:
+        """Return what reads a value of which nothing is wanted."""
+        return _Skipping().skip(written)
+
+
+class _Skipping:
+    """Makes functions that pass over values; a record that holds itself is passed over by its own function."""
+
+    def __init__(self) -> None:
+        self._records: dict[int, list[Read]] = {}
+
+    def skip(self, written: AvroType) -> Read:
+        if written.kind == "record":
+            return self._record(written)
+        if written.kind == "union":
+            parts = [self.skip(each) for each in written.branches]
+            return lambda cursor: _branch_at(cursor, parts)(cursor)
+        if written.kind == "array" or written.kind == "map":
+            return self._items(written)
+        if written.kind == "fixed":
+            return _fixed(written.size)
+        return int_at if written.kind == "enum" else _PLAIN[written.kind]
+
+    def _record(self, written: AvroType) -> Read:
+        is_new = id(written) not in self._records
+        parts = self._records.setdefault(id(written), [])
+        if is_new:
+            parts += [self.skip(each.type) for each in written.fields]
+
+        def skip(cursor: Cursor) -> None:
+            for part in parts:
+                part(cursor)
+
+        return skip
+
+    def _items(self, written: AvroType) -> Read:
+        inner, least = self.skip(written.items), least_size(written.items)
+        key = text_at if written.kind == "map" else _null_at
+
+        def skip(cursor: Cursor) -> None:
+            while count := counts(cursor, least):
+                for _ in range(count):
+                    key(cursor)
+                    inner(cursor)
+
+        return skip
+
+
+def anything_at(cursor: Cursor) -> Any:
+    """Read data without schema: the one of nine fields that is set."""
+    found = [_field_at(cursor, part) for part in _ANYTHING]
+    return next((value for value in found if value is not None), None)
+
+
+def _field_at(cursor: Cursor, part: Read) -> Any:
+    number = long_at(cursor)
+    if number not in (0, 1):
+        raise PayloadError(f"{number} is no branch of a union of 2")
+    return part(cursor) if number else None
+
+
+def _list_at(cursor: Cursor) -> list[Any]:
+    items: list[Any] = []
+    while count := counts(cursor, len(_ANYTHING)):
+        items += [anything_at(cursor) for _ in range(count)]
+    return items
+
+
+def _dict_at(cursor: Cursor) -> dict[Any, Any]:
+    pairs: dict[Any, Any] = {}
+    while count := counts(cursor, 2 * len(_ANYTHING)):
+        for _ in range(count):
+            key = _as_key(anything_at(cursor))
+            pairs[key] = anything_at(cursor)
+    return hash_ordered(pairs, capacity=len(pairs))
+
+
+_ANYTHING: tuple[Read, ...] = (
+    _boolean_at, bytes_at, _double_at, _float_at, int_at, long_at, text_at, _list_at, _dict_at,
+)  # fmt: skip
+
+
+def _as_key(value: Any) -> Any:
+    if isinstance(value, list):
+        return tuple(map(_as_key, value))
+    if isinstance(value, dict):
+        raise DataError("a map cannot be the key of a map")
+    return value
+
+
+def _as_fields(record: AvroType, schemas: list[Schema | None]) -> list[Any]:
+    return [Field(each.name, number, schema) for number, (each, schema) in enumerate(zip(record.fields, schemas))]  # type: ignore[arg-type]
+
+
+def _branch_at(cursor: Cursor, parts: list[Read]) -> Read:
+    number = int_at(cursor)
+    if not 0 <= number < len(parts):
+        raise PayloadError(f"{number} is no branch of a union of {len(parts)}")
+    return parts[number]
+
+
+def _nullable(inner: Read, parts: list[Read]) -> Read:
+    def read(cursor: Cursor) -> Any:
+        byte = cursor.data[cursor.pos]
+        if byte == 0:
+            cursor.pos += 1
+            return None
+        if byte == 2:
+            cursor.pos += 1
+            return inner(cursor)
+        return _branch_at(cursor, parts)(cursor)
+
+    return read
+
+
+def _is_wider(wanted: AvroType, written: AvroType) -> bool:
+    return wanted.kind in WIDER.get(written.kind, ())
+
+
+def _place(name: str, wanted: AvroType) -> int | None:
+    for number, each in enumerate(wanted.fields):
+        if each.name == name:
+            return number
+    return next((number for number, each in enumerate(wanted.fields) if name in each.aliases), None)
+
+
+def _misfit(written: AvroType, wanted: AvroType) -> Read:
+    names = ", ".join(each.full_name for each in wanted.branches)
+    return _fail(f"Found {written.full_name}, expecting {f'[{names}]' if names else wanted.full_name}")
+
+
+def _fail(complaint: str) -> Read:
+    def read(cursor: Cursor) -> Any:
+        raise PayloadError(complaint)
+
+    return read
+
+
+def _scalar(written: AvroType, wanted: AvroType) -> Read:
+    """Return what reads a value without parts, as the kind that is wanted."""
+    if written.kind == "fixed":
+        return _fixed(written.size)
+    if wanted.kind == "bytes":
+        return bytes_at
+    if wanted.kind == "string":
+        return text_at
+    inner = _PLAIN[written.kind]
+    if wanted.kind in ("float", "double") and written.kind in ("int", "long"):
+        return lambda cursor: float(inner(cursor))
+    return inner
+
+
+def _logical(schema: Schema, inner: Read) -> Read:
+    """Return what turns a number or bytes into the value of a logical type, or a number into one of few bits."""
+    kind = _LOGICAL.get(schema.name)
+    if kind is not None:
+        return lambda cursor: kind.to_logical(schema, inner(cursor))
+    if schema.type is Type.INT8 or schema.type is Type.INT16:
+        bits = 8 if schema.type is Type.INT8 else 16
+        return lambda cursor: wrap(inner(cursor), bits)
+    return inner
+
+
+def _enum(written: AvroType, wanted: AvroType) -> Read:
+    texts = [symbol if symbol in wanted.symbols else wanted.default for symbol in written.symbols]
+
+    def read(cursor: Cursor) -> str:
+        number = int_at(cursor)
+        if not 0 <= number < len(texts):
+            raise PayloadError(f"{number} is no symbol of {written.name}, which has {len(texts)}")
+        text = texts[number]
+        if text is None:
+            raise PayloadError(f"No match for {written.symbols[number]}")
+        return text
+
+    return read

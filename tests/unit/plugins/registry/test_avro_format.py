@@ -1,0 +1,255 @@
+"""The mapping between Connect and Avro gives the texts and bytes that Confluent's classes give."""
+
+from __future__ import annotations
+
+import io
+import json
+from typing import Any
+
+import fastavro
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hearth_api import DataError, Schema, SchemaBuilder, Struct, Type
+from hearth_registry.avro_format import AvroFormat, AvroSchema
+from hearth_registry.schema_format import PayloadError
+from hearth_registry.schema_text import AVRO, SchemaText
+from tests.unit.plugins.registry.avro_case import CASES, OPT, USER, Case, settings, struct
+from tests.unit.plugins.registry.avro_sample import SCHEMAS, plain, values
+
+FORMAT = AvroFormat(settings())
+NAMES = [case.name for case in CASES]
+LOSES = {"map with optional keys"}
+"""Cases whose Avro does not tell all that their Connect schema does."""
+
+
+def parsed(tree: Any) -> AvroSchema:
+    """Return a schema of a registry."""
+    return FORMAT.parse(SchemaText(AVRO, json.dumps(tree)), {})
+
+
+def read(tree: Any, payload: str) -> Any:
+    """Return what a payload in hexadecimal digits is read as."""
+    return FORMAT.reader(parsed(tree), (), None, None).value(bytes.fromhex(payload))
+
+
+def resolved(written: Any, wanted: Any, payload: str) -> Any:
+    """Return what a payload is read as by another schema."""
+    return FORMAT.reader(parsed(written), (), parsed(wanted), None).value(bytes.fromhex(payload))
+
+
+def record(*fields: dict[str, Any], name: str = "R") -> dict[str, Any]:
+    """Return the schema of a record."""
+    return {"type": "record", "name": name, "fields": list(fields)}
+
+
+def of(name: str, type_: Any, **more: Any) -> dict[str, Any]:
+    """Return a field."""
+    return {"name": name, "type": type_, **more}
+
+
+@pytest.mark.parametrize("case", CASES, ids=NAMES)
+def test_a_schema_has_the_text_of_the_java_class(case: Case) -> None:
+    """Letter by letter, for a registry takes another text for another schema."""
+    assert AvroFormat(settings(**case.config)).schema_of(case.schema).text.text == case.text
+
+
+@pytest.mark.parametrize("case", CASES, ids=NAMES)
+def test_a_payload_has_the_bytes_of_the_java_class_and_is_read_back(case: Case) -> None:
+    """And the schema is the one it was made from, where Avro has words for all of it."""
+    made = AvroFormat(settings(**case.config))
+    schema = made.schema_of(case.schema)
+    writer, reader = made.writer(case.schema, schema), made.reader(made.parse(schema.text, {}), (), None, None)
+    assert reader.schema == case.schema or case.name in LOSES
+    for value, payload in case.values:
+        assert writer.payload(value).hex() == payload
+        assert writer.payload(reader.value(bytes.fromhex(payload))).hex() == payload
+
+
+@given(st.data())
+def test_fastavro_reads_what_is_written_and_writes_what_is_read(data: st.DataObject) -> None:
+    """It is the measure: both give the same bytes and values, apart from what a root of bytes is in Connect."""
+    schema = data.draw(SCHEMAS.filter(lambda each: each.type is not Type.BYTES and not each.optional))
+    value = data.draw(values(schema))
+    made = FORMAT.schema_of(schema)
+    known = fastavro.parse_schema(json.loads(made.text.text.replace('"logicalType"', '"logical"')))
+    payload = FORMAT.writer(schema, made).payload(value)
+    assert fastavro.schemaless_reader(io.BytesIO(payload), known, None) == plain(schema, value)
+    out = io.BytesIO()
+    fastavro.schemaless_writer(out, known, plain(schema, value))
+    assert out.getvalue() == payload
+    assert FORMAT.reader(made, (), None, None).value(payload) == value
+
+
+@given(st.data())
+def test_bytes_that_nobody_wrote_are_read_or_refused(data: st.DataObject) -> None:
+    """No other error comes up, and nothing is held that was not in the payload."""
+    schema = data.draw(SCHEMAS)
+    reader = FORMAT.reader(FORMAT.schema_of(schema), (), None, None)
+    payload = data.draw(st.binary(max_size=40))
+    try:
+        reader.value(payload)
+    except (PayloadError, DataError):
+        return
+
+
+@pytest.mark.parametrize(
+    ("tree", "payload"),
+    [
+        ("string", "feffffff0f61"),  # 2 GB
+        (record(of("a", "string")), "0461"),
+        ({"type": "array", "items": "int"}, "feffffffffffffffff01"),
+        ({"type": "map", "values": "int"}, "80c2d72f00"),
+        ({"type": "array", "items": record()}, "80c2d72f00"),
+        ({"type": "array", "items": {"type": "fixed", "name": "F", "size": 0}}, "80c2d72f00"),
+        ("long", "ffffffffffffffffffffff"),
+        (record(of("a", "int")), "ffffffffff"),
+        (["null", "int"], "04"),
+        (["null", "int"], "01"),
+        ({"type": "enum", "name": "E", "symbols": ["A"]}, "02"),
+        ("double", "0000"),
+        ({"type": "fixed", "name": "F", "size": 3}, "0000"),
+        ("int", ""),
+        ("string", "01"),
+    ],
+)
+def test_a_length_is_not_believed(tree: Any, payload: str) -> None:
+    """What claims more than is there is refused before anything is made of it."""
+    with pytest.raises(PayloadError):
+        read(tree, payload)
+
+
+def test_schemas_that_nobody_could_hold_are_refused() -> None:
+    """A million fields, a short text that means a million of them, ever deeper ones, and one without end."""
+    fields = ",".join([f'{{"name":"f{number}","type":"int"}}' for number in range(200_000)])
+    doubling: Any = "int"
+    for number in range(30):
+        doubling = record(of("a", doubling), of("b", doubling if number == 0 else f"N{number - 1}"), name=f"N{number}")
+    deep: Any = "int"
+    for _ in range(500):
+        deep = {"type": "array", "items": deep}
+    for text in (f'{{"type":"record","name":"R","fields":[{fields}]}}', json.dumps(doubling), "[" * 50_000):
+        with pytest.raises(PayloadError):
+            FORMAT.parse(SchemaText(AVRO, text), {})
+    with pytest.raises(PayloadError, match="levels"):
+        parsed(deep)
+    with pytest.raises(DataError, match="holds itself"):
+        FORMAT.reader(parsed(record(of("a", ["null", "R"]))), (), None, None)
+
+
+def test_data_without_schema_goes_through_a_record_of_everything() -> None:
+    """Numbers are long and double, as nothing tells their size; a null within is a record of nulls."""
+    schema = FORMAT.schema_of(None)
+    writer, reader = FORMAT.writer(None, schema), FORMAT.reader(FORMAT.parse(schema.text, {}), (), None, None)
+    value = {"a": [1, None, 2.5, True], "b": {"c": "x"}, "c": [], "d": {}}
+    assert reader.schema is None
+    assert reader.value(writer.payload(value)) == value
+    assert writer.payload("x").hex() == "000000000000" + "020278" + "0000"
+    with pytest.raises(DataError, match="Unknown Java type for schemaless data: class \\[B"):
+        writer.payload(b"x")
+
+
+def test_a_value_that_does_not_fit_its_schema_is_told_as_java_does() -> None:
+    """Each with the class that the value would have in Java."""
+    boolean = Schema(Type.BOOLEAN)
+    writer = FORMAT.writer(boolean, FORMAT.schema_of(boolean))
+    with pytest.raises(DataError, match=r"Invalid type for BOOLEAN: class java\.lang\.Long"):
+        writer.payload(1)
+    with pytest.raises(DataError, match="Found null value for non-optional schema"):
+        writer.payload(None)
+    user = FORMAT.writer(USER, FORMAT.schema_of(USER))
+    with pytest.raises(DataError, match="Found null value for non-optional schema"):
+        user.payload(struct(USER, email="x"))
+    with pytest.raises(DataError, match="Mismatching struct schema"):
+        user.payload(struct(OPT, c="x"))
+
+
+def test_a_schema_of_the_registry_writes_the_fields_that_it_has() -> None:
+    """They are found by name, numbers grow, and what is missing is a null, if that is allowed."""
+    wanted = record(of("gone", ["string", "null"]), of("email", ["string", "null"]), of("id", "double"), name="User")
+    writer = FORMAT.writer(USER, parsed(wanted))
+    assert writer.payload(struct(USER, id=1, email="a")).hex() == "02" + "000261" + "000000000000f03f"
+    needs = FORMAT.writer(USER, parsed(record(of("gone", "string"))))
+    with pytest.raises(PayloadError, match=r"null value for \(non-nullable\) string at R\.gone"):
+        needs.payload(struct(USER, id=1))
+
+
+def test_a_wanted_schema_is_read_by_the_rules_of_resolution() -> None:
+    """Fields by name or alias, in its order; those that are skipped, those that have defaults; numbers that grow."""
+    written = record(of("a", "int"), of("b", {"type": "array", "items": ["null", "string"]}), of("c", "string"))
+    wanted = record(
+        of("c", "bytes"),
+        of("z", "long", aliases=["a"]),
+        of("d", ["null", "int"], default=None),
+        of("e", "int", default=7),
+    )
+    value = resolved(written, wanted, "02" + "0200" + "00" + "0278")
+    assert value.raw_values() == (b"x", 1, None, 7)
+    assert resolved("int", ["null", "string", "double"], "02").raw_values() == (None, 1.0)
+    assert resolved(["int", "string"], "long", "0002") == 1
+    with pytest.raises(PayloadError, match="Found string, expecting long"):
+        resolved(["int", "string"], "long", "020278")
+    with pytest.raises(PayloadError, match="missing required field e"):
+        resolved(record(of("a", "int")), record(of("e", "int")), "02")
+    enum = {"type": "enum", "name": "E", "symbols": ["A", "B"]}
+    assert resolved(enum, {**enum, "symbols": ["C", "B"], "default": "C"}, "00") == "C"
+
+
+def test_what_a_reader_cannot_read_is_told_with_its_place() -> None:
+    """As the check before a schema of the registry is written by asks."""
+    base = record(of("a", "int"))
+    added = record(of("a", "long"), of("b", ["null", "string"], default=None))
+    assert FORMAT.incompatibilities(parsed(added), parsed(base)) == []
+    needs = record(of("a", "string"), of("b", "string"))
+    assert FORMAT.incompatibilities(parsed(needs), parsed(base)) == [
+        "TYPE_MISMATCH at /fields/a: reader type string, writer type int",
+        "READER_FIELD_MISSING_DEFAULT_VALUE at /fields/b: b",
+    ]
+    enum = {"type": "enum", "name": "E", "symbols": ["A", "B"]}
+    assert FORMAT.incompatibilities(parsed({**enum, "symbols": ["A"]}), parsed(enum)) != []
+    assert FORMAT.incompatibilities(parsed(["null", "int"]), parsed(["null", "string"])) != []
+    tree = record(of("next", ["null", "R"]))
+    assert FORMAT.incompatibilities(parsed(tree), parsed(tree)) == []
+
+
+def test_texts_that_a_schema_names_are_found() -> None:
+    """Also one that stands in a text that goes by another name."""
+    texts = {"com.a.X": '{"type":"array","items":{"type":"record","name":"com.a.Y","fields":[]}}'}
+    made = FORMAT.parse(
+        SchemaText(AVRO, '{"type":"record","name":"com.a.R","fields":[{"name":"y","type":"Y"}]}'), texts
+    )
+    assert made.type.fields[0].type.name == "com.a.Y"
+    assert made.record_name == "com.a.R"
+    with pytest.raises(PayloadError, match="Undefined schema"):
+        FORMAT.parse(SchemaText(AVRO, '"com.a.Z"'), texts)
+
+
+def test_the_version_of_the_registry_is_for_a_root_without_one() -> None:
+    """A union has none, and what is in the schema goes before."""
+    for tree, version in ((record(), 3), (["null", record()], None), ({**record(), "connect.version": 9}, 9)):
+        schema = FORMAT.reader(parsed(tree), (), None, 3).schema
+        assert schema is not None
+        assert schema.version == version
+
+
+def test_bytes_after_a_value_are_an_error_if_asked_for() -> None:
+    """Usually nobody looks."""
+    assert read("int", "0203") == 1
+    strict = AvroFormat(settings(**{"avro.fail.on.trailing.data": "true"}))
+    with pytest.raises(PayloadError) as raised:
+        strict.reader(parsed("int"), (), None, None).value(b"\x02\x03")
+    assert raised.value.headline == "Trailing data found after deserializing Avro  message for id"
+
+
+def test_names_are_scrubbed_as_java_does() -> None:
+    """With `scrub.invalid.names`; otherwise Avro's complaint comes up as it is."""
+    scrub = AvroFormat(settings(**{"scrub.invalid.names": "true"}))
+    schema = SchemaBuilder.struct().name("0abc.de-f").field("abc+-.*_", Schema(Type.INT32)).build()
+    made = scrub.schema_of(schema)
+    assert made.record_name == "x0abc.de_f"
+    assert made.type.fields[0].name == "abc_2B____"
+    value = Struct.unchecked(schema, [1])
+    assert scrub.writer(schema, made).payload(value) == b"\x02"
+    with pytest.raises(DataError, match="Illegal character in: de-f"):
+        FORMAT.schema_of(schema)
