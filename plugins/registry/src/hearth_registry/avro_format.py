@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hearth_api import Schema
 from hearth_registry.avro_compatibility import incompatibilities
@@ -18,6 +18,10 @@ from hearth_registry.avro_value_reader import Cursor, ReaderCompiler
 from hearth_registry.avro_value_writer import ValueCompiler
 from hearth_registry.schema_format import FormatSchema, PayloadError, PayloadReader, PayloadWriter, SchemaFormat
 from hearth_registry.schema_text import AVRO, SchemaText
+
+if TYPE_CHECKING:
+    from hearth_registry.avro_column_reader import ColumnReader
+    from hearth_registry.avro_column_writer import ColumnWriter
 
 _TRAILING = "Trailing data found after deserializing Avro  message for id"
 _ANYTHING = text_of(anything())
@@ -42,12 +46,22 @@ class AvroPayloadWriter(PayloadWriter):
     def __init__(self, settings: AvroSettings, schema: Schema | None, own: AvroType, target: AvroType) -> None:
         """Take the Connect schema, its own Avro schema, and the one to write by."""
         self._write = ValueCompiler(settings).root(schema, own, target)
+        self._plan = (settings, schema, own, target)
+        self._columns: ColumnWriter | None = None
 
     def payload(self, value: Any) -> bytes:
         """Return a value in Avro's binary form."""
         out = bytearray()
         self._write(out, value)
         return bytes(out)
+
+    def payloads(self, column: Any, prefix: bytes) -> Any:
+        """Return the values of a column, each after the prefix, where the form with columns has a way for them."""
+        if self._columns is None:
+            from hearth_registry.avro_column_writer import ColumnWriter  # Arrow only where there are columns
+
+            self._columns = ColumnWriter(*self._plan)
+        return self._columns.payloads(column, prefix)
 
 
 class AvroPayloadReader(PayloadReader):
@@ -58,6 +72,8 @@ class AvroPayloadReader(PayloadReader):
         self.schema = schema
         self._is_raw = written.kind == "bytes"
         self._fails_on_rest = settings.fail_on_trailing_data
+        self._plan = (settings, written, wanted, schema)
+        self._columns: ColumnReader | None = None
         compiler = ReaderCompiler(settings)
         self._read = compiler.raw(wanted, schema) if self._is_raw else compiler.read(written, wanted, schema)
 
@@ -73,6 +89,14 @@ class AvroPayloadReader(PayloadReader):
         if self._fails_on_rest and cursor.pos < len(payload):
             raise PayloadError(f"{len(payload) - cursor.pos} bytes after the value", headline=_TRAILING)
         return value
+
+    def values(self, payloads: Any) -> Any:
+        """Return the values of a column of payloads, where the form with columns has a way for them."""
+        if self._columns is None:
+            from hearth_registry.avro_column_reader import ColumnReader  # Arrow only where there are columns
+
+            self._columns = ColumnReader(*self._plan)
+        return self._columns.values(payloads)
 
 
 class AvroFormat(SchemaFormat):

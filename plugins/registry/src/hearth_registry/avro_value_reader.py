@@ -256,7 +256,7 @@ class ReaderCompiler:
         parts: list[tuple[int, Read]] = []
         blank: list[Any] = [None] * len(wanted.fields)
         for each in written.fields:
-            number = _place(each.name, wanted)
+            number = field_place(each.name, wanted)
             if number is None:
                 parts.append((-1, self.skip(each.type)))
             else:
@@ -449,7 +449,8 @@ def _is_wider(wanted: AvroType, written: AvroType) -> bool:
     return wanted.kind in WIDER.get(written.kind, ())
 
 
-def _place(name: str, wanted: AvroType) -> int | None:
+def field_place(name: str, wanted: AvroType) -> int | None:
+    """Return which field of a record is meant by a name, its own or an alias."""
     for number, each in enumerate(wanted.fields):
         if each.name == name:
             return number

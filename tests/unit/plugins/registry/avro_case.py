@@ -32,7 +32,7 @@ class Case:
     config: dict[str, str] = field(default_factory=dict)
 
 
-def settings(**config: str) -> AvroSettings:
+def configured(**config: str) -> AvroSettings:
     """Return settings, with those that there have to be."""
     return AvroSettings({"schema.registry.url": "mock://s", **config})
 

@@ -57,7 +57,7 @@ def _structs(inner: st.SearchStrategy[Schema]) -> st.SearchStrategy[Schema]:
             builder.field(f"f{number}", schema)
         return _finished(builder, is_optional)
 
-    return st.builds(build, st.lists(inner, max_size=5), st.booleans())
+    return st.builds(build, st.lists(inner, min_size=1, max_size=5), st.booleans())
 
 
 def _containers(inner: st.SearchStrategy[Schema]) -> st.SearchStrategy[Schema]:

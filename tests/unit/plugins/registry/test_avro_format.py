@@ -8,18 +8,21 @@ from typing import Any
 
 import fastavro
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hearth_api import DataError, Schema, SchemaBuilder, Struct, Type
 from hearth_registry.avro_format import AvroFormat, AvroSchema
 from hearth_registry.schema_format import PayloadError
 from hearth_registry.schema_text import AVRO, SchemaText
-from tests.unit.plugins.registry.avro_case import CASES, OPT, USER, Case, settings, struct
+from tests.profile import LONG
+from tests.unit.plugins.registry.avro_case import CASES, OPT, USER, Case, configured, struct
 from tests.unit.plugins.registry.avro_sample import SCHEMAS, plain, values
 
-FORMAT = AvroFormat(settings())
+FORMAT = AvroFormat(configured())
 NAMES = [case.name for case in CASES]
+FUZZ = 10 * settings().max_examples if settings.get_current_profile_name() == LONG else settings().max_examples
+"""Payloads tried that nobody wrote."""
 LOSES = {"map with optional keys"}
 """Cases whose Avro does not tell all that their Connect schema does."""
 
@@ -52,13 +55,13 @@ def of(name: str, type_: Any, **more: Any) -> dict[str, Any]:
 @pytest.mark.parametrize("case", CASES, ids=NAMES)
 def test_a_schema_has_the_text_of_the_java_class(case: Case) -> None:
     """Letter by letter, for a registry takes another text for another schema."""
-    assert AvroFormat(settings(**case.config)).schema_of(case.schema).text.text == case.text
+    assert AvroFormat(configured(**case.config)).schema_of(case.schema).text.text == case.text
 
 
 @pytest.mark.parametrize("case", CASES, ids=NAMES)
 def test_a_payload_has_the_bytes_of_the_java_class_and_is_read_back(case: Case) -> None:
     """And the schema is the one it was made from, where Avro has words for all of it."""
-    made = AvroFormat(settings(**case.config))
+    made = AvroFormat(configured(**case.config))
     schema = made.schema_of(case.schema)
     writer, reader = made.writer(case.schema, schema), made.reader(made.parse(schema.text, {}), (), None, None)
     assert reader.schema == case.schema or case.name in LOSES
@@ -82,6 +85,7 @@ def test_fastavro_reads_what_is_written_and_writes_what_is_read(data: st.DataObj
     assert FORMAT.reader(made, (), None, None).value(payload) == value
 
 
+@settings(max_examples=FUZZ)
 @given(st.data())
 def test_bytes_that_nobody_wrote_are_read_or_refused(data: st.DataObject) -> None:
     """No other error comes up, and nothing is held that was not in the payload."""
@@ -236,7 +240,7 @@ def test_the_version_of_the_registry_is_for_a_root_without_one() -> None:
 def test_bytes_after_a_value_are_an_error_if_asked_for() -> None:
     """Usually nobody looks."""
     assert read("int", "0203") == 1
-    strict = AvroFormat(settings(**{"avro.fail.on.trailing.data": "true"}))
+    strict = AvroFormat(configured(**{"avro.fail.on.trailing.data": "true"}))
     with pytest.raises(PayloadError) as raised:
         strict.reader(parsed("int"), (), None, None).value(b"\x02\x03")
     assert raised.value.headline == "Trailing data found after deserializing Avro  message for id"
@@ -244,7 +248,7 @@ def test_bytes_after_a_value_are_an_error_if_asked_for() -> None:
 
 def test_names_are_scrubbed_as_java_does() -> None:
     """With `scrub.invalid.names`; otherwise Avro's complaint comes up as it is."""
-    scrub = AvroFormat(settings(**{"scrub.invalid.names": "true"}))
+    scrub = AvroFormat(configured(**{"scrub.invalid.names": "true"}))
     schema = SchemaBuilder.struct().name("0abc.de-f").field("abc+-.*_", Schema(Type.INT32)).build()
     made = scrub.schema_of(schema)
     assert made.record_name == "x0abc.de_f"

@@ -1,0 +1,432 @@
+"""Avro's binary form as columns: all rows at once, with the values that the plain form reads row by row.
+
+Every row has a cursor of its own, and each part of the schema is read in all rows before the next: numbers by a few
+operations on whole arrays, texts by noting where they stand and copying them together. Rows that lack a part, nulls
+say, sit out. What this form has no way for, and bytes that the plain form would refuse or read in an unusual way, it
+leaves to that; a payload that ends too early is found by the cursor that has come too far.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from hearth_api import Date, Decimal, Schema, Time, Timestamp, Type
+from hearth_api.batch import arrow_type, values_to_column
+from hearth_api.java import hash_ordered
+from hearth_api.layout import memory
+from hearth_registry import avro_name as an
+from hearth_registry.avro_column_writer import UnsuitedError
+from hearth_registry.avro_schema_reader import default_of
+from hearth_registry.avro_setting import AvroSettings
+from hearth_registry.avro_type import NO_DEFAULT, AvroField, AvroType
+from hearth_registry.avro_value_reader import field_place
+
+_RANGES: dict[str | None, tuple[int, int]] = {
+    Date.LOGICAL_NAME: (-719_162, 2_932_896),
+    Time.LOGICAL_NAME: (0, 86_399_999),
+    Timestamp.LOGICAL_NAME: (-62_135_596_800_000, 253_402_300_799_999),
+}
+"""What Python's dates and times can hold of the numbers they are written as."""
+_INTEGERS = (Type.INT8, Type.INT16, Type.INT32, Type.INT64)
+_SPARE = 16
+"""So many bytes may be read past the last row, by a cursor that will turn out to have come too far."""
+_MOST_BYTES = (1 << 31) - 1
+_MOST_ROUNDS = 64
+"""Arrays of more items are read in columns only if many rows have so many."""
+_STOPS = np.uint64(0x8080808080808080)
+_ONE, _SEVEN, _LOW = np.uint64(1), np.uint64(7), np.uint64(0x7F)
+_MERGES = [
+    (np.uint64(0x007F007F007F007F), np.uint64(0x7F007F007F007F00), np.uint64(1)),
+    (np.uint64(0x00003FFF00003FFF), np.uint64(0x3FFF00003FFF0000), np.uint64(2)),
+    (np.uint64(0x000000000FFFFFFF), np.uint64(0x0FFFFFFF00000000), np.uint64(4)),
+]
+"""How groups of bits that lie in neighbouring bytes are put together: those that stay, those that move, how far."""
+
+
+class Rows:
+    """Rows that are being read, each at its position in the bytes that they share."""
+
+    def __init__(self, source: Source, at: Any) -> None:
+        """Start at some positions, one per row."""
+        self.source = source
+        self.at = at
+
+    def __len__(self) -> int:
+        return len(self.at)
+
+    def part(self, mask: Any) -> Rows:
+        """Return some of the rows; when they have been read, `join` tells these how far."""
+        return Rows(self.source, self.at[mask])
+
+    def join(self, mask: Any, part: Rows) -> None:
+        """Go on where some of the rows have come to."""
+        self.at[mask] = part.at
+
+
+class Source:
+    """The bytes of all rows."""
+
+    def __init__(self, content: Any) -> None:
+        """Take a numpy array of bytes."""
+        self.size = len(content)
+        self.content = np.concatenate([content, np.zeros(_SPARE, np.uint8)])
+        # At each byte the number that begins there, of eight bytes.
+        self.words = np.ndarray(self.size + _SPARE - 8 + 1, "<u8", self.content, strides=(1,))
+        self.doubles = np.ndarray(self.size + _SPARE - 8 + 1, "<f8", self.content, strides=(1,))
+        self.floats = np.ndarray(self.size + _SPARE - 8 + 1, "<f4", self.content, strides=(1,))
+
+
+Take = Callable[[Rows], Any]
+"""Reads a part in all rows and returns it as an Arrow array."""
+
+
+class ColumnReader:
+    """Reads columns of payloads that one Avro schema wrote."""
+
+    _take: Take | None
+
+    def __init__(self, settings: AvroSettings, written: AvroType, wanted: AvroType, schema: Schema | None) -> None:
+        """Find a way for each part of the schema, if there is one."""
+        self._settings = settings
+        self._fails_on_rest = settings.fail_on_trailing_data
+        try:
+            # At the root bytes have no length before them, and their columns are read as quickly one by one.
+            self._take = None if written.kind == "bytes" else self._part(written, wanted, schema)
+        except UnsuitedError:
+            self._take = None
+
+    def values(self, payloads: Any) -> Any:
+        """Return the values of a binary column without nulls; `NotImplemented` if it cannot."""
+        if self._take is None:
+            return NotImplemented
+        content, offsets = memory(payloads)
+        rows = Rows(Source(content), offsets[:-1].copy())
+        try:
+            column = self._take(rows)
+        except UnsuitedError:
+            return NotImplemented
+        if (rows.at > offsets[1:]).any() or (self._fails_on_rest and (rows.at < offsets[1:]).any()):
+            return NotImplemented
+        return column
+
+    def _part(self, written: AvroType, wanted: AvroType, schema: Schema | None) -> Take:
+        if schema is None or an.is_union(schema):
+            raise UnsuitedError
+        if written.kind == "union":
+            return self._union(written, wanted, schema)
+        inner = [each for each in wanted.branches if each.kind != "null"] if wanted.kind == "union" else [wanted]
+        if len(inner) != 1:
+            raise UnsuitedError
+        return self._value(written, inner[0], schema)
+
+    def _union(self, written: AvroType, wanted: AvroType, schema: Schema) -> Take:
+        """Return what reads the number of a branch, one of two of which one is null, and the value after it."""
+        kinds = [each.kind for each in written.branches]
+        if len(kinds) != 2 or "null" not in kinds or not wanted.is_nullable:
+            raise UnsuitedError
+        number = 1 - kinds.index("null")
+        take, type_ = self._part(written.branches[number], wanted, schema), arrow_type(schema)
+
+        def read(rows: Rows) -> Any:
+            heads = rows.source.content.take(rows.at, mode="clip")
+            present = heads == 2 * number
+            if (heads > 2).any() or (heads == 1).any():
+                raise UnsuitedError
+            rows.at += 1
+            if present.all():
+                return take(rows)
+            some = rows.part(present)
+            values = take(some)
+            rows.join(present, some)
+            return _scattered(values, present, type_)
+
+        return read
+
+    def _value(self, written: AvroType, wanted: AvroType, schema: Schema) -> Take:
+        if written.kind != wanted.kind:
+            raise UnsuitedError
+        if written.kind == "record":
+            return self._record(written, wanted, schema)
+        if written.kind == "array" and schema.type is Type.ARRAY:
+            return self._array(written, wanted, schema)
+        if written.kind == "map":
+            return self._map(written, wanted, schema)
+        if written.kind == "enum" and written.symbols == wanted.symbols:
+            return _enum(written)
+        return _scalar(written, schema)
+
+    def _record(self, written: AvroType, wanted: AvroType, schema: Schema) -> Take:
+        takes: list[tuple[int, Take]] = []
+        for each in written.fields:
+            number = field_place(each.name, wanted)
+            if number is None:
+                raise UnsuitedError
+            takes.append((number, self._part(each.type, wanted.fields[number].type, schema.fields[number].schema)))
+        read = {number for number, _ in takes}
+        absent = [number for number in range(len(wanted.fields)) if number not in read]
+        defaults = {number: self._default(wanted.fields[number], schema.fields[number].schema) for number in absent}
+        type_ = arrow_type(schema)
+
+        def take(rows: Rows) -> Any:
+            columns: list[Any] = [None] * len(wanted.fields)
+            for number, each in takes:
+                columns[number] = each(rows)
+            for number, value in defaults.items():
+                columns[number] = value.take(pa.array(np.zeros(len(rows), np.int64)))
+            if not columns:
+                return pa.array([{}] * len(rows), type_)
+            return pa.StructArray.from_arrays(columns, fields=list(type_))
+
+        return take
+
+    def _default(self, field: AvroField, schema: Schema) -> Any:
+        """Return the default of a field as a column of one row."""
+        if field.default is NO_DEFAULT:
+            raise UnsuitedError
+        value = None if field.default is None else default_of(schema, field.type, field.default, self._settings)
+        return values_to_column(schema, [value])
+
+    def _array(self, written: AvroType, wanted: AvroType, schema: Schema) -> Take:
+        take, type_ = self._part(written.items, wanted.items, schema.value_schema), arrow_type(schema)
+
+        def read(rows: Rows) -> Any:
+            counts = _counts(rows)
+            (items,) = _rounds(rows, counts, lambda some: (take(some),), (type_.value_type,))
+            return pa.ListArray.from_arrays(_edges(counts), items).cast(type_)
+
+        return read
+
+    def _map(self, written: AvroType, wanted: AvroType, schema: Schema) -> Take:
+        take, type_ = self._part(written.items, wanted.items, schema.value_schema), arrow_type(schema)
+        inner = (type_.key_type, type_.item_type)
+
+        def read(rows: Rows) -> Any:
+            counts = _counts(rows)
+            keys, items = _rounds(rows, counts, lambda some: (_text(some), take(some)), inner)
+            order = _hash_order(counts, keys)
+            if order is not None:
+                keys, items = keys.take(order), items.take(order)
+            return pa.MapArray.from_arrays(_edges(counts), keys, items).cast(type_)
+
+        return read
+
+
+def longs(rows: Rows) -> Any:
+    """Read numbers of 64 bits into a numpy array."""
+    rest = _unsigned(rows, 10)
+    return (rest >> _ONE).view(np.int64) ^ -(rest & _ONE).view(np.int64)
+
+
+def ints(rows: Rows) -> Any:
+    """Read numbers of 32 bits into a numpy array."""
+    rest = _unsigned(rows, 5).astype(np.uint32)
+    return (rest >> np.uint32(1)).view(np.int32) ^ -(rest & np.uint32(1)).view(np.int32)
+
+
+def _unsigned(rows: Rows, most: int) -> Any:
+    """Read numbers that have their sign in the lowest bit; what is longer than `most` bytes is no number."""
+    source, at = rows.source, rows.at
+    first = source.content.take(at, mode="clip")
+    if not len(first) or first.max() < 0x80:
+        rows.at = at + 1
+        return first.astype(np.uint64)
+    words = source.words.take(at, mode="clip")
+    stops = ~words & _STOPS
+    below = stops ^ (stops - _ONE)  # all bits up to the first byte that is the last of its number
+    sizes = np.bitwise_count(below).astype(np.int64) >> 3
+    is_long = stops == 0
+    words &= below & ~_STOPS
+    for stay, move, shift in _MERGES:
+        words = (words & stay) | ((words & move) >> shift)
+    if is_long.any():
+        _add_last(source, at, is_long, words, sizes)
+    if sizes.max() > most:
+        raise UnsuitedError
+    rows.at = at + sizes
+    return words
+
+
+def _add_last(source: Source, at: Any, is_long: Any, words: Any, sizes: Any) -> None:
+    """Add the ninth and the tenth byte to numbers that have them."""
+    places = at[is_long]
+    ninth, tenth = (source.content.take(places + number, mode="clip").astype(np.uint64) for number in (8, 9))
+    has_tenth = ninth > _LOW
+    if (has_tenth & (tenth > _LOW)).any():
+        raise UnsuitedError
+    words[is_long] |= ((ninth & _LOW) << np.uint64(56)) | np.where(has_tenth, tenth << np.uint64(63), np.uint64(0))
+    sizes[is_long] = np.where(has_tenth, 10, 9)
+
+
+def _scalar(written: AvroType, schema: Schema) -> Take:
+    if schema.type in _INTEGERS:
+        return _integers(written, schema)
+    if written.kind == "double" or written.kind == "float":
+        return _doubles if written.kind == "double" else _floats
+    if written.kind == "boolean":
+        return _booleans
+    if written.kind == "string":
+        return _text
+    if written.kind == "bytes":
+        return _decimals if schema.name == Decimal.LOGICAL_NAME else _binary
+    if written.kind == "fixed" and schema.name != Decimal.LOGICAL_NAME:
+        return lambda rows: _spans(rows, np.full(len(rows), written.size, np.int64))
+    raise UnsuitedError
+
+
+def _integers(written: AvroType, schema: Schema) -> Take:
+    take, type_ = ints if written.kind == "int" else longs, arrow_type(schema)
+    dtype, limits = type_.to_pandas_dtype(), _RANGES.get(schema.name)
+
+    def read(rows: Rows) -> Any:
+        numbers = take(rows)
+        if limits is not None and len(numbers) and not limits[0] <= numbers.min() <= numbers.max() <= limits[1]:
+            raise UnsuitedError
+        return pa.array(numbers.astype(dtype, copy=False), type_)
+
+    return read
+
+
+def _doubles(rows: Rows) -> Any:
+    values = rows.source.doubles.take(rows.at, mode="clip")
+    rows.at = rows.at + 8
+    return pa.array(values)
+
+
+def _floats(rows: Rows) -> Any:
+    values = rows.source.floats.take(rows.at, mode="clip")
+    rows.at = rows.at + 4
+    return pa.array(values)
+
+
+def _booleans(rows: Rows) -> Any:
+    values = rows.source.content.take(rows.at, mode="clip") == 1
+    rows.at = rows.at + 1
+    return pa.array(values)
+
+
+def _enum(written: AvroType) -> Take:
+    symbols = pa.array(written.symbols, pa.string())
+
+    def read(rows: Rows) -> Any:
+        numbers = ints(rows)
+        if len(numbers) and not 0 <= numbers.min() <= numbers.max() < len(symbols):
+            raise UnsuitedError
+        return symbols.take(pa.array(numbers))
+
+    return read
+
+
+def _text(rows: Rows) -> Any:
+    try:
+        return _binary(rows).cast(pa.string())
+    except pa.ArrowInvalid as error:
+        raise UnsuitedError from error
+
+
+def _binary(rows: Rows) -> Any:
+    sizes = longs(rows)
+    if len(sizes) and (sizes.min() < 0 or sizes.max() > rows.source.size):
+        raise UnsuitedError
+    return _spans(rows, sizes)
+
+
+def _spans(rows: Rows, sizes: Any) -> Any:
+    """Return bytes of the given sizes as a binary column."""
+    starts = rows.at
+    rows.at = ends = starts + sizes
+    if len(ends) and ends.max() > rows.source.size:
+        raise UnsuitedError
+    edges = np.empty(2 * len(sizes) + 1, np.int32)
+    edges[:-1:2], edges[1::2], edges[-1] = starts, ends, rows.source.size
+    buffers = [None, pa.py_buffer(edges), pa.py_buffer(rows.source.content)]
+    spans = pa.Array.from_buffers(pa.binary(), 2 * len(sizes), buffers)
+    return spans.take(pa.array(np.arange(0, 2 * len(sizes), 2, dtype=np.int32)))
+
+
+def _decimals(rows: Rows) -> Any:
+    """Read unscaled numbers, which have to be in as few bytes as they can."""
+    column = _binary(rows)
+    content, offsets = memory(column)
+    sizes = np.diff(offsets)
+    starts = offsets[:-1][sizes > 1]
+    first, second = content[starts], content[starts + 1] >= 0x80
+    if sizes.min(initial=1) < 1 or (((first == 0) & ~second) | ((first == 0xFF) & second)).any():
+        raise UnsuitedError
+    return column
+
+
+def _counts(rows: Rows) -> Any:
+    """Read how many items the arrays or maps of all rows have, if each has them in one block."""
+    counts = longs(rows)
+    if len(counts) and (counts.min() < 0 or counts.max() > rows.source.size or counts.sum() > rows.source.size):
+        raise UnsuitedError
+    rounds = int(counts.max(initial=0))
+    if rounds > _MOST_ROUNDS and counts.sum() < _MOST_ROUNDS * rounds:
+        raise UnsuitedError
+    return counts
+
+
+def _rounds(
+    rows: Rows, counts: Any, take: Callable[[Rows], tuple[Any, ...]], types: tuple[Any, ...]
+) -> tuple[Any, ...]:
+    """Read the items of all rows, the first of each, then the second, and so on, and the zero after the last."""
+    parts: list[tuple[Any, ...]] = []
+    places: list[Any] = []
+    starts = np.cumsum(counts) - counts
+    for number in range(int(counts.max(initial=0))):
+        mask = counts > number
+        some = rows.part(mask)
+        parts.append(take(some))
+        places.append(starts[mask] + number)
+        rows.join(mask, some)
+    filled = counts > 0
+    ends = rows.source.content.take(rows.at[filled], mode="clip")
+    if ends.any():
+        raise UnsuitedError
+    rows.at = rows.at + filled
+    if not parts:
+        return tuple(pa.array([], type_) for type_ in types)
+    if len(parts) == 1:
+        return parts[0]
+    order = np.empty(int(counts.sum()), np.int64)
+    order[np.concatenate(places)] = np.arange(len(order))
+    return tuple(pa.concat_arrays(list(each)).take(pa.array(order)) for each in zip(*parts))
+
+
+def _edges(counts: Any) -> Any:
+    edges = np.zeros(len(counts) + 1, np.int64)
+    np.cumsum(counts, out=edges[1:])
+    if edges[-1] > _MOST_BYTES:
+        raise UnsuitedError
+    return pa.array(edges.astype(np.int32))
+
+
+def _scattered(values: Any, present: Any, type_: Any) -> Any:
+    """Return one value per row from those of the rows that have one."""
+    if pa.types.is_integer(type_) or pa.types.is_floating(type_):
+        spread = np.zeros(len(present), type_.to_pandas_dtype())
+        if not values.null_count:
+            spread[present] = values.to_numpy()
+            return pa.array(spread, type_, mask=~present)
+    places = np.cumsum(present) - 1
+    return values.take(pa.array(places, mask=~present))
+
+
+def _hash_order(counts: Any, keys: Any) -> Any:
+    """Return in which order the entries of maps are in Connect, that of Java's HashMap; None if they are in it."""
+    many = np.flatnonzero(counts > 1).tolist()
+    if not many:
+        return None
+    order, names, ends = np.arange(len(keys)), keys.to_pylist(), np.cumsum(counts).tolist()
+    for row in many:
+        end = ends[row]
+        start = end - int(counts[row])
+        places = {name: start + number for number, name in enumerate(names[start:end])}
+        if len(places) < end - start:
+            raise UnsuitedError
+        order[start:end] = list(hash_ordered(hash_ordered(places), capacity=len(places)).values())
+    return pa.array(order)

@@ -1,0 +1,425 @@
+"""Columns as Avro's binary form: all rows at once, with the bytes that the plain form writes row by row.
+
+A row is made of parts that follow each other. Numbers, and whatever else is short, are put into one block of bytes
+for all rows, each row's at the place that the sizes of those before it give; texts stay where they are, and Arrow
+joins them with the blocks between them. What this form has no way for is left to the plain form, and so are values
+which that would refuse.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from hearth_api import Decimal, Schema, Type
+from hearth_api.batch import values_to_column
+from hearth_api.java import hash_ordered
+from hearth_api.layout import join, memory
+from hearth_registry import avro_name as an
+from hearth_registry.avro_schema_writer import is_plain_map
+from hearth_registry.avro_setting import AvroSettings
+from hearth_registry.avro_type import AvroType
+
+_LONG = np.int64
+_WIDTH = {"float": ("<f4", 4), "double": ("<f8", 8)}
+_INTEGERS = (Type.INT8, Type.INT16, Type.INT32, Type.INT64)
+_MOST_BYTES = (1 << 31) - 1
+_ONES = np.uint64(0x7F)
+
+
+class UnsuitedError(Exception):
+    """The plain form has to do it: it has a way for all there is, and the words for what is wrong."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """Bytes of every row: how many each has, and what puts them into a numpy array of bytes, at one place per row."""
+
+    sizes: Any
+    put: Callable[[Any, Any], None]
+
+
+Piece = Any
+"""A block, or a binary column without nulls."""
+Make = Callable[[Any, Any], list[Piece]]
+"""Makes the pieces of a column; the second argument tells which rows there are, None for all. Others have no bytes."""
+
+
+class ColumnWriter:
+    """Writes columns of one Connect schema by one Avro schema."""
+
+    _make: Make | None
+
+    def __init__(self, settings: AvroSettings, schema: Schema | None, own: AvroType, target: AvroType) -> None:
+        """Find a way for each part of the schema, if there is one."""
+        self._settings = settings
+        try:
+            if schema is not None and schema.type is Type.BYTES and target.kind == "bytes":
+                self._make = _raw(_scalar(schema, target))
+            else:
+                self._make = self._part(schema, own, target)
+        except UnsuitedError:
+            self._make = None
+
+    def payloads(self, column: Any, prefix: bytes) -> Any:
+        """Return the payloads of a column, each after the prefix, as a binary column, or `NotImplemented`."""
+        if self._make is None:
+            return NotImplemented
+        try:
+            return _joined([_constant(prefix, len(column), None), *self._make(column, None)], len(column))
+        except UnsuitedError:
+            return NotImplemented
+
+    def _part(self, schema: Schema | None, own: AvroType, target: AvroType) -> Make:
+        """Return what makes the pieces of a part, nulls among them."""
+        if schema is None or an.is_union(schema):
+            raise UnsuitedError
+        inner = _present(own)
+        if target.kind != "union":
+            return self._required(schema, self._value(schema, inner, target))
+        heads = [number for number, each in enumerate(target.branches) if each.full_name == inner.full_name]
+        if not heads:
+            raise UnsuitedError
+        make = self._value(schema, inner, target.branches[heads[0]])
+        nulls = [number for number, each in enumerate(target.branches) if each.kind == "null"]
+        if not schema.optional or not nulls:
+            return self._headed(heads[0], self._required(schema, make))
+        return self._optional(schema, heads[0], nulls[0], make)
+
+    def _required(self, schema: Schema, make: Make) -> Make:
+        def pieces(column: Any, rows: Any) -> list[Piece]:
+            if column.null_count and (rows is None or _valid(column)[rows].sum() < rows.sum()):
+                raise UnsuitedError
+            return make(column, rows)
+
+        return pieces
+
+    def _headed(self, head: int, make: Make) -> Make:
+        def pieces(column: Any, rows: Any) -> list[Piece]:
+            return [_constant(bytes([2 * head]), len(column), rows), *make(column, rows)]
+
+        return pieces
+
+    def _optional(self, schema: Schema, head: int, null: int, make: Make) -> Make:
+        """Return what writes the number of a branch, and the value where there is one."""
+
+        def pieces(column: Any, rows: Any) -> list[Piece]:
+            if not column.null_count:
+                return [_constant(bytes([2 * head]), len(column), rows), *make(column, rows)]
+            present = _valid(column)
+            heads = np.where(present, np.uint8(2 * head), np.uint8(2 * null))
+            return [_bytes(heads, rows), *make(column, present if rows is None else present & rows)]
+
+        return pieces
+
+    def _with_default(self, schema: Schema, column: Any) -> Any:
+        """Put the default in the place of nulls, as Java's structs do."""
+        if not column.null_count or schema.default is None or self._settings.ignore_default_for_nullables:
+            return column
+        if not schema.type.is_primitive:
+            raise UnsuitedError
+        return pc.fill_null(column, values_to_column(schema, [schema.default])[0])
+
+    def _value(self, schema: Schema, own: AvroType, target: AvroType) -> Make:
+        """Return what makes the pieces of values; what stands in rows that are nulls counts for nothing."""
+        if own.kind != target.kind:
+            raise UnsuitedError
+        if schema.type is Type.STRUCT:
+            return self._struct(schema, own, target)
+        if schema.type is Type.ARRAY:
+            return self._array(schema, own, target)
+        if schema.type is Type.MAP:
+            return self._map(schema, own, target)
+        if target.kind == "enum":
+            return _enum(target)
+        return _scalar(schema, target)
+
+    def _struct(self, schema: Schema, own: AvroType, target: AvroType) -> Make:
+        numbers = {each.name: number for number, each in enumerate(own.fields)}
+        parts: list[tuple[int, Schema, Make]] = []
+        for each in target.fields:
+            number = numbers.get(each.name)
+            if number is None:
+                raise UnsuitedError
+            inner = schema.fields[number].schema
+            parts.append((number, inner, self._part(inner, own.fields[number].type, each.type)))
+
+        def pieces(column: Any, rows: Any) -> list[Piece]:
+            columns = [self._with_default(inner, column.field(number)) for number, inner, _ in parts]
+            return [piece for each, (_, _, make) in zip(columns, parts) for piece in make(each, rows)]
+
+        return pieces
+
+    def _array(self, schema: Schema, own: AvroType, target: AvroType) -> Make:
+        make = self._part(schema.value_schema, own.items, target.items)
+
+        def pieces(column: Any, rows: Any) -> list[Piece]:
+            offsets = _offsets(column, rows)
+            items = column.values.slice(offsets[0], offsets[-1] - offsets[0])
+            return _items(offsets, make(items, None), rows)
+
+        return pieces
+
+    def _map(self, schema: Schema, own: AvroType, target: AvroType) -> Make:
+        if is_plain_map(schema, self._settings):
+            make_key: Make = _text
+            make_item = self._part(schema.value_schema, own.items, target.items)
+        else:
+            make_key, make_item = self._entry(schema, own, target)
+
+        def pieces(column: Any, rows: Any) -> list[Piece]:
+            offsets = _offsets(column, rows)
+            keys, items = [each.slice(offsets[0], offsets[-1] - offsets[0]) for each in (column.keys, column.items)]
+            if make_key is _text and (order := _hash_order(offsets - offsets[0], keys)) is not None:
+                keys, items = keys.take(order), items.take(order)
+            return _items(offsets, [*make_key(keys, None), *make_item(items, None)], rows)
+
+        return pieces
+
+    def _entry(self, schema: Schema, own: AvroType, target: AvroType) -> list[Make]:
+        """Return what makes the keys and the values of a map that is an array of records."""
+        if [each.name for each in target.items.fields] != ["key", "value"]:
+            raise UnsuitedError
+        parts = zip((schema.key_schema, schema.value_schema), own.items.fields, target.items.fields)
+        return [self._part(inner, written.type, wanted.type) for inner, written, wanted in parts]
+
+
+def varint_block(values: Any, rows: Any) -> Block:
+    """Return the block of numbers, given as a numpy array of integers, as Avro writes them."""
+    wide = values.astype(_LONG)
+    rest = ((wide << 1) ^ (wide >> 63)).view(np.uint64)
+    sizes = np.ones(len(rest), np.int32)
+    most = int(rest.max()) if len(rest) else 0
+    count = max(1, -(-most.bit_length() // 7))
+    for number in range(1, count):
+        sizes += rest >= np.uint64(1 << (7 * number))
+    if rows is not None:
+        sizes[~rows] = 0
+
+    def put(out: Any, at: Any) -> None:
+        left = rest
+        for number in range(count):
+            byte = (left & _ONES).astype(np.uint8)
+            byte |= (sizes > number + 1).view(np.uint8) << 7
+            if number == 0 and rows is None:
+                out[at] = byte
+            else:
+                has = sizes > number
+                out[at[has] + number] = byte[has]
+            left = left >> np.uint64(7)
+
+    return Block(sizes, put)
+
+
+def _valid(column: Any) -> Any:
+    return column.is_valid().to_numpy(zero_copy_only=False)
+
+
+def _constant(content: bytes, length: int, rows: Any) -> Block:
+    sizes = np.full(length, len(content), np.int32) if rows is None else rows * np.int32(len(content))
+
+    def put(out: Any, at: Any) -> None:
+        places = at if rows is None else at[rows]
+        for number, byte in enumerate(content):
+            out[places + number] = byte
+
+    return Block(sizes, put)
+
+
+def _bytes(content: Any, rows: Any) -> Block:
+    """Return the block of one byte a row."""
+    return _matrix(content.reshape(-1, 1), rows)
+
+
+def _matrix(content: Any, rows: Any) -> Block:
+    """Return the block of as many bytes a row as an array of two dimensions has."""
+    width = content.shape[1]
+    sizes = np.full(len(content), width, np.int32) if rows is None else rows * np.int32(width)
+
+    def put(out: Any, at: Any) -> None:
+        places, found = (at, content) if rows is None else (at[rows], content[rows])
+        for number in range(width):
+            out[places + number] = found[:, number]
+
+    return Block(sizes, put)
+
+
+def _joined(pieces: list[Piece], length: int) -> Any:
+    """Return the pieces of each row behind each other, as a binary column; blocks that meet become one."""
+    columns: list[Any] = []
+    blocks: list[Block] = []
+    for piece in pieces:
+        if isinstance(piece, Block):
+            blocks.append(piece)
+            continue
+        columns += [_column(blocks, length)] if blocks else []
+        columns.append(piece)
+        blocks = []
+    columns += [_column(blocks, length)] if blocks else []
+    return join(columns, length)
+
+
+def _column(blocks: list[Block], length: int) -> Any:
+    """Return blocks as a binary column."""
+    sizes = np.zeros(length, np.int32)
+    for block in blocks:
+        sizes += block.sizes
+    ends = np.zeros(length + 1, _LONG)
+    np.cumsum(sizes, out=ends[1:])
+    if ends[-1] > _MOST_BYTES:
+        raise pa.ArrowCapacityError(f"{ends[-1]} bytes are too many for one column")
+    out = np.empty(int(ends[-1]), np.uint8)
+    at = ends[:-1].copy()
+    for block in blocks:
+        block.put(out, at)
+        at += block.sizes
+    return _binary(ends, out)
+
+
+def _binary(ends: Any, content: Any) -> Any:
+    buffers = [None, pa.py_buffer(ends.astype(np.int32)), pa.py_buffer(content)]
+    return pa.Array.from_buffers(pa.binary(), len(ends) - 1, buffers)
+
+
+def _present(own: AvroType) -> AvroType:
+    return next(each for each in own.branches if each.kind != "null") if own.kind == "union" else own
+
+
+def _scalar(schema: Schema, target: AvroType) -> Make:
+    if schema.name == Decimal.LOGICAL_NAME and target.kind != "bytes":
+        raise UnsuitedError
+    if schema.type in _INTEGERS:
+        return _integers
+    if schema.type is Type.BOOLEAN:
+        return _booleans
+    if target.kind in _WIDTH:
+        return _floats(*_WIDTH[target.kind])
+    if target.kind == "fixed":
+        return _fixed(target.size)
+    return _decimals if schema.name == Decimal.LOGICAL_NAME else _text
+
+
+def _integers(column: Any, rows: Any) -> list[Piece]:
+    return [varint_block(_numpy(column), rows)]
+
+
+def _numpy(column: Any) -> Any:
+    """Return the numbers of a column, whatever stands in its nulls."""
+    dtype = np.dtype(column.type.to_pandas_dtype())
+    return np.frombuffer(column.buffers()[1] or b"", dtype)[column.offset : column.offset + len(column)]
+
+
+def _booleans(column: Any, rows: Any) -> list[Piece]:
+    return [_bytes(_numpy(column.cast(pa.uint8())), rows)]
+
+
+def _floats(dtype: str, width: int) -> Make:
+    def pieces(column: Any, rows: Any) -> list[Piece]:
+        numbers = np.ascontiguousarray(_numpy(column), dtype)
+        return [_matrix(numbers.view(np.uint8).reshape(-1, width), rows)]
+
+    return pieces
+
+
+def _text(column: Any, rows: Any) -> list[Piece]:
+    """Return the pieces of texts or bytes: the length and what they are."""
+    column, sizes = _contents(column, rows)
+    return [varint_block(sizes, rows), column]
+
+
+def _contents(column: Any, rows: Any) -> tuple[Any, Any]:
+    """Return texts or bytes as a binary column without nulls, empty where there is none, and the sizes."""
+    if rows is not None:
+        column = pc.if_else(pa.array(rows), column, pa.scalar("" if column.type == pa.string() else b"", column.type))
+    _, offsets = memory(column)
+    _, ends, content = column.buffers()
+    bare = pa.Array.from_buffers(pa.binary(), len(column), [None, ends, content], 0, column.offset)
+    return bare, np.diff(offsets)
+
+
+def _raw(make: Make) -> Make:
+    """Return what makes bytes without the length before them."""
+
+    def pieces(column: Any, rows: Any) -> list[Piece]:
+        if column.null_count:
+            raise UnsuitedError
+        return make(column, rows)[1:]
+
+    return pieces
+
+
+def _decimals(column: Any, rows: Any) -> list[Piece]:
+    """Return the pieces of unscaled numbers, which have to be in as few bytes as they can."""
+    column, sizes = _contents(column, rows)
+    content, offsets = memory(column)
+    starts = offsets[:-1][sizes > 1]
+    first, second = content[starts], content[starts + 1] >= 0x80
+    if (sizes[rows] if rows is not None else sizes).min(initial=1) < 1:
+        raise UnsuitedError
+    if (((first == 0) & ~second) | ((first == 0xFF) & second)).any():
+        raise UnsuitedError
+    return [varint_block(sizes, rows), column]
+
+
+def _fixed(size: int) -> Make:
+    def pieces(column: Any, rows: Any) -> list[Piece]:
+        column, sizes = _contents(column, rows)
+        if ((sizes if rows is None else sizes[rows]) != size).any():
+            raise UnsuitedError
+        return [column]
+
+    return pieces
+
+
+def _enum(target: AvroType) -> Make:
+    symbols = pa.array(target.symbols, pa.string())
+
+    def pieces(column: Any, rows: Any) -> list[Piece]:
+        numbers = pc.index_in(column, symbols)
+        if numbers.null_count and (rows is None or _valid(numbers)[rows].sum() < rows.sum()):
+            raise UnsuitedError
+        return [varint_block(_numpy(numbers), _valid(numbers) if rows is None and numbers.null_count else rows)]
+
+    return pieces
+
+
+def _offsets(column: Any, rows: Any) -> Any:
+    """Return where the items of each row begin and end; rows that are not there have none."""
+    offsets = column.offsets.to_numpy().astype(_LONG)
+    if rows is not None and np.diff(offsets)[~rows].any():
+        raise UnsuitedError
+    return offsets
+
+
+def _items(offsets: Any, pieces: list[Piece], rows: Any) -> list[Piece]:
+    """Return the pieces of lists: how many items each has, these, and a zero; an empty one is a zero alone."""
+    counts = np.diff(offsets)
+    items = _joined(pieces, int(offsets[-1] - offsets[0]))
+    content, ends = memory(items)
+    if len(ends) == 1:
+        return [_constant(b"\0", len(counts), rows)]
+    return [
+        varint_block(counts, counts > 0),
+        _binary(ends[offsets - offsets[0]], content),
+        _constant(b"\0", len(counts), rows),
+    ]
+
+
+def _hash_order(offsets: Any, keys: Any) -> Any:
+    """Return in which order entries are written, that of Java's HashMap, None if it is the one they are in."""
+    many = np.flatnonzero(np.diff(offsets) > 1).tolist()
+    if not many:
+        return None
+    order, names = np.arange(len(keys)), keys.to_pylist()
+    for row in many:
+        start, end = int(offsets[row]), int(offsets[row + 1])
+        places = {name: start + number for number, name in enumerate(names[start:end])}
+        if len(places) < end - start:
+            raise UnsuitedError
+        order[start:end] = list(hash_ordered(places).values())
+    return pa.array(order)
