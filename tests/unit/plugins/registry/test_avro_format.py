@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from pathlib import Path
 from typing import Any
 
 import fastavro
@@ -13,14 +14,19 @@ from hypothesis import strategies as st
 
 from hearth_api import DataError, Schema, SchemaBuilder, Struct, Type
 from hearth_registry.avro_format import AvroFormat, AvroSchema
+from hearth_registry.avro_type import text_of
 from hearth_registry.schema_format import PayloadError
 from hearth_registry.schema_text import AVRO, SchemaText
 from tests.profile import LONG
+from tests.unit.plugins.golden import schema_form, schema_of
 from tests.unit.plugins.registry.avro_case import CASES, OPT, USER, Case, configured, struct
 from tests.unit.plugins.registry.avro_sample import SCHEMAS, plain, values
+from tests.unit.plugins.sample import build, cases
 
 FORMAT = AvroFormat(configured())
 NAMES = [case.name for case in CASES]
+GOLDEN = Path(__file__).parent / "golden"
+"""Answers of a copy of AvroData; `avro_question` asked for them."""
 FUZZ = 10 * settings().max_examples if settings.get_current_profile_name() == LONG else settings().max_examples
 """Payloads tried that nobody wrote."""
 LOSES = {"map with optional keys"}
@@ -83,6 +89,49 @@ def test_fastavro_reads_what_is_written_and_writes_what_is_read(data: st.DataObj
     fastavro.schemaless_writer(out, known, plain(schema, value))
     assert out.getvalue() == payload
     assert FORMAT.reader(made, (), None, None).value(payload) == value
+
+
+def test_schemas_are_read_as_a_java_class_reads_them() -> None:
+    """Printed again, as a Connect schema, and as what becomes of that; or with its words of what is wrong."""
+    answers = cases(GOLDEN / "avro_read.jsonl")
+    assert [case for case in answers if not read_alike(case)] == []
+    assert len(answers) > 100
+
+
+def read_alike(case: dict[str, Any]) -> bool:
+    """Tell whether an answer of Java's is that of the converter."""
+    made = AvroFormat(configured(**case["config"]))
+    try:
+        schema = made.parse(SchemaText(AVRO, case["avro"]), {})
+        found = made.reader(schema, (), None, None).schema
+        again, form = made.schema_of(found).text.text, schema_form(found)
+    except (DataError, PayloadError) as error:
+        return str(error) == case.get("error")
+    printed = text_of(schema.type)
+    return (printed, form, again) == (case.get("printed"), case.get("schema"), case.get("text"))
+
+
+def test_values_drawn_at_random_are_written_as_a_java_class_writes_them() -> None:
+    """And are the same when they were read and are written once more."""
+    answers = cases(GOLDEN / "avro_write.jsonl.xz")
+    assert [case for case in answers if not written_alike(case)] == []
+    assert len(answers) > 500
+
+
+def written_alike(case: dict[str, Any]) -> bool:
+    """Tell whether an answer of Java's is that of the converter."""
+    schema = schema_of(case["schema"])
+    made = FORMAT.schema_of(schema)
+    try:
+        payload = FORMAT.writer(schema, made).payload(build(schema, case["value"]))
+    except (DataError, PayloadError) as error:
+        return str(error) == case.get("error")
+    try:
+        reader = FORMAT.reader(FORMAT.parse(made.text, {}), (), None, None)
+    except DataError as error:
+        return str(error).startswith("Mismatched versions")  # of a logical type, which has its own
+    again = FORMAT.writer(reader.schema, FORMAT.schema_of(reader.schema)).payload(reader.value(payload))
+    return made.text.text == case["text"] and payload.hex() == case["payload"] and len(again) == len(payload)
 
 
 @settings(max_examples=FUZZ)
