@@ -22,17 +22,20 @@ _TIMEOUT = 600.0
 _POLL = 0.01
 _ASK_EVERY = 2.0
 _MEMORY_GOAL = 250.0
-_CHAIN = transforms(
+CHAIN = transforms(
     hoist={"type": "HoistField$Value", "field": "line"},
     insert={"type": "InsertField$Value", "static.field": "source", "static.value": "bench"},
     mask={"type": "MaskField$Value", "fields": "source"},
 )
-_EXTRACT = transforms(extract={"type": "ExtractField$Value", "field": "line"})
+EXTRACT = transforms(extract={"type": "ExtractField$Value", "field": "line"})
 
 
 @dataclass(frozen=True)
 class Throughput:
-    """One of the cases: a file source or a file sink, with text or JSON."""
+    """One of the cases: a file source or a file sink, with text or JSON.
+
+    `around` is what stands before and after the line in a sink's records, where they are neither.
+    """
 
     case: str
     title: str
@@ -41,19 +44,20 @@ class Throughput:
     config: Mapping[str, str]
     goal: float
     cpu_goal: float | None = None
+    around: tuple[bytes, bytes] | None = None
 
 
 CASES = (
     Throughput("a", "FileStreamSource, String", True, True, {}, goal=3.5, cpu_goal=4.0),
-    Throughput("b", "FileStreamSource, three transformations, Json with schemas", True, False, _CHAIN, goal=3.0),
+    Throughput("b", "FileStreamSource, three transformations, Json with schemas", True, False, CHAIN, goal=3.0),
     Throughput("c", "FileStreamSink, String", False, True, {}, goal=1.75),
-    Throughput("d", "FileStreamSink, Json with schemas, ExtractField", False, False, _EXTRACT, goal=2.2),
+    Throughput("d", "FileStreamSink, Json with schemas, ExtractField", False, False, EXTRACT, goal=2.2),
 )
 
 
 def measure(case: Throughput, bench: Bench) -> Result:
     """Run one case in alternating pairs."""
-    result = Result(case.case, f"{case.title}, {bench.records:,} lines of {LINE_BYTES} bytes", _metrics(case))
+    result = Result(case.case, f"{case.title}, {bench.records:,} lines of {LINE_BYTES} bytes", metrics(case))
     world = Source(bench, case) if case.is_source else Sink(bench, case)
     for pair, side in bench.runs():
         worker = bench.worker(side, strings=case.is_text)
@@ -66,7 +70,8 @@ def measure(case: Throughput, bench: Bench) -> Result:
     return result
 
 
-def _metrics(case: Throughput) -> tuple[Metric, ...]:
+def metrics(case: Throughput) -> tuple[Metric, ...]:
+    """Return what is measured of a case."""
     return (
         Metric("rate", "records/s", goal=case.goal, format="{:,.0f}"),
         Metric("cpu", "CPU s per million while they flow", "lower", goal=case.cpu_goal, format="{:.2f}"),
@@ -221,7 +226,7 @@ class Sink(_World):
         self.topic = bench.fresh(f"bench-{case.case}")
         bench.topics.create(self.topic, partitions)
         bench.say(f"{case.case}: filling {self.topic}")
-        fill(bench, self.topic, case.is_text)
+        fill(bench, self.topic, case.around or ((b"", b"") if case.is_text else _envelope()))
 
     def run(self, worker: Worker) -> dict[str, float]:
         """Make one run."""
@@ -252,11 +257,11 @@ def _size(file: Path) -> int:
         return 0
 
 
-def fill(bench: Bench, topic: str, is_text: bool) -> None:
-    """Fill a topic with the lines, as text or as what case b writes."""
+def fill(bench: Bench, topic: str, around: tuple[bytes, bytes]) -> None:
+    """Fill a topic with the lines, each with something before and after it."""
     settings = {"linger.ms": 20, "batch.size": 500_000, "queue.buffering.max.messages": 200_000}
     producer = Producer({"bootstrap.servers": bench.broker.bootstrap_servers, **settings})
-    head, tail = (b"", b"") if is_text else _envelope()
+    head, tail = around
     for block in lines(bench.records):
         produce(producer, topic, [head + line + tail for line in block.splitlines()])
     assert producer.flush(60) == 0
