@@ -19,11 +19,12 @@ from hearth_api.batch import arrow_type, values_to_column
 from hearth_api.java import hash_ordered
 from hearth_api.layout import memory
 from hearth_registry import avro_name as an
-from hearth_registry.avro_column_writer import UnsuitedError
 from hearth_registry.avro_schema_reader import default_of
 from hearth_registry.avro_setting import AvroSettings
 from hearth_registry.avro_type import NO_DEFAULT, AvroField, AvroType
 from hearth_registry.avro_value_reader import field_place
+from hearth_registry.payload_block import UnsuitedError
+from hearth_registry.payload_cursor import Rows, Source, scattered, spans, unsigned
 
 _RANGES: dict[str | None, tuple[int, int]] = {
     Date.LOGICAL_NAME: (-719_162, 2_932_896),
@@ -32,52 +33,10 @@ _RANGES: dict[str | None, tuple[int, int]] = {
 }
 """What Python's dates and times can hold of the numbers they are written as."""
 _INTEGERS = (Type.INT8, Type.INT16, Type.INT32, Type.INT64)
-_SPARE = 16
-"""So many bytes may be read past the last row, by a cursor that will turn out to have come too far."""
+_ONE = np.uint64(1)
 _MOST_BYTES = (1 << 31) - 1
 _MOST_ROUNDS = 64
 """Arrays of more items are read in columns only if many rows have so many."""
-_STOPS = np.uint64(0x8080808080808080)
-_ONE, _SEVEN, _LOW = np.uint64(1), np.uint64(7), np.uint64(0x7F)
-_MERGES = [
-    (np.uint64(0x007F007F007F007F), np.uint64(0x7F007F007F007F00), np.uint64(1)),
-    (np.uint64(0x00003FFF00003FFF), np.uint64(0x3FFF00003FFF0000), np.uint64(2)),
-    (np.uint64(0x000000000FFFFFFF), np.uint64(0x0FFFFFFF00000000), np.uint64(4)),
-]
-"""How groups of bits that lie in neighbouring bytes are put together: those that stay, those that move, how far."""
-
-
-class Rows:
-    """Rows that are being read, each at its position in the bytes that they share."""
-
-    def __init__(self, source: Source, at: Any) -> None:
-        """Start at some positions, one per row."""
-        self.source = source
-        self.at = at
-
-    def __len__(self) -> int:
-        return len(self.at)
-
-    def part(self, mask: Any) -> Rows:
-        """Return some of the rows; when they have been read, `join` tells these how far."""
-        return Rows(self.source, self.at[mask])
-
-    def join(self, mask: Any, part: Rows) -> None:
-        """Go on where some of the rows have come to."""
-        self.at[mask] = part.at
-
-
-class Source:
-    """The bytes of all rows."""
-
-    def __init__(self, content: Any) -> None:
-        """Take a numpy array of bytes."""
-        self.size = len(content)
-        self.content = np.concatenate([content, np.zeros(_SPARE, np.uint8)])
-        # At each byte the number that begins there, of eight bytes.
-        self.words = np.ndarray(self.size + _SPARE - 8 + 1, "<u8", self.content, strides=(1,))
-        self.doubles = np.ndarray(self.size + _SPARE - 8 + 1, "<f8", self.content, strides=(1,))
-        self.floats = np.ndarray(self.size + _SPARE - 8 + 1, "<f4", self.content, strides=(1,))
 
 
 Take = Callable[[Rows], Any]
@@ -142,7 +101,7 @@ class ColumnReader:
             some = rows.part(present)
             values = take(some)
             rows.join(present, some)
-            return _scattered(values, present, type_)
+            return scattered(values, present, type_)
 
         return read
 
@@ -217,48 +176,14 @@ class ColumnReader:
 
 def longs(rows: Rows) -> Any:
     """Read numbers of 64 bits into a numpy array."""
-    rest = _unsigned(rows, 10)
+    rest = unsigned(rows, 10)
     return (rest >> _ONE).view(np.int64) ^ -(rest & _ONE).view(np.int64)
 
 
 def ints(rows: Rows) -> Any:
     """Read numbers of 32 bits into a numpy array."""
-    rest = _unsigned(rows, 5).astype(np.uint32)
+    rest = unsigned(rows, 5).astype(np.uint32)
     return (rest >> np.uint32(1)).view(np.int32) ^ -(rest & np.uint32(1)).view(np.int32)
-
-
-def _unsigned(rows: Rows, most: int) -> Any:
-    """Read numbers that have their sign in the lowest bit; what is longer than `most` bytes is no number."""
-    source, at = rows.source, rows.at
-    first = source.content.take(at, mode="clip")
-    if not len(first) or first.max() < 0x80:
-        rows.at = at + 1
-        return first.astype(np.uint64)
-    words = source.words.take(at, mode="clip")
-    stops = ~words & _STOPS
-    below = stops ^ (stops - _ONE)  # all bits up to the first byte that is the last of its number
-    sizes = np.bitwise_count(below).astype(np.int64) >> 3
-    is_long = stops == 0
-    words &= below & ~_STOPS
-    for stay, move, shift in _MERGES:
-        words = (words & stay) | ((words & move) >> shift)
-    if is_long.any():
-        _add_last(source, at, is_long, words, sizes)
-    if sizes.max() > most:
-        raise UnsuitedError
-    rows.at = at + sizes
-    return words
-
-
-def _add_last(source: Source, at: Any, is_long: Any, words: Any, sizes: Any) -> None:
-    """Add the ninth and the tenth byte to numbers that have them."""
-    places = at[is_long]
-    ninth, tenth = (source.content.take(places + number, mode="clip").astype(np.uint64) for number in (8, 9))
-    has_tenth = ninth > _LOW
-    if (has_tenth & (tenth > _LOW)).any():
-        raise UnsuitedError
-    words[is_long] |= ((ninth & _LOW) << np.uint64(56)) | np.where(has_tenth, tenth << np.uint64(63), np.uint64(0))
-    sizes[is_long] = np.where(has_tenth, 10, 9)
 
 
 def _scalar(written: AvroType, schema: Schema) -> Take:
@@ -273,7 +198,7 @@ def _scalar(written: AvroType, schema: Schema) -> Take:
     if written.kind == "bytes":
         return _decimals if schema.name == Decimal.LOGICAL_NAME else _binary
     if written.kind == "fixed" and schema.name != Decimal.LOGICAL_NAME:
-        return lambda rows: _spans(rows, np.full(len(rows), written.size, np.int64))
+        return lambda rows: spans(rows, np.full(len(rows), written.size, np.int64))
     raise UnsuitedError
 
 
@@ -331,20 +256,7 @@ def _binary(rows: Rows) -> Any:
     sizes = longs(rows)
     if len(sizes) and (sizes.min() < 0 or sizes.max() > rows.source.size):
         raise UnsuitedError
-    return _spans(rows, sizes)
-
-
-def _spans(rows: Rows, sizes: Any) -> Any:
-    """Return bytes of the given sizes as a binary column."""
-    starts = rows.at
-    rows.at = ends = starts + sizes
-    if len(ends) and ends.max() > rows.source.size:
-        raise UnsuitedError
-    edges = np.empty(2 * len(sizes) + 1, np.int32)
-    edges[:-1:2], edges[1::2], edges[-1] = starts, ends, rows.source.size
-    buffers = [None, pa.py_buffer(edges), pa.py_buffer(rows.source.content)]
-    spans = pa.Array.from_buffers(pa.binary(), 2 * len(sizes), buffers)
-    return spans.take(pa.array(np.arange(0, 2 * len(sizes), 2, dtype=np.int32)))
+    return spans(rows, sizes)
 
 
 def _decimals(rows: Rows) -> Any:
@@ -403,17 +315,6 @@ def _edges(counts: Any) -> Any:
     if edges[-1] > _MOST_BYTES:
         raise UnsuitedError
     return pa.array(edges.astype(np.int32))
-
-
-def _scattered(values: Any, present: Any, type_: Any) -> Any:
-    """Return one value per row from those of the rows that have one."""
-    if pa.types.is_integer(type_) or pa.types.is_floating(type_):
-        spread = np.zeros(len(present), type_.to_pandas_dtype())
-        if not values.null_count:
-            spread[present] = values.to_numpy()
-            return pa.array(spread, type_, mask=~present)
-    places = np.cumsum(present) - 1
-    return values.take(pa.array(places, mask=~present))
 
 
 def _hash_order(counts: Any, keys: Any) -> Any:

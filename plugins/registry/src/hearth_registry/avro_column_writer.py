@@ -1,15 +1,11 @@
 """Columns as Avro's binary form: all rows at once, with the bytes that the plain form writes row by row.
 
-A row is made of parts that follow each other. Numbers, and whatever else is short, are put into one block of bytes
-for all rows, each row's at the place that the sizes of those before it give; texts stay where they are, and Arrow
-joins them with the blocks between them. What this form has no way for is left to the plain form, and so are values
+What this form has no way for is left to the plain form, and so are values
 which that would refuse.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,35 +15,30 @@ import pyarrow.compute as pc
 from hearth_api import Decimal, Schema, Type
 from hearth_api.batch import values_to_column
 from hearth_api.java import hash_ordered
-from hearth_api.layout import join, memory
+from hearth_api.layout import memory
 from hearth_registry import avro_name as an
 from hearth_registry.avro_schema_writer import is_plain_map
 from hearth_registry.avro_setting import AvroSettings
 from hearth_registry.avro_type import AvroType
+from hearth_registry.payload_block import (
+    Block,
+    Make,
+    Piece,
+    UnsuitedError,
+    binary_of,
+    byte_block,
+    constant_block,
+    contents_of,
+    joined,
+    matrix_block,
+    numbers_of,
+    valid,
+    varint_block,
+)
 
 _LONG = np.int64
 _WIDTH = {"float": ("<f4", 4), "double": ("<f8", 8)}
 _INTEGERS = (Type.INT8, Type.INT16, Type.INT32, Type.INT64)
-_MOST_BYTES = (1 << 31) - 1
-_ONES = np.uint64(0x7F)
-
-
-class UnsuitedError(Exception):
-    """The plain form has to do it: it has a way for all there is, and the words for what is wrong."""
-
-
-@dataclass(frozen=True)
-class Block:
-    """Bytes of every row: how many each has, and what puts them into a numpy array of bytes, at one place per row."""
-
-    sizes: Any
-    put: Callable[[Any, Any], None]
-
-
-Piece = Any
-"""A block, or a binary column without nulls."""
-Make = Callable[[Any, Any], list[Piece]]
-"""Makes the pieces of a column; the second argument tells which rows there are, None for all. Others have no bytes."""
 
 
 class ColumnWriter:
@@ -71,7 +62,7 @@ class ColumnWriter:
         if self._make is None:
             return NotImplemented
         try:
-            return _joined([_constant(prefix, len(column), None), *self._make(column, None)], len(column))
+            return joined([constant_block(prefix, len(column), None), *self._make(column, None)], len(column))
         except UnsuitedError:
             return NotImplemented
 
@@ -93,7 +84,7 @@ class ColumnWriter:
 
     def _required(self, schema: Schema, make: Make) -> Make:
         def pieces(column: Any, rows: Any) -> list[Piece]:
-            if column.null_count and (rows is None or _valid(column)[rows].sum() < rows.sum()):
+            if column.null_count and (rows is None or valid(column)[rows].sum() < rows.sum()):
                 raise UnsuitedError
             return make(column, rows)
 
@@ -101,7 +92,7 @@ class ColumnWriter:
 
     def _headed(self, head: int, make: Make) -> Make:
         def pieces(column: Any, rows: Any) -> list[Piece]:
-            return [_constant(bytes([2 * head]), len(column), rows), *make(column, rows)]
+            return [constant_block(bytes([2 * head]), len(column), rows), *make(column, rows)]
 
         return pieces
 
@@ -110,10 +101,10 @@ class ColumnWriter:
 
         def pieces(column: Any, rows: Any) -> list[Piece]:
             if not column.null_count:
-                return [_constant(bytes([2 * head]), len(column), rows), *make(column, rows)]
-            present = _valid(column)
+                return [constant_block(bytes([2 * head]), len(column), rows), *make(column, rows)]
+            present = valid(column)
             heads = np.where(present, np.uint8(2 * head), np.uint8(2 * null))
-            return [_bytes(heads, rows), *make(column, present if rows is None else present & rows)]
+            return [byte_block(heads, rows), *make(column, present if rows is None else present & rows)]
 
         return pieces
 
@@ -189,101 +180,10 @@ class ColumnWriter:
         return [self._part(inner, written.type, wanted.type) for inner, written, wanted in parts]
 
 
-def varint_block(values: Any, rows: Any) -> Block:
+def long_block(values: Any, rows: Any) -> Block:
     """Return the block of numbers, given as a numpy array of integers, as Avro writes them."""
     wide = values.astype(_LONG)
-    rest = ((wide << 1) ^ (wide >> 63)).view(np.uint64)
-    sizes = np.ones(len(rest), np.int32)
-    most = int(rest.max()) if len(rest) else 0
-    count = max(1, -(-most.bit_length() // 7))
-    for number in range(1, count):
-        sizes += rest >= np.uint64(1 << (7 * number))
-    if rows is not None:
-        sizes[~rows] = 0
-
-    def put(out: Any, at: Any) -> None:
-        left = rest
-        for number in range(count):
-            byte = (left & _ONES).astype(np.uint8)
-            byte |= (sizes > number + 1).view(np.uint8) << 7
-            if number == 0 and rows is None:
-                out[at] = byte
-            else:
-                has = sizes > number
-                out[at[has] + number] = byte[has]
-            left = left >> np.uint64(7)
-
-    return Block(sizes, put)
-
-
-def _valid(column: Any) -> Any:
-    return column.is_valid().to_numpy(zero_copy_only=False)
-
-
-def _constant(content: bytes, length: int, rows: Any) -> Block:
-    sizes = np.full(length, len(content), np.int32) if rows is None else rows * np.int32(len(content))
-
-    def put(out: Any, at: Any) -> None:
-        places = at if rows is None else at[rows]
-        for number, byte in enumerate(content):
-            out[places + number] = byte
-
-    return Block(sizes, put)
-
-
-def _bytes(content: Any, rows: Any) -> Block:
-    """Return the block of one byte a row."""
-    return _matrix(content.reshape(-1, 1), rows)
-
-
-def _matrix(content: Any, rows: Any) -> Block:
-    """Return the block of as many bytes a row as an array of two dimensions has."""
-    width = content.shape[1]
-    sizes = np.full(len(content), width, np.int32) if rows is None else rows * np.int32(width)
-
-    def put(out: Any, at: Any) -> None:
-        places, found = (at, content) if rows is None else (at[rows], content[rows])
-        for number in range(width):
-            out[places + number] = found[:, number]
-
-    return Block(sizes, put)
-
-
-def _joined(pieces: list[Piece], length: int) -> Any:
-    """Return the pieces of each row behind each other, as a binary column; blocks that meet become one."""
-    columns: list[Any] = []
-    blocks: list[Block] = []
-    for piece in pieces:
-        if isinstance(piece, Block):
-            blocks.append(piece)
-            continue
-        columns += [_column(blocks, length)] if blocks else []
-        columns.append(piece)
-        blocks = []
-    columns += [_column(blocks, length)] if blocks else []
-    return join(columns, length)
-
-
-def _column(blocks: list[Block], length: int) -> Any:
-    """Return blocks as a binary column."""
-    sizes = np.zeros(length, np.int32)
-    for block in blocks:
-        sizes += block.sizes
-    ends = np.zeros(length + 1, _LONG)
-    np.cumsum(sizes, out=ends[1:])
-    if ends[-1] > _MOST_BYTES:
-        raise pa.ArrowCapacityError(f"{ends[-1]} bytes are too many for one column")
-    out = np.empty(int(ends[-1]), np.uint8)
-    at = ends[:-1].copy()
-    for block in blocks:
-        block.put(out, at)
-        at += block.sizes
-    return _binary(ends, out)
-
-
-def _binary(ends: Any, content: Any) -> Any:
-    buffers = [None, pa.py_buffer(ends.astype(np.int32)), pa.py_buffer(content)]
-    return pa.Array.from_buffers(pa.binary(), len(ends) - 1, buffers)
+    return varint_block(((wide << 1) ^ (wide >> 63)).view(np.uint64), rows)
 
 
 def _present(own: AvroType) -> AvroType:
@@ -305,41 +205,25 @@ def _scalar(schema: Schema, target: AvroType) -> Make:
 
 
 def _integers(column: Any, rows: Any) -> list[Piece]:
-    return [varint_block(_numpy(column), rows)]
-
-
-def _numpy(column: Any) -> Any:
-    """Return the numbers of a column, whatever stands in its nulls."""
-    dtype = np.dtype(column.type.to_pandas_dtype())
-    return np.frombuffer(column.buffers()[1] or b"", dtype)[column.offset : column.offset + len(column)]
+    return [long_block(numbers_of(column), rows)]
 
 
 def _booleans(column: Any, rows: Any) -> list[Piece]:
-    return [_bytes(_numpy(column.cast(pa.uint8())), rows)]
+    return [byte_block(numbers_of(column.cast(pa.uint8())), rows)]
 
 
 def _floats(dtype: str, width: int) -> Make:
     def pieces(column: Any, rows: Any) -> list[Piece]:
-        numbers = np.ascontiguousarray(_numpy(column), dtype)
-        return [_matrix(numbers.view(np.uint8).reshape(-1, width), rows)]
+        numbers = np.ascontiguousarray(numbers_of(column), dtype)
+        return [matrix_block(numbers.view(np.uint8).reshape(-1, width), rows)]
 
     return pieces
 
 
 def _text(column: Any, rows: Any) -> list[Piece]:
     """Return the pieces of texts or bytes: the length and what they are."""
-    column, sizes = _contents(column, rows)
-    return [varint_block(sizes, rows), column]
-
-
-def _contents(column: Any, rows: Any) -> tuple[Any, Any]:
-    """Return texts or bytes as a binary column without nulls, empty where there is none, and the sizes."""
-    if rows is not None:
-        column = pc.if_else(pa.array(rows), column, pa.scalar("" if column.type == pa.string() else b"", column.type))
-    _, offsets = memory(column)
-    _, ends, content = column.buffers()
-    bare = pa.Array.from_buffers(pa.binary(), len(column), [None, ends, content], 0, column.offset)
-    return bare, np.diff(offsets)
+    column, sizes = contents_of(column, rows)
+    return [long_block(sizes, rows), column]
 
 
 def _raw(make: Make) -> Make:
@@ -355,7 +239,7 @@ def _raw(make: Make) -> Make:
 
 def _decimals(column: Any, rows: Any) -> list[Piece]:
     """Return the pieces of unscaled numbers, which have to be in as few bytes as they can."""
-    column, sizes = _contents(column, rows)
+    column, sizes = contents_of(column, rows)
     content, offsets = memory(column)
     starts = offsets[:-1][sizes > 1]
     first, second = content[starts], content[starts + 1] >= 0x80
@@ -363,12 +247,12 @@ def _decimals(column: Any, rows: Any) -> list[Piece]:
         raise UnsuitedError
     if (((first == 0) & ~second) | ((first == 0xFF) & second)).any():
         raise UnsuitedError
-    return [varint_block(sizes, rows), column]
+    return [long_block(sizes, rows), column]
 
 
 def _fixed(size: int) -> Make:
     def pieces(column: Any, rows: Any) -> list[Piece]:
-        column, sizes = _contents(column, rows)
+        column, sizes = contents_of(column, rows)
         if ((sizes if rows is None else sizes[rows]) != size).any():
             raise UnsuitedError
         return [column]
@@ -381,9 +265,9 @@ def _enum(target: AvroType) -> Make:
 
     def pieces(column: Any, rows: Any) -> list[Piece]:
         numbers = pc.index_in(column, symbols)
-        if numbers.null_count and (rows is None or _valid(numbers)[rows].sum() < rows.sum()):
+        if numbers.null_count and (rows is None or valid(numbers)[rows].sum() < rows.sum()):
             raise UnsuitedError
-        return [varint_block(_numpy(numbers), _valid(numbers) if rows is None and numbers.null_count else rows)]
+        return [long_block(numbers_of(numbers), valid(numbers) if rows is None and numbers.null_count else rows)]
 
     return pieces
 
@@ -399,14 +283,14 @@ def _offsets(column: Any, rows: Any) -> Any:
 def _items(offsets: Any, pieces: list[Piece], rows: Any) -> list[Piece]:
     """Return the pieces of lists: how many items each has, these, and a zero; an empty one is a zero alone."""
     counts = np.diff(offsets)
-    items = _joined(pieces, int(offsets[-1] - offsets[0]))
+    items = joined(pieces, int(offsets[-1] - offsets[0]))
     content, ends = memory(items)
     if len(ends) == 1:
-        return [_constant(b"\0", len(counts), rows)]
+        return [constant_block(b"\0", len(counts), rows)]
     return [
-        varint_block(counts, counts > 0),
-        _binary(ends[offsets - offsets[0]], content),
-        _constant(b"\0", len(counts), rows),
+        long_block(counts, counts > 0),
+        binary_of(ends[offsets - offsets[0]], content),
+        constant_block(b"\0", len(counts), rows),
     ]
 
 
