@@ -35,8 +35,10 @@ _RANGES: dict[str | None, tuple[int, int]] = {
 _INTEGERS = (Type.INT8, Type.INT16, Type.INT32, Type.INT64)
 _ONE = np.uint64(1)
 _MOST_BYTES = (1 << 31) - 1
-_MOST_ROUNDS = 64
-"""Arrays of more items are read in columns only if many rows have so many."""
+_FEW_ROUNDS, _MANY_ROWS = 4, 64
+"""Items are read in rounds, one of each row; more rounds are worth it only if as many rows take part, or many."""
+_MOST_LEVELS = 2
+"""Arrays and maps in each other are read in columns no deeper, since the rounds multiply."""
 
 
 Take = Callable[[Rows], Any]
@@ -52,6 +54,7 @@ class ColumnReader:
         """Find a way for each part of the schema, if there is one."""
         self._settings = settings
         self._fails_on_rest = settings.fail_on_trailing_data
+        self._level = 0
         try:
             # At the root bytes have no length before them, and their columns are read as quickly one by one.
             self._take = None if written.kind == "bytes" else self._part(written, wanted, schema)
@@ -110,10 +113,8 @@ class ColumnReader:
             raise UnsuitedError
         if written.kind == "record":
             return self._record(written, wanted, schema)
-        if written.kind == "array" and schema.type is Type.ARRAY:
-            return self._array(written, wanted, schema)
-        if written.kind == "map":
-            return self._map(written, wanted, schema)
+        if written.kind == "map" or (written.kind == "array" and schema.type is Type.ARRAY):
+            return self._nested(written, wanted, schema)
         if written.kind == "enum" and written.symbols == wanted.symbols:
             return _enum(written)
         return _scalar(written, schema)
@@ -148,6 +149,14 @@ class ColumnReader:
             raise UnsuitedError
         value = None if field.default is None else default_of(schema, field.type, field.default, self._settings)
         return values_to_column(schema, [value])
+
+    def _nested(self, written: AvroType, wanted: AvroType, schema: Schema) -> Take:
+        if self._level == _MOST_LEVELS:
+            raise UnsuitedError
+        self._level += 1
+        take = (self._map if written.kind == "map" else self._array)(written, wanted, schema)
+        self._level -= 1
+        return take
 
     def _array(self, written: AvroType, wanted: AvroType, schema: Schema) -> Take:
         take, type_ = self._part(written.items, wanted.items, schema.value_schema), arrow_type(schema)
@@ -277,7 +286,7 @@ def _counts(rows: Rows) -> Any:
     if len(counts) and (counts.min() < 0 or counts.max() > rows.source.size or counts.sum() > rows.source.size):
         raise UnsuitedError
     rounds = int(counts.max(initial=0))
-    if rounds > _MOST_ROUNDS and counts.sum() < _MOST_ROUNDS * rounds:
+    if rounds > _FEW_ROUNDS and counts.sum() < min(rounds, _MANY_ROWS) * rounds:
         raise UnsuitedError
     return counts
 
