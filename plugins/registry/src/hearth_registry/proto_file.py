@@ -1,0 +1,159 @@
+"""Protobuf files as this project holds them: messages and enums, and what the types of their fields mean."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from hearth_registry.schema_format import PayloadError
+
+PROTO2, PROTO3 = "proto2", "proto3"
+SCALARS = frozenset(
+    ("double", "float", "int32", "int64", "uint32", "uint64", "sint32", "sint64", "fixed32", "fixed64", "sfixed32",
+     "sfixed64", "bool", "string", "bytes")
+)  # fmt: skip
+OPTIONAL, REQUIRED, REPEATED = "optional", "required", "repeated"
+
+
+@dataclass(eq=False)
+class ProtoEnum:
+    """An enum, its values in the order they are written."""
+
+    name: str
+    values: list[tuple[str, int]] = field(default_factory=list)
+    full_name: str = ""
+    is_closed: bool = False
+    """Whether a number without a name is as if the field was not there, as in proto2."""
+
+
+@dataclass(eq=False)
+class ProtoField:
+    """A field of a message."""
+
+    name: str
+    type: str
+    number: int
+    label: str | None = None
+    """`optional`, `required` or `repeated`; none in a oneof, and where proto3 needs none."""
+    oneof: str | None = None
+    params: Mapping[str, str] = field(default_factory=dict)
+    """What `(confluent.field_meta)` says of it."""
+    json_name: str | None = None
+    default: str | None = None
+    is_packed: bool | None = None
+    kind: Kind = ""
+    """What the type means: the name of a scalar, a message or an enum."""
+    has_presence: bool = False
+    """Whether a value that is the default is told apart from none."""
+
+
+@dataclass(eq=False)
+class ProtoMessage:
+    """A message, with those that are declared in it."""
+
+    name: str
+    fields: list[ProtoField] = field(default_factory=list)
+    oneofs: list[str] = field(default_factory=list)
+    messages: list[ProtoMessage] = field(default_factory=list)
+    enums: list[ProtoEnum] = field(default_factory=list)
+    entries: list[ProtoMessage] = field(default_factory=list)
+    """The messages that fields written `map<K, V>` stand for, which are not counted among the others."""
+    full_name: str = ""
+
+    def find(self, name: str) -> ProtoField | None:
+        """Return the field of a name."""
+        return next((each for each in self.fields if each.name == name), None)
+
+
+Kind: TypeAlias = "str | ProtoMessage | ProtoEnum"
+
+
+@dataclass(eq=False)
+class ProtoFile:
+    """A file; `resolve` has to be called before the kinds of fields are known."""
+
+    syntax: str = PROTO2
+    package: str | None = None
+    imports: list[str] = field(default_factory=list)
+    public_imports: list[str] = field(default_factory=list)
+    options: list[tuple[str, str]] = field(default_factory=list)
+    messages: list[ProtoMessage] = field(default_factory=list)
+    enums: list[ProtoEnum] = field(default_factory=list)
+
+    def resolve(self, imported: Iterable[ProtoFile] = ()) -> ProtoFile:
+        """Find what the types of all fields mean, here or in imported files, and return the file."""
+        types: dict[str, ProtoMessage | ProtoEnum] = {}
+        for file in (*imported, self):
+            types.update(_named(file.package or "", file.messages, file.enums, file.syntax == PROTO2))
+        for message in _all(self.messages):
+            for each in message.fields:
+                self._resolve(each, message, types)
+        return self
+
+    def message_at(self, indexes: tuple[int, ...]) -> ProtoMessage:
+        """Return a message by where it stands; `()` is the first one."""
+        messages, found = self.messages, None
+        for index in indexes or (0,):
+            if not 0 <= index < len(messages):
+                raise PayloadError(f"Protobuf schema has no message at the indexes {list(indexes)}")
+            found = messages[index]
+            messages = found.messages
+        assert found is not None
+        return found
+
+    def indexes_of(self, full_name: str) -> tuple[int, ...] | None:
+        """Return where the message of a name stands, None when there is none of that name."""
+
+        def search(messages: list[ProtoMessage], path: tuple[int, ...]) -> tuple[int, ...] | None:
+            for index, message in enumerate(messages):
+                if message.full_name == full_name:
+                    return (*path, index)
+                found = search(message.messages, (*path, index))
+                if found is not None:
+                    return found
+            return None
+
+        return search(self.messages, ())
+
+    def _resolve(self, each: ProtoField, message: ProtoMessage, types: dict[str, ProtoMessage | ProtoEnum]) -> None:
+        kind: Kind | None = each.type if each.type in SCALARS else _found(each.type, message.full_name, types)
+        if kind is None:
+            raise PayloadError(f'"{message.full_name}.{each.name}": "{each.type}" is not defined')
+        each.kind = kind
+        is_told = each.label == OPTIONAL or self.syntax == PROTO2 or each.oneof is not None
+        each.has_presence = each.label != REPEATED and (is_told or isinstance(kind, ProtoMessage))
+        if each.is_packed is None:
+            each.is_packed = self.syntax != PROTO2
+
+
+def _named(
+    scope: str, messages: list[ProtoMessage], enums: list[ProtoEnum], is_closed: bool
+) -> Iterator[tuple[str, ProtoMessage | ProtoEnum]]:
+    """Return all types by their full names, which they are told."""
+    prefix = f"{scope}." if scope else ""
+    for enum in enums:
+        enum.full_name, enum.is_closed = prefix + enum.name, is_closed
+        yield enum.full_name, enum
+    for message in messages:
+        message.full_name = prefix + message.name
+        yield message.full_name, message
+        yield from _named(message.full_name, message.messages + message.entries, message.enums, is_closed)
+
+
+def _all(messages: list[ProtoMessage]) -> Iterator[ProtoMessage]:
+    for message in messages:
+        yield message
+        yield from _all(message.messages)
+        yield from _all(message.entries)
+
+
+def _found(name: str, scope: str, types: Mapping[str, ProtoMessage | ProtoEnum]) -> ProtoMessage | ProtoEnum | None:
+    """Return the type of a name, looked for in a scope and then in those around it."""
+    if name.startswith("."):
+        return types.get(name[1:])
+    while True:
+        found = types.get(f"{scope}.{name}" if scope else name)
+        if found is not None or not scope:
+            return found
+        scope = scope.rpartition(".")[0]

@@ -1,0 +1,103 @@
+"""The Protobuf files that everybody has: Google's and Confluent's, as far as converters meet them.
+
+What they declare is told here by names and numbers; only the file of wrappers is ever written as text, for values that
+are no structs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from hearth_registry.proto_file import PROTO3, ProtoEnum, ProtoField, ProtoFile, ProtoMessage
+
+WRAPPERS = "google/protobuf/wrappers.proto"
+DATE, TIME, TIMESTAMP = "google.type.Date", "google.type.TimeOfDay", "google.protobuf.Timestamp"
+DECIMAL, VARIANT = "confluent.type.Decimal", "confluent.type.Variant"
+META = "confluent/meta.proto"
+_WRAPPED = {
+    "DoubleValue": "double", "FloatValue": "float", "Int64Value": "int64", "UInt64Value": "uint64",
+    "Int32Value": "int32", "UInt32Value": "uint32", "BoolValue": "bool", "StringValue": "string",
+    "BytesValue": "bytes",
+}  # fmt: skip
+WRAPPED = {f"google.protobuf.{name}": type_ for name, type_ in _WRAPPED.items()}
+"""The wrapper messages in the order of their file, each with the type of its only field, `value`."""
+_WRAPPER_OPTIONS = [
+    ("java_package", '"com.google.protobuf"'), ("java_outer_classname", '"WrappersProto"'),
+    ("java_multiple_files", "true"), ("go_package", '"google.golang.org/protobuf/types/known/wrapperspb"'),
+    ("cc_enable_arenas", "true"), ("objc_class_prefix", '"GPB"'),
+    ("csharp_namespace", '"Google.Protobuf.WellKnownTypes"'),
+]  # fmt: skip
+
+
+def _message(name: str, *fields: str) -> ProtoMessage:
+    """Return a message; a field is told as `TYPE NAME NUMBER`, with `repeated` before it or not."""
+    message = ProtoMessage(name)
+    for told in fields:
+        *label, type_, field, number = told.split()
+        message.fields.append(ProtoField(field, type_, int(number), label[0] if label else None))
+    return message
+
+
+def _file(package: str, messages: Iterable[ProtoMessage], enums: Iterable[ProtoEnum] = ()) -> ProtoFile:
+    return ProtoFile(PROTO3, package, messages=list(messages), enums=list(enums)).resolve()
+
+
+def wrappers() -> ProtoFile:
+    """Return the file of wrappers as it is registered for values that are no structs."""
+    messages = [
+        ProtoMessage(name, [ProtoField("value", type_, 1, json_name="value")]) for name, type_ in _WRAPPED.items()
+    ]
+    return ProtoFile(PROTO3, "google.protobuf", options=list(_WRAPPER_OPTIONS), messages=messages).resolve()
+
+
+def _struct() -> ProtoFile:
+    null = ProtoEnum("NullValue", [("NULL_VALUE", 0)])
+    entry = _message("FieldsEntry", "string key 1", "Value value 2")
+    struct = _message("Struct", "repeated FieldsEntry fields 1")
+    struct.entries.append(entry)
+    kinds = ("NullValue null_value 1", "double number_value 2", "string string_value 3", "bool bool_value 4",
+             "Struct struct_value 5", "ListValue list_value 6")  # fmt: skip
+    value = _message("Value", *kinds)
+    value.oneofs.append("kind")
+    for field in value.fields:
+        field.oneof = "kind"
+    return _file("google.protobuf", [struct, value, _message("ListValue", "repeated Value values 1")], [null])
+
+
+KNOWN: dict[str, ProtoFile] = {
+    WRAPPERS: wrappers(),
+    "google/protobuf/timestamp.proto": _file(
+        "google.protobuf", [_message("Timestamp", "int64 seconds 1", "int32 nanos 2")]
+    ),
+    "google/protobuf/duration.proto": _file(
+        "google.protobuf", [_message("Duration", "int64 seconds 1", "int32 nanos 2")]
+    ),
+    "google/protobuf/empty.proto": _file("google.protobuf", [_message("Empty")]),
+    "google/protobuf/any.proto": _file("google.protobuf", [_message("Any", "string type_url 1", "bytes value 2")]),
+    "google/protobuf/field_mask.proto": _file("google.protobuf", [_message("FieldMask", "repeated string paths 1")]),
+    "google/protobuf/struct.proto": _struct(),
+    "google/protobuf/descriptor.proto": _file("google.protobuf", []),
+    "google/type/date.proto": _file("google.type", [_message("Date", "int32 year 1", "int32 month 2", "int32 day 3")]),
+    "google/type/timeofday.proto": _file(
+        "google.type", [_message("TimeOfDay", "int32 hours 1", "int32 minutes 2", "int32 seconds 3", "int32 nanos 4")]
+    ),
+    "google/type/latlng.proto": _file("google.type", [_message("LatLng", "double latitude 1", "double longitude 2")]),
+    "google/type/money.proto": _file(
+        "google.type", [_message("Money", "string currency_code 1", "int64 units 2", "int32 nanos 3")]
+    ),
+    "confluent/type/decimal.proto": _file(
+        "confluent.type", [_message("Decimal", "bytes value 1", "uint32 precision 2", "int32 scale 3")]
+    ),
+    "confluent/type/variant.proto": _file(
+        "confluent.type", [_message("Variant", "bytes metadata 1", "bytes value 2")]
+    ),
+    META: _file("confluent", []),
+}
+"""The files by the paths they are imported by."""
+FILE_OF = {message.full_name: path for path, file in KNOWN.items() for message in file.messages}
+"""The paths of the files by the full names of the messages in them."""
+
+
+def is_known(path: str) -> bool:
+    """Tell whether nobody registers a file, because everybody has it."""
+    return path in KNOWN or path.startswith(("google/protobuf/", "google/type/", "confluent/"))

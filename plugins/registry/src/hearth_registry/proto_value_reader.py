@@ -1,0 +1,405 @@
+"""Protobuf messages to Connect values, one at a time: the plain form, and the measure of the form with columns."""
+
+from __future__ import annotations
+
+import datetime as dt
+import decimal
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from hearth_api import DataError, Date, Decimal, Schema, Struct, Time, Timestamp, Type
+from hearth_api.java import hash_ordered, wrap
+from hearth_registry.proto_file import REPEATED, REQUIRED, ProtoEnum, ProtoField, ProtoFile, ProtoMessage
+from hearth_registry.proto_schema_reader import is_map, is_told, union_name
+from hearth_registry.proto_wire import (
+    DEEPEST,
+    DEFAULTS,
+    ENUM,
+    FIXED32,
+    FIXED64,
+    LENGTH,
+    SCALARS,
+    VARINT,
+    Decode,
+    read_length,
+    read_varint,
+    skip,
+)
+from hearth_registry.protobuf_setting import ProtobufSettings
+from hearth_registry.schema_format import PayloadError
+
+Read = Callable[[bytes], Any]
+_MILLION = 1_000_000
+_UNKNOWN = object()
+"""What a number stands for that no symbol of a closed enum has."""
+_BITS = {Type.INT8: 8, Type.INT16: 16, Type.INT32: 32, Type.INT64: 64}
+_EXACT = decimal.Context(prec=decimal.MAX_PREC, Emax=decimal.MAX_EMAX, Emin=decimal.MIN_EMIN)
+
+
+@dataclass
+class _Slot:
+    """How one field is read, and where in the struct, or in the struct of its oneof, it goes."""
+
+    field: ProtoField
+    schema: Schema
+    convert: Callable[[Any], Any]
+    place: int
+    decodes: dict[int, Decode]
+    union: tuple[int, Schema] | None = None
+    is_map: bool = False
+    is_message: bool = False
+    missing: Any = None
+    """What stands for it where it is not set: a value, or a function that makes one anew."""
+
+
+class ProtoValueReader:
+    """Makes readers of messages of one file."""
+
+    def __init__(self, file: ProtoFile, settings: ProtobufSettings) -> None:
+        """Keep the settings."""
+        self._file, self._settings = file, settings
+
+    def root(self, schema: Schema, message: ProtoMessage) -> Read:
+        """Return what reads payloads of a root message as values of its Connect schema."""
+        read = self.message(schema, message) if schema.type is Type.STRUCT else self._wrapped(schema, message)
+
+        def payload(data: bytes) -> Any:
+            try:
+                return read(data)
+            except RecursionError as error:
+                raise PayloadError("Protocol message had too many levels of nesting") from error
+
+        return payload
+
+    def message(self, schema: Schema, message: ProtoMessage, depth: int = 0) -> Read:
+        """Return what reads the bytes of a message as a struct."""
+        slots = self._slots(schema, message, depth)
+        by_key: dict[int, tuple[int, _Slot, Decode]] = {}
+        for index, slot in enumerate(slots):
+            for wire, decode in slot.decodes.items():
+                by_key[slot.field.number << 3 | wire] = index, slot, decode
+        count = len(schema.fields)
+
+        def read(data: bytes) -> Struct:
+            raws: list[Any] = [None] * len(slots)
+            self._fill(data, by_key, raws)
+            values: list[Any] = [None] * count
+            for slot, raw in zip(slots, raws):
+                if slot.union is None:
+                    values[slot.place] = _value(slot, raw)
+                elif raw is not None:
+                    place, union = slot.union
+                    members: list[Any] = [None] * len(union.fields)
+                    members[slot.place] = slot.convert(raw)
+                    values[place] = Struct.unchecked(union, members)
+            return Struct.unchecked(schema, values)
+
+        return read
+
+    def _fill(self, data: bytes, by_key: dict[int, tuple[int, _Slot, Decode]], raws: list[Any]) -> None:
+        """Read all fields of a message; of several of one oneof the last one counts, parts of a message add up."""
+        at, end = 0, len(data)
+        chosen: dict[str, int] = {}
+        while at < end:
+            key = data[at]
+            at += 1
+            if key > 127:
+                key, at = read_varint(data, at - 1, end)
+            found = by_key.get(key)
+            if found is None:
+                if key < 8:
+                    raise PayloadError("Protocol message contained an invalid tag (zero)")
+                at = skip(data, at, end, key)
+                continue
+            index, slot, decode = found
+            value, at = decode(data, at, end)
+            if slot.field.label == REPEATED:
+                items = raws[index]
+                if items is None:
+                    items = raws[index] = []
+                items.extend(value) if type(value) is _Packed else items.append(value)
+            elif value is not _UNKNOWN:
+                before = raws[index] if slot.is_message else None
+                raws[index] = value if before is None else before + value
+                if slot.field.oneof is not None:
+                    other = chosen.get(slot.field.oneof, index)
+                    if other != index:
+                        raws[other] = None
+                    chosen[slot.field.oneof] = index
+
+    def _slots(self, schema: Schema, message: ProtoMessage, depth: int) -> list[_Slot]:
+        if depth > DEEPEST:
+            raise DataError("Protobuf schema is nested too deep")
+        slots = []
+        for each in message.fields:
+            union = None
+            owner = schema
+            if each.oneof is not None and not self._settings.flatten_unions:
+                place = _field_of(schema, union_name(message, each.oneof, self._settings))
+                owner = place.schema
+                union = place.index, owner
+            target = _field_of(owner, each.name)
+            slots.append(self._slot(each, target.schema, target.index, union, depth))
+        return slots
+
+    def _slot(
+        self, each: ProtoField, schema: Schema, place: int, union: tuple[int, Schema] | None, depth: int
+    ) -> _Slot:
+        inner, has_map = schema, is_map(each)
+        if each.label == REPEATED and not has_map:
+            assert schema.value_schema is not None
+            inner = schema.value_schema
+        convert = self._entry(each, schema, depth) if has_map else self._convert(each, inner, depth)
+        slot = _Slot(each, schema, convert, place, _decodes(each), union, has_map, isinstance(each.kind, ProtoMessage))
+        slot.missing = self._missing(each, inner, convert)
+        return slot
+
+    def _missing(self, each: ProtoField, schema: Schema, convert: Callable[[Any], Any]) -> Any:
+        """Return what a field has that is not set, None or a function that says it."""
+        if each.label == REPEATED:
+            return list
+        if each.label == REQUIRED:
+            return _refused(each)
+        if isinstance(each.kind, ProtoMessage):
+            is_made = self._settings.generate_struct_for_nulls and each.oneof is None
+            return (lambda: convert(b"")) if is_made else None
+        is_null = each.oneof is not None or is_told(each, self._file, self._settings)
+        if is_null and not self._settings.generate_struct_for_nulls:
+            return None
+        if is_null and each.oneof is not None:
+            return None
+        default = convert(_default(each))
+        return lambda: default
+
+    def _convert(self, each: ProtoField, schema: Schema, depth: int) -> Callable[[Any], Any]:
+        """Return what makes the value of a field, or of an item of it, from what its bytes say."""
+        kind = each.kind
+        if isinstance(kind, ProtoEnum):
+            return (lambda number: number) if schema.type is Type.INT32 else _symbols(kind)
+        if isinstance(kind, ProtoMessage):
+            if schema.name in _LOGICAL:
+                return _LOGICAL[schema.name](schema)
+            if schema.type is not Type.STRUCT:
+                return self._wrapped(schema, kind)
+            return self.message(schema, kind, depth + 1)
+        bits = _BITS.get(schema.type)
+        if bits is None or (schema.type is Type.INT64 and kind not in ("uint64",)) or schema.type is Type.INT32:
+            return lambda value: value
+        return lambda number: wrap(number, bits)
+
+    def _wrapped(self, schema: Schema, message: ProtoMessage) -> Read:
+        """Return what reads a wrapper message as the value in it."""
+        each = message.fields[0]
+        convert = self._convert(each, schema, 0)
+        slot = _Slot(each, schema, convert, 0, _decodes(each))
+        by_key = {each.number << 3 | wire: (0, slot, decode) for wire, decode in slot.decodes.items()}
+        default = convert(_default(each))
+
+        def read(data: bytes) -> Any:
+            raws: list[Any] = [None]
+            self._fill(data, by_key, raws)
+            return default if raws[0] is None else convert(raws[0])
+
+        return read
+
+    def _entry(self, each: ProtoField, schema: Schema, depth: int) -> Callable[[Any], Any]:
+        """Return what makes key and value from the bytes of an entry; what is not set has its default."""
+        assert isinstance(each.kind, ProtoMessage)
+        keys, items = schema.key_schema, schema.value_schema
+        assert keys is not None
+        assert items is not None
+        slots = [self._slot(part, inner, 0, None, depth + 1) for part, inner in zip(each.kind.fields, (keys, items))]
+        by_key = {
+            slot.field.number << 3 | wire: (index, slot, decode)
+            for index, slot in enumerate(slots)
+            for wire, decode in slot.decodes.items()
+        }
+
+        def read(data: bytes) -> tuple[Any, Any]:
+            raws: list[Any] = [None, None]
+            self._fill(data, by_key, raws)
+            key, item = (slot.convert(_default(slot.field) if raw is None else raw) for slot, raw in zip(slots, raws))
+            if isinstance(key, (list, dict)):
+                raise DataError("a map whose keys are arrays or maps cannot be held in Python")
+            return key, item
+
+        return read
+
+
+class _Packed(list[Any]):
+    """Items that came together, without keys between them."""
+
+
+def _value(slot: _Slot, raw: Any) -> Any:
+    if raw is None:
+        missing = slot.missing
+        value = None if missing is None else missing()
+        return {} if slot.is_map else value
+    if slot.is_map:
+        return hash_ordered(dict(map(slot.convert, raw)), slot.schema.key_schema)
+    if slot.field.label == REPEATED:
+        return [slot.convert(item) for item in raw]
+    return slot.convert(raw)
+
+
+def _field_of(schema: Schema, name: str) -> Any:
+    found = schema.field(name)
+    if found is None:
+        raise DataError(f"{name} is not a valid field name")
+    return found
+
+
+def _refused(each: ProtoField) -> Callable[[], Any]:
+    def refuse() -> Any:
+        raise PayloadError(f"Message missing required fields: {each.name}")
+
+    return refuse
+
+
+def _decodes(each: ProtoField) -> dict[int, Decode]:
+    """Return by wire type how a field's content is read; numbers that repeat may also come packed."""
+    kind = each.kind
+    if isinstance(kind, ProtoMessage):
+        _, _, decode = SCALARS["bytes"]
+        return {LENGTH: decode}
+    wire, _, decode = ENUM if isinstance(kind, ProtoEnum) else SCALARS[kind]
+    if isinstance(kind, ProtoEnum) and kind.is_closed:
+        decode = _closed(kind, decode)
+    if each.label != REPEATED or wire == LENGTH:
+        return {wire: decode}
+    return {wire: decode, LENGTH: _unpacked(decode)}
+
+
+def _unpacked(decode: Decode) -> Decode:
+    def read(data: bytes, at: int, end: int) -> tuple[Any, int]:
+        at, end = read_length(data, at, end)
+        items = _Packed()
+        while at < end:
+            item, at = decode(data, at, end)
+            items.append(item)
+        return items, end
+
+    return read
+
+
+def _closed(enum: ProtoEnum, decode: Decode) -> Decode:
+    numbers = {number for _, number in enum.values}
+
+    def read(data: bytes, at: int, end: int) -> tuple[Any, int]:
+        number, at = decode(data, at, end)
+        return (number if number in numbers else _UNKNOWN), at
+
+    return read
+
+
+def _symbols(enum: ProtoEnum) -> Callable[[Any], Any]:
+    names: dict[int, str] = {}
+    for name, number in enum.values:
+        names.setdefault(number, name)
+    return lambda number: names.get(number) or f"UNKNOWN_ENUM_VALUE_{enum.name}_{number}"
+
+
+def _default(each: ProtoField) -> Any:
+    """Return what a field that is not set is read as."""
+    kind, told = each.kind, each.default
+    if isinstance(kind, ProtoMessage):
+        return b""
+    if isinstance(kind, ProtoEnum):
+        return dict(kind.values).get(told or "", kind.values[0][1] if kind.values else 0)
+    if told is None:
+        return DEFAULTS[kind]
+    if kind in ("string", "bytes"):
+        return told if kind == "string" else told.encode("latin-1", "replace")
+    if kind == "bool":
+        return told == "true"
+    try:
+        return float(told) if kind in ("double", "float") else int(told, 0)
+    except ValueError:
+        return DEFAULTS[kind]
+
+
+def _numbers(data: bytes) -> dict[int, Any]:
+    """Return the fields of a message of whole numbers and bytes, by their numbers."""
+    found: dict[int, Any] = {}
+    at, end = 0, len(data)
+    while at < end:
+        key, at = read_varint(data, at, end)
+        if key & 7 == VARINT:
+            found[key >> 3], at = SCALARS["int64"][2](data, at, end)
+        elif key & 7 == LENGTH:
+            found[key >> 3], at = SCALARS["bytes"][2](data, at, end)
+        elif key & 7 in (FIXED32, FIXED64):
+            at = skip(data, at, end, key)
+        else:
+            at = skip(data, at, end, key)
+    return found
+
+
+def _int(found: dict[int, Any], number: int) -> int:
+    value = found.get(number, 0)
+    return value if isinstance(value, int) else 0
+
+
+def _date(schema: Schema) -> Read:
+    def read(data: bytes) -> Any:
+        found = _numbers(data)
+        year, month, day = (_int(found, number) for number in (1, 2, 3))
+        try:
+            return dt.date(year, month, day)
+        except (ValueError, OverflowError) as error:
+            raise DataError(f"not a date of the years 1 to 9999: year {year}, month {month}, day {day}") from error
+
+    return read
+
+
+def _time(schema: Schema) -> Read:
+    def read(data: bytes) -> Any:
+        found = _numbers(data)
+        hours, minutes, seconds, nanos = (_int(found, number) for number in (1, 2, 3, 4))
+        try:
+            return dt.time(hours, minutes, seconds, nanos // _MILLION * 1000)
+        except (ValueError, OverflowError) as error:
+            raise DataError(f"not a time of day: {hours}:{minutes}:{seconds} and {nanos} ns") from error
+
+    return read
+
+
+def _timestamp(schema: Schema) -> Read:
+    def read(data: bytes) -> Any:
+        found = _numbers(data)
+        return Timestamp.to_logical(schema, _int(found, 1) * 1000 + _int(found, 2) // _MILLION)
+
+    return read
+
+
+def _decimal(schema: Schema) -> Read:
+    scale = Decimal.scale(schema)
+
+    def read(data: bytes) -> Any:
+        found = _numbers(data)
+        unscaled, own = found.get(1, b""), wrap(_int(found, 3), 32)
+        if not isinstance(unscaled, bytes) or not unscaled:
+            raise DataError("Invalid bytes for Decimal field: Zero length BigInteger")
+        number = _EXACT.scaleb(decimal.Decimal(int.from_bytes(unscaled, "big", signed=True)), -own)
+        return number if own == scale else _rescaled(number, scale)
+
+    return read
+
+
+def _rescaled(number: decimal.Decimal, scale: int) -> decimal.Decimal:
+    """Give a decimal the scale of its schema, without which no converter could write it again."""
+    if number and number.adjusted() + scale > 10_000:
+        raise DataError("decimal of more than 10000 digits")
+    rescaled = _EXACT.quantize(number, decimal.Decimal(1).scaleb(-scale, _EXACT))
+    if rescaled != number:
+        raise DataError(f"decimal has more digits than the scale of its schema, {scale}: {number}")
+    return rescaled
+
+
+_LOGICAL: dict[str | None, Callable[[Schema], Read]] = {
+    Decimal.LOGICAL_NAME: _decimal,
+    Date.LOGICAL_NAME: _date,
+    Time.LOGICAL_NAME: _time,
+    Timestamp.LOGICAL_NAME: _timestamp,
+}

@@ -1,0 +1,162 @@
+"""Protobuf as a format of the converters with a registry."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+from hearth_api import DataError, Schema, Type
+from hearth_registry import proto_known as known
+from hearth_registry.proto_difference import differences
+from hearth_registry.proto_file import ProtoFile, ProtoMessage
+from hearth_registry.proto_parser import parse_proto
+from hearth_registry.proto_schema_reader import ProtoSchemaReader
+from hearth_registry.proto_schema_writer import ProtoSchemaWriter, full_name, root_wrapper
+from hearth_registry.proto_text import proto_text
+from hearth_registry.proto_value_reader import ProtoValueReader
+from hearth_registry.proto_value_writer import ProtoValueWriter
+from hearth_registry.protobuf_setting import ProtobufSettings
+from hearth_registry.schema_format import FormatSchema, PayloadError, PayloadReader, PayloadWriter, SchemaFormat
+from hearth_registry.schema_text import PROTOBUF, SchemaText
+from hearth_registry.schemaless_writer import SchemalessWriter
+
+
+class ProtobufSchema(FormatSchema):
+    """A Protobuf file, read when somebody asks for what it says."""
+
+    def __init__(self, text: SchemaText, references: Mapping[str, str], name: str | None = None) -> None:
+        """Keep the text, and those of the files it imports; `name` is that of its message, if not of the first."""
+        self.text = text
+        self._references = references
+        self._name = name
+
+    @cached_property
+    def file(self) -> ProtoFile:
+        """Return the file; what is none, or imports what is not there, is a `PayloadError`."""
+        return loaded(self.text.text, self._references)
+
+    @property
+    def record_name(self) -> str | None:
+        """Return the full name of the message that this is about."""
+        return self._name or (self.file.messages[0].full_name if self.file.messages else None)
+
+    def __eq__(self, other: object) -> bool:
+        """Compare texts and references."""
+        return isinstance(other, ProtobufSchema) and self.text == other.text
+
+    def __hash__(self) -> int:
+        """Return a hash of the text."""
+        return hash(self.text)
+
+
+def loaded(text: str, references: Mapping[str, str]) -> ProtoFile:
+    """Return the file of a text, with the types of all files it imports, directly or not."""
+    files: dict[str, ProtoFile] = {}
+
+    def load(path: str) -> None:
+        if path in files:
+            return
+        told = references.get(path)
+        if told is None:
+            if path not in known.KNOWN:
+                raise PayloadError(f"Protobuf schema imports {path!r}, which is not among its references")
+            files[path] = known.KNOWN[path]
+            return
+        file = files[path] = parse_proto(told)
+        imports = [*file.imports, *file.public_imports]
+        for each in imports:
+            load(each)
+        # Whoever imports a file may name what that one imports publicly; to know more does no harm.
+        file.resolve([files[each] for each in files if each != path])
+
+    root = parse_proto(text)
+    for path in (*root.imports, *root.public_imports):
+        load(path)
+    return root.resolve(files.values())
+
+
+class ProtobufFormat(SchemaFormat):
+    """Protobuf files, and payloads of messages."""
+
+    schema_type = PROTOBUF
+
+    def __init__(self, settings: ProtobufSettings) -> None:
+        """Keep the settings."""
+        self._settings = settings
+        self._schemas = ProtoSchemaWriter(settings)
+
+    def schema_of(self, schema: Schema | None) -> ProtobufSchema:
+        """Return the file of a Connect schema; for data without one, which is never written, an empty one."""
+        if schema is None:
+            return ProtobufSchema(SchemaText(PROTOBUF, 'syntax = "proto3";\n'), {})
+        text = proto_text(self._schemas.file(schema))
+        return ProtobufSchema(SchemaText(PROTOBUF, text), {}, self._name_of(schema))
+
+    def null_is_tombstone(self, schema: Schema | None) -> bool:
+        """Tell that every null is a record without value."""
+        return True
+
+    def parse(self, text: SchemaText, references: Mapping[str, str]) -> ProtobufSchema:
+        """Return a schema of the registry."""
+        schema = ProtobufSchema(text, references)
+        _ = schema.file
+        return schema
+
+    def writer(self, schema: Schema | None, target: FormatSchema) -> PayloadWriter:
+        """Return what writes values as the message of their schema's name in a file."""
+        if schema is None:
+            return SchemalessWriter("Protobuf")
+        assert isinstance(target, ProtobufSchema)
+        return _Writer(self._settings, schema, target.file, self._name_of(schema))
+
+    def reader(
+        self, written: FormatSchema, message_indexes: tuple[int, ...], wanted: FormatSchema | None, version: int | None
+    ) -> PayloadReader:
+        """Return what reads a message, with the fields of the wanted file where there is one."""
+        assert isinstance(written, ProtobufSchema)
+        file, message = written.file, written.file.message_at(message_indexes)
+        if isinstance(wanted, ProtobufSchema):
+            indexes = wanted.file.indexes_of(message.full_name)
+            if indexes is not None:
+                file, message = wanted.file, wanted.file.message_at(indexes)
+        return _Reader(self._settings, file, message, version)
+
+    def incompatibilities(self, reader: FormatSchema, writer: FormatSchema) -> list[str]:
+        """Return why what `writer` wrote cannot be read by `reader`."""
+        assert isinstance(reader, ProtobufSchema)
+        assert isinstance(writer, ProtobufSchema)
+        return [] if reader == writer else differences(reader.file, writer.file)
+
+    def _name_of(self, schema: Schema) -> str:
+        return full_name(schema, self._settings) if schema.type is Type.STRUCT else root_wrapper(schema)
+
+
+class _Writer(PayloadWriter):
+    """Writes values of one schema."""
+
+    def __init__(self, settings: ProtobufSettings, schema: Schema, file: ProtoFile, name: str) -> None:
+        indexes = file.indexes_of(name)
+        if indexes is None:
+            raise DataError(f"Protobuf schema has no message {name}")
+        self.message_indexes = indexes
+        self._write = ProtoValueWriter(settings).root(schema, file.message_at(indexes))
+
+    def payload(self, value: Any) -> bytes:
+        """Return the payload of a value."""
+        return self._write(value)
+
+
+class _Reader(PayloadReader):
+    """Reads payloads of one message."""
+
+    def __init__(
+        self, settings: ProtobufSettings, file: ProtoFile, message: ProtoMessage, version: int | None
+    ) -> None:
+        schema = ProtoSchemaReader(file, settings).schema(message, version)
+        self.schema = schema
+        self._read = ProtoValueReader(file, settings).root(schema, message)
+
+    def value(self, payload: bytes) -> Any:
+        """Return the value of a payload."""
+        return self._read(payload)
