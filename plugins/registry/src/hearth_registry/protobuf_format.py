@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hearth_api import DataError, Schema, Type
 from hearth_registry import proto_known as known
@@ -20,6 +20,10 @@ from hearth_registry.protobuf_setting import ProtobufSettings
 from hearth_registry.schema_format import FormatSchema, PayloadError, PayloadReader, PayloadWriter, SchemaFormat
 from hearth_registry.schema_text import PROTOBUF, SchemaText
 from hearth_registry.schemaless_writer import SchemalessWriter
+
+if TYPE_CHECKING:
+    from hearth_registry.proto_column_reader import ProtoColumnReader
+    from hearth_registry.proto_column_writer import ProtoColumnWriter
 
 
 class ProtobufSchema(FormatSchema):
@@ -140,11 +144,21 @@ class _Writer(PayloadWriter):
         if indexes is None:
             raise DataError(f"Protobuf schema has no message {name}")
         self.message_indexes = indexes
-        self._write = ProtoValueWriter(settings).root(schema, file.message_at(indexes))
+        self._settings, self._schema, self._message = settings, schema, file.message_at(indexes)
+        self._write = ProtoValueWriter(settings).root(schema, self._message)
+        self._columns: ProtoColumnWriter | None = None
 
     def payload(self, value: Any) -> bytes:
         """Return the payload of a value."""
         return self._write(value)
+
+    def payloads(self, column: Any, prefix: bytes) -> Any:
+        """Return the payloads of a column."""
+        if self._columns is None:
+            from hearth_registry.proto_column_writer import ProtoColumnWriter  # Arrow only where there are columns
+
+            self._columns = ProtoColumnWriter(self._settings, self._schema, self._message)
+        return self._columns.payloads(column, prefix)
 
 
 class _Reader(PayloadReader):
@@ -154,9 +168,19 @@ class _Reader(PayloadReader):
         self, settings: ProtobufSettings, file: ProtoFile, message: ProtoMessage, version: int | None
     ) -> None:
         schema = ProtoSchemaReader(file, settings).schema(message, version)
-        self.schema = schema
+        self.schema: Schema = schema
+        self._settings, self._file, self._message = settings, file, message
         self._read = ProtoValueReader(file, settings).root(schema, message)
+        self._columns: ProtoColumnReader | None = None
 
     def value(self, payload: bytes) -> Any:
         """Return the value of a payload."""
         return self._read(payload)
+
+    def values(self, payloads: Any) -> Any:
+        """Return the values of payloads as a column."""
+        if self._columns is None:
+            from hearth_registry.proto_column_reader import ProtoColumnReader
+
+            self._columns = ProtoColumnReader(self._file, self._settings, self.schema, self._message, self._read)
+        return self._columns.values(payloads)
