@@ -22,7 +22,6 @@ from hearth_registry import avro_name as an
 from hearth_registry.avro_schema_reader import default_of
 from hearth_registry.avro_setting import AvroSettings
 from hearth_registry.avro_type import NO_DEFAULT, AvroField, AvroType
-from hearth_registry.avro_value_reader import field_place
 from hearth_registry.payload_block import UnsuitedError
 from hearth_registry.payload_cursor import Rows, Source, scattered, spans, unsigned
 
@@ -122,7 +121,7 @@ class ColumnReader:
     def _record(self, written: AvroType, wanted: AvroType, schema: Schema) -> Take:
         takes: list[tuple[int, Take]] = []
         for each in written.fields:
-            number = field_place(each.name, wanted)
+            number = wanted.place(each.name)
             if number is None:
                 raise UnsuitedError
             takes.append((number, self._part(each.type, wanted.fields[number].type, schema.fields[number].schema)))

@@ -52,7 +52,8 @@ class _Comparison:
             return self._record(reader, writer, place)
         if reader.kind in ("array", "map"):
             return self.between(reader.items, writer.items, f"{place.rstrip('/')}/items")
-        missing = [symbol for symbol in writer.symbols if symbol not in reader.symbols]
+        known = frozenset(reader.symbols)
+        missing = [symbol for symbol in writer.symbols if symbol not in known]
         if missing and reader.default is None:
             return [f"MISSING_ENUM_SYMBOLS at {place}: [{', '.join(missing)}]"]
         return []

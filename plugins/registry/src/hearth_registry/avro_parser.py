@@ -26,6 +26,8 @@ MOST_LEVELS = 100
 """Schemas that are nested deeper are refused."""
 MOST_PARTS = 100_000
 """Schemas of more parts are refused, even if they are short: one may name a record twice that names another twice."""
+MOST_BRANCHES = 1_000
+"""Unions of more types are refused: a struct that holds one has a field for each."""
 _MOST_SHOWN = 200
 _RESERVED = frozenset(("doc", "fields", "items", "name", "namespace", "size", "symbols", "values", "type", "aliases"))
 _RESERVED_OF_ENUM = _RESERVED | {"default"}
@@ -80,6 +82,8 @@ class _Reader:
         if isinstance(tree, str):
             return self._by_name(tree, space)
         if isinstance(tree, list):
+            if len(tree) > MOST_BRANCHES:
+                raise AvroSchemaError(f"a union of {len(tree)} types is too large, the most are {MOST_BRANCHES}")
             return union_of(*[self.type(each, space, level + 1) for each in tree])
         if not isinstance(tree, dict) or "type" not in tree:
             raise _bad("No type", tree)

@@ -37,11 +37,10 @@ def anything() -> AvroType:
     """Return the record in which data without schema stands: of its fields one has the value, or none for a null."""
     made = AvroType("record", an.ANYTHING)
     scalars = ("boolean", "bytes", "double", "float", "int", "long", "string")
-    made.fields = [_nullable_field(kind, AvroType(kind)) for kind in scalars]
-    entry = AvroType(
-        "record", f"{an.NAMESPACE}.{an.MAP_ENTRY}", fields=[AvroField("key", made), AvroField("value", made)]
-    )
-    made.fields += [_nullable_field("array", array_of(made)), _nullable_field("map", array_of(entry))]
+    made.add(*[_nullable_field(kind, AvroType(kind)) for kind in scalars])
+    entry = AvroType("record", f"{an.NAMESPACE}.{an.MAP_ENTRY}")
+    entry.add(AvroField("key", made), AvroField("value", made))
+    made.add(_nullable_field("array", array_of(made)), _nullable_field("map", array_of(entry)))
     return made
 
 
@@ -151,9 +150,8 @@ class _Making:
             entry = AvroType("record", f"{an.NAMESPACE}.{an.MAP_ENTRY}")
         else:
             entry = AvroType("record", self._name(schema.name), props={an.INTERNAL_TYPE_PROP: an.MAP_ENTRY})
-        entry.fields = [
-            self._field("key", schema.key_schema, None), self._field("value", schema.value_schema, None),
-        ]  # fmt: skip
+        parts = zip(("key", "value"), (schema.key_schema, schema.value_schema))
+        entry.add(*[self._field(name, inner, None) for name, inner in parts])
         return array_of(entry)
 
     def _is_enum(self, schema: Schema) -> bool:

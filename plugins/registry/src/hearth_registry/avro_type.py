@@ -58,7 +58,7 @@ class AvroType:
     kind: str
     name: str = ""
     doc: str | None = None
-    fields: list[AvroField] = field(default_factory=list)
+    fields: list[AvroField] = field(default_factory=list, init=False)
     symbols: tuple[str, ...] = ()
     default: str | None = None
     size: int = 0
@@ -66,7 +66,8 @@ class AvroType:
     aliases: tuple[str, ...] = ()
     props: dict[str, Any] = field(default_factory=dict)
     _items: AvroType | None = None
-    _names: set[str] = field(default_factory=set)
+    _numbers: dict[str, int] = field(default_factory=dict)
+    _aliased: dict[str, int] = field(default_factory=dict)
 
     @property
     def items(self) -> AvroType:
@@ -102,14 +103,22 @@ class AvroType:
 
     def find(self, name: str) -> AvroField | None:
         """Return the field of that name of a record, or None."""
-        return next((each for each in self.fields if each.name == name), None)
+        number = self._numbers.get(name)
+        return None if number is None else self.fields[number]
 
-    def add(self, new: AvroField) -> None:
-        """Add a field to a record, which may have none of that name."""
-        if new.name in self._names:
-            raise AvroSchemaError(f"Duplicate field {new.name} in record {self.name}")
-        self._names.add(new.name)
-        self.fields.append(new)
+    def place(self, name: str) -> int | None:
+        """Return the number of the field of a record that is meant by a name, its own or else an alias."""
+        return self._numbers.get(name, self._aliased.get(name))
+
+    def add(self, *new: AvroField) -> None:
+        """Add fields to a record, which may have none of their names."""
+        for each in new:
+            if each.name in self._numbers:
+                raise AvroSchemaError(f"Duplicate field {each.name} in record {self.name}")
+            self._numbers[each.name] = len(self.fields)
+            for alias in each.aliases:
+                self._aliased.setdefault(alias, len(self.fields))
+            self.fields.append(each)
 
 
 def array_of(items: AvroType) -> AvroType:
@@ -148,9 +157,11 @@ def checked(name: str) -> str:
 def symbols_of(symbols: Iterable[str], default: str | None) -> tuple[str, ...]:
     """Return the symbols of an enum, if all are names, none stands there twice, and the default is one of them."""
     found = tuple(map(checked, symbols))
-    for number, symbol in enumerate(found):
-        if symbol in found[:number]:
+    known: set[str] = set()
+    for symbol in found:
+        if symbol in known:
             raise AvroSchemaError(f"Duplicate enum symbol: {symbol}")
+        known.add(symbol)
     if default is not None and default not in found:
         raise AvroSchemaError(f"The Enum Default: {default} is not in the enum symbol set: [{', '.join(found)}]")
     return found

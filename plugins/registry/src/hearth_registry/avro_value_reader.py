@@ -256,7 +256,7 @@ class ReaderCompiler:
         parts: list[tuple[int, Read]] = []
         blank: list[Any] = [None] * len(wanted.fields)
         for each in written.fields:
-            number = field_place(each.name, wanted)
+            number = wanted.place(each.name)
             if number is None:
                 parts.append((-1, self.skip(each.type)))
             else:
@@ -449,14 +449,6 @@ def _is_wider(wanted: AvroType, written: AvroType) -> bool:
     return wanted.kind in WIDER.get(written.kind, ())
 
 
-def field_place(name: str, wanted: AvroType) -> int | None:
-    """Return which field of a record is meant by a name, its own or an alias."""
-    for number, each in enumerate(wanted.fields):
-        if each.name == name:
-            return number
-    return next((number for number, each in enumerate(wanted.fields) if name in each.aliases), None)
-
-
 def _misfit(written: AvroType, wanted: AvroType) -> Read:
     names = ", ".join(each.full_name for each in wanted.branches)
     return _fail(f"Found {written.full_name}, expecting {f'[{names}]' if names else wanted.full_name}")
@@ -495,7 +487,8 @@ def _logical(schema: Schema, inner: Read) -> Read:
 
 
 def _enum(written: AvroType, wanted: AvroType) -> Read:
-    texts = [symbol if symbol in wanted.symbols else wanted.default for symbol in written.symbols]
+    known = frozenset(wanted.symbols)
+    texts = [symbol if symbol in known else wanted.default for symbol in written.symbols]
 
     def read(cursor: Cursor) -> str:
         number = int_at(cursor)

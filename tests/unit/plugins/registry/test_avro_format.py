@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -187,8 +188,19 @@ def test_schemas_that_nobody_could_hold_are_refused() -> None:
             FORMAT.parse(SchemaText(AVRO, text), {})
     with pytest.raises(PayloadError, match="levels"):
         parsed(deep)
+    with pytest.raises(PayloadError, match="a union of 1002 types is too large"):
+        parsed(["null", *[record(name=f"N{number}") for number in range(1001)]])
     with pytest.raises(DataError, match="holds itself"):
         FORMAT.reader(parsed(record(of("a", ["null", "R"]))), (), None, None)
+
+
+def test_a_large_schema_costs_what_it_has_and_no_more() -> None:
+    """A record of many fields and an enum of many symbols are not compared each with each."""
+    wide = record(*[of(f"f{number}", "int", aliases=[f"a{number}"]) for number in range(3_000)])
+    began = time.process_time()
+    assert len(read(wide, "00" * 3_000).raw_values()) == 3_000
+    assert read({"type": "enum", "name": "E", "symbols": [f"s{number}" for number in range(30_000)]}, "02") == "s1"
+    assert time.process_time() - began < 5
 
 
 def test_data_without_schema_goes_through_a_record_of_everything() -> None:
