@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import base64
-import fcntl
 import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import IO
 
+from hearth.broker.data_directory import DataDirectory
 from hearth.broker.jar import fetch_jars
 from hearth.broker.probe import serving_cluster
 from hearth.broker.process import QUICK_START, BrokerUnavailable, JavaProcess, JavaProgram, run_to_end
@@ -17,11 +16,9 @@ from hearth.broker.server_properties import broker_settings
 from hearth.foundation.java import find_java
 from hearth.foundation.port import LOOPBACK, PortTaken, is_free, next_free
 from hearth.foundation.properties import render
-from hearth_api import ConflictError
 
 DEFAULT_PORT = 9092
 _START_TIMEOUT = 90.0
-_LOCK_TIMEOUT = 20.0
 _ATTEMPTS = 3
 _POLL = 0.05
 
@@ -49,7 +46,7 @@ class KafkaBroker:
         An explicit `port` is taken or refused; without one it is 9092 or the next free port. `report` is
         told in sentences what happens; `settings` are further server properties.
         """
-        self.folder = Path(data_dir).absolute()
+        self._directory = DataDirectory(data_dir)
         self.port = port or 0
         self._controller_port = 0
         self._port_is_fixed = port is not None
@@ -58,7 +55,11 @@ class KafkaBroker:
         self._settings = dict(settings or {})
         self._report = report or (lambda _sentence: None)
         self._process: JavaProcess | None = None
-        self._lock: IO[str] | None = None
+
+    @property
+    def folder(self) -> Path:
+        """Return the directory of its data."""
+        return self._directory.path
 
     @property
     def bootstrap_servers(self) -> str:
@@ -90,7 +91,7 @@ class KafkaBroker:
             return self
         java = find_java().executable
         class_path = fetch_jars()
-        self._take_directory()
+        self._directory.take("broker")
         try:
             self._start_on_a_free_port(java, class_path)
         except BaseException:
@@ -127,20 +128,7 @@ class KafkaBroker:
     def _forget(self) -> None:
         """Give the directory back."""
         self._process = None
-        if self._lock:
-            self._lock.close()
-        self._lock = None
-
-    def _take_directory(self) -> None:
-        """Lock the data directory; the process inherits the lock and holds it for as long as it lives."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        self._lock = (self.folder / ".lock").open("w", encoding="utf-8")
-        deadline = time.monotonic() + _LOCK_TIMEOUT
-        while not _locked(self._lock):
-            if time.monotonic() > deadline:
-                self._forget()
-                raise ConflictError(f"another broker uses {self.folder}", hint="stop it, or choose another directory")
-            time.sleep(_POLL)
+        self._directory.give_back()
 
     def _start_on_a_free_port(self, java: Path, class_path: Sequence[Path]) -> None:
         """Start the process; when somebody else took one of its ports meanwhile, choose again what may be chosen."""
@@ -184,7 +172,6 @@ class KafkaBroker:
         self, java: Path, class_path: Sequence[Path], name: str, main_class: str, arguments: Sequence[str]
     ) -> JavaProgram:
         """Return one of Kafka's programs, its last argument being the configuration."""
-        assert self._lock is not None
         return JavaProgram(
             name=name,
             java=java,
@@ -193,7 +180,7 @@ class KafkaBroker:
             class_path=class_path,
             folder=self.folder,
             options=self._options,
-            pass_fds=[self._lock.fileno()],
+            pass_fds=[self._directory.fileno()],
         )
 
     @property
@@ -222,15 +209,6 @@ class KafkaBroker:
         words = self._process.last_words()
         fact = "did not answer in time" if self._process.is_running else f"ended with code {self._process.wait()}"
         return BrokerUnavailable(f"the Kafka broker {fact}; its last words:\n{words}", hint=f"see {self.log}")
-
-
-def _locked(lock: IO[str]) -> bool:
-    """Take the lock if nobody has it."""
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
 
 
 def _new_id() -> str:

@@ -33,24 +33,30 @@ class JarsUnavailable(ConnectError):
 
 @dataclass(frozen=True)
 class Coordinates:
-    """What names an artifact in a Maven repository."""
+    """What names an artifact in a Maven repository: a jar, or with a classifier a file of that ending."""
 
     group: str
     artifact: str
     version: str
+    classifier: str = ""
+    ending: str = "jar"
 
     @classmethod
     def parse(cls, text: str) -> Coordinates:
-        """Return the coordinates written as group:artifact:version."""
-        return cls(*text.split(":"))
+        """Return the coordinates written as group:artifact:version, or with :classifier@ending behind."""
+        name, _, ending = text.partition("@")
+        group, artifact, version, *classifier = name.split(":")
+        return cls(group, artifact, version, "".join(classifier), ending or "jar")
 
     @property
     def file_name(self) -> str:
-        """Return the name of the artifact's jar in a repository."""
-        return f"{self.artifact}-{self.version}.jar"
+        """Return the name of the artifact's file in a repository."""
+        classifier = f"-{self.classifier}" if self.classifier else ""
+        return f"{self.artifact}-{self.version}{classifier}.{self.ending}"
 
     def __str__(self) -> str:
-        return f"{self.group}:{self.artifact}:{self.version}"
+        rest = f":{self.classifier}@{self.ending}" if self.classifier else ""
+        return f"{self.group}:{self.artifact}:{self.version}{rest}"
 
 
 class Progress:
@@ -103,7 +109,7 @@ def run_ivy(wanted: Sequence[Coordinates], folder: Path, progress: Progress, tra
     command = [
         str(find_java().executable), *proxy_options(os.environ),
         "-jar", str(ivy_jar()), "-settings", str(folder / "settings.xml"), "-ivy", str(folder / "ivy.xml"),
-        "-retrieve", f"{folder}/lib/[organisation]/[artifact]-[revision].[ext]",
+        "-retrieve", f"{folder}/lib/[organisation]/[artifact]-[revision](-[classifier]).[ext]",
     ]  # fmt: skip
     _watch(command, len(wanted), progress)
 
@@ -160,11 +166,20 @@ def _module(wanted: Sequence[Coordinates], transitive: bool) -> str:
     """Return the Ivy module that asks for these artifacts."""
     rows = (
         f"<dependency org={quoteattr(one.group)} name={quoteattr(one.artifact)} rev={quoteattr(one.version)}"
-        f' transitive="{str(transitive).lower()}" conf="*->default"/>'
+        f' transitive="{str(transitive).lower()}" conf="*->default">{_file(one)}</dependency>'
         for one in wanted
     )
-    head = '<ivy-module version="2.0"><info organisation="hearth" module="jars"/>'
+    names = 'xmlns:m="http://ant.apache.org/ivy/extra"'
+    head = f'<ivy-module version="2.0" {names}><info organisation="hearth" module="jars"/>'
     return f"{head}<dependencies>{''.join(rows)}</dependencies></ivy-module>"
+
+
+def _file(one: Coordinates) -> str:
+    """Return what tells Ivy that it is not the jar which is wanted of an artifact."""
+    if not one.classifier:
+        return ""
+    kind, classifier = quoteattr(one.ending), quoteattr(one.classifier)
+    return f"<artifact name={quoteattr(one.artifact)} type={kind} ext={kind} m:classifier={classifier}/>"
 
 
 def _remedy() -> str:

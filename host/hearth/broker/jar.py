@@ -57,7 +57,7 @@ def fetch_jars(lock: Path = BROKER_LOCK, cache: Path | None = None, progress: Pr
     cache = cache_directory("jars") if cache is None else cache
     jars = read_lock(lock)
     if missing(jars, cache):
-        with _only_one_process(cache):
+        with only_one_process(cache):
             absent = missing(jars, cache)
             if absent:
                 _remove_remains(cache)
@@ -78,8 +78,8 @@ def _size(path: Path) -> int:
 
 
 @contextmanager
-def _only_one_process(cache: Path) -> Iterator[None]:
-    """Hold the cache's lock; the kernel gives it back when this process dies."""
+def only_one_process(cache: Path) -> Iterator[None]:
+    """Hold a cache's lock; the kernel gives it back when this process dies."""
     try:
         cache.mkdir(parents=True, exist_ok=True)
         handle = (cache / ".lock").open("w")

@@ -26,6 +26,7 @@ COMMANDS = {
     "environments": "hearth.cli.environment_command:environments",
     "limits": "hearth.cli.limit_command:limits",
     "broker": "hearth.cli.broker_command:broker",
+    "registry": "hearth.cli.broker_command:registry",
 }
 """Subcommand -> "module:attribute", in the order of the help page."""
 

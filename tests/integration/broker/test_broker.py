@@ -109,7 +109,7 @@ def test_port_that_somebody_took_meanwhile_is_not_replaced_by_that_of_the_contro
 
 def test_directory_of_a_running_broker_is_refused(broker: KafkaBroker, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two brokers never write to one directory."""
-    monkeypatch.setattr("hearth.broker.broker._LOCK_TIMEOUT", 0.2)
+    monkeypatch.setattr("hearth.broker.data_directory._LOCK_TIMEOUT", 0.2)
     with pytest.raises(ConflictError, match=f"another broker uses {broker.folder}"):
         KafkaBroker(broker.folder, reserve_port()).start()
     assert broker.is_running

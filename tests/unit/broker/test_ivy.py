@@ -55,6 +55,8 @@ def test_progress_says_what_was_fetched_and_where_it_went() -> None:
 
 
 def test_coordinates_read_back_as_written() -> None:
-    """The text form is group:artifact:version."""
+    """The text form is group:artifact:version, with what else tells one file of an artifact from another."""
     assert Coordinates.parse(str(_KAFKA)) == _KAFKA
+    program = Coordinates.parse("io.example:app:3.0:all@tar.gz")
+    assert (str(program), program.file_name) == ("io.example:app:3.0:all@tar.gz", "app-3.0-all.tar.gz")
     assert _KAFKA.file_name == "kafka-clients-4.3.1.jar"

@@ -1,0 +1,142 @@
+"""A real registry: it starts, it keeps what it was given, and converters work with it."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from hearth.broker.apicurio import ApicurioRegistry
+from hearth.foundation.port import PortTaken
+from hearth_api import ConflictError, DataError, SchemaBuilder, Struct
+from hearth_execution.failure import summary_of
+from hearth_registry.avro_converter import AvroConverter
+from hearth_registry.open_registry import open_registry
+from hearth_registry.registry import LATEST, Registry, RegistryRefusal
+from hearth_registry.registry_setting import RegistrySettings
+from hearth_registry.schema_text import AVRO, JSON, PROTOBUF, Reference, SchemaText
+from tests.reservation import reserve_port
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApicurioRegistry]:
+    """Provide one real registry for this module; its last test kills it."""
+    with ApicurioRegistry(tmp_path_factory.mktemp("registry"), reserve_port()) as running:
+        yield running
+
+
+@pytest.fixture
+def registry(server: ApicurioRegistry) -> Registry:
+    """Return a client that remembers nothing."""
+    return open_registry(RegistrySettings({"schema.registry.url": server.url}))
+
+
+def record(name: str, *fields: str) -> SchemaText:
+    """Return an Avro schema of text fields; those that end with ? have a default."""
+    members: list[dict[str, str]] = [
+        {"name": each.rstrip("?"), "type": "string"} | ({"default": ""} if each.endswith("?") else {})
+        for each in fields
+    ]
+    tree = {"type": "record", "name": name, "fields": members}
+    return SchemaText(AVRO, json.dumps(tree, separators=(",", ":")))
+
+
+def converter(server: ApicurioRegistry, **keys: Any) -> AvroConverter:
+    """Return an Avro converter that asks the registry."""
+    made = AvroConverter()
+    made.configure({"schema.registry.url": server.url, **{k.replace("_", "."): v for k, v in keys.items()}}, False)
+    return made
+
+
+def test_schemas_are_registered_found_and_refused(registry: Registry) -> None:
+    """The compatibility of a new registry is Confluent's."""
+    first = registry.register("real-value", record("R", "a"))
+    assert first.schema_id is not None
+    assert registry.by_id(first.schema_id, "real-value").text == record("R", "a")
+    assert registry.look_up("real-value", record("R", "a")).version == 1
+    assert registry.compatibility("real-value") == "BACKWARD"
+    assert registry.incompatibilities("real-value", record("R", "a", "b"))
+    with pytest.raises(RegistryRefusal, match="error code: 409"):
+        registry.register("real-value", record("R", "a", "b"))
+    assert registry.incompatibilities("real-value", record("R", "a", "b?")) == []
+    registry.register("real-value", record("R", "a", "b?"))
+    assert registry.by_version("real-value", LATEST).version == 2
+
+
+def test_what_is_not_there_or_no_schema_has_confluents_codes(registry: Registry) -> None:
+    """So the converters say what they say of Confluent's own."""
+    asks: dict[int, Callable[[], object]] = {
+        40401: lambda: registry.by_version("nowhere", LATEST),
+        40403: lambda: registry.by_id(987654, None),
+        42201: lambda: registry.register("bad", SchemaText(AVRO, "{")),
+    }
+    for code, ask in asks.items():
+        with pytest.raises(RegistryRefusal, match=f"error code: {code}"):
+            ask()
+    assert registry.incompatibilities("nowhere", record("R")) == []
+    assert registry.associated_subjects("-", "t", False) == []
+
+
+def test_other_types_and_references_are_kept(registry: Registry) -> None:
+    """A schema comes back with what it refers to."""
+    registry.register("inner", record("Inner", "x"))
+    text = '{"type":"record","name":"Outer","fields":[{"name":"i","type":"Inner"}]}'
+    outer = SchemaText(AVRO, text, (Reference("Inner", "inner", 1),))
+    found = registry.register("outer", outer)
+    assert found.schema_id is not None
+    assert registry.by_id(found.schema_id, None).text == outer
+    for kind, other in {
+        JSON: '{"type":"object","properties":{}}',
+        PROTOBUF: 'syntax = "proto3";\n\nmessage M {\n  int32 a = 1;\n}\n',
+    }.items():
+        found = registry.register(f"kind-{kind}", SchemaText(kind, other))
+        assert found.schema_id is not None
+        back = registry.by_id(found.schema_id, None).text
+        assert (back and back.schema_type, back and back.text) == (kind, other)
+
+
+def test_avro_goes_there_and_back_and_a_sink_has_the_version(server: ApicurioRegistry) -> None:
+    """A schema that no version can follow fails its records, and says why."""
+    schema = SchemaBuilder.struct().name("com.acme.Line").field("text", SchemaBuilder.string().build()).build()
+    narrow = SchemaBuilder.struct().name("com.acme.Line").field("text", SchemaBuilder.int64().build()).build()
+    writer, reader = converter(server), converter(server)
+    data = writer.from_connect_data("lines", schema, Struct(schema).put("text", "größe"))
+    found = reader.to_connect_data("lines", data)
+    assert found.value.get("text") == "größe"
+    assert found.schema is not None
+    assert (found.schema.name, found.schema.version) == ("com.acme.Line", 1)
+    with pytest.raises(DataError, match="Failed to serialize Avro data from topic lines:") as caught:
+        writer.from_connect_data("lines", narrow, Struct(narrow).put("text", 1))
+    assert "Error registering Avro schema" in summary_of(caught.value)
+    with pytest.raises(DataError):
+        reader.to_connect_data("copied", data)
+
+
+def test_the_command_goes_on_with_the_data_and_ends_in_order(server: ApicurioRegistry, registry: Registry) -> None:
+    """Nobody else gets directory or port; a kill loses nothing, and Ctrl-C is no failure."""
+    kept = registry.register("kept", record("Kept", "a"))
+    command = [sys.executable, "-m", "hearth", "registry", "--data-dir", str(server.folder)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("hearth.broker.data_directory._LOCK_TIMEOUT", 0.0)
+        with pytest.raises(ConflictError, match="another registry uses"):
+            ApicurioRegistry(server.folder).start()
+    with pytest.raises(PortTaken):
+        ApicurioRegistry(server.folder.with_name("other"), server.port).start()
+    server.kill()
+    with subprocess.Popen([*command, "--port", str(server.port)], stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        said = [next(process.stderr) for _ in range(3)]
+        assert registry.look_up("kept", record("Kept", "a")).schema_id == kept.schema_id
+        process.send_signal(signal.SIGINT)
+        said += process.stderr.readlines()
+    assert process.returncode == 0
+    assert f"the schema registry serves on {server.url}, its data is in {server.folder}" in said[0]
+    assert f"schema.registry.url={server.url}" in said[1]
+    assert said[-1] == "stopping the registry\n"
