@@ -26,8 +26,8 @@ LONGEST_FIRST = (
 """Where tests take longest. How long the last one keeps the others waiting decides how well all share the work."""
 
 _OF_ONE_HOST = (
-    "commit", "dead_letter", "failure", "lifecycle", "pipeline", "real_package", "reconfigured_sink", "rest_server",
-    "shared_tasks", "spark_secret", "validation", "variable", "worker_configuration",
+    "commit", "dead_letter", "failure", "lifecycle", "pipeline", "real_package", "reconfigured_sink", "registry",
+    "rest_server", "shared_tasks", "spark_secret", "validation", "variable", "worker_configuration",
 )  # fmt: skip
 TOGETHER = (("tests/crash/lasting/",), tuple(f"tests/integration/test_{each}.py" for each in _OF_ONE_HOST))
 """Files, and folders of them, that share what each of them would start for itself."""

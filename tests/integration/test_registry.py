@@ -1,0 +1,113 @@
+"""Pipelines whose converters ask a registry, which is away for a while or knows nothing of a record's schema."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.integration.conftest import Host
+from tests.peer.rest import eventually
+from tests.peer.topic import Record, Topics
+from tests.registry_server import RegistryServer, serving
+
+AVRO = "io.confluent.connect.avro.AvroConverter"
+HOIST = "org.apache.kafka.connect.transforms.HoistField$Value"
+EXTRACT = "org.apache.kafka.connect.transforms.ExtractField$Value"
+COUNT = 3000
+
+
+@pytest.fixture(scope="module")
+def registry() -> Iterator[RegistryServer]:
+    """Serve a registry to all tests of this file."""
+    with serving() as server:
+        yield server
+
+
+def avro(registry: RegistryServer, patience_ms: int = 60_000) -> dict[str, str]:
+    """Return the keys of a connector whose values are Avro, and which waits for the registry."""
+    return {
+        "value.converter": AVRO,
+        "value.converter.schema.registry.url": registry.url,
+        "value.converter.max.retries": "0",
+        "errors.retry.timeout": str(patience_ms),
+        "errors.retry.delay.max.ms": "300",
+    }
+
+
+def lines(path: Path) -> list[str]:
+    """Return the lines of a file, none where there is no file."""
+    return path.read_text().splitlines() if path.exists() else []
+
+
+def test_lines_go_as_avro_through_an_outage_and_none_is_lost(
+    host: Host, topics: Topics, name: str, registry: RegistryServer, tmp_path: Path
+) -> None:
+    """Both tasks wait for a registry that is away, and go on by themselves; each schema is asked for once."""
+    source, sink = tmp_path / "source.txt", tmp_path / "sink.txt"
+    sent = [f"line {number}" for number in range(COUNT)]
+    source.write_text("".join(f"{line}\n" for line in sent))
+    registry.fault = lambda _method, _path: (503, b"{}")
+    hoist = {"transforms": "h", "transforms.h.type": HOIST, "transforms.h.field": "text"}
+    extract = {"transforms": "e", "transforms.e.type": EXTRACT, "transforms.e.field": "text"}
+    files = "org.apache.kafka.connect.file.FileStream"
+    host.run({
+        "name": f"{name}-in", "connector.class": f"{files}SourceConnector", "file": str(source), "topic": name,
+        **hoist, **avro(registry),
+    })  # fmt: skip
+    host.run({
+        "name": f"{name}-out", "connector.class": f"{files}SinkConnector", "file": str(sink), "topics": name,
+        **extract, **avro(registry),
+    })  # fmt: skip
+    assert eventually(lambda: len(registry.requests) > 2, 30)
+    assert host.rest.states(f"{name}-in") == ["RUNNING", "RUNNING"]
+    registry.requests.clear()
+    registry.fault = lambda method, path: (503, b"{}") if method == "GET" and "ids" in path else None
+    assert eventually(lambda: topics.count(name) == COUNT, 30)
+    assert eventually(lambda: any("ids" in each for each in registry.requests), 30)
+    assert lines(sink) == []
+    registry.fault = lambda _method, _path: None
+    assert eventually(lambda: len(lines(sink)) >= COUNT, 30)
+    assert lines(sink) == sent
+    assert sum("versions?" in each for each in registry.requests) == 1
+    assert topics.read(name)[0].value == b"\0\0\0\0\1\x0cline 0"
+
+
+def test_a_record_without_schema_of_the_registry_is_a_dead_letter(
+    host: Host, topics: Topics, name: str, registry: RegistryServer, tmp_path: Path
+) -> None:
+    """With the classes and sentences of Java; the records around it arrive."""
+    registry.fault = lambda _method, _path: None
+    topics.create(name)
+    good = b"\0" + _string_id(registry, name).to_bytes(4, "big") + b"\x02"
+    values = [good + b"a", b"plain text", good + b"b", b"\0\0\0\x0f\xffx", good + b"c"]
+    topics.produce(name, [Record(None, value) for value in values])
+    dead, sink = f"{name}-dead", tmp_path / "sink.txt"
+    host.run({
+        "name": name, "connector.class": "org.apache.kafka.connect.file.FileStreamSinkConnector",
+        "topics": name, "file": str(sink), **avro(registry), "errors.tolerance": "all",
+        "errors.deadletterqueue.topic.name": dead, "errors.deadletterqueue.topic.replication.factor": "1",
+        "errors.deadletterqueue.context.headers.enable": "true",
+    })  # fmt: skip
+    assert eventually(lambda: lines(sink) == ["a", "b", "c"], 30), lines(sink)
+    assert eventually(lambda: topics.count(dead) == 2, 30)
+    for letter, value, cause in zip(topics.read(dead), values[1::2], ("Unknown magic byte!", "id=4095"), strict=True):
+        told = {key.removeprefix("__connect.errors."): (data or b"").decode() for key, data in letter.headers}
+        assert letter.value == value
+        assert told["exception.class.name"] == "org.apache.kafka.connect.errors.DataException"
+        assert told["exception.message"] == f"Failed to deserialize data for topic {name} to Avro:"
+        assert (
+            "Caused by: org.apache.kafka.common.errors.SerializationException: Error " in told["exception.stacktrace"]
+        )
+        assert cause in told["exception.stacktrace"]
+
+
+def _string_id(registry: RegistryServer, topic: str) -> int:
+    """Return the id of a text's schema, which is registered for a topic's values."""
+    from hearth_registry.schema_text import AVRO as TYPE
+    from hearth_registry.schema_text import SchemaText
+
+    found = registry.registry.register(f"{topic}-value", SchemaText(TYPE, '"string"'))
+    assert found.schema_id is not None
+    return found.schema_id
