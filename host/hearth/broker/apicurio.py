@@ -19,6 +19,7 @@ from hearth_api import ConnectError
 DEFAULT_PORT = 8081
 COMPATIBILITY = "BACKWARD"
 REGISTRY_LOCK = Path(__file__).with_name("registry.txt")
+REGISTRY_TITLE = "the schema registry"
 _API = "/apis/ccompat/v7"
 _START_TIMEOUT = 120.0
 _ANSWER_TIMEOUT = 10.0
@@ -90,7 +91,7 @@ class ApicurioRegistry:
         if self.is_running:
             return self
         java = find_java().executable
-        program = fetch_unpacked(REGISTRY_LOCK, "the schema registry")
+        program = fetch_unpacked(REGISTRY_LOCK, REGISTRY_TITLE)
         self._directory.take("registry")
         try:
             self._choose_port()

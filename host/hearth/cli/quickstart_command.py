@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
@@ -14,7 +15,10 @@ from filelock import FileLock, Timeout
 
 import hearth
 from hearth.broker import KafkaBroker
+from hearth.broker.apicurio import REGISTRY_LOCK, REGISTRY_TITLE, ApicurioRegistry
 from hearth.broker.jar import fetch_jars
+from hearth.broker.unpacked import fetch_unpacked
+from hearth.cli.example import AVRO, LINES, Example
 from hearth.cli.local import LocalHost
 from hearth.cli.round_trip import RoundTrip
 from hearth.cli.signal_end import terminate_as_interrupt
@@ -24,24 +28,8 @@ from hearth.foundation.terminal import Terminal
 from hearth.foundation.user_file import state_directory
 from hearth_api import ConflictError, ConnectError
 
-SOURCE = {
-    "connector.class": "FileStreamSource",
-    "tasks.max": "1",
-    "file": "test.txt",
-    "topic": "connect-test",
-}
-SINK = {
-    "connector.class": "FileStreamSink",
-    "tasks.max": "1",
-    "file": "test.sink.txt",
-    "topics": "connect-test",
-}
-CONNECTORS = {"local-file-source": SOURCE, "local-file-sink": SINK}
-"""The configurations of Kafka's own quickstart, as they are."""
-
 REST_PORT = 8083
 SPARK_PORT = 4040
-_JSON = "org.apache.kafka.connect.json.JsonConverter"
 _BUNDLE = "hearth-file"
 _TAIL = 0.2
 _SHOWN = 3
@@ -50,14 +38,17 @@ _SHOWN = 3
 @click.command()
 @click.option("--once", is_flag=True, help="Verify one round trip and end; exit code 0 when it went well.")
 @click.option("--lines", type=click.IntRange(1, 1_000_000), default=10, show_default=True, help="Lines to send.")
+@click.option("--avro", is_flag=True, help="Let lines travel as Avro, with a schema registry (once: 109 MB).")
 @click.option(
     "--directory",
     type=click.Path(file_okay=False, path_type=Path),
     help="Where files, offsets and Kafka's data are kept; default .hearth/quickstart in the checkout, or quickstart "
     "below the user's own files where Hearth is installed.",
 )
-def quickstart(once: bool, lines: int, directory: Path | None) -> None:
+def quickstart(once: bool, lines: int, avro: bool, directory: Path | None) -> None:
     """Start Kafka and Hearth and carry lines from test.txt through Kafka to test.sink.txt, until Ctrl-C.
+
+    With --avro they travel as records of Avro, whose schema a registry keeps, to test.avro.sink.txt.
 
     Everything is kept in one directory: a second start takes up where the first stopped, and deleting the
     directory starts afresh.
@@ -65,14 +56,15 @@ def quickstart(once: bool, lines: int, directory: Path | None) -> None:
     checkout = _checkout()
     own = state_directory("quickstart") if checkout is None else checkout / ".hearth" / "quickstart"
     folder = (directory or own).absolute()
+    example = AVRO if avro else LINES
     terminal = Terminal()
     with terminate_as_interrupt(), ExitStack() as running:
         running.enter_context(_alone(folder))
-        broker, host = _start(terminal, running, checkout, folder)
-        trip = RoundTrip(folder / SOURCE["file"], folder / SINK["file"])
-        _carry(terminal, host, trip, lines)
+        parts = _start(terminal, running, checkout, folder, example)
+        trip = RoundTrip(folder / example.source["file"], folder / example.sink["file"])
+        _carry(terminal, parts, trip, lines, example)
         if not once:
-            _stay(terminal, broker, host, trip, _plugin_path(checkout, folder))
+            _stay(terminal, parts, trip, example, _plugin_path(checkout, folder))
         with terminal.step("stop in order"):
             running.close()
         if once:
@@ -80,9 +72,26 @@ def quickstart(once: bool, lines: int, directory: Path | None) -> None:
             terminal.say(f"{lines} lines arrived, in order, exactly once")
 
 
-def _start(
-    terminal: Terminal, running: ExitStack, checkout: Path | None, folder: Path
-) -> tuple[KafkaBroker, LocalHost]:
+@dataclass(frozen=True)
+class _Running:
+    """The parts that have been started."""
+
+    broker: KafkaBroker
+    registry: ApicurioRegistry | None
+    host: LocalHost
+
+    def ended(self) -> ConnectError | None:
+        """Return why there is no going on: a part has ended by itself."""
+        if not self.host.is_running:
+            return self.host.failure("ended by itself")
+        others = {"Kafka broker": self.broker, "schema registry": self.registry}
+        for name, part in others.items():
+            if part is not None and not part.is_running:
+                return ConnectError(f"the {name} ended by itself", hint=f"see {part.log}")
+        return None
+
+
+def _start(terminal: Terminal, running: ExitStack, checkout: Path | None, folder: Path, example: Example) -> _Running:
     """Start the parts one after the other; each that runs is stopped in reverse order at the end."""
     terminal.title(f"Hearth {hearth.__version__}: Kafka Connect in Python, on Spark")
     with _named("Java"):
@@ -94,52 +103,64 @@ def _start(
         running.callback(broker.stop)
         broker.start()
         done(f"listens on {broker.bootstrap_servers}")
+    registry = _start_registry(terminal, running, folder) if example.is_avro else None
     with _part(terminal, "the file bundle") as done:
         plugin_path = _plugin_path(checkout, folder)
         done(_fetch(plugin_path) if checkout is None else _pack(checkout / "plugins" / "file", plugin_path, folder))
     with _part(terminal, "the host") as done:
-        host = LocalHost(folder, REST_PORT, _worker(broker, plugin_path, folder))
+        converters = example.converters(None if registry is None else registry.url)
+        host = LocalHost(folder, REST_PORT, {**converters, **_worker(broker, plugin_path, folder)})
         running.callback(host.stop)
         host.start()
         taken = "" if host.url.endswith(f":{REST_PORT}") else f" ({REST_PORT} is taken)"
         done(f"answers on {host.url}{taken}")
-    for name, config in CONNECTORS.items():
+    for name, config in example.connectors.items():
         with _part(terminal, f"the connector {name}") as done:
             host.request("POST", "/connectors", {"name": name, "config": config})
             done(f"{config['connector.class']}, {config['file']}")
-    return broker, host
+    return _Running(broker, registry, host)
 
 
-def _carry(terminal: Terminal, host: LocalHost, trip: RoundTrip, lines: int) -> None:
+def _start_registry(terminal: Terminal, running: ExitStack, folder: Path) -> ApicurioRegistry:
+    with _named("the registry's program"):
+        fetch_unpacked(REGISTRY_LOCK, REGISTRY_TITLE)  # shows its own progress
+    registry = ApicurioRegistry(folder / "registry")
+    with _part(terminal, "the schema registry") as done:
+        running.callback(registry.stop)
+        registry.start()
+        done(f"answers on {registry.url}")
+    return registry
+
+
+def _carry(terminal: Terminal, parts: _Running, trip: RoundTrip, lines: int, example: Example) -> None:
     """Append lines to the source's file and wait until the sink has written them."""
     with _part(terminal, f"a round trip of {lines} lines") as done:
         trip.send(lines)
         for missing in trip.wait():
-            _raise_if_failed(host, missing)
-        done(f"{trip.source.name} -> topic {SOURCE['topic']} -> {trip.sink.name}")
+            _raise_if_failed(parts.host, missing, example)
+        done(f"{trip.source.name} -> topic {example.source['topic']} -> {trip.sink.name}")
     shown = trip.newly_arrived()
     for line in shown[-_SHOWN:]:
         terminal.note(f"{trip.sink.name}: {line}")
 
 
-def _stay(terminal: Terminal, broker: KafkaBroker, host: LocalHost, trip: RoundTrip, plugin_path: Path) -> None:
+def _stay(terminal: Terminal, parts: _Running, trip: RoundTrip, example: Example, plugin_path: Path) -> None:
     """Say what to try next, then show what arrives until Ctrl-C or until a part ends by itself."""
     try:
-        for text in _next_steps(host, trip, plugin_path):
+        for text in _next_steps(parts, trip, example, plugin_path):
             terminal.say(text)
-        while host.is_running and broker.is_running:
+        while (error := parts.ended()) is None:
             for line in trip.newly_arrived():
                 terminal.note(f"{trip.sink.name}: {line}")
             time.sleep(_TAIL)
     except KeyboardInterrupt:
         terminal.say()
         return
-    if host.is_running:
-        raise ConnectError("the Kafka broker ended by itself", hint=f"see {broker.log}")
-    raise host.failure("ended by itself")
+    raise error
 
 
-def _next_steps(host: LocalHost, trip: RoundTrip, plugin_path: Path) -> list[str]:
+def _next_steps(parts: _Running, trip: RoundTrip, example: Example, plugin_path: Path) -> list[str]:
+    host, registry = parts.host, parts.registry
     hearth_command = Path(sys.executable).with_name("hearth")
     page = host.await_sparks_page()
     return [
@@ -149,7 +170,8 @@ def _next_steps(host: LocalHost, trip: RoundTrip, plugin_path: Path) -> list[str
         f"  tail -f {trip.sink}",
         f"  curl '{host.url}/connectors?expand=status'",
         f"  curl {host.url}/connector-plugins",
-        f"  curl -X PUT {host.url}/connectors/local-file-sink/pause",
+        f"  curl -X PUT {host.url}/connectors/{example.sink_name}/pause",
+        *([f"  curl {registry.url}/subjects/{example.source['topic']}-value/versions/1"] if registry else []),
         *([f"  open {page}, Spark's own page: a job per task"] if page else []),
         f"  {hearth_command} plugins list --plugin-path {plugin_path}",
         "",
@@ -161,10 +183,6 @@ def _worker(broker: KafkaBroker, plugin_path: Path, folder: Path) -> dict[str, s
     """Return the settings of Kafka's own standalone sample, with our paths."""
     return {
         "bootstrap.servers": broker.bootstrap_servers,
-        "key.converter": _JSON,
-        "value.converter": _JSON,
-        "key.converter.schemas.enable": "true",
-        "value.converter.schemas.enable": "true",
         "offset.storage.file.filename": str(folder / "connect.offsets"),
         "offset.flush.interval.ms": "10000",
         "plugin.path": str(plugin_path),
@@ -213,11 +231,11 @@ def _fingerprint(project: Path) -> str:
     return digest.hexdigest()
 
 
-def _raise_if_failed(host: LocalHost, missing: int) -> None:
+def _raise_if_failed(host: LocalHost, missing: int, example: Example) -> None:
     """Tell why lines do not arrive when the host is gone or a task has failed."""
     if not host.is_running:
         raise host.failure(f"ended while {missing} lines were on their way")
-    for name in CONNECTORS:
+    for name in example.connectors:
         status = host.request("GET", f"/connectors/{name}/status")
         for part in (status["connector"], *status["tasks"]):
             if part["state"] == "FAILED":

@@ -153,6 +153,19 @@ def taken(port: int) -> Iterator[None]:
         yield
 
 
+@pytest.mark.long
+def test_lines_travel_as_avro_whose_schema_a_registry_keeps(tmp_path: Path) -> None:
+    """A second run goes on with the schema that the first one registered."""
+    for _ in range(2):
+        with running(tmp_path, "--avro", "--once", "--lines", "50") as run:
+            assert run.end() == 0, run.shown
+            assert "the schema registry  answers on http://127.0.0.1:" in run.shown
+            assert "50 lines arrived, in order, exactly once" in run.shown
+            assert run.processes() == []
+    assert len(lines(tmp_path / "test.avro.sink.txt")) == 100
+    assert not (tmp_path / "test.txt").exists()
+
+
 def test_commands_that_start_at_the_same_moment_all_come_up_and_end_as_they_are_told(tmp_path: Path) -> None:
     """Each finds the same ports free, and loses some of them to the other; what it tells is its own.
 
