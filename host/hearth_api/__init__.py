@@ -40,7 +40,15 @@ from hearth_api.connector import (
     SourceConnector,
     SourceConnectorContext,
 )
-from hearth_api.converter import CONVERTER_TYPE_CONFIG, Converter, ConverterType, HeaderConverter, converter_config_def
+from hearth_api.converter import (
+    CONVERTER_TYPE_CONFIG,
+    Converter,
+    ConverterType,
+    HeaderConverter,
+    RegisteringConverter,
+    SchemaOutlook,
+    converter_config_def,
+)
 from hearth_api.errors import (
     ConfigError,
     ConflictError,
@@ -166,11 +174,13 @@ __all__ = [
     "Recommender",
     "RecordMetadata",
     "Regex",
+    "RegisteringConverter",
     "RetriableError",
     "Schema",
     "SchemaAndValue",
     "SchemaBuilder",
     "SchemaBuilderError",
+    "SchemaOutlook",
     "Settings",
     "SinkConnector",
     "SinkConnectorContext",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
@@ -89,6 +90,39 @@ class Converter(ConnectPlugin, ABC):
 
     def close(self) -> None:
         """Release what the converter holds; called once, when its task ends (KIP-891), not after a kill."""
+
+
+@dataclass(frozen=True)
+class SchemaOutlook:
+    """What a schema would meet in a registry, found out without registering it.
+
+    `text` is what would be registered under `subject`, or the schema that is chosen there, where nothing would be
+    (`is_registered_by_use` is False). `latest` and `latest_version` are the subject's at present, None where it has
+    none; `against` says what the registry has against the schema, by its rule of `compatibility`.
+    """
+
+    subject: str
+    schema_type: str
+    text: str
+    version: int | None
+    """The version that the schema is already, if it is one."""
+    latest: str | None
+    latest_version: int | None
+    compatibility: str
+    against: tuple[str, ...] = ()
+    is_registered_by_use: bool = True
+
+
+class RegisteringConverter(Converter):
+    """A converter that registers schemas somewhere, and can tell beforehand which, and whether that would do."""
+
+    @abstractmethod
+    def outlook(self, topic: str, schema: Schema | None) -> SchemaOutlook:
+        """Return what values of a Connect schema, written to a topic, would have registered; nothing is changed.
+
+        Called after `configure`, by commands and never by a task. Raises what `from_connect_data` raises where the
+        schema cannot be converted or the registry is away.
+        """
 
 
 class HeaderConverter(ConnectPlugin, ABC):

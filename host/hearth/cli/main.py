@@ -23,6 +23,7 @@ COMMANDS = {
     "run": "hearth.cli.run_command:run",
     "plugins": "hearth.cli.plugin_command:plugins",
     "bundle": "hearth.cli.bundle_command:bundle",
+    "schemas": "hearth.cli.schema_command:schemas",
     "environments": "hearth.cli.environment_command:environments",
     "limits": "hearth.cli.limit_command:limits",
     "broker": "hearth.cli.broker_command:broker",

@@ -120,7 +120,7 @@ class TaskRun:
         producer = opened.enter_context(closing(Producer(plan.named("producer", source.producer))))
         topics = self._topic_creation(source)
         inside, between = split(plan)
-        stage, places = self._open_places(opened, partial(answer_source, self._inbox, self._link))
+        stage, places = self.open_places(opened, partial(answer_source, self._inbox, self._link))
         return SourceLoop(
             plan,
             is_paused=self._is_paused,
@@ -141,7 +141,7 @@ class TaskRun:
         consumer = Consumer(plan.named("consumer", sink.consumer), GroupIdentity(sink.group, plan.task, sink.members))
         opened.callback(consumer.close, self._settings.graceful_timeout)
         inside, between = split(plan)
-        stage, places = self._open_places(opened, partial(answer_sink, self._inbox, tolerance))
+        stage, places = self.open_places(opened, partial(answer_sink, self._inbox, tolerance))
         pipeline = Pipeline(plan, places, between)
         conversion = opened.enter_context(closing(Conversion(pipeline, self._inbox.wake)))
         return SinkLoop(
@@ -160,7 +160,7 @@ class TaskRun:
 
     # What a loop needs ----------------------------------------------------------------------------------------
 
-    def _open_places(
+    def open_places(
         self, opened: ExitStack, answer: Callable[[Request], None]
     ) -> tuple[Stage, dict[str | None, Place]]:
         """Start the stages of all environments and load the plugins; returns the task's own stage as well."""

@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from hearth_api import ConfigDef, Headers, Schema, SchemaAndValue
+from hearth_api import ConfigDef, Headers, RegisteringConverter, Schema, SchemaAndValue, SchemaOutlook
 from hearth_api.batch import BatchConverter, ColumnRun
 from hearth_registry.open_registry import open_registry
 from hearth_registry.registry_reader import RegistryReader
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _NOTHING = SchemaAndValue(None, None)
 
 
-class RegistryConverter(BatchConverter):
+class RegistryConverter(BatchConverter, RegisteringConverter):
     """A converter of one format, with a schema registry."""
 
     settings_type: ClassVar[type[RegistrySettings]]
@@ -73,6 +73,10 @@ class RegistryConverter(BatchConverter):
 
             self._columns = MixedColumnReader(self._reader)
         return self._columns.runs(topic, data)
+
+    def outlook(self, topic: str, schema: Schema | None) -> SchemaOutlook:
+        """Return what values of a schema would have registered for a topic, and whether the registry would have it."""
+        return self._writer.outlook(topic, schema)
 
     def close(self) -> None:
         """Hold nothing, so do nothing."""

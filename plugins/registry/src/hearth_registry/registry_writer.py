@@ -6,13 +6,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from hearth_api import ConfigError, Headers, Schema
+from hearth_api import ConfigError, Headers, Schema, SchemaOutlook
 from hearth_registry.failure_wording import SerializationError, Wording, asking
 from hearth_registry.known_schema import parsed
 from hearth_registry.recent import Recent
-from hearth_registry.registry import LATEST, RegisteredSchema, Registry
+from hearth_registry.registry import (
+    LATEST,
+    SCHEMA_NOT_FOUND,
+    SUBJECT_NOT_FOUND,
+    VERSION_NOT_FOUND,
+    RegisteredSchema,
+    Registry,
+    RegistryRefusal,
+)
 from hearth_registry.registry_setting import SCHEMA_IDS, RegistrySettings
 from hearth_registry.schema_format import FormatSchema, PayloadError, PayloadWriter, SchemaFormat
+from hearth_registry.schema_text import SchemaText
 from hearth_registry.subject import SubjectStrategy
 from hearth_registry.wire_format import KEY_HEADER, VALUE_HEADER, guid_prefix, id_prefix
 
@@ -88,6 +97,37 @@ class RegistryWriter:
     def null_is_tombstone(self, schema: Schema | None) -> bool:
         """Tell whether nulls of a schema become records without value."""
         return self._own(schema).null_is_tombstone
+
+    def outlook(self, topic: str, schema: Schema | None) -> SchemaOutlook:
+        """Return what values of a schema would have registered; the registry is only asked."""
+        own, text = self._own(schema).schema, self._own(schema).schema.text
+        with self._wording.writing(topic), asking(self._wording.looking_up + text.text, "", None):
+            subject = self._strategy.subject(topic, own)
+            last = self._latest_or_none(subject)
+            version = None if last is None else self._version_or_none(subject, text)
+            is_new = last is not None and version is None
+            against = tuple(self._registry.incompatibilities(subject, text)) if is_new else ()
+            return SchemaOutlook(
+                subject, text.schema_type, text.text, version,
+                last.text.text if last and last.text else None, last.version if last else None,
+                self._registry.compatibility(subject), against, self._settings.auto_register,
+            )  # fmt: skip
+
+    def _latest_or_none(self, subject: str) -> RegisteredSchema | None:
+        try:
+            return self._registry.by_version(subject, LATEST)
+        except RegistryRefusal as refusal:
+            if refusal.error_code in (SUBJECT_NOT_FOUND, VERSION_NOT_FOUND):
+                return None
+            raise
+
+    def _version_or_none(self, subject: str, text: SchemaText) -> int | None:
+        try:
+            return self._registry.look_up(subject, text, self._settings.normalize).version
+        except RegistryRefusal as refusal:
+            if refusal.error_code in (SUBJECT_NOT_FOUND, SCHEMA_NOT_FOUND):
+                return None
+            raise
 
     def _own(self, schema: Schema | None) -> _Own:
         own = self._owns.get(schema)

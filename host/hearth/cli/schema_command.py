@@ -1,0 +1,233 @@
+"""`hearth schemas`: which schemas a connector would register, and what a registry has against them."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import os
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import click
+
+from hearth.cli.connector_file import ConnectorFile, read_connector_file
+from hearth.cli.host import plugin_path
+from hearth.cli.json_option import json_option
+from hearth.cli.source_sample import NoHost, sampled
+from hearth.cli.standalone_command import read_worker
+from hearth.config import StandaloneConfig, WorkerConfig
+from hearth.discovery import Survey
+from hearth.discovery.trust import trust_of
+from hearth.foundation.terminal import printable
+from hearth.herder.conduct import Conduct
+from hearth.herder.planner import Planner
+from hearth.herder.plugin.directory import PluginDirectory
+from hearth.herder.plugin.pool import StagePool
+from hearth.herder.worker_choice import GovernedVariables
+from hearth.isolation.environment_store import user_environments
+from hearth.runtime.plan import TaskPlan
+from hearth_api import ConfigError, ConnectError, RegisteringConverter, Schema, SchemaOutlook
+from hearth_api.batch import Batch
+from hearth_execution.plugins import Plugins
+
+RUNTIME = 1
+_SIDES = ("key", "value")
+_SETTLED_SECONDS = 1.0
+"""It is over when for so long no record had a schema that none before had."""
+
+_worker_config = click.option(
+    "--worker-config",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="The worker's properties: its converters and plugin.path, where the connector says nothing.",
+)
+_wait = click.option(
+    "--wait",
+    type=click.FloatRange(0.1, 3600),
+    default=10.0,
+    show_default=True,
+    help="Seconds to wait for the first record.",
+)
+_connector = click.argument("connector", metavar="CONNECTOR.json", type=click.Path(path_type=Path))
+
+
+@dataclass(frozen=True)
+class _Finding:
+    """What the values, or keys, of a topic would have registered."""
+
+    topic: str
+    side: str
+    outlook: SchemaOutlook
+
+    @property
+    def verdict(self) -> str:
+        """Say in a word what would happen."""
+        if self.outlook.version is not None:
+            return f"is version {self.outlook.version}"
+        if self.outlook.against:
+            return "is refused"
+        return "is new" if self.outlook.latest_version is None else "is compatible"
+
+
+@click.group()
+def schemas() -> None:
+    """Tell which schemas a connector would register, before it runs.
+
+    A source's first task is started, without Kafka: it polls until nothing new has come for a second, its records go
+    through its transformations, and the registry is asked about their schemas. Nothing is registered, and no offset is
+    committed; what polling itself does to a source is done.
+    """
+
+
+@schemas.command()
+@_connector
+@_worker_config
+@_wait
+@json_option
+def check(connector: Path, worker_config: Path | None, wait: float, as_json: bool) -> int:
+    """Ask the registry whether it would take the schemas; exit code 1 where it would not.
+
+    Reads CONNECTOR.json as the REST API takes it, or Java properties.
+    """
+    findings = list(_findings(read_connector_file(connector), worker_config, wait))
+    if as_json:
+        rows = [{"topic": each.topic, "side": each.side, **asdict(each.outlook)} for each in findings]
+        click.echo(json.dumps(rows, indent=2))
+    else:
+        for finding in findings:
+            _tell(finding)
+    return RUNTIME if any(each.outlook.against for each in findings) else 0
+
+
+@schemas.command()
+@_connector
+@_worker_config
+@_wait
+def diff(connector: Path, worker_config: Path | None, wait: float) -> None:
+    """Show how the schemas differ from the latest versions of their subjects."""
+    for finding in _findings(read_connector_file(connector), worker_config, wait):
+        outlook = finding.outlook
+        before, after = (_lines(text) for text in (outlook.latest, outlook.text))
+        version = "nothing" if outlook.latest_version is None else f"version {outlook.latest_version}"
+        names = f"{outlook.subject} {version}", f"{outlook.subject} {finding.topic} {finding.side}"
+        lines = list(difflib.unified_diff(before, after, *names, lineterm=""))
+        click.echo(printable("\n".join(lines) or f"{outlook.subject}: no difference to {version}"))
+
+
+def _tell(finding: _Finding) -> None:
+    outlook = finding.outlook
+    latest = "no version yet" if outlook.latest_version is None else f"latest version {outlook.latest_version}"
+    facts = f"{outlook.schema_type}, {latest}, compatibility {outlook.compatibility}"
+    use = "" if outlook.is_registered_by_use else "; auto.register.schemas is false, so it is only looked up"
+    click.echo(printable(f"{finding.topic} {finding.side}: {finding.verdict} for {outlook.subject} ({facts}{use})"))
+    for reason in outlook.against:
+        click.echo(printable(f"  {reason}"))
+
+
+def _lines(text: str | None) -> list[str]:
+    """Return a schema's text line by line: JSON with one member a line, any other as it is."""
+    if text is None:
+        return []
+    try:
+        return json.dumps(json.loads(text), indent=2, ensure_ascii=False).splitlines()
+    except ValueError:
+        return text.splitlines()
+
+
+# What would be registered ----------------------------------------------------------------------------------------
+
+
+def _findings(file: ConnectorFile, worker_config: Path | None, wait: float) -> Iterator[_Finding]:
+    """Yield what each topic would have registered, each schema of a side once."""
+    worker = _without_worker() if worker_config is None else read_worker(worker_config)
+    trust = trust_of(worker.originals)
+    survey = Survey(plugin_path(worker.plugin_path), admit=trust.admit)
+    directory = PluginDirectory(survey.look, user_environments(trust))
+    with closing(GovernedVariables(worker, directory)) as variables:
+        config = variables.of(file.config).resolve(file.config).config
+        plan = _plan(worker, directory, {**config, "name": file.name})
+    plugins, converters = _converters(plan)
+    with closing(plugins):
+        seen: set[tuple[str, str, Schema | None]] = set()
+        until = time.monotonic() + wait
+        for batch in sampled(plan, wait, _SETTLED_SECONDS):
+            for side in converters:
+                if (kind := _kind(batch, side)) is not None and kind not in seen:
+                    seen.add(kind)
+                    yield _Finding(kind[0], side, converters[side].outlook(kind[0], kind[2]))
+                    until = time.monotonic() + _SETTLED_SECONDS
+            if time.monotonic() > until:
+                break
+        if not seen:
+            raise ConnectError(f"{file.name} has had no records for {wait:g} s", hint="wait longer with --wait")
+
+
+def _kind(batch: Batch, side: str) -> tuple[str, str, Schema | None] | None:
+    """Return topic, side and schema of what a batch has on a side; None where that is nothing."""
+    column = batch.column(side)
+    if column is None or column.null_count == len(column):
+        return None
+    return str(batch.topic), side, batch.key_schema if side == "key" else batch.value_schema
+
+
+def _converters(plan: TaskPlan) -> tuple[Plugins, dict[str, RegisteringConverter]]:
+    """Return the converters that register schemas, by their side; a ConfigError where there is none."""
+    specs = [plan.plugin(f"{side}.converter") for side in _SIDES]
+    plugins = Plugins("source")
+    found: dict[str, RegisteringConverter] = {}
+    for side, spec in zip(_SIDES, specs):
+        if spec.environment is None:
+            plugins.load(spec.role, spec.class_name, spec.reference, spec.config)
+            if isinstance(converter := plugins[spec.role], RegisteringConverter):
+                found[side] = converter
+    if not found:
+        plugins.close()
+        names = " and ".join(spec.class_name for spec in specs)
+        raise ConfigError(f"{names} register no schemas", hint="set key.converter or value.converter to one that does")
+    return plugins, found
+
+
+def _plan(worker: WorkerConfig, directory: PluginDirectory, config: dict[str, str]) -> TaskPlan:
+    """Return the plan of a source's first task, as its connector has it configured."""
+    connector = directory.connector(config)
+    if connector.type.value != "source":
+        raise ConfigError(f"{connector.class_name} is a sink: it registers no schemas", hint="name a source connector")
+    with closing(StagePool()) as pool:
+        seconds = worker.call_seconds(config)
+        instance = pool.take(connector, directory.environment(connector), seconds, Conduct())
+        try:
+            instance.start(config, _Silent())
+            tasks = instance.task_configs(1).configs
+        finally:
+            instance.end()
+        if not tasks:
+            raise ConnectError(f"{config['name']} has no tasks, so there are no records")
+        return Planner(directory, worker).plan(connector, instance.version, config, tasks[:1])[0]
+
+
+class _Silent(NoHost):
+    """Hears what a connector says by itself, which is nothing that matters here."""
+
+    def on_task_reconfiguration(self) -> None:
+        """Leave it."""
+
+    def on_error(self, trace: str) -> None:
+        """Leave it: what the connector is asked for fails as well, or is an answer."""
+
+    def on_loss(self) -> None:
+        """Leave it."""
+
+
+def _without_worker() -> StandaloneConfig:
+    """Return a worker that says nothing, for connectors which say all."""
+    plain: dict[str, Any] = {
+        "bootstrap.servers": "localhost:9092",
+        "key.converter": "org.apache.kafka.connect.storage.StringConverter",
+        "value.converter": "org.apache.kafka.connect.storage.StringConverter",
+        "offset.storage.file.filename": os.devnull,
+    }
+    return StandaloneConfig(cast(dict[str, str], plain))
