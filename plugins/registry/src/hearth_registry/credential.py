@@ -10,8 +10,6 @@ import base64
 import json
 import re
 import time
-import urllib.error
-import urllib.request
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
@@ -105,6 +103,8 @@ class OAuthToken:
         return self._token
 
     def _ask(self) -> dict[str, Any]:
+        import urllib.request  # which nobody else needs
+
         form = {"grant_type": "client_credentials"} | ({"scope": self._scope} if self._scope else {})
         request = urllib.request.Request(  # noqa: S310 - the scheme was looked at
             self._url,

@@ -12,7 +12,6 @@ from hearth_registry.memory_registry import memory_registry
 from hearth_registry.registry import Registry
 from hearth_registry.registry_request import Endpoint, Patience, RegistryRequests
 from hearth_registry.registry_setting import CLIENT_PREFIX, HEADER_PREFIX, MOCK_SCHEME, RegistrySettings
-from hearth_registry.registry_tls import tls_context
 
 
 def open_registry(settings: RegistrySettings) -> Registry:
@@ -37,11 +36,15 @@ def requests_of(settings: RegistrySettings) -> RegistryRequests:
 
 
 def _endpoint(settings: RegistrySettings) -> Endpoint:
-    has_tls = any(url.startswith("https:") for url in settings.urls)
+    tls = None
+    if any(url.startswith("https:") for url in settings.urls):
+        from hearth_registry.registry_tls import tls_context  # only where it is spoken
+
+        tls = tls_context(settings.with_prefix(CLIENT_PREFIX + "ssl."))
     return Endpoint(
         settings.connect_timeout_ms / 1000,
         settings.read_timeout_ms / 1000,
-        tls_context(settings.with_prefix(CLIENT_PREFIX + "ssl.")) if has_tls else None,
+        tls,
         (settings.proxy_host, settings.proxy_port) if settings.proxy_host else None,
         {name: str(value) for name, value in settings.with_prefix(HEADER_PREFIX).items()},
     )

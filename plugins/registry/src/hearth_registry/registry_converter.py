@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from hearth_api import ConfigDef, Headers, RegisteringConverter, Schema, SchemaAndValue, SchemaOutlook
 from hearth_api.batch import BatchConverter, ColumnRun
-from hearth_registry.open_registry import open_registry
 from hearth_registry.registry_reader import RegistryReader
 from hearth_registry.registry_setting import RegistrySettings
 from hearth_registry.registry_writer import RegistryWriter
@@ -41,6 +40,8 @@ class RegistryConverter(BatchConverter, RegisteringConverter):
 
     def configure(self, configs: Mapping[str, Any], is_key: bool) -> None:
         """Take the settings; the registry is asked nothing before there is something to convert."""
+        from hearth_registry.open_registry import open_registry  # HTTP, which whoever asks for the keys does not need
+
         settings = self.settings_type(configs)
         form = self.make_format(settings)
         registry = open_registry(settings)
