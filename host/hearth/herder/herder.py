@@ -20,7 +20,7 @@ from hearth.herder.supervisor import Equipment
 from hearth.herder.validation.connector_validator import ConnectorValidator
 from hearth.herder.validation.result import complaint
 from hearth.herder.worker_choice import WorkerConfigurations
-from hearth.storage import ConfiguredConnector, RestartRequest, TargetState
+from hearth.storage import ConfiguredConnector, NotLeading, RestartRequest, TargetState
 from hearth_api import ConfigError, ConflictError, NotFoundError
 from hearth_execution.failure import cut
 
@@ -28,13 +28,6 @@ if TYPE_CHECKING:
     from hearth.herder.connector_offset import ConnectorOffsets
 
 log = logging.getLogger(__name__)
-
-
-class NotLeading(ConflictError):
-    """Another host decides what runs, so this one does not change it."""
-
-    code = "host.not_leading"
-    hint = "ask the host that leads, or this one again when it does"
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ REQUEST_SECONDS = 90.0
 """How long a request may take, as in Kafka Connect."""
 
 INTERNAL = 500
+_DEFAULT_PORTS = (("http", 80), ("https", 443))
 
 
 class Forbidden(ConnectError):
@@ -87,6 +88,14 @@ class Unreadable(Exception):
 
 class TooLong(Unreadable):
     """A request whose body is longer than what is read of it."""
+
+
+def base_url(request: Request) -> str:
+    """Return the address of this server as the client has it, without a slash at its end."""
+    base = request.base_url
+    if (base.scheme, base.port) in _DEFAULT_PORTS:
+        base = base.replace(port=None)
+    return str(base).rstrip("/")
 
 
 def answer(status: int, message: str | None) -> JsonAnswer:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
@@ -31,7 +31,7 @@ from hearth.rest.answer import (
 from hearth.rest.bundle_resource import ARCHIVE, FILE, BundlesResource
 from hearth.rest.bundle_resource import VERSION as BUNDLE_VERSION
 from hearth.rest.connector_resource import EXPAND, INCLUDE_TASKS, ONLY_FAILED, ConnectorsResource
-from hearth.rest.endpoint import Answer, Endpoint, Judge, routes
+from hearth.rest.endpoint import Answer, Endpoint, Judge, Respondent, routes
 from hearth.rest.entity import (
     ACTIVE_TOPICS,
     ARCHIVE_FILE,
@@ -69,6 +69,7 @@ from hearth_api import ConnectError
 
 if TYPE_CHECKING:
     from hearth.rest.extension import Extensions
+    from hearth.rest.forward import Forwarder
 
 HEALTHY = "Worker has completed startup and is ready to handle requests."
 HTML = "text/html"
@@ -103,8 +104,9 @@ def new_app(
     health: Health,
     patience: Patience | None = None,
     extensions: Extensions | None = None,
+    forwarder: Forwarder | None = None,
 ) -> Starlette:
-    """Return the application over a herder."""
+    """Return the application over a herder; a ``forwarder`` passes on what is for another host of its cluster."""
     patience = patience or Patience()
     endpoints = [
         *_general(info, health, herder.health),
@@ -117,6 +119,8 @@ def new_app(
     ]
     if worker.admin_listeners is None:
         endpoints += _admin()
+    if forwarder is not None:
+        endpoints = [forwarder.placed(each) for each in endpoints]
     endpoints += _description(endpoints, info)
     if extensions is None:
         return _app(endpoints, middleware(worker))
@@ -204,29 +208,38 @@ def _connectors(resource: ConnectorsResource) -> list[Endpoint]:
     task = f"{one}/tasks/{{task}}"
     known, created, accepted, done = {200: CONNECTOR_INFO}, {201: CONNECTOR_INFO}, {202: None}, {204: None}
     restarted = {202: CONNECTOR_STATE_INFO, 204: None}
-    return [
+    views = [
         Endpoint("GET", all_, resource.list, "listConnectors", {200: CONNECTORS}, (EXPAND,)),
-        Endpoint("POST", all_, resource.create, "createConnector", created, body=CREATE_REQUEST),
         Endpoint("GET", one, resource.info, "getConnector", known),
-        Endpoint("DELETE", one, resource.delete, "destroyConnector", done),
         Endpoint("GET", f"{one}/config", resource.config, "getConnectorConfig", {200: CONFIG}),
+        Endpoint("GET", f"{one}/status", resource.status, "getConnectorStatus", {200: CONNECTOR_STATE_INFO}),
+        Endpoint("GET", f"{one}/tasks", resource.tasks, "getTaskConfigs", {200: TASKS}),
+        Endpoint("GET", f"{task}/status", resource.task_status, "getTaskStatus", {200: TASK_STATE}),
+    ]
+    acts = [
+        Endpoint("POST", all_, resource.create, "createConnector", created, body=CREATE_REQUEST),
+        Endpoint("DELETE", one, resource.delete, "destroyConnector", done),
         Endpoint(
             "PUT", f"{one}/config", resource.put_config, "putConnectorConfig", known | created, body=GIVEN_CONFIG
         ),
         Endpoint("PATCH", f"{one}/config", resource.patch_config, "patchConnectorConfig", known, body=GIVEN_CONFIG),
-        Endpoint("GET", f"{one}/status", resource.status, "getConnectorStatus", {200: CONNECTOR_STATE_INFO}),
         Endpoint(
             "POST", f"{one}/restart", resource.restart, "restartConnector", restarted, (INCLUDE_TASKS, ONLY_FAILED)
         ),
         Endpoint("PUT", f"{one}/pause", resource.pause, "pauseConnector", accepted),
         Endpoint("PUT", f"{one}/resume", resource.resume, "resumeConnector", accepted),
         Endpoint("PUT", f"{one}/stop", resource.stop, "stopConnector", done),
-        Endpoint("GET", f"{one}/tasks", resource.tasks, "getTaskConfigs", {200: TASKS}),
-        _internal("POST", f"{one}/tasks", resource.put_tasks, "putTaskConfigs"),
-        _internal("PUT", f"{one}/fence", resource.fence, "fenceZombies"),
-        Endpoint("GET", f"{task}/status", resource.task_status, "getTaskStatus", {200: TASK_STATE}),
         Endpoint("POST", f"{task}/restart", resource.restart_task, "restartTask", done),
     ]
+    among_workers = [
+        _internal("POST", f"{one}/tasks", resource.put_tasks, "putTaskConfigs"),
+        _internal("PUT", f"{one}/fence", resource.fence, "fenceZombies"),
+    ]
+    return [*_by(Respondent.ANY_IN_STEP, views), *_by(Respondent.LEADER, acts), *among_workers]
+
+
+def _by(respondent: Respondent, endpoints: Iterable[Endpoint]) -> Iterator[Endpoint]:
+    return (replace(each, by=respondent) for each in endpoints)
 
 
 def _internal(method: str, path: str, answer: Answer, operation: str) -> Endpoint:
@@ -236,18 +249,20 @@ def _internal(method: str, path: str, answer: Answer, operation: str) -> Endpoin
 
 def _offsets(resource: OffsetsResource) -> list[Endpoint]:
     offsets, done = "/connectors/{connector}/offsets", {200: MESSAGE}
-    return [
-        Endpoint("GET", offsets, resource.list, "getOffsets", {200: OFFSETS}),
+    acts = [
         Endpoint("PATCH", offsets, resource.alter, "alterConnectorOffsets", done, body=OFFSETS),
         Endpoint("DELETE", offsets, resource.reset, "resetConnectorOffsets", done),
     ]
+    listing = Endpoint("GET", offsets, resource.list, "getOffsets", {200: OFFSETS}, by=Respondent.ANY_IN_STEP)
+    return [listing, *_by(Respondent.LEADER, acts)]
 
 
 def _topics(resource: TopicsResource) -> list[Endpoint]:
-    topics = "/connectors/{connector}/topics"
+    topics, done = "/connectors/{connector}/topics", {202: None}
+    listed = {200: ACTIVE_TOPICS}
     return [
-        Endpoint("GET", topics, resource.list, "getConnectorActiveTopics", {200: ACTIVE_TOPICS}),
-        Endpoint("PUT", f"{topics}/reset", resource.reset, "resetConnectorActiveTopics", {202: None}),
+        Endpoint("GET", topics, resource.list, "getConnectorActiveTopics", listed, by=Respondent.ANY_IN_STEP),
+        Endpoint("PUT", f"{topics}/reset", resource.reset, "resetConnectorActiveTopics", done, by=Respondent.LEADER),
     ]
 
 

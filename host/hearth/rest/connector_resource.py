@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from hearth.herder.herder import Created, Herder
-from hearth.rest.answer import JsonAnswer, Patience
+from hearth.rest.answer import JsonAnswer, Patience, base_url
 from hearth.rest.body import CreateRequest, no_changes, read_changes, read_map
 from hearth.rest.endpoint import Query
 from hearth.storage import RestartRequest, TargetState
@@ -19,7 +19,6 @@ from hearth_api import ConfigError, ConnectError, NotFoundError
 
 _UNESCAPED = "/!$&'()*+,;=:@"
 """What may stand in a URL's path as it is."""
-_DEFAULT_PORTS = (("http", 80), ("https", 443))
 _INT = re.compile(r"[+-]?[0-9]{1,20}")
 _INT_MIN, _INT_MAX = -(2**31), 2**31 - 1
 """Numbers of tasks are Java's."""
@@ -165,8 +164,5 @@ def _named(name: str, config: dict[str, Any]) -> dict[str, Any]:
 
 
 def _created(request: Request, name: str, created: Created) -> Response:
-    base = request.base_url
-    if (base.scheme, base.port) in _DEFAULT_PORTS:
-        base = base.replace(port=None)
-    location = f"{str(base).rstrip('/')}/connectors/{quote(name, safe=_UNESCAPED)}"
+    location = f"{base_url(request)}/connectors/{quote(name, safe=_UNESCAPED)}"
     return JsonAnswer(created.info, 201, {"location": location})

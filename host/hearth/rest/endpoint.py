@@ -6,6 +6,7 @@ import inspect
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import Enum
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -48,6 +49,17 @@ class Query:
         return given.lower() == "true" if given.strip() else bool(self.default)
 
 
+class Respondent(Enum):
+    """Which host of a cluster answers."""
+
+    ANY = "any"
+    """The one that is asked."""
+    ANY_IN_STEP = "any in step"
+    """The one that is asked, once it knows what all others have written."""
+    LEADER = "leader"
+    """The one that leads."""
+
+
 @dataclass(frozen=True)
 class Endpoint:
     """One method of one path.
@@ -71,6 +83,7 @@ class Endpoint:
     makes: str | None = field(default=JSON, kw_only=True)
     is_hidden: bool = field(default=False, kw_only=True)
     """Whether it is for workers among themselves, and told nobody."""
+    by: Respondent = field(default=Respondent.ANY, kw_only=True)
 
     @property
     def summary(self) -> str:

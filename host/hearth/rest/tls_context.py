@@ -67,6 +67,24 @@ def server_context(worker: Mapping[str, Any], prefix: str) -> ssl.SSLContext:
     return context
 
 
+def client_context(worker: Mapping[str, Any], prefix: str) -> ssl.SSLContext:
+    """Return how this host speaks https with others, by the settings of its own listeners, as in Kafka Connect.
+
+    It trusts whom they trust and shows their certificate to who asks for one. The name of a host is looked at unless
+    `ssl.endpoint.identification.algorithm` is empty.
+    """
+    below = {name[len(prefix) :]: value for name, value in worker.items() if name.startswith(prefix)}
+    store = _TlsStore(ServerTlsConfig(below or worker), prefix if below else "")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = bool(store.settings.ssl_endpoint_identification_algorithm)
+    store.set_versions(context)
+    store.set_suites(context)
+    keys = store.keys()
+    store.load(context, keys)
+    store.trust(context, keys)
+    return context
+
+
 class _TlsStore:
     """The settings of one server, each under the name that the user gave it."""
 

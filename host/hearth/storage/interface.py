@@ -8,6 +8,15 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
+from hearth_api import ConflictError
+
+
+class NotLeading(ConflictError):
+    """Another host decides what runs, so this one does not change it."""
+
+    code = "host.not_leading"
+    hint = "ask the host that leads, or this one again when it does"
+
 
 class State(str, Enum):
     """The state of a connector or a task as statuses report it; the texts are Kafka Connect's."""

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from hearth.herder.herder import NotLeading
-from hearth.storage import RestartRequest, State, TargetState
+from hearth.storage import NotLeading, RestartRequest, State, TargetState
 from hearth_api import ConnectError, NotFoundError
 from tests.unit.herder.herder_world import Instance, World
 

@@ -1,0 +1,189 @@
+"""Requests that only the leading host can answer, passed on to it; and what is read, from stores that are up to date.
+
+The rules are those of Kafka Connect's `HerderRequestHandler` and `RestClient`: whoever is asked first may pass a
+request on with `forward=true`, and who gets that with `forward=false`, so that it takes two steps at most.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import http.client
+import logging
+import ssl
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from urllib.parse import urlencode, urlsplit
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from hearth.rest.answer import base_url
+from hearth.rest.body import read_body
+from hearth.rest.endpoint import Answer, Endpoint, Respondent
+from hearth.rest.media_range import JSON
+from hearth.storage import NotLeading
+from hearth_api import ConflictError, ConnectError
+
+log = logging.getLogger(__name__)
+
+FORWARD = "forward"
+CONNECT_SECONDS = 5.0
+ANSWER_SECONDS = 95.0
+"""How long the leading host may take: it gives up itself after ninety seconds."""
+REFRESH_SECONDS = 1.0
+"""How long somebody who reads waits for what other hosts have written."""
+AWAY_SECONDS = 5.0
+"""How long stores are read as they are after one that could not be brought up to date in time."""
+
+
+class NoLeader(ConflictError):
+    """Nobody is known to lead at the moment."""
+
+    code = "host.no_leader"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "Cannot complete request momentarily due to no known leader URL, likely because a rebalance was underway.",
+            hint="ask again in a few seconds",
+        )
+
+
+class TooManyHops(ConflictError):
+    """A request was passed on twice, and did not find the leading host."""
+
+    code = "host.hops"
+
+    def __init__(self) -> None:
+        super().__init__("Cannot complete request because of a conflicting operation (e.g. worker rebalance)")
+
+
+@dataclass(frozen=True)
+class ClusterView:
+    """What a server knows of its cluster."""
+
+    leads: Callable[[], bool]
+    """Whether this host leads."""
+    leader_url: Callable[[], str | None]
+    """Where another host is that leads; None where none is known. May wait for the brokers."""
+    refresh: Callable[[float], None]
+    """Bring this host's stores up to date; TimeoutError or ConnectError where that takes too long."""
+    tls: Callable[[], ssl.SSLContext]
+    """How hosts speak https with each other."""
+
+
+class Forwarder:
+    """Sees to it that any host of a cluster answers any request."""
+
+    def __init__(self, cluster: ClusterView) -> None:
+        self._cluster = cluster
+        self._away_until = 0.0
+
+    def placed(self, endpoint: Endpoint) -> Endpoint:
+        """Return an endpoint as it is served on a host that may not lead."""
+        if endpoint.by is Respondent.ANY:
+            return endpoint
+        answer = self._led if endpoint.by is Respondent.LEADER else self._read
+        return replace(endpoint, answer=answer(endpoint.answer))
+
+    def _led(self, answer: Answer) -> Answer:
+        @functools.wraps(answer)
+        async def led(request: Request) -> Response:
+            if self._cluster.leads():
+                try:
+                    return await answer(request)
+                except NotLeading:
+                    log.debug("this host led until a moment ago")
+            return await self._forward(request)
+
+        return led
+
+    def _read(self, answer: Answer) -> Answer:
+        @functools.wraps(answer)
+        async def read(request: Request) -> Response:
+            if not self._cluster.leads():  # who leads has written it all
+                await asyncio.to_thread(self._refresh)
+            return await answer(request)
+
+        return read
+
+    async def _forward(self, request: Request) -> Response:
+        hop = request.query_params.get(FORWARD)
+        if hop is not None and hop.lower() != "true":
+            raise TooManyHops
+        body = await read_body(request)
+        url = await asyncio.to_thread(self._cluster.leader_url)
+        if url is None:
+            raise NoLeader
+        response = await asyncio.to_thread(self._send, url, request, body, "false" if hop else "true")
+        await asyncio.to_thread(self._refresh)
+        return response
+
+    def _send(self, url: str, request: Request, body: bytes, hop: str) -> Response:
+        log.debug("passing %s %s on to %s", request.method, request.url.path, url)
+        query = [(name, value) for name, value in request.query_params.multi_items() if name != FORWARD]
+        target = f"{request.scope['raw_path'].decode('latin-1')}?{urlencode([*query, (FORWARD, hop)])}"
+        connection = self._connection(url)
+        try:
+            connection.connect()
+        except ssl.SSLError as error:
+            raise _broken(url, error) from error
+        except OSError as error:
+            log.info("the leading host at %s cannot be reached: %s", url, error)
+            raise NoLeader from error
+        try:
+            assert connection.sock is not None, "it is connected"
+            connection.sock.settimeout(ANSWER_SECONDS)
+            connection.request(request.method, target, body or None, _headers(request, body))
+            return _response(request, connection.getresponse())
+        except (OSError, http.client.HTTPException) as error:
+            raise _broken(url, error) from error
+        finally:
+            connection.close()
+
+    def _connection(self, url: str) -> http.client.HTTPConnection:
+        parts = urlsplit(url)
+        assert parts.hostname is not None, "who advertises an address names a host"
+        if parts.scheme == "https":
+            return http.client.HTTPSConnection(
+                parts.hostname, parts.port, timeout=CONNECT_SECONDS, context=self._cluster.tls()
+            )
+        return http.client.HTTPConnection(parts.hostname, parts.port, timeout=CONNECT_SECONDS)
+
+    def _refresh(self) -> None:
+        """Bring the stores up to date, so that clients see what they have written at whichever host."""
+        if time.monotonic() < self._away_until:
+            return
+        try:
+            self._cluster.refresh(REFRESH_SECONDS)
+        except (ConnectError, TimeoutError) as error:
+            log.debug("what is shown may be older than what is stored: %s", error)
+            self._away_until = time.monotonic() + AWAY_SECONDS
+
+
+def _broken(url: str, error: Exception) -> ConnectError:
+    log.error("IO error forwarding REST request to %s: %s", url, error)
+    return ConnectError(f"IO Error trying to forward REST request: {error}", code="host.forward")
+
+
+def _headers(request: Request, body: bytes) -> dict[str, str]:
+    headers = {"accept": JSON, "user-agent": "kafka-connect"}
+    if body:
+        headers["content-type"] = request.headers.get("content-type", JSON)
+    if (authorization := request.headers.get("authorization")) is not None:
+        headers["authorization"] = authorization
+    return headers
+
+
+def _response(request: Request, answer: http.client.HTTPResponse) -> Response:
+    """Return what the leading host answered, as if this one had; raises ConnectError for what is no answer of one."""
+    if 300 <= answer.status < 400:
+        told = f"Unexpected status code when handling forwarded request: {answer.status}"
+        raise ConnectError(told, code="host.forward")
+    response = Response(answer.read(), answer.status)
+    if (content_type := answer.headers.get("content-type")) is not None:
+        response.headers["content-type"] = content_type
+    if (location := answer.headers.get("location")) is not None:
+        response.headers["location"] = base_url(request) + urlsplit(location).path
+    return response
