@@ -15,7 +15,7 @@ import pytest
 
 from hearth.broker import KafkaBroker
 from hearth.cli.connector_file import read_connector_file
-from hearth.cli.standalone_command import _create
+from hearth.cli.host_run import create
 from hearth.foundation.properties import render
 from hearth_api import ConfigError
 from tests.crash.process import await_end, tree
@@ -135,7 +135,7 @@ def test_what_is_wrong_in_a_connector_file_is_told_with_the_file(
     """As bad input, which has an exit code."""
     path = command.file("wrong", config)
     with pytest.raises(ConfigError, match=says) as told:
-        _create(host, read_connector_file(path))
+        create(host, read_connector_file(path))
     assert str(told.value).startswith(f"{path}: ")
 
 

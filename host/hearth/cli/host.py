@@ -1,16 +1,18 @@
-"""A standalone host: all its parts, put together, started and stopped in order."""
+"""A host: all its parts, put together, started and stopped in order; and one that works alone."""
 
 from __future__ import annotations
 
 import logging
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import hearth
-from hearth.config import StandaloneConfig
+from hearth.config import StandaloneConfig, WorkerConfig
 from hearth.discovery import Catalogue, Survey, default_plugin_path, split_plugin_path
 from hearth.discovery.trust import trust_of
 from hearth.foundation.certificate import new_identity
@@ -31,14 +33,23 @@ from hearth.herder.validation.override import new_policy
 from hearth.herder.worker_choice import GovernedVariables, find_converters
 from hearth.isolation.environment_store import user_environments
 from hearth.rest.app import Health, ServerInfo, new_admin_app, new_app
-from hearth.rest.listener import open_listeners, worker_id
+from hearth.rest.listener import Listener, open_listeners, worker_id
 from hearth.rest.server import RestServer
 from hearth.spark.spark_launcher import SparkLauncher, link_host, link_listen
-from hearth.storage import FileOffsetStore, MemoryConfigStore, MemoryStatusStore, OffsetClaim
+from hearth.storage import (
+    ConfigStore,
+    FileOffsetStore,
+    MemoryConfigStore,
+    MemoryStatusStore,
+    OffsetClaim,
+    OffsetStore,
+    StatusStore,
+)
 from hearth_api import ConnectError
 
 if TYPE_CHECKING:
     from hearth.rest.extension import Extensions
+    from hearth.rest.forward import Forwarder
 
 log = logging.getLogger(__name__)
 
@@ -54,19 +65,28 @@ class SparkFailed(ConnectError):
     code = "environment.spark"
 
 
-class StandaloneHost:
-    """One host that works alone.
+@dataclass(frozen=True)
+class Stores:
+    """What a host remembers, by which its mode differs from others."""
+
+    configs: ConfigStore
+    statuses: StatusStore
+    offsets: OffsetStore
+
+
+class Host(ABC):
+    """One host, whose mode says where it keeps what it remembers, and when it leads.
 
     What takes a while begins early and side by side: reading plugins, asking for the cluster's id, and starting Spark,
-    as soon as little stands against this host: its offset file and its ports are its own, and its plugins are there.
+    as soon as little stands against this host: its ports are its own, and its plugins are there.
     """
 
-    def __init__(self, worker: StandaloneConfig, say: Callable[[str], None], free_port: bool = False) -> None:
+    def __init__(self, worker: WorkerConfig, say: Callable[[str], None], free_port: bool = False) -> None:
         self._worker = worker
         self._say = say
         self._free_port = free_port
         self._failed = threading.Event()
-        self._failure: str | None = None
+        self._failure: ConnectError | None = None
         self._stops: list[Callable[[], None]] = []
         self.health = Health()
         self.herder: Herder
@@ -81,8 +101,7 @@ class StandaloneHost:
         survey = Survey(plugin_path(worker.plugin_path), admit=trust.admit, rules=lambda: trust.stamp)
         catalogue = _in_background(survey.look)
         identity = _in_background(new_identity)
-        self._stops.append(OffsetClaim(worker.offset_file).release)
-        offsets = FileOffsetStore(worker.offset_file)
+        self._claim()
         listeners = open_listeners(worker, self._free_port)
         self._stops += [each.close for each in listeners]
         directory = PluginDirectory(survey.look, user_environments(trust))
@@ -92,14 +111,15 @@ class StandaloneHost:
         policy = new_policy(worker, directory)
         self._stops.append(policy.close)
         find_java()
-        launcher = SparkLauncher(worker.originals, self._fail)
+        launcher = SparkLauncher(worker.originals, self._fail_without_spark)
         self._stops.append(launcher.stop)
         launcher.start()
         cluster_id = cluster.wait()
         self._warn_of_rejected(catalogue.result())
+        stores = self._open_stores(listeners)
         link = TaskLinkServer(
             lambda event: self.herder.reconciler.on_event(event),
-            offsets,
+            stores.offsets,
             identity.result(),
             link_host(launcher.settings),
             link_listen(launcher.settings),
@@ -110,9 +130,9 @@ class StandaloneHost:
             directory=directory,
             planner=Planner(directory, worker, policy, variables),
             pool=pool,
-            configs=MemoryConfigStore(),
-            offsets=offsets,
-            board=StatusBoard(MemoryStatusStore(), worker_id(worker, listeners)),
+            configs=stores.configs,
+            offsets=stores.offsets,
+            board=StatusBoard(stores.statuses, worker_id(worker, listeners)),
             launcher=launcher,
             link=link,
             graceful_seconds=worker.task_shutdown_graceful_timeout_ms / 1000,
@@ -124,21 +144,39 @@ class StandaloneHost:
         watch = PluginWatch(directory.look)
         info = ServerInfo(KAFKA_VERSION, KAFKA_COMMIT, cluster_id)
         extensions = self._open_extensions(directory, cluster_id)
-        app = new_app(worker, self.herder, directory, info, self.health, extensions=extensions)
+        forwarder = self._new_forwarder()
+        app = new_app(worker, self.herder, directory, info, self.health, extensions=extensions, forwarder=forwarder)
         server = RestServer(app, listeners, new_admin_app())
         link.start()
         # Spark ends before the links to what runs on it, and where it is not reached from here, as the last of all.
         self._stops += [link.close, launcher.stop, self.herder.shut_down, watch.close, server.stop]
-        self.herder.reconciler.lead(offsets.begin_term())  # alone with its offset file, a host leads from the start
+        self._begin(equipment)
         server.start()
         watch.start()
         addresses = ", ".join(each.url for each in listeners if not each.is_admin)
         self._say(f"Hearth {hearth.__version__} serves {addresses}, Kafka cluster {cluster_id}")
 
+    @abstractmethod
+    def _claim(self) -> None:
+        """Make sure that no other host works with what is this one's alone; raises ConnectError."""
+
+    @abstractmethod
+    def _open_stores(self, listeners: Sequence[Listener]) -> Stores:
+        """Return the stores, read to their end."""
+
+    @abstractmethod
+    def _new_forwarder(self) -> Forwarder | None:
+        """Return what passes requests on to other hosts, None where there is no other."""
+
+    @abstractmethod
+    def _begin(self, equipment: Equipment) -> None:
+        """Lead, now or as soon as it is this host's turn; everything but the REST server has started."""
+
     def wait(self) -> None:
-        """Wait for ever, or until a signal interrupts; raises SparkFailed when no task can run."""
+        """Wait for ever, or until a signal interrupts; raises ConnectError when this host can do nothing any more."""
         self._failed.wait()
-        raise SparkFailed(self._failure, hint="the lines above it say more; check Java and the spark.* keys")
+        assert self._failure is not None, "it comes first"
+        raise self._failure
 
     def stop(self) -> None:
         """Stop everything that was started, the last first: no request comes in while tasks drain."""
@@ -162,14 +200,38 @@ class StandaloneHost:
         self._stops.append(extensions.close)
         return extensions
 
-    def _fail(self, reason: str) -> None:
-        self._failure = reason
+    def _fail(self, error: ConnectError) -> None:
+        self._failure = error
         self._failed.set()
+
+    def _fail_without_spark(self, reason: str) -> None:
+        self._fail(SparkFailed(reason, hint="the lines above it say more; check Java and the spark.* keys"))
 
     def _warn_of_rejected(self, catalogue: Catalogue) -> None:
         for each in (*catalogue.rejected, *catalogue.shadowed):
             text = f"plugin.path: {each.location} is left out: {each.reason} ({each.hint})"
             log.warning("%s", printable(text, keep=""))
+
+
+class StandaloneHost(Host):
+    """One host that works alone, with an offset file of its own, and leads from the start."""
+
+    def __init__(self, worker: StandaloneConfig, say: Callable[[str], None], free_port: bool = False) -> None:
+        super().__init__(worker, say, free_port)
+        self._offset_file = worker.offset_file
+
+    def _claim(self) -> None:
+        self._stops.append(OffsetClaim(self._offset_file).release)
+        self._offsets = FileOffsetStore(self._offset_file)
+
+    def _open_stores(self, listeners: Sequence[Listener]) -> Stores:
+        return Stores(MemoryConfigStore(), MemoryStatusStore(), self._offsets)
+
+    def _new_forwarder(self) -> None:
+        return None
+
+    def _begin(self, equipment: Equipment) -> None:
+        self.herder.reconciler.lead(self._offsets.begin_term())
 
 
 def plugin_path(given: Sequence[str] | None) -> list[Path]:

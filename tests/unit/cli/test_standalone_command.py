@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from hearth.cli.standalone_command import read_worker
+from hearth.cli.standalone_command import STANDALONE
+from hearth.cli.worker_file import read_worker
 from hearth.foundation.properties import render
 from hearth.storage import OffsetClaim
 from hearth_api import ConfigError
@@ -154,20 +155,20 @@ def test_unknown_keys_are_warned_of(command: Command) -> None:
 def test_a_file_of_a_cluster_is_told_as_such(command: Command, caplog: pytest.LogCaptureFixture) -> None:
     """Whether it lacks what a host that works alone needs, or not."""
     keys = {"group_id": "g", "config_storage_topic": "c", "offset_storage_replication_factor": "1"}
-    read_worker(command.written(**keys))
+    read_worker(command.written(**keys), STANDALONE)
     assert caplog.messages[0].endswith(
         "worker.properties: group.id, config.storage.topic, offset.storage.replication.factor: keys of "
         "connect-distributed, and this host works alone"
     )
     with pytest.raises(ConfigError) as caught:
-        read_worker(command.written(**keys, offset_storage_file_filename=None))
+        read_worker(command.written(**keys, offset_storage_file_filename=None), STANDALONE)
     assert str(caught.value.hint).startswith("this is a file of connect-distributed")
 
 
 def test_a_slip_in_a_required_key_is_told(command: Command) -> None:
     """The key is missing because it is there under another name."""
     with pytest.raises(ConfigError) as caught:
-        read_worker(command.written(bootstrap_servers=None, bootstrap_server="h:1"))
+        read_worker(command.written(bootstrap_servers=None, bootstrap_server="h:1"), STANDALONE)
     assert caught.value.hint == "unknown key 'bootstrap.server', did you mean 'bootstrap.servers'?"
 
 
@@ -178,11 +179,11 @@ def test_a_wrong_value_of_a_variable_is_not_told(
     monkeypatch.setenv("HEARTH_SECRET", "geheim")
     changes = {"config_providers": "e", "config_providers_e_class": ENV, "client_id": "${x:y}"}
     with pytest.raises(ConfigError, match=r"value \$\{e:HEARTH_SECRET\} for configuration offset\.flush") as caught:
-        read_worker(command.written(**changes, offset_flush_interval_ms="${e:HEARTH_SECRET}"))
+        read_worker(command.written(**changes, offset_flush_interval_ms="${e:HEARTH_SECRET}"), STANDALONE)
     assert "geheim" not in str(caught.value)
     assert "client.id: ${x:y} stays as it is: no config provider is called 'x', there is 'e'" in caplog.messages
     with pytest.raises(ConfigError, match="Path is not supported for EnvVarConfigProvider, invalid value 'p'"):
-        read_worker(command.written(**changes, offset_flush_interval_ms="${e:p:k}"))
+        read_worker(command.written(**changes, offset_flush_interval_ms="${e:p:k}"), STANDALONE)
 
 
 def test_credentials_that_plugins_do_not_see_are_named(
@@ -192,8 +193,8 @@ def test_credentials_that_plugins_do_not_see_are_named(
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "geheim")
     monkeypatch.setattr(os, "environ", {name: os.environ[name] for name in ("AWS_SECRET_ACCESS_KEY", "PATH", "HOME")})
     caplog.set_level("INFO")
-    read_worker(command.written())
-    read_worker(command.written(plugin_environment="PATH"))
+    read_worker(command.written(), STANDALONE)
+    read_worker(command.written(plugin_environment="PATH"), STANDALONE)
     told = "plugins do not see AWS_SECRET_ACCESS_KEY of this host, plugin.environment passes variables on"
     assert [each for each in caplog.messages if "do not see" in each] == [told]
     assert "geheim" not in caplog.text
@@ -209,7 +210,8 @@ def test_keys_without_effect_say_why(command: Command) -> None:
 def test_providers_that_nobody_can_ask_are_warned_of(command: Command, caplog: pytest.LogCaptureFixture) -> None:
     """Listed without a class, as in Kafka Connect no provider, or set up and not listed."""
     read_worker(
-        command.written(config_providers="e,vault", config_providers_e_class=ENV, config_providers_ee_class=ENV)
+        command.written(config_providers="e,vault", config_providers_e_class=ENV, config_providers_ee_class=ENV),
+        STANDALONE,
     )
     found = [each.partition("worker.properties: ")[2] for each in caplog.messages]
     assert found == [
@@ -240,8 +242,8 @@ SIGNALS = """
 import os, signal, sys
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 signal.signal(getattr(signal, sys.argv[1]), signal.SIG_IGN)
-from hearth.cli.standalone_command import _interrupt_on_signals
-_interrupt_on_signals()
+from hearth.cli.host_run import interrupt_on_signals
+interrupt_on_signals()
 for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
     try:
         os.kill(os.getpid(), number)

@@ -1,0 +1,130 @@
+"""A worker's properties file, read for a host of either mode: what is wrong in it, and what it says in vain."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Generic, TypeVar
+
+from hearth.cli.host import plugin_path
+from hearth.config import WorkerConfig
+from hearth.config.confinement_key import PASSED, withheld_credentials
+from hearth.config.variable import Resolved, has_variable
+from hearth.discovery import Catalogue, discover
+from hearth.discovery.trust import trust_of
+from hearth.foundation.nearest import did_you_mean
+from hearth.foundation.properties import load
+from hearth.herder.cluster_lookup import client_config
+from hearth.herder.plugin.directory import PluginDirectory
+from hearth.herder.plugin.provider_stage import PROVIDERS, open_variables
+from hearth.isolation.environment_store import user_environments
+from hearth.kafka.client import consumer_config, producer_config
+from hearth.kafka.client.key import RULES
+from hearth_api import ConfigError, ConfigType
+from hearth_api.java import parse_type
+
+C = TypeVar("C", bound=WorkerConfig)
+
+IGNORED = {
+    "metric.reporters": "metrics are not reported",
+    "plugin.discovery": "plugins are always found by their metadata",
+}
+"""Keys that have no effect in any mode, with the reason."""
+
+
+@dataclass(frozen=True)
+class Mode(Generic[C]):
+    """How a host works: alone, or with others in a cluster."""
+
+    config: type[C]
+    """What its file may say."""
+    log: logging.Logger
+    foreign: tuple[str, ...]
+    """What keys begin with that only hosts of the other mode have."""
+    other: str
+    """Whose keys those are, and why they do not count."""
+    hint: str
+    """What is said to who gives such a file to a host of this mode."""
+    idle: Callable[[C], Mapping[str, str]] = lambda config: {}
+    """The given keys that have no effect in this mode, with the reason."""
+
+
+def read_worker(path: Path, mode: Mode[C]) -> C:
+    """Return a worker's settings; warns of keys without effect, raises ConfigError for wrong ones."""
+    props = load(path)
+    settings = Resolved(props, props)
+    try:
+        settings = _looked_up(props, mode.log)
+        config = mode.config(settings.config)
+        told = _warnings(config, mode)
+    except ConfigError as error:
+        hint = error.hint or _hint(props, mode)
+        raise ConfigError(settings.hidden(f"{path}: {error}"), code=error.code, hint=hint) from error
+    for warning in told:
+        mode.log.warning("%s: %s", path, warning)
+    withheld = withheld_credentials(os.environ)
+    if config.plugin_environment is None and withheld:
+        mode.log.info("plugins do not see %s of this host, %s passes variables on", ", ".join(withheld), PASSED)
+    return config
+
+
+def _hint(props: Mapping[str, str], mode: Mode[C]) -> str:
+    """Return what may be wrong with a worker's file that lacks a key, or has a wrong value."""
+    known = mode.config.definition().names
+    if any(key.startswith(mode.foreign) for key in props):
+        return mode.hint
+    slips = [(key, did_you_mean(key, known)) for key in props if key not in (*known, *RULES["admin"])]
+    return "; ".join(f"unknown key {key!r}{near}" for key, near in slips if near) or "correct that key in the file"
+
+
+def _looked_up(props: Mapping[str, str], log: logging.Logger) -> Resolved:
+    """Return a worker's settings with the values of variables, from providers that are opened for this alone."""
+    if not any(map(has_variable, props.values())):
+        return Resolved(props, props)
+    listed = parse_type("plugin.path", props.get("plugin.path"), ConfigType.LIST)
+    trust = trust_of(props)  # which no variable may decide: providers are plugins, too
+    catalogue = discover(plugin_path(listed), admit=trust.admit) if PROVIDERS in props else Catalogue([])
+    directory = PluginDirectory(lambda: catalogue, user_environments(trust))
+    with closing(open_variables(props, directory)) as variables:
+        settings = variables.resolve(props)
+        for key, left in variables.left(settings):
+            log.warning("%s: %s", key, left)
+        return settings
+
+
+def _warnings(config: C, mode: Mode[C]) -> list[str]:
+    """Return what is said of keys that nobody knows or that have no effect."""
+    idle = {key: reason for key, reason in IGNORED.items() if key in config.originals}
+    found = [f"{key} has no effect: {reason}" for key, reason in {**idle, **mode.idle(config)}.items()]
+    known = list(config.definition().names)
+    unknown = config.unknown_keys()
+    if foreign := [key for key in unknown if key.startswith(mode.foreign)]:
+        found.append(f"{', '.join(foreign)}: {mode.other}")
+    for key in unknown:
+        if key in RULES["admin"] or key in foreign:
+            continue
+        found.append(f"unknown key {key!r} has no effect{did_you_mean(key, known)}")
+    found += _idle_providers(config)
+    clients = (
+        producer_config(config.originals, {}),
+        consumer_config(config.originals, {}, "any"),
+        client_config(config.originals),
+    )
+    return found + [warning for client in clients for warning in client.warnings]
+
+
+def _idle_providers(config: WorkerConfig) -> Iterator[str]:
+    """Yield what is said of config providers that are listed without a class, or set up and not listed."""
+    listed = config.config_providers
+    for name in listed:
+        if f"{PROVIDERS}.{name}.class" not in config.originals:
+            yield f"{PROVIDERS}: {name!r} has no effect without {PROVIDERS}.{name}.class"
+    for key in config.originals:
+        _, is_below, below = key.partition(f"{PROVIDERS}.")
+        name = below.partition(".")[0]
+        if is_below and name not in listed:
+            yield f"{key} has no effect: {name!r} is not in {PROVIDERS}{did_you_mean(name, listed)}"
