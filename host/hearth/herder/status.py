@@ -24,18 +24,20 @@ class StatusBoard:
     def __init__(self, store: StatusStore, worker_id: str) -> None:
         self.store = store
         self.worker_id = worker_id
+        self.generation = 0
+        """The term in which this host leads: what an earlier one said late does not count against it."""
 
     def connector(self, connector: str, state: State, trace: str | None = None, version: str | None = None) -> None:
         """Note the state of a connector; without a version the one noted before stays."""
         known = self.store.connector(connector)
         version = version if version is not None or known is None else known.version
-        self.store.put_connector(ConnectorStatus(connector, state, self.worker_id, 0, trace, version))
+        self.store.put_connector(ConnectorStatus(connector, state, self.worker_id, self.generation, trace, version))
 
     def task(
         self, connector: str, task: int, state: State, trace: str | None = None, version: str | None = None
     ) -> None:
         """Note the state of a task."""
-        self.store.put_task(TaskStatus(connector, task, state, self.worker_id, 0, trace, version))
+        self.store.put_task(TaskStatus(connector, task, state, self.worker_id, self.generation, trace, version))
 
     def add_topics(self, connector: str, topics: Iterable[str]) -> None:
         """Note topics that a connector writes to or reads from; they go with the connector."""

@@ -1,0 +1,152 @@
+"""Whether the host that leads is still there: that it has died is known at once, and not when its session ends."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import socket
+import threading
+from collections.abc import Sequence
+from typing import Protocol
+from urllib.parse import urlsplit
+
+from confluent_kafka import KafkaException
+
+from hearth.kafka.host_group import HostMember
+
+log = logging.getLogger(__name__)
+
+CONNECT_SECONDS = 5.0
+SILENCE_SECONDS = 45.0
+"""How long a connection is kept that hears nothing: servers end one that says nothing before."""
+LOOK_SECONDS = 1.0
+PORTS = {"http": 80, "https": 443}
+
+
+class Hosts(Protocol):
+    """What this asks of the group; `HostGroup` is one."""
+
+    def hosts(self) -> list[HostMember]:
+        """Return the hosts of the group, in an order that is the same for all; raises KafkaException."""
+
+    def is_own(self, host: HostMember) -> bool:
+        """Return whether a member is this host."""
+
+    def take_out(self, host: HostMember) -> None:
+        """Have the group forget a host that has died."""
+
+
+class LeaderWatch:
+    """Keeps a connection to the REST port of the leading host, which ends with its process.
+
+    It says nothing, so the server ends it now and then, and it is made anew. Where that is refused although it was
+    not before, nobody listens there any more: the first of the other hosts has the group forget it. All else, a
+    machine that does not answer say, is left to the session of the group, for who cannot be reached from here may lead
+    all the same. A host that cannot be reached at the address it advertises is named in the log, once.
+    """
+
+    def __init__(self, group: Hosts, look: float = LOOK_SECONDS) -> None:
+        self._group = group
+        self._look = look
+        self._lock = threading.Lock()
+        self._again = threading.Event()
+        self._closed = threading.Event()
+        self._connection: socket.socket | None = None
+        self._met: str | None = None
+        self._told: set[str] = set()
+        self._thread = threading.Thread(target=self._work, name="leader-watch", daemon=True)
+
+    def start(self) -> None:
+        """Begin to watch."""
+        self._thread.start()
+
+    def look_again(self) -> None:
+        """Take note that another host may lead; from any thread, and never waits."""
+        self._again.set()
+        with self._lock, contextlib.suppress(OSError):
+            if self._connection is not None:
+                self._connection.shutdown(socket.SHUT_RDWR)
+
+    def close(self) -> None:
+        """Watch no more."""
+        self._closed.set()
+        self.look_again()
+
+    def _work(self) -> None:
+        while not self._closed.is_set():
+            self._again.clear()
+            try:
+                hosts = self._group.hosts()
+            except KafkaException as error:
+                log.debug("who leads is not known: %s", error)
+                hosts = []
+            leader = next((each for each in hosts if each.leads), None)
+            if leader is None:
+                self._again.wait(self._look)
+            elif self._group.is_own(leader):
+                self._meet(hosts)
+                self._again.wait()
+            else:
+                self._attend(leader, hosts)
+
+    def _meet(self, hosts: Sequence[HostMember]) -> None:
+        """Look once whether the others could be reached, should they ever lead."""
+        for host in hosts:
+            if not self._group.is_own(host) and host.member not in self._told:
+                self._told.add(host.member)
+                try:
+                    _connected(host.url).close()
+                except OSError as error:
+                    _complain(host, error)
+
+    def _attend(self, leader: HostMember, hosts: Sequence[HostMember]) -> None:
+        """Wait until there is news of the leader, and see to it where that is its end."""
+        try:
+            connection = _connected(leader.url)
+        except ConnectionRefusedError as error:
+            self._miss(leader, hosts, error)
+        except OSError as error:
+            self._miss(leader, (), error)
+        else:
+            self._met = leader.member
+            self._await_end(connection)
+
+    def _await_end(self, connection: socket.socket) -> None:
+        with connection:
+            with self._lock:
+                self._connection = connection
+            connection.settimeout(SILENCE_SECONDS)
+            with contextlib.suppress(OSError):
+                if not self._again.is_set():
+                    connection.recv(1)
+            with self._lock:
+                self._connection = None
+
+    def _miss(self, leader: HostMember, hosts: Sequence[HostMember], error: OSError) -> None:
+        """Have a leader forgotten who was there and is no more, or complain of one that never was."""
+        heirs = [each for each in hosts if each.member != leader.member]
+        if self._met == leader.member and heirs and self._group.is_own(heirs[0]):
+            try:
+                self._group.take_out(leader)
+            except KafkaException as failure:
+                log.warning("the host at %s was not taken out of its group: %s", leader.url, failure)
+        elif self._met != leader.member and leader.member not in self._told:
+            self._told.add(leader.member)
+            _complain(leader, error)
+        self._again.wait(self._look)
+
+
+def _connected(url: str) -> socket.socket:
+    """Return a connection to the server at an address; raises OSError."""
+    parts = urlsplit(url)
+    return socket.create_connection((parts.hostname or "", parts.port or PORTS[parts.scheme]), CONNECT_SECONDS)
+
+
+def _complain(host: HostMember, error: OSError) -> None:
+    log.warning(
+        "the host that is said to be at %s cannot be reached there from this one (%s): no requests could be passed on "
+        "to it; rest.advertised.host.name, rest.advertised.port and rest.advertised.listener of its worker file say "
+        "what it tells others",
+        host.url,
+        error.strerror or error,
+    )

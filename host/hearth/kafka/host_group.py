@@ -1,0 +1,299 @@
+"""The group of a cluster's hosts: Kafka says which of them are there, and which one holds the partition they share.
+
+All hosts of a `group.id` are consumers of one topic with one partition, of which they read nothing: whoever is given
+the partition leads. Members are static (KIP-345), so that a host that has just died can be taken out by another.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import re
+import threading
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeout
+from dataclasses import dataclass
+from typing import Any
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
+from confluent_kafka.admin import AdminClient
+
+from hearth.foundation.log_repeat import CLIENT
+from hearth_api import ConfigError, ConnectError
+
+log = logging.getLogger(__name__)
+
+PROTOCOL = 1
+"""What hosts of a cluster have to agree about; members say it in their client id."""
+JOIN_SECONDS = 60.0
+LOOK_SECONDS = 5.0
+"""How long one question to the coordinator may take."""
+TAKE_OUT_SECONDS = 5.0
+LEAVE_SECONDS = 3.0
+_POLL_SECONDS = 0.25
+_PAUSE_SECONDS = 1.0
+_RETRY_SECONDS = 0.2
+_CLIENT = re.compile(r"hearth-(\d+)@(\S+)")
+_ILLEGAL = re.compile(r"[^a-zA-Z0-9._-]")
+
+_REFUSALS: Mapping[int, tuple[str, str]] = {
+    KafkaError.GROUP_AUTHORIZATION_FAILED: ("may not be joined", "allow the host's principal READ on that group"),
+    KafkaError.TOPIC_AUTHORIZATION_FAILED: (
+        "may not be joined for the topic that its hosts share",
+        "allow the host's principal READ and DESCRIBE on config.storage.topic",
+    ),
+    KafkaError.INVALID_SESSION_TIMEOUT: (
+        "does not take a member with this session.timeout.ms",
+        "choose one between group.min.session.timeout.ms and group.max.session.timeout.ms of the brokers",
+    ),
+}
+"""Answers of the coordinator that no second attempt makes better."""
+
+
+class GroupTaken(ConnectError):
+    """The group belongs to members that are no hosts of Hearth, or to hosts that this one does not understand."""
+
+    code = "environment.group"
+
+
+@dataclass(frozen=True)
+class HostMember:
+    """A host as its group knows it."""
+
+    member: str
+    """What the coordinator calls it; a host that joins again is called something else."""
+    instance: str
+    """What it is called as long as it has the same address."""
+    url: str
+    """Where others reach it."""
+    leads: bool
+
+
+class HostGroup:
+    """One host's membership, from `join` to `leave`.
+
+    ``on_change`` is told on a thread of this object's own whether this host holds the partition, whenever the group
+    has come to a new agreement or this host has lost its place in it. What ends its session, a broker that is away or
+    another member of its name, is no end: it joins again.
+    """
+
+    def __init__(
+        self,
+        consumer: Mapping[str, Any],
+        admin: Mapping[str, Any],
+        group: str,
+        topic: str,
+        url: str,
+        on_change: Callable[[bool], None],
+    ) -> None:
+        """``consumer`` and ``admin`` are settings of librdkafka, with the timeouts of the group among the first."""
+        self._group, self._topic, self._url = group, topic, url
+        self._config = {
+            **consumer,
+            "group.id": group,
+            "client.id": f"hearth-{PROTOCOL}@{url}",
+            "group.protocol": "classic",
+            "partition.assignment.strategy": "cooperative-sticky",
+            "enable.auto.commit": False,
+            "enable.auto.offset.store": False,
+            "max.poll.interval.ms": 86_400_000,  # who polls here does nothing else
+            "logger": logging.getLogger(CLIENT),
+        }
+        self._instance = _ILLEGAL.sub("-", f"hearth-{url.partition('://')[2]}")
+        self._on_change = on_change
+        self._admin = AdminClient({**admin, "logger": logging.getLogger(CLIENT)})
+        self._joined: Future[None] = Future()
+        self._stopping = threading.Event()
+        self._holds = False
+        self._on_refusal: Callable[[ConnectError], None] = lambda error: log.error("%s", error)
+        self._thread = threading.Thread(target=self._be_member, name="host-group", daemon=True)
+
+    def join(self, on_refusal: Callable[[ConnectError], None], timeout: float = JOIN_SECONDS) -> None:
+        """Become a member and return; raises ConnectError where the group does not take this host.
+
+        ``on_refusal`` is told where it does not do so any more later on.
+        """
+        deadline = time.monotonic() + timeout
+        self._look_at_members(deadline)
+        self._thread.start()
+        try:
+            self._joined.result(max(0.0, deadline - time.monotonic()))
+        except FutureTimeout as error:
+            raise _unanswered(self._group, "it is in the midst of a change") from error
+        self._on_refusal = on_refusal
+
+    def _look_at_members(self, deadline: float) -> None:
+        """Raise ConnectError where there are members with which this host could not work together."""
+        while True:
+            try:
+                members = self._described()
+                break
+            except KafkaException as error:
+                told: KafkaError = error.args[0]
+                if told.code() == KafkaError._INVALID_ARG:  # "GroupId ... is not a consumer group (connect)."
+                    raise _taken_by_java(self._group) from error
+                if (refusal := self._refusal(told)) is not None:
+                    raise refusal from error
+                if time.monotonic() > deadline:
+                    raise _unanswered(self._group, told.str()) from error
+                self._stopping.wait(_RETRY_SECONDS)
+        for each in members:
+            _check_protocol(self._group, each)
+
+    def hosts(self) -> list[HostMember]:
+        """Return the hosts of the group, in an order that is the same for all; raises KafkaException."""
+        found = []
+        for each in self._described():
+            parts = _CLIENT.fullmatch(each.client_id)
+            if parts is None or each.group_instance_id is None:
+                continue
+            held = each.assignment.topic_partitions if each.assignment is not None else []
+            leads = any(place.topic == self._topic and place.partition == 0 for place in held)
+            found.append(HostMember(each.member_id, each.group_instance_id, parts[2], leads))
+        return sorted(found, key=lambda host: host.member)
+
+    def is_own(self, host: HostMember) -> bool:
+        """Return whether a member is this host."""
+        return host.instance == self._instance
+
+    def take_out(self, host: HostMember) -> None:
+        """Have the group forget a host that is known to have died, long before its session is over.
+
+        Who joins under the name of a static member takes its place, and whoever leaves as that one is gone at once.
+        Should the host live after all, it is told so by its group, and joins again.
+        """
+        log.warning("the host at %s has died and is taken out of group %r", host.url, self._group)
+        consumer = Consumer({**self._config, "group.instance.id": host.instance, "client.id": "hearth-stand-in"})
+        try:
+            consumer.subscribe([self._topic])
+            _serve(consumer, lambda: bool(consumer.memberid()), TAKE_OUT_SECONDS)
+            _leave(consumer)
+        finally:
+            consumer.close()
+
+    def leave(self) -> None:
+        """Leave the group, which gives the partition to another host at once."""
+        self._stopping.set()
+        if self._thread.is_alive():
+            self._thread.join(LEAVE_SECONDS + 2 * _PAUSE_SECONDS)
+
+    def _be_member(self) -> None:
+        while not self._stopping.is_set():
+            consumer = Consumer({**self._config, "group.instance.id": self._instance})
+            try:
+                consumer.subscribe(
+                    [self._topic], on_assign=self._on_assign, on_revoke=self._on_revoke, on_lost=self._on_revoke
+                )
+                is_refused = self._attend(consumer)
+                _leave(consumer)
+            finally:
+                self._hold(False)
+                consumer.close()
+            if is_refused:
+                return
+            self._stopping.wait(_PAUSE_SECONDS)
+
+    def _attend(self, consumer: Consumer) -> bool:
+        """Take part until told to stop, or to join as somebody new; returns whether the group refuses this host."""
+        while not self._stopping.is_set():
+            error = _polled(consumer)
+            if error is None:
+                continue
+            refusal = self._refusal(error)
+            if refusal is not None:
+                self._refuse(refusal)
+                return True
+            if error.fatal() or error.code() in (KafkaError.FENCED_INSTANCE_ID, KafkaError._FATAL):
+                log.warning("group %r turned this host out, which joins it again: %s", self._group, error.str())
+                return False
+            log.debug("group %r: %s", self._group, error.str())
+        return False
+
+    def _refusal(self, error: KafkaError) -> ConnectError | None:
+        if error.code() == KafkaError.INCONSISTENT_GROUP_PROTOCOL:
+            return _taken_by_java(self._group)
+        told = _REFUSALS.get(error.code())
+        if told is None:
+            return None
+        return ConfigError(f"group.id={self._group!r} {told[0]}: {error.str()}", code="group.refused", hint=told[1])
+
+    def _refuse(self, refusal: ConnectError) -> None:
+        if self._joined.done():
+            self._on_refusal(refusal)
+        else:
+            self._joined.set_exception(refusal)
+
+    def _on_assign(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
+        consumer.incremental_assign(partitions)
+        consumer.pause(partitions)  # somebody else reads them
+        if not self._joined.done():
+            self._joined.set_result(None)
+        self._hold(self._holds or bool(partitions))
+
+    def _on_revoke(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
+        consumer.incremental_unassign(partitions)
+        self._hold(self._holds and not partitions)
+
+    def _hold(self, holds: bool) -> None:
+        self._holds = holds
+        self._on_change(holds)
+
+    def _described(self) -> list[Any]:
+        answer = self._admin.describe_consumer_groups([self._group], request_timeout=LOOK_SECONDS)
+        return list(answer[self._group].result().members)
+
+
+def _unanswered(group: str, reason: str) -> GroupTaken:
+    return GroupTaken(
+        f"group.id={group!r} did not take this host in time: {reason}",
+        hint="look at the brokers: they need a coordinator for that group (__consumer_offsets)",
+    )
+
+
+def _taken_by_java(group: str) -> GroupTaken:
+    """Return what is said of a group in which Java workers are."""
+    return GroupTaken(
+        f"group.id={group!r} is in use by members of another kind, a cluster of Java's Kafka Connect, say",
+        hint="stop all of its workers first: then this host goes on where they stopped; or choose another group.id",
+    )
+
+
+def _check_protocol(group: str, member: Any) -> None:
+    """Raise GroupTaken for a member of a group with which this host could not work together."""
+    found = _CLIENT.fullmatch(member.client_id)
+    if found is None and member.client_id != "hearth-stand-in":
+        raise GroupTaken(
+            f"group.id={group!r} has a member that is no host of Hearth: {member.client_id!r} of {member.host}",
+            hint="stop that consumer, or choose another group.id for this cluster",
+        )
+    if found is not None and int(found[1]) != PROTOCOL:
+        raise GroupTaken(
+            f"group.id={group!r} has hosts of another version: {found[2]} speaks protocol {found[1]}, this one "
+            f"{PROTOCOL}",
+            hint="stop the hosts of the other version first, or start this one with theirs",
+        )
+
+
+def _polled(consumer: Consumer) -> KafkaError | None:
+    """Let librdkafka call back for a moment; returns an error that it tells."""
+    try:
+        message = consumer.poll(_POLL_SECONDS)
+    except KafkaException as error:
+        told: KafkaError = error.args[0]
+        return told
+    return None if message is None else message.error()
+
+
+def _leave(consumer: Consumer) -> None:
+    """Leave the group: a static member of librdkafka does when it unsubscribes, and no more once it is closed."""
+    with contextlib.suppress(KafkaException):
+        consumer.unsubscribe()
+        _serve(consumer, lambda: not consumer.memberid(), LEAVE_SECONDS)
+
+
+def _serve(consumer: Consumer, is_done: Callable[[], bool], seconds: float) -> None:
+    deadline = time.monotonic() + seconds
+    while not is_done() and time.monotonic() < deadline:
+        consumer.poll(0.02)
