@@ -46,6 +46,7 @@ class HearthConnect(Worker):
     """`hearth standalone`; what it prints is kept in memory, the newest lines only."""
 
     side = "hearth"
+    command = "standalone"
     kept_lines = 400
     class_path: Sequence[Path] = ()
     """Directories of packages whose plugins count as installed with the host."""
@@ -79,7 +80,7 @@ class HearthConnect(Worker):
 
     def _launch(self, files: Sequence[Path]) -> None:
         self._lines: deque[str] = deque(maxlen=self.kept_lines)
-        command = [sys.executable, "-m", "hearth", "standalone", *map(str, files)]
+        command = [sys.executable, "-m", "hearth", self.command, *map(str, files)]
         self._process = start_child(
             command,
             stdin=subprocess.DEVNULL,

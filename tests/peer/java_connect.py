@@ -49,6 +49,7 @@ class JavaConnect(Worker):
     """`connect-standalone` of Kafka, with the file connectors on its plugin.path."""
 
     side = "java"
+    main_class = "org.apache.kafka.connect.cli.ConnectStandalone"
 
     def __init__(
         self,
@@ -92,7 +93,7 @@ class JavaConnect(Worker):
         program = JavaProgram(
             name="connect",
             java=find_java().executable,
-            main_class="org.apache.kafka.connect.cli.ConnectStandalone",
+            main_class=self.main_class,
             arguments=[str(file) for file in files],
             class_path=connect_jars(),
             folder=self.folder,

@@ -1,0 +1,41 @@
+"""Workers of a cluster, Java's and Hearth's: one file for both, so that each can take over from the other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from tests.peer.hearth_connect import HearthConnect
+from tests.peer.java_connect import JavaConnect
+
+
+def cluster_settings(group: str) -> dict[str, str]:
+    """Return the settings of a cluster of this name on a broker that stands alone."""
+    topics = {f"{each}.storage.topic": f"{group}-{each}s" for each in ("config", "offset", "status")}
+    copies = {f"{each}.storage.replication.factor": "1" for each in ("config", "offset", "status")}
+    partitions = {"offset.storage.partitions": "5", "status.storage.partitions": "2"}
+    return {"group.id": group, **topics, **copies, **partitions}
+
+
+class JavaDistributed(JavaConnect):
+    """`connect-distributed` of Kafka."""
+
+    main_class = "org.apache.kafka.connect.cli.ConnectDistributed"
+
+    def __init__(
+        self, folder: Path, bootstrap_servers: str, group: str, settings: Mapping[str, str] | None = None
+    ) -> None:
+        super().__init__(folder, bootstrap_servers, {**cluster_settings(group), **(settings or {})})
+        del self._settings["offset.storage.file.filename"]
+
+
+class HearthDistributed(HearthConnect):
+    """`hearth distributed`."""
+
+    command = "distributed"
+
+    def __init__(
+        self, folder: Path, bootstrap_servers: str, group: str, settings: Mapping[str, str] | None = None
+    ) -> None:
+        super().__init__(folder, bootstrap_servers, {**cluster_settings(group), **(settings or {})})
+        del self._settings["offset.storage.file.filename"]
