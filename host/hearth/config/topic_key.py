@@ -89,13 +89,13 @@ def _definition(alias: str, default: TopicGroup | None) -> ConfigDef:
         )  # fmt: skip
     definition.define(
         "replication.factor", ConfigType.SHORT, default.replication_factor if default else NO_DEFAULT,
-        Lambda(_replication_factor, "positive number not above the number of brokers, or -1"),
+        Lambda(check_replication_factor, "positive number not above the number of brokers, or -1"),
         doc="The replication factor of the group's topics; -1 leaves it to the broker.",
         order_in_group=3, display_name=f"Replication Factor for Topics in {alias}", **common,
     )  # fmt: skip
     return definition.define(
         "partitions", ConfigType.INT, default.partitions if default else NO_DEFAULT,
-        Lambda(_partitions, "positive number, or -1"),
+        Lambda(check_partitions, "positive number, or -1"),
         doc="The number of partitions of the group's topics; -1 leaves it to the broker.",
         order_in_group=4, display_name=f"Partition Count for Topics in {alias}", **common,
     )  # fmt: skip
@@ -109,12 +109,14 @@ def _compilable(name: str, value: Any) -> None:
         raise ConfigError(name, value, f"Syntax error in regular expression: {error}") from error
 
 
-def _replication_factor(name: str, value: Any) -> None:
+def check_replication_factor(name: str, value: Any) -> None:
+    """Raise ConfigError unless a number of copies is positive, or -1, which leaves it to the broker."""
     if value != BROKER_DEFAULT and value < 1:
         rule = "Replication factor must be positive and not larger than the number of brokers"
         raise ConfigError(name, value, f"{rule} in the Kafka cluster, or -1 to use the broker's default")
 
 
-def _partitions(name: str, value: Any) -> None:
+def check_partitions(name: str, value: Any) -> None:
+    """Raise ConfigError unless a number of partitions is positive, or -1, which leaves it to the broker."""
     if value != BROKER_DEFAULT and value < 1:
         raise ConfigError(name, value, "Number of partitions must be positive, or -1 to use the broker's default")

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from concurrent.futures import Future
 from typing import Any
 
-from confluent_kafka import KafkaException, TopicCollection
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka import IsolationLevel, KafkaException, TopicCollection, TopicPartition
+from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, OffsetSpec
 
-from hearth.kafka.kafka_error import is_refusal
+from hearth.kafka.kafka_error import KafkaError, is_refusal
+from hearth_api import ConnectError, RetriableError
 
 LOOK_SECONDS = 10
 CREATE_SECONDS = 60
+FORBIDDEN = ("TOPIC_AUTHORIZATION_FAILED", "CLUSTER_AUTHORIZATION_FAILED")
+"""What a broker answers who may not do what he asks for."""
 
 _unanswered: list[tuple[AdminClient, Future[Any]]] = []
 """Clients that wait for an answer: confluent-kafka crashes when one of them is collected."""
@@ -43,6 +46,43 @@ class TopicAdmin:
     def create(self, topic: str, partitions: int, replication: int, config: Mapping[str, str] | None = None) -> None:
         """Create a topic; one that is there is fine as it is. Raises ``KafkaException``."""
         is_there(self.make(topic, partitions, replication, config).exception())
+
+    def cleanup_policies(self, topic: str) -> set[str] | None:
+        """Return how a topic is cleaned up, ``compact`` or ``delete`` or both; None where nobody may tell.
+
+        Raises ``KafkaException`` for anything else, also where there is no such topic.
+        """
+        resource = ConfigResource(ConfigResource.Type.TOPIC, topic)
+        answer = self._kept(self._client.describe_configs([resource], request_timeout=LOOK_SECONDS)[resource])
+        try:
+            entry = answer.result(LOOK_SECONDS + 1).get("cleanup.policy")
+        except KafkaException as error:
+            if code_of(error) in FORBIDDEN:
+                return None
+            raise
+        return None if entry is None else {part.strip().lower() for part in entry.value.split(",") if part.strip()}
+
+    def end_offsets(self, places: Iterable[tuple[str, int]], timeout: float) -> dict[tuple[str, int], int]:
+        """Return the offset behind the last record of each partition, those of open transactions counted in.
+
+        Raises ``RetriableError`` where the brokers do not say it now, ``ConnectError`` where they never will.
+        """
+        asked = {TopicPartition(*place): OffsetSpec.latest() for place in places}
+        if not asked:
+            return {}
+        uncommitted = IsolationLevel.READ_UNCOMMITTED
+        try:
+            answers = self._client.list_offsets(asked, isolation_level=uncommitted, request_timeout=timeout)
+            kept = {(place.topic, place.partition): self._kept(answer) for place, answer in answers.items()}
+            return {place: answer.result(timeout + 1).offset for place, answer in kept.items()}
+        except KafkaException as error:
+            topics = ", ".join(sorted({place.topic for place in asked}))
+            text = f"the ends of {topics} are not known: {error.args[0].str()}"
+            if KafkaError(error.args[0].code()).is_passing:
+                raise RetriableError(text, code="topics.unread", hint="look whether the brokers are there") from error
+            raise ConnectError(
+                text, code="topics.unread", hint="look whether they may be read and described"
+            ) from error
 
     def check(self) -> None:
         """Raise ``KafkaException`` when credentials or certificates were refused, which no later answer will tell."""

@@ -3,8 +3,11 @@
 `interface` says what a store promises. `memory` keeps everything in the process, as Kafka Connect's
 standalone mode does for configurations and statuses; `file` keeps source offsets in one file that is replaced
 as a whole, and with them the number that a host's generations begin with; `configuration_folder` reads and writes
-worker configurations, which are files of their own. The herder and the task link know the
-interfaces only, so that a mode with shared stores differs in nothing but the store it is given.
+worker configurations, which are files of their own. `topic_store` keeps all three in Kafka topics, byte for byte as
+Kafka Connect's distributed mode does: `config_topic`, `status_topic` and `offset_topic` are the stores, each with the
+form of its records beside it, `internal_topic` makes and checks the topics, and `fenced_producer` is the right to
+write them, which one host at a time has. The herder and the task link know the interfaces only, so that a mode with
+shared stores differs in nothing but the store it is given.
 """
 
 from hearth.storage.configuration_folder import ConfigurationFolder
@@ -18,6 +21,7 @@ from hearth.storage.interface import (
     NotLeading,
     OffsetStore,
     RestartRequest,
+    SessionKey,
     State,
     StatusStore,
     TargetState,
@@ -40,6 +44,7 @@ __all__ = [
     "OffsetClaim",
     "OffsetStore",
     "RestartRequest",
+    "SessionKey",
     "State",
     "StatusStore",
     "TargetState",

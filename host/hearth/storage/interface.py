@@ -145,7 +145,7 @@ class ConfiguredConnector:
     target: TargetState = TargetState.STARTED
     tasks: tuple[Mapping[str, str], ...] = ()
     applied: Mapping[str, str] | None = None
-    """The connector configuration the present tasks were made from; None when there are no tasks."""
+    """The connector configuration the present tasks were made from; None when there are none, or have to be made."""
     revision: int = 0
     """Which write of the store the configuration is, also one of the same texts: later writes have greater numbers."""
     tasks_revision: int = 0
@@ -153,10 +153,26 @@ class ConfiguredConnector:
 
 
 @dataclass(frozen=True)
+class SessionKey:
+    """The key by which the hosts of a cluster sign what they ask of each other, and when it was made."""
+
+    key: bytes = field(repr=False)
+    algorithm: str
+    created_ms: int
+
+
+@dataclass(frozen=True)
 class ConfigState:
-    """One consistent view of the config store."""
+    """One consistent view of the config store; what only hosts of a cluster share has no content elsewhere."""
 
     entries: Mapping[str, ConfiguredConnector] = field(default_factory=dict)
+    offset: int = -1
+    """How far the topic was read that holds all this: a view with a greater number is a later one."""
+    session_key: SessionKey | None = None
+    task_counts: Mapping[str, int] = field(default_factory=dict)
+    """For how many tasks of a connector the producers of earlier generations were fenced the last time (KIP-618)."""
+    pending_fencing: frozenset[str] = frozenset()
+    """Connectors whose tasks were made anew since then."""
 
     def connectors(self) -> list[str]:
         """Return the names of all connectors in the order they were created."""
@@ -179,6 +195,12 @@ class ConfigListener:
 
     def on_restart(self, request: RestartRequest) -> None:
         """A user asks for a restart, perhaps at another host; it is told once and is no part of the content."""
+
+    def on_session_key(self, key: SessionKey) -> None:
+        """Hosts sign by another key from now on."""
+
+    def on_logger_level(self, namespace: str, level: str) -> None:
+        """A user asks for a log level on every host; it is told once and is no part of the content."""
 
 
 class ConfigStore(Store, ABC):

@@ -8,11 +8,13 @@ from typing import Any
 
 import pytest
 
-from hearth.config import SinkConnectorConfig, SourceConnectorConfig, StandaloneConfig
+from hearth.config import DistributedConfig, SinkConnectorConfig, SourceConnectorConfig, StandaloneConfig
+from hearth.kafka.client.key import RULES
 from hearth_api import ConfigDef
 from hearth_api.java import config_def_to_json
 
 KAFKA: dict[str, list[list[Any]]] = json.loads((Path(__file__).parent / "kafka_keys.json").read_text())
+DISTRIBUTED = DistributedConfig.definition()
 HIDDEN = ("documentation", "dependents")
 OWN: list[list[Any]] = [
     ["errors.task.restart.backoff.max.ms", "LONG", "60000", "LOW"],
@@ -65,7 +67,18 @@ def test_worker_keys_are_kafkas() -> None:
     assert ours == {row[0]: row for row in [*KAFKA["worker"], *OWN]}
 
 
-@pytest.mark.parametrize("definition", [StandaloneConfig, SourceConnectorConfig, SinkConnectorConfig])
+def test_keys_of_a_cluster_are_kafkas() -> None:
+    """What is not declared here is a key of Kafka's admin client, which is translated with the others."""
+    ours = {row[0]: [row[0], row[1], "<REQ>" if row[2] else row[3], row[4]] for row in shown(DISTRIBUTED)}
+    kafkas = {row[0]: row for row in KAFKA["distributed"]}
+    own = ours.keys() - {row[0] for row in [*KAFKA["worker"], *OWN]}
+    assert {name: ours[name] for name in own} == {name: kafkas[name] for name in own}
+    assert kafkas.keys() - own <= RULES["admin"].keys()
+
+
+@pytest.mark.parametrize(
+    "definition", [StandaloneConfig, DistributedConfig, SourceConnectorConfig, SinkConnectorConfig]
+)
 def test_every_key_says_what_it_is_for(definition: Any) -> None:
     """The documentation and the forms of the user interface read this text."""
     for key in definition.definition().keys.values():

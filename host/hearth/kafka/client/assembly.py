@@ -68,6 +68,38 @@ CONSUMER_DEFAULTS: dict[str, str] = _EVERYWHERE | {
 }
 """A sink task's consumer."""
 
+_INTERNAL: dict[Role, dict[str, str]] = {
+    # Kafka Connect's, but for idempotence: librdkafka keeps order over a retry with it alone, at no cost
+    "producer": {
+        "acks": "all",
+        "enable.idempotence": "true",
+        "max.in.flight.requests.per.connection": "5",
+        "delivery.timeout.ms": "2147483647",
+        "partitioner.class": "",
+    },
+    "consumer": {
+        "auto.offset.reset": "earliest",
+        "allow.auto.create.topics": "false",
+        # Kafka Connect's where sources write in transactions; here the host itself always does
+        "isolation.level": "read_committed",
+        "librdkafka.enable.auto.commit": "false",
+        "librdkafka.enable.auto.offset.store": "false",
+        # they are told where the end is, and little is read ahead of what is done with it
+        "librdkafka.enable.partition.eof": "true",
+        "librdkafka.queued.max.messages.kbytes": "4096",
+    },
+    "admin": {},
+}
+"""What the clients of the host itself do whatever its file says."""
+
+_INTERNAL_DEFAULTS: dict[Role, dict[str, str]] = {
+    "producer": {"max.request.size": PRODUCER_DEFAULTS["max.request.size"]},
+    # how long it may take until the end of a topic is seen whose last record ends a transaction, and what that costs
+    # while nothing happens: 0.5 ms a second with 500 ms, 2 ms with 100
+    "consumer": {"fetch.max.wait.ms": "250"},
+    "admin": {},
+}
+
 
 def producer_config(worker: Mapping[str, str], connector_config: Mapping[str, str]) -> Translation:
     """Return the configuration of the producers of a connector's tasks, of a source's records or of dead letters.
@@ -104,6 +136,17 @@ def admin_config(worker: Mapping[str, str], connector_config: Mapping[str, str] 
     own = {"client.id": "hearth-adminclient"} if connector_config is None else {}
     plain = {key: value for key, value in worker.items() if key in RULES["admin"] and key not in _WORKERS_OWN}
     return _layered("admin", _EVERYWHERE | plain | own, worker, connector_config or {}, plain)
+
+
+def internal_config(role: Role, worker: Mapping[str, str], client: str) -> Translation:
+    """Return the configuration of a client by which the host itself reads or writes the topics of its cluster.
+
+    As in Kafka Connect these read the worker's keys without prefix, and none of those that tasks' clients read
+    (`KafkaConfigBackingStore.baseProducerProps` and its like). ``client`` is what brokers know it by.
+    """
+    plain = {key: value for key, value in worker.items() if key in RULES[role] and key not in _WORKERS_OWN}
+    java = _EVERYWHERE | _INTERNAL_DEFAULTS[role] | plain | {"client.id": client} | _INTERNAL[role]
+    return translate(role, java, {key: key for key in plain if key not in _INTERNAL[role]})
 
 
 def _plain_sends(worker: Mapping[str, str], connector_config: Mapping[str, str]) -> dict[str, str]:

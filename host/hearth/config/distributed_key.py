@@ -1,0 +1,295 @@
+"""The keys of a host that works with others in one cluster, as `connect-distributed` has them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from hearth.config.topic_key import check_partitions, check_replication_factor
+from hearth.config.worker_key import WorkerConfig
+from hearth_api import (
+    CaseInsensitiveValidString,
+    ConfigError,
+    ConfigType,
+    Importance,
+    Lambda,
+    Range,
+    key,
+)
+
+CONFIG_TOPIC, STATUS_TOPIC, OFFSET_TOPIC = "config.storage.topic", "status.storage.topic", "offset.storage.topic"
+CONFIG_STORAGE, STATUS_STORAGE, OFFSET_STORAGE = "config.storage.", "status.storage.", "offset.storage."
+_OWN_SETTINGS = ("topic", "partitions", "replication.factor", "cleanup.policy")
+"""What stands below a prefix of storage and is no setting of the topic, or not for users to choose."""
+DISABLED, PREPARING, ENABLED = "disabled", "preparing", "enabled"
+PROTOCOLS = ("eager", "compatible", "sessioned")
+SIGNATURE, VERIFICATION = "inter.worker.signature.algorithm", "inter.worker.verification.algorithms"
+INT_MAX = 2_147_483_647
+SHORTEST_KEY_BITS = 40
+
+HMACS: Mapping[str, tuple[str, int]] = {
+    "HmacMD5": ("md5", 512),
+    "HmacSHA1": ("sha1", 512),
+    "HmacSHA224": ("sha224", 224),
+    "HmacSHA256": ("sha256", 256),
+    "HmacSHA384": ("sha384", 384),
+    "HmacSHA512": ("sha512", 512),
+    "HmacSHA3-224": ("sha3_224", 224),
+    "HmacSHA3-256": ("sha3_256", 256),
+    "HmacSHA3-384": ("sha3_384", 384),
+    "HmacSHA3-512": ("sha3_512", 512),
+}
+"""Java's name of a signature, to that of its hash in `hashlib` and the bits of a key when nobody says how many."""
+MEANINGLESS = {
+    "connect.protocol": "the hosts of a cluster hand everything over at once, by one protocol",
+    "scheduled.rebalance.max.delay.ms": "nobody waits for a host that has gone, its work goes on elsewhere at once",
+    "worker.sync.timeout.ms": "a host that reads slowly stays in its group",
+    "worker.unsync.backoff.ms": "a host that reads slowly stays in its group",
+}
+"""Keys that are accepted and checked, and what takes their place here."""
+
+
+def _known_algorithm(name: str, value: Any) -> None:
+    if value not in HMACS:
+        supported = f"the algorithm is not supported here; the supported algorithms are: {', '.join(HMACS)}"
+        raise ConfigError(name, value, supported)
+
+
+def _known_algorithms(name: str, value: Any) -> None:
+    if not value:
+        raise ConfigError(name, "[]", "At least one signature verification algorithm must be provided")
+    for algorithm in value:
+        _known_algorithm(name, algorithm)
+
+
+def _known_protocol(name: str, value: Any) -> None:
+    if str(value).lower() not in PROTOCOLS:
+        raise ConfigError(name, value, "Invalid Connect protocol compatibility")
+
+
+class DistributedConfig(WorkerConfig):
+    """What the properties file of `hearth distributed` may say.
+
+    Keys of Kafka's clients without a prefix go for the clients of the host itself, as in Kafka Connect; those that
+    stand here are those that the host reads itself.
+    """
+
+    group_id: str = key(
+        "group.id",
+        importance=Importance.HIGH,
+        doc="The name of the cluster: hosts of one name and one Kafka cluster stand in for each other.",
+    )
+    session_timeout_ms: int = key(
+        "session.timeout.ms",
+        default=10000,
+        importance=Importance.HIGH,
+        doc="After how many milliseconds without a heartbeat a host counts as gone.",
+    )
+    rebalance_timeout_ms: int = key(
+        "rebalance.timeout.ms",
+        default=60000,
+        importance=Importance.HIGH,
+        doc="How many milliseconds a host has to hand over when the group changes.",
+    )
+    heartbeat_interval_ms: int = key(
+        "heartbeat.interval.ms",
+        default=3000,
+        importance=Importance.HIGH,
+        doc="How often a host says that it is there, in milliseconds; below session.timeout.ms.",
+    )
+    exactly_once: str = key(
+        "exactly.once.source.support",
+        default=DISABLED,
+        check=CaseInsensitiveValidString("DISABLED", "ENABLED", "PREPARING"),
+        importance=Importance.HIGH,
+        doc="Whether sources write their records and offsets in transactions: disabled, enabled, or preparing, which "
+        "every host of a cluster has to be before the first of them is enabled.",
+    )
+    client_id: str = key(
+        "client.id",
+        default="",
+        importance=Importance.LOW,
+        doc="What the clients of the host itself are called in the logs of brokers, behind the group's name.",
+    )
+    worker_sync_timeout_ms: int = key(
+        "worker.sync.timeout.ms",
+        default=3000,
+        doc="How long a Java worker that lags behind may take to catch up; it has no meaning here.",
+    )
+    worker_unsync_backoff_ms: int = key(
+        "worker.unsync.backoff.ms",
+        default=300000,
+        doc="How long a Java worker that could not catch up stays out of its group; it has no meaning here.",
+    )
+    offset_topic: str = key(
+        OFFSET_TOPIC,
+        importance=Importance.HIGH,
+        doc="The topic that keeps the offsets of source connectors.",
+    )
+    offset_partitions: int = key(
+        "offset.storage.partitions",
+        default=25,
+        check=Lambda(check_partitions, "Positive number, or -1 to use the broker's default"),
+        importance=Importance.LOW,
+        doc="How many partitions that topic is made with.",
+    )
+    offset_replication_factor: int = key(
+        "offset.storage.replication.factor",
+        type=ConfigType.SHORT,
+        default=3,
+        check=Lambda(check_replication_factor, "Positive number, or -1 to use the broker's default"),
+        importance=Importance.LOW,
+        doc="How many copies of it there are when it is made.",
+    )
+    config_topic: str = key(
+        CONFIG_TOPIC,
+        importance=Importance.HIGH,
+        doc="The topic that keeps the configurations of connectors and tasks. It has one partition.",
+    )
+    config_replication_factor: int = key(
+        "config.storage.replication.factor",
+        type=ConfigType.SHORT,
+        default=3,
+        check=Lambda(check_replication_factor, "Positive number, or -1 to use the broker's default"),
+        importance=Importance.LOW,
+        doc="How many copies of it there are when it is made.",
+    )
+    status_topic: str = key(
+        STATUS_TOPIC,
+        importance=Importance.HIGH,
+        doc="The topic that keeps the statuses of connectors and tasks.",
+    )
+    status_partitions: int = key(
+        "status.storage.partitions",
+        default=5,
+        check=Lambda(check_partitions, "Positive number, or -1 to use the broker's default"),
+        importance=Importance.LOW,
+        doc="How many partitions that topic is made with.",
+    )
+    status_replication_factor: int = key(
+        "status.storage.replication.factor",
+        type=ConfigType.SHORT,
+        default=3,
+        check=Lambda(check_replication_factor, "Positive number, or -1 to use the broker's default"),
+        importance=Importance.LOW,
+        doc="How many copies of it there are when it is made.",
+    )
+    connect_protocol: str = key(
+        "connect.protocol",
+        default="sessioned",
+        check=Lambda(_known_protocol, f"[{', '.join(PROTOCOLS)}]"),
+        importance=Importance.LOW,
+        doc="By which protocol Java workers share their work; it has no meaning here.",
+    )
+    scheduled_rebalance_max_delay_ms: int = key(
+        "scheduled.rebalance.max.delay.ms",
+        default=300000,
+        check=Range.between(0, INT_MAX),
+        importance=Importance.LOW,
+        doc="How long Java workers wait for one that has gone; it has no meaning here.",
+    )
+    inter_worker_key_ttl_ms: int = key(
+        "inter.worker.key.ttl.ms",
+        default=3600000,
+        check=Range.between(0, INT_MAX),
+        importance=Importance.LOW,
+        doc="How many milliseconds a key is used by which hosts sign what they ask of each other.",
+    )
+    inter_worker_key_generation_algorithm: str = key(
+        "inter.worker.key.generation.algorithm",
+        default="HmacSHA256",
+        check=Lambda(_known_algorithm, f"one of {', '.join(HMACS)}"),
+        importance=Importance.LOW,
+        doc="For which signature those keys are made.",
+    )
+    inter_worker_key_size: int | None = key(
+        "inter.worker.key.size",
+        default=None,
+        importance=Importance.LOW,
+        doc="How many bits those keys have; the algorithm's own number unless given.",
+    )
+    inter_worker_signature_algorithm: str = key(
+        SIGNATURE,
+        default="HmacSHA256",
+        check=Lambda(_known_algorithm, f"one of {', '.join(HMACS)}"),
+        importance=Importance.LOW,
+        doc="How hosts sign what they ask of each other.",
+    )
+    inter_worker_verification_algorithms: list[str] = key(
+        VERIFICATION,
+        default=["HmacSHA256"],
+        check=Lambda(_known_algorithms, f"a list of {', '.join(HMACS)}"),
+        importance=Importance.LOW,
+        doc="Which signatures of other hosts count; the host's own is one of them.",
+    )
+
+    def __init__(self, props: Mapping[str, Any]) -> None:
+        super().__init__(props)
+        self._check_names()
+        self._check_signatures()
+
+    @property
+    def is_exactly_once(self) -> bool:
+        """Return whether sources write in transactions."""
+        return self.exactly_once.lower() == ENABLED
+
+    @property
+    def identity(self) -> str:
+        """Return the cluster's name: its hosts are one to the groups of sinks."""
+        return self.group_id
+
+    @property
+    def transactional_id(self) -> str:
+        """Return the transactional id by which one host at a time writes, the one of Java's workers."""
+        return f"connect-cluster-{self.group_id}"
+
+    @property
+    def client_base(self) -> str:
+        """Return what the names of the host's own clients begin with, as `ConnectUtils.clientIdBase`."""
+        return f"{self.group_id}-{self.client_id}-" if self.client_id.strip() else f"{self.group_id}-"
+
+    def topic_settings(self, prefix: str) -> dict[str, str]:
+        """Return the settings a topic of the host is made with, those below `config.storage.` and its like."""
+        return {name: value for name, value in self.with_prefix(prefix).items() if name not in _OWN_SETTINGS}
+
+    def unknown_keys(self) -> list[str]:
+        """Return the given keys that nobody here knows; below a prefix of storage brokers know them."""
+        storage = (CONFIG_STORAGE, STATUS_STORAGE, OFFSET_STORAGE)
+        return [name for name in super().unknown_keys() if not name.startswith(storage)]
+
+    def idle_keys(self) -> dict[str, str]:
+        """Return the given keys that have no effect here, with the reason."""
+        idle = {name: reason for name, reason in MEANINGLESS.items() if name in self.originals}
+        if "config.storage.partitions" in self.originals:
+            idle["config.storage.partitions"] = "the topic of configurations has one partition"
+        for prefix in (CONFIG_STORAGE, STATUS_STORAGE, OFFSET_STORAGE):
+            if f"{prefix}cleanup.policy" in self.originals:
+                idle[f"{prefix}cleanup.policy"] = "the topics of a cluster are always compacted"
+        return idle
+
+    def _check_names(self) -> None:
+        """Raise ConfigError where a name is missing, or one topic is to keep what belongs to two."""
+        if not self.group_id.strip():
+            raise ConfigError("group.id", self.group_id, "a cluster needs a name that its hosts share")
+        seen: dict[str, str] = {}
+        for name in (CONFIG_TOPIC, STATUS_TOPIC, OFFSET_TOPIC):
+            topic = self.parsed[name]
+            if not topic.strip():
+                raise ConfigError(name, topic, "the name of a topic is expected")
+            if (other := seen.setdefault(topic, name)) != name:
+                raise ConfigError(name, topic, f"{other} names the same topic, and each needs one of its own")
+
+    def _check_signatures(self) -> None:
+        """Raise ConfigError where keys cannot be made, or a host would refuse what it signs itself."""
+        size, algorithm = self.inter_worker_key_size, self.inter_worker_key_generation_algorithm
+        if size is not None and size < SHORTEST_KEY_BITS:
+            raise ConfigError(
+                f"Unable to create key generator with algorithm {algorithm} and key size {size}: "
+                f"Key length must be at least {SHORTEST_KEY_BITS} bits"
+            )
+        if self.inter_worker_signature_algorithm not in self.inter_worker_verification_algorithms:
+            raise ConfigError(
+                SIGNATURE,
+                self.inter_worker_signature_algorithm,
+                f"Signature algorithm must be present in {VERIFICATION} list",
+            )

@@ -1,0 +1,182 @@
+"""Reads whole topics into memory and follows them: who keeps something there sees what anybody writes.
+
+As Kafka Connect's ``KafkaBasedLog``, but one consumer and one thread read all topics of a host.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, Message, TopicPartition
+
+from hearth.foundation.log_repeat import CLIENT
+from hearth.kafka.admin import TopicAdmin
+from hearth_api import ConnectError, RetriableError
+
+log = logging.getLogger(__name__)
+
+_BATCH = 1_000
+_LOOK_SECONDS = 1.0
+"""How long the thread waits for a record before it looks whether it is to end."""
+_PAUSE_SECONDS = 0.1
+
+
+@dataclass(frozen=True)
+class StoredRecord:
+    """One record of a topic that somebody follows; ``value`` is None in a tombstone."""
+
+    topic: str
+    partition: int
+    offset: int
+    key: bytes | None
+    value: bytes | None
+
+
+Taker = Callable[[StoredRecord], None]
+Place = tuple[str, int]
+"""A topic and one of its partitions."""
+
+
+class TopicReader:
+    """Reads topics from their beginning and hands every record to whoever follows its topic, in order per partition.
+
+    Takers are called on the reader's thread alone; what one raises is logged, and its record passed over. Aborted
+    records are never seen. ``on_turn`` is called there whenever records were handed over, and about once a second.
+    """
+
+    def __init__(
+        self, config: Mapping[str, Any], admin: TopicAdmin, on_turn: Callable[[], None] = lambda: None
+    ) -> None:
+        self._consumer = Consumer({**config, "logger": logging.getLogger(CLIENT)})
+        self._admin = admin
+        self._on_turn = on_turn
+        self._takers: dict[str, Taker] = {}
+        self._reached: dict[Place, int] = {}
+        self._unassigned: list[TopicPartition] = []
+        self._moved = threading.Condition()
+        self._closed = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="topic-reader", daemon=True)
+
+    def follow(self, takers: Mapping[str, Taker], partitions: Mapping[str, int], timeout: float) -> None:
+        """Read topics from their beginning from now on; returns when what they hold by now was taken.
+
+        Raises ``RetriableError`` where that takes more than ``timeout`` seconds.
+        """
+        places = [(topic, partition) for topic in takers for partition in range(partitions[topic])]
+        with self._moved:
+            self._takers.update(takers)
+            self._reached.update(dict.fromkeys(places, 0))
+            self._unassigned += [TopicPartition(*place, OFFSET_BEGINNING) for place in places]
+        if not self._thread.is_alive():
+            self._thread.start()
+        self.read_to_end(takers, timeout)
+
+    def read_to_end(self, topics: Iterable[str], timeout: float) -> None:
+        """Wait until everything was taken that these topics hold at this moment, of open transactions as well.
+
+        Raises ``RetriableError`` where that takes more than ``timeout`` seconds.
+        """
+        deadline = time.monotonic() + timeout
+        with self._moved:
+            places = [place for place in self._reached if place[0] in set(topics)]
+        self._await(self._ends(places, deadline), deadline)
+
+    def wait_for(self, places: Mapping[Place, int], timeout: float) -> None:
+        """Wait until partitions were read up to these offsets, which are not part of it; RetriableError likewise."""
+        self._await(places, time.monotonic() + timeout)
+
+    def position(self, topic: str, partition: int) -> int:
+        """Return the offset behind the last that was read of a partition."""
+        with self._moved:
+            return self._reached.get((topic, partition), 0)
+
+    def close(self) -> None:
+        """Read nothing more; whoever waits for the end of a topic is told."""
+        self._closed.set()
+        with self._moved:
+            self._moved.notify_all()
+        if self._thread.is_alive():
+            self._thread.join(2 * _LOOK_SECONDS)
+        else:
+            self._consumer.close()
+
+    def _ends(self, places: Sequence[Place], deadline: float) -> dict[Place, int]:
+        """Ask where partitions end, again while their leaders move: those of a new topic come to be known later."""
+        while True:
+            left = deadline - time.monotonic()
+            try:
+                return self._admin.end_offsets(places, max(0.1, left))
+            except RetriableError:
+                if left < _PAUSE_SECONDS or self._closed.wait(_PAUSE_SECONDS):
+                    raise
+
+    def _await(self, ends: Mapping[Place, int], deadline: float) -> None:
+        with self._moved:
+            while late := [place for place, end in ends.items() if self._reached.get(place, 0) < end]:
+                left = deadline - time.monotonic()
+                if self._closed.is_set() or self._thread.ident == threading.get_ident():
+                    raise ConnectError("the topics of the cluster are not read any more", code="topics.closed")
+                if left <= 0:
+                    topic, partition = late[0]
+                    raise RetriableError(
+                        f"partition {partition} of topic {topic!r} was read up to offset "
+                        f"{self._reached.get(late[0], 0)}, its end is {ends[late[0]]}",
+                        code="topics.late",
+                        hint="look whether its broker is there, and whether a transaction on it never ends",
+                    )
+                self._moved.wait(left)
+
+    def _run(self) -> None:
+        try:
+            while not self._closed.is_set():
+                self._assign()
+                self._take(self._read())
+                self._on_turn()
+        finally:
+            self._consumer.close()
+
+    def _assign(self) -> None:
+        """Begin to read what is followed from now on; done here, for no other thread gets in between two polls."""
+        with self._moved:
+            places, self._unassigned = self._unassigned, []
+        if places:
+            self._consumer.incremental_assign(places)
+
+    def _read(self) -> Sequence[Message]:
+        """Return what there is, waiting for the first: a batch waits for all of it."""
+        try:
+            first = self._consumer.poll(_LOOK_SECONDS)
+            return [] if first is None else [first, *self._consumer.consume(_BATCH, 0)]
+        except KafkaException as error:
+            log.error("the topics of the cluster cannot be read at the moment: %s", error.args[0].str())
+            self._closed.wait(_LOOK_SECONDS)
+            return []
+
+    def _take(self, messages: Sequence[Message]) -> None:
+        """Hand records over, and tell who waits; an end counts after the records before it."""
+        reached: dict[Place, int] = {}
+        for message in messages:
+            place = (message.topic(), message.partition())
+            if (error := message.error()) is None:
+                self._hand_over(message)
+                reached[place] = message.offset() + 1
+            elif error.code() == KafkaError._PARTITION_EOF:
+                reached[place] = message.offset()
+            else:
+                log.error("topic %s cannot be read at the moment: %s", message.topic(), error.str())
+        if reached:
+            with self._moved:
+                self._reached.update(reached)
+                self._moved.notify_all()
+
+    def _hand_over(self, message: Message) -> None:
+        record = StoredRecord(message.topic(), message.partition(), message.offset(), message.key(), message.value())
+        try:
+            self._takers[record.topic](record)
+        except Exception:
+            log.exception("record %d of topic %s is passed over", record.offset, record.topic)

@@ -1,0 +1,120 @@
+"""Records of a topic of configurations, as Kafka Connect writes them."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Mapping
+from typing import Any
+
+from hearth.storage.interface import RestartRequest, SessionKey, TargetState
+from hearth.storage.json_record import to_bytes
+from hearth_api.java import hash_ordered
+
+TARGET, CONNECTOR, TASK, COMMIT = "target-state-", "connector-", "task-", "commit-"
+RESTART, TASK_COUNT, SESSION_KEY, LOGGER = "restart-connector-", "tasks-fencing-", "session-key", "logger-cluster-"
+_PAUSED_TO_OLD = {TargetState.STOPPED: TargetState.PAUSED}
+"""What workers of before Kafka 3.5 do with connectors they do not know to be stopped."""
+
+
+def config_value(config: Mapping[str, str]) -> bytes:
+    """Return the value of a connector's record."""
+    return to_bytes({"properties": dict(config)})
+
+
+def task_value(config: Mapping[str, str]) -> bytes:
+    """Return the value of a task's record; Java keeps its members in a HashMap."""
+    return to_bytes({"properties": hash_ordered(config)})
+
+
+def commit_value(tasks: int) -> bytes:
+    """Return the value of a record that makes so many tasks count."""
+    return to_bytes({"tasks": tasks})
+
+
+def target_value(target: TargetState) -> bytes:
+    """Return the value of a target's record."""
+    return to_bytes({"state": _PAUSED_TO_OLD.get(target, target).value, "state.v2": target.value})
+
+
+def restart_value(request: RestartRequest) -> bytes:
+    """Return the value of a restart's record."""
+    return to_bytes({"include-tasks": request.include_tasks, "only-failed": request.only_failed})
+
+
+def task_count_value(count: int) -> bytes:
+    """Return the value of a record that says for how many tasks others were fenced."""
+    return to_bytes({"task-count": count})
+
+
+def session_key_value(key: SessionKey) -> bytes:
+    """Return the value of the session key's record."""
+    text = base64.b64encode(key.key).decode()
+    return to_bytes({"key": text, "algorithm": key.algorithm, "creation-timestamp": key.created_ms})
+
+
+def level_value(level: str) -> bytes:
+    """Return the value of a log level's record."""
+    return to_bytes({"level": level})
+
+
+def parse_properties(value: Any) -> dict[str, str]:
+    """Return the configuration of a connector or a task; raises ValueError, as all readers here, for what is none."""
+    properties = _member(value, "properties", dict)
+    if not all(text is None or isinstance(text, str) for text in properties.values()):
+        raise ValueError("'properties' field should hold texts")
+    return dict(properties)
+
+
+def parse_target(value: Any) -> TargetState:
+    """Return a target, the newer member before the older one."""
+    if not isinstance(value, dict):
+        raise ValueError(f"a map is expected, not {type(value).__name__}")
+    newer = value.get("state.v2")
+    return TargetState(newer if isinstance(newer, str) else _member(value, "state", str))
+
+
+def parse_count(value: Any, member: str) -> int:
+    """Return the number of tasks in a commit (``tasks``) or in a fencing record (``task-count``)."""
+    count: int = _member(value, member, int)
+    if count < 0:
+        raise ValueError(f"'{member}' field should not be {count}")
+    return count
+
+
+def parse_restart(connector: str, value: Any) -> RestartRequest:
+    """Return a restart; what is no truth counts as false, as in Kafka Connect."""
+    if not isinstance(value, dict):
+        raise ValueError(f"a map is expected, not {type(value).__name__}")
+    return RestartRequest(connector, value.get("only-failed") is True, value.get("include-tasks") is True)
+
+
+def parse_session_key(value: Any) -> SessionKey:
+    """Return the session key."""
+    try:
+        key = base64.b64decode(_member(value, "key", str), validate=True)
+    except binascii.Error as error:
+        raise ValueError("'key' field is not base64") from error
+    return SessionKey(key, _member(value, "algorithm", str), _member(value, "creation-timestamp", int))
+
+
+def parse_level(value: Any) -> str:
+    """Return a log level."""
+    level: str = _member(value, "level", str)
+    return level
+
+
+def parse_task(name: str) -> tuple[str, int]:
+    """Return connector and number of a task by what follows its prefix; raises ValueError where there is no number."""
+    connector, hyphen, number = name.rpartition("-")
+    if not hyphen:
+        raise ValueError("it names no task")
+    return connector, int(number)
+
+
+def _member(value: Any, name: str, kind: type) -> Any:
+    if not isinstance(value, dict):
+        raise ValueError(f"a map is expected, not {type(value).__name__}")
+    if type(value.get(name)) is not kind:
+        raise ValueError(f"'{name}' field should be {kind.__name__}, but is {value.get(name)!r}")
+    return value[name]

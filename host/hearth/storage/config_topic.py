@@ -1,0 +1,278 @@
+"""Configurations in a Kafka topic of one partition: every host of a cluster reads it, the one that leads writes."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from hearth.kafka.topic_reader import StoredRecord, TopicReader
+from hearth.kafka.topic_writer import SendOutcome, TopicWriter
+from hearth.storage.config_record import (
+    COMMIT,
+    CONNECTOR,
+    LOGGER,
+    RESTART,
+    SESSION_KEY,
+    TARGET,
+    TASK,
+    TASK_COUNT,
+    commit_value,
+    config_value,
+    level_value,
+    parse_count,
+    parse_level,
+    parse_properties,
+    parse_restart,
+    parse_session_key,
+    parse_target,
+    parse_task,
+    restart_value,
+    session_key_value,
+    target_value,
+    task_count_value,
+    task_value,
+)
+from hearth.storage.fenced_producer import WRITE_SECONDS, FencedProducer, Record
+from hearth.storage.interface import (
+    ConfigListener,
+    ConfigState,
+    ConfigStore,
+    ConfiguredConnector,
+    RestartRequest,
+    SessionKey,
+    TargetState,
+)
+from hearth.storage.json_record import from_bytes
+from hearth_api import NotFoundError, RetriableError
+
+log = logging.getLogger(__name__)
+
+
+class TopicConfigStore(ConfigStore):
+    """Keeps in memory what the topic says, and writes to it: a write is seen here before its call returns.
+
+    The task configurations of a connector count from the record on that commits them. Where some of them are missing,
+    which compaction may bring about, the connector has none, and none that it was made from, so that they are made
+    anew. Tasks and their commit are written in one transaction, as is a configuration with its target.
+    """
+
+    def __init__(self, topic: str, reader: TopicReader, producer: FencedProducer, writer: TopicWriter) -> None:
+        self._topic = topic
+        self._reader = reader
+        self._producer = producer
+        self._writer = writer
+        self._lock = threading.Lock()
+        self._entries: dict[str, ConfiguredConnector] = {}
+        self._targets: dict[str, TargetState] = {}
+        self._uncommitted: dict[str, dict[int, dict[str, str]]] = {}
+        self._task_counts: dict[str, int] = {}
+        self._pending_fencing: set[str] = set()
+        self._session_key: SessionKey | None = None
+        self._offset = -1
+        self._listener = ConfigListener()
+        self._is_live = False
+        self._readers: tuple[tuple[str, Callable[[str, Any, int], Callable[[], None] | None]], ...] = (
+            (TARGET, self._take_target),
+            (CONNECTOR, self._take_connector),
+            (TASK, self._take_task),
+            (COMMIT, self._take_commit),
+            (RESTART, self._take_restart),
+            (TASK_COUNT, self._take_task_count),
+            (SESSION_KEY, self._take_session_key),
+            (LOGGER, self._take_level),
+        )
+        """By what a key begins with, in the order Kafka Connect looks; each returns what the listener is told."""
+
+    def start(self) -> None:
+        """Tell the listener of what is read from now on; what came before is in the snapshot."""
+        self._is_live = True
+
+    def snapshot(self) -> ConfigState:
+        """Copy the maps; their values never change."""
+        with self._lock:
+            return ConfigState(
+                dict(self._entries),
+                self._offset,
+                self._session_key,
+                dict(self._task_counts),
+                frozenset(self._pending_fencing),
+            )
+
+    def put_connector(self, connector: str, config: Mapping[str, str], target: TargetState | None = None) -> None:
+        """Write the target, if there is one, and the configuration."""
+        first = [] if target is None else [self._record(TARGET + connector, target_value(target))]
+        self._write([*first, self._record(CONNECTOR + connector, config_value(config))])
+
+    def remove_connector(self, connector: str) -> None:
+        """Write that configuration and target are gone; tasks go with them, and their records stay."""
+        self._write([self._record(CONNECTOR + connector, None), self._record(TARGET + connector, None)])
+
+    def put_tasks(self, connector: str, configs: Sequence[Mapping[str, str]]) -> None:
+        """Write all tasks and that they count."""
+        self._known(connector)
+        tasks = [
+            self._record(f"{TASK}{connector}-{number}", task_value(config)) for number, config in enumerate(configs)
+        ]
+        self._write([*tasks, self._record(COMMIT + connector, commit_value(len(configs)))])
+
+    def remove_tasks(self, connector: str) -> None:
+        """Write that no task counts."""
+        self.put_tasks(connector, ())
+
+    def put_target(self, connector: str, target: TargetState) -> None:
+        """Write the target."""
+        self._known(connector)
+        self._write([self._record(TARGET + connector, target_value(target))])
+
+    def put_restart(self, request: RestartRequest) -> None:
+        """Write the request, which every host reads."""
+        self._write([self._record(RESTART + request.connector, restart_value(request))])
+
+    def put_session_key(self, key: SessionKey) -> int:
+        """Write the key by which hosts sign, and return the offset behind it."""
+        return self._write([self._record(SESSION_KEY, session_key_value(key))])
+
+    def put_task_count(self, connector: str, count: int) -> None:
+        """Write for how many tasks of a connector the producers of earlier generations were fenced (KIP-618)."""
+        self._write([self._record(TASK_COUNT + connector, task_count_value(count))])
+
+    def put_logger_level(self, namespace: str, level: str) -> None:
+        """Write a log level for all hosts; any host may, as in Kafka Connect (KIP-976)."""
+        sent = threading.Event()
+        outcomes: list[SendOutcome] = []
+
+        def on_sent(outcome: SendOutcome) -> None:
+            outcomes.append(outcome)
+            sent.set()
+
+        self._writer.send(self._topic, (LOGGER + namespace).encode(), level_value(level), on_sent)
+        if not sent.wait(WRITE_SECONDS) or outcomes[0].error is not None:
+            raise RetriableError(
+                f"the level of {namespace} is not written to topic {self._topic!r}: "
+                f"{outcomes[0].error if outcomes else f'no answer within {WRITE_SECONDS:g} s'}",
+                code="topics.unwritten",
+                hint="look whether the brokers are there",
+            )
+
+    def refresh(self, timeout: float) -> None:
+        """Read to the end."""
+        try:
+            self._reader.read_to_end([self._topic], timeout)
+        except RetriableError as error:
+            raise TimeoutError(str(error)) from error
+
+    def wait_for(self, offset: int, timeout: float) -> None:
+        """Wait until this host sees what another had seen whose snapshot has this offset; TimeoutError otherwise."""
+        try:
+            self._reader.wait_for({(self._topic, 0): offset}, timeout)
+        except RetriableError as error:
+            raise TimeoutError(str(error)) from error
+
+    def subscribe(self, listener: ConfigListener) -> None:
+        """Remember the listener."""
+        self._listener = listener
+
+    def take(self, record: StoredRecord) -> None:
+        """Note what a record says, and tell the listener; what says nothing is logged and passed over."""
+        key = "" if record.key is None else record.key.decode(errors="replace")
+        tell = None
+        try:
+            value = None if record.value is None else from_bytes(record.value)
+            with self._lock:
+                self._offset = record.offset + 1
+                tell = self._take(key, value)
+        except ValueError as error:
+            log.error("Ignoring record %d of topic %s with key %r: %s", record.offset, self._topic, key, error)
+        if tell is not None and self._is_live:
+            tell()
+
+    def _take(self, key: str, value: Any) -> Callable[[], None] | None:
+        for prefix, read in self._readers:
+            if key.startswith(prefix) and (prefix != SESSION_KEY or key == prefix):
+                return read(key.removeprefix(prefix), value, self._offset)
+        raise ValueError("no such key is known")
+
+    def _take_target(self, connector: str, value: Any, _revision: int) -> Callable[[], None] | None:
+        """Note a target; one that is gone is told with its connector, one that comes before it as well."""
+        target = TargetState.STARTED if value is None else parse_target(value)
+        if value is None:
+            self._targets.pop(connector, None)
+        else:
+            self._targets[connector] = target
+        entry = self._entries.get(connector)
+        if entry is None:
+            return None
+        self._entries[connector] = replace(entry, target=target)
+        is_new = value is not None and target is not entry.target
+        return (lambda: self._listener.on_change(connector)) if is_new else None
+
+    def _take_connector(self, connector: str, value: Any, revision: int) -> Callable[[], None]:
+        if value is None:
+            self._forget(connector)
+        else:
+            config = parse_properties(value)
+            target = self._targets.get(connector, TargetState.STARTED)
+            old = self._entries.get(connector, ConfiguredConnector(config, target))
+            self._entries[connector] = replace(old, config=config, revision=revision)
+        return lambda: self._listener.on_change(connector)
+
+    def _take_task(self, name: str, value: Any, _revision: int) -> None:
+        connector, number = parse_task(name)
+        self._uncommitted.setdefault(connector, {})[number] = parse_properties(value)
+
+    def _take_commit(self, connector: str, value: Any, revision: int) -> Callable[[], None] | None:
+        """Let tasks count, if all are there; those of a connector that is gone are forgotten."""
+        entry = self._entries.get(connector)
+        if entry is None:
+            self._forget(connector)
+            return None
+        count = parse_count(value, "tasks")
+        fresh = self._uncommitted.pop(connector, {})
+        is_whole = all(number in fresh for number in range(count))
+        self._entries[connector] = replace(
+            entry,
+            tasks=tuple(fresh[number] for number in range(count)) if is_whole else (),
+            applied=entry.config if is_whole else None,
+            tasks_revision=revision,
+        )
+        self._pending_fencing.add(connector)
+        return lambda: self._listener.on_change(connector)
+
+    def _take_restart(self, connector: str, value: Any, _revision: int) -> Callable[[], None]:
+        request = parse_restart(connector, value)
+        return lambda: self._listener.on_restart(request)
+
+    def _take_task_count(self, connector: str, value: Any, _revision: int) -> None:
+        self._task_counts[connector] = parse_count(value, "task-count")
+        self._pending_fencing.discard(connector)
+
+    def _take_session_key(self, _rest: str, value: Any, _revision: int) -> Callable[[], None]:
+        key = self._session_key = parse_session_key(value)
+        return lambda: self._listener.on_session_key(key)
+
+    def _take_level(self, namespace: str, value: Any, _revision: int) -> Callable[[], None]:
+        level = parse_level(value)
+        return lambda: self._listener.on_logger_level(namespace, level)
+
+    def _forget(self, connector: str) -> None:
+        self._entries.pop(connector, None)
+        self._uncommitted.pop(connector, None)
+
+    def _record(self, key: str, value: bytes | None) -> Record:
+        return Record(self._topic, key.encode(), value)
+
+    def _write(self, records: Sequence[Record]) -> int:
+        """Write records and wait until they are seen here; returns the offset behind them."""
+        deadline = time.monotonic() + WRITE_SECONDS
+        written = self._producer.write(records)
+        self._reader.wait_for(written, max(1.0, deadline - time.monotonic()))
+        return written[self._topic, 0]
+
+    def _known(self, connector: str) -> None:
+        with self._lock:
+            if connector not in self._entries:
+                raise NotFoundError(f"Unknown connector {connector}", code="connector.unknown")

@@ -1,0 +1,114 @@
+"""The topics in which a cluster keeps what it knows: made where they are missing, refused where they would lose it."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from confluent_kafka import KafkaException
+
+from hearth.kafka.admin import CREATE_SECONDS, FORBIDDEN, LOOK_SECONDS, TopicAdmin, code_of
+from hearth_api import ConfigError, ConnectError
+
+log = logging.getLogger(__name__)
+
+COMPACT = {"cleanup.policy": "compact"}
+RETRIED = ("INVALID_REPLICATION_FACTOR", "REQUEST_TIMED_OUT", "_TIMED_OUT", "_TRANSPORT")
+"""What passes when the brokers of a cluster that starts have all come, as in Java's ``createTopicsWithRetry``."""
+_PAUSE_SECONDS = 0.5
+_PROGRESS_SECONDS = 5.0
+
+
+@dataclass(frozen=True)
+class InternalTopic:
+    """A topic of the cluster: its name, the key that names it, what it keeps, and how it is made."""
+
+    name: str
+    key: str
+    purpose: str
+    partitions: int
+    replication: int
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+    def prepare(self, admin: TopicAdmin, timeout: float = CREATE_SECONDS) -> int:
+        """Make the topic unless it is there, and return how many partitions it has.
+
+        Raises ConfigError where it is not compacted, or has partitions beside the only one it may have; ConnectError
+        where it cannot be made within ``timeout`` seconds. Whoever may not make topics works with the one there is.
+        """
+        if not self._make(admin, timeout):
+            self._check_policy(admin)
+        return self._count(admin, timeout)
+
+    def _make(self, admin: TopicAdmin, timeout: float) -> bool:
+        """Return whether the topic is a new one."""
+        deadline, told = time.monotonic() + timeout, 0.0
+        wanted = {**self.settings, **COMPACT}
+        while True:
+            try:
+                admin.make(self.name, self.partitions, self.replication, wanted).result(CREATE_SECONDS + 1)
+                return True
+            except KafkaException as error:
+                code = code_of(error)
+                if code == "TOPIC_ALREADY_EXISTS" or code in FORBIDDEN:
+                    return False
+                if code not in RETRIED or time.monotonic() > deadline:
+                    raise self._unmade(error) from error
+                if time.monotonic() - told > _PROGRESS_SECONDS:
+                    log.info("topic %r cannot be made yet: %s", self.name, error.args[0].str())
+                    told = time.monotonic()
+            time.sleep(_PAUSE_SECONDS)
+
+    def _unmade(self, error: KafkaException) -> ConnectError:
+        hint = "make the topic yourself, compacted, or correct the keys that say how it is made"
+        if code_of(error) == "INVALID_REPLICATION_FACTOR":
+            prefix = self.key.removesuffix("topic")
+            hint = f"{prefix}replication.factor={self.replication} asks for more brokers than there are: 1, or -1"
+        return ConnectError(
+            f"Error while attempting to create/find topic(s) '{self.name}' ({self.key}): {error.args[0].str()}",
+            code="topics.unmade",
+            hint=hint,
+        )
+
+    def _check_policy(self, admin: TopicAdmin) -> None:
+        try:
+            policies = admin.cleanup_policies(self.name)
+        except KafkaException as error:
+            if code_of(error) != "UNKNOWN_TOPIC_OR_PART":
+                raise _unknown(self.name, error) from error
+            return  # which is told when its partitions are counted
+        if policies is None:
+            log.info("nobody here may see whether topic %r is compacted", self.name)
+        elif policies != {"compact"}:
+            found = ",".join(sorted(policies))
+            raise ConfigError(
+                f"Topic '{self.name}' supplied via the '{self.key}' property is required to have "
+                f"'cleanup.policy=compact' to guarantee consistency and durability of {self.purpose}, but found the "
+                f"topic currently has 'cleanup.policy={found}'. Continuing would likely result in eventually losing "
+                f"{self.purpose} and problems restarting this Connect cluster in the future. Change the '{self.key}' "
+                "property in the Connect worker configurations to use a topic with 'cleanup.policy=compact'.",
+                code="topics.policy",
+            )
+
+    def _count(self, admin: TopicAdmin, timeout: float) -> int:
+        """Return the number of partitions, once the brokers know the topic: a new one is known a moment later."""
+        deadline = time.monotonic() + timeout
+        while True:
+            answer: Any = admin.look(self.name)
+            try:
+                return len(answer.result(LOOK_SECONDS + 1).partitions)
+            except KafkaException as error:
+                if time.monotonic() > deadline or code_of(error) in FORBIDDEN:
+                    raise _unknown(self.name, error) from error
+            time.sleep(_PAUSE_SECONDS / 10)
+
+
+def _unknown(topic: str, error: KafkaException) -> ConnectError:
+    return ConnectError(
+        f"Could not look up partition metadata for topic '{topic}': {error.args[0].str()}",
+        code="topics.unknown",
+        hint="look whether the topic is there, and whether this host may describe, read and write it",
+    )

@@ -1,0 +1,91 @@
+"""Records of a topic of statuses, as Kafka Connect writes them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from hearth.storage.interface import ConnectorStatus, State, TaskStatus
+from hearth.storage.json_record import from_bytes, to_bytes
+
+CONNECTOR, TASK, TOPIC = "status-connector-", "status-task-", "status-topic-"
+_OF_CONNECTOR = ":connector-"
+
+Status = TypeVar("Status", ConnectorStatus, TaskStatus)
+
+
+def connector_key(connector: str) -> str:
+    """Return the key of a connector's status."""
+    return f"{CONNECTOR}{connector}"
+
+
+def task_key(connector: str, task: int) -> str:
+    """Return the key of a task's status."""
+    return f"{TASK}{connector}-{task}"
+
+
+def topic_key(connector: str, topic: str) -> str:
+    """Return the key by which it is noted that a connector has to do with a topic."""
+    return f"{TOPIC}{topic}{_OF_CONNECTOR}{connector}"
+
+
+def status_value(status: ConnectorStatus | TaskStatus) -> bytes | None:
+    """Return the value of a record; DESTROYED is a tombstone."""
+    if status.state is State.DESTROYED:
+        return None
+    return to_bytes(
+        {
+            "state": status.state.value,
+            "trace": status.trace,
+            "worker_id": status.worker_id,
+            "generation": status.generation,
+            "version": status.version,
+        }
+    )
+
+
+def topic_value(connector: str, task: int, topic: str, discovered_ms: int) -> bytes:
+    """Return the value of a record that says since when a connector has to do with a topic."""
+    entry = {"name": topic, "connector": connector, "task": task, "discoverTimestamp": discovered_ms}
+    return to_bytes({"topic": entry})
+
+
+def parse_task(key: str) -> tuple[str, int]:
+    """Return connector and number of a task's key; raises ValueError where there is no number."""
+    connector, hyphen, number = key.removeprefix(TASK).rpartition("-")
+    if not hyphen:
+        raise ValueError(f"{key!r} names no task")
+    return connector, int(number)
+
+
+def parse_topic(key: str) -> tuple[str, str]:
+    """Return connector and topic of a topic's key; raises ValueError where one of them is missing."""
+    topic, _, connector = key.removeprefix(TOPIC).partition(_OF_CONNECTOR)
+    if not topic or not connector:
+        raise ValueError(f"{key!r} names no topic of a connector")
+    return connector, topic
+
+
+def parse_status(empty: Status, value: bytes) -> Status:
+    """Return a status as a record has it, of what ``empty`` names; raises ValueError where it is none."""
+    held = from_bytes(value)
+    if not isinstance(held, dict):
+        raise ValueError(f"a status is a map, not {type(held).__name__}")
+    trace, worker, generation, version = (_read(held, *member) for member in _MEMBERS)
+    state = State(held.get("state"))
+    return replace(empty, state=state, trace=trace, worker_id=worker or "", generation=generation, version=version)
+
+
+_MEMBERS: tuple[tuple[str, type, bool], ...] = (
+    ("trace", str, True),
+    ("worker_id", str, True),
+    ("generation", int, False),
+    ("version", str, True),
+)
+
+
+def _read(held: dict[str, Any], name: str, kind: type, may_lack: bool) -> Any:
+    value = held.get(name)
+    if (value is None and may_lack) or type(value) is kind:
+        return value
+    raise ValueError(f"the member {name!r} of a status is {value!r}")

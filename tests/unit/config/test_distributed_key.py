@@ -1,0 +1,113 @@
+"""The properties of a host that works with others, and what is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from hearth.config import DistributedConfig
+from hearth.config.distributed_key import CONFIG_STORAGE, OFFSET_STORAGE
+from hearth.foundation.properties import parse
+from hearth_api import ConfigError
+
+SAMPLE = parse(
+    b"""
+bootstrap.servers=localhost:9092
+group.id=connect-cluster
+key.converter=org.apache.kafka.connect.json.JsonConverter
+value.converter=org.apache.kafka.connect.json.JsonConverter
+key.converter.schemas.enable=true
+value.converter.schemas.enable=true
+offset.storage.topic=connect-offsets
+offset.storage.replication.factor=1
+#offset.storage.partitions=25
+config.storage.topic=connect-configs
+config.storage.replication.factor=1
+status.storage.topic=connect-status
+status.storage.replication.factor=1
+#status.storage.partitions=5
+offset.flush.interval.ms=10000
+"""
+)
+"""Kafka's own connect-distributed.properties, without its comments."""
+
+
+def test_kafkas_sample_file_is_read_unchanged() -> None:
+    """And nothing of it is unknown or without effect."""
+    worker = DistributedConfig(SAMPLE)
+    assert (worker.config_topic, worker.status_topic, worker.offset_topic) == (
+        "connect-configs", "connect-status", "connect-offsets",
+    )  # fmt: skip
+    assert (worker.offset_partitions, worker.status_partitions, worker.config_replication_factor) == (25, 5, 1)
+    assert (worker.session_timeout_ms, worker.heartbeat_interval_ms, worker.rebalance_timeout_ms) == (
+        10000, 3000, 60000,
+    )  # fmt: skip
+    assert worker.identity == "connect-cluster"
+    assert not worker.is_exactly_once
+    assert (worker.unknown_keys(), worker.idle_keys()) == ([], {})
+
+
+def test_names_of_clients_and_of_the_right_to_write_are_javas() -> None:
+    """A Java worker of the group fences a host, and the other way round."""
+    assert DistributedConfig(SAMPLE).client_base == "connect-cluster-"
+    assert DistributedConfig({**SAMPLE, "client.id": "me"}).client_base == "connect-cluster-me-"
+    assert DistributedConfig(SAMPLE).transactional_id == "connect-cluster-connect-cluster"
+
+
+@pytest.mark.parametrize(
+    "missing", ["group.id", *(f"{each}.storage.topic" for each in ("config", "offset", "status"))]
+)
+def test_a_missing_key_is_named(missing: str) -> None:
+    """Kafka's sentence."""
+    props = {name: value for name, value in SAMPLE.items() if name != missing}
+    with pytest.raises(ConfigError, match=f'Missing required configuration "{missing}" which has no default value.'):
+        DistributedConfig(props)
+
+
+UNSUPPORTED = "the algorithm is not supported here; the supported algorithms are: HmacMD5, "
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "says"),
+    [
+        ("group.id", " ", "a cluster needs a name"),
+        ("offset.storage.topic", "connect-status", "status.storage.topic names the same topic"),
+        ("status.storage.topic", "", "the name of a topic is expected"),
+        ("config.storage.replication.factor", "0", "Replication factor must be positive and not larger than"),
+        ("offset.storage.partitions", "0", "Number of partitions must be positive, or -1 to use the broker's default"),
+        ("exactly.once.source.support", "maybe", "String must be one of (case insensitive): "),
+        ("connect.protocol", "fast", "Invalid Connect protocol compatibility"),
+        ("scheduled.rebalance.max.delay.ms", "-1", "Value must be at least 0"),
+        ("inter.worker.key.ttl.ms", "-1", "Value must be at least 0"),
+        ("inter.worker.key.generation.algorithm", "Rot13", UNSUPPORTED),
+        ("inter.worker.key.size", "8", "key size 8: Key length must be at least 40 bits"),
+        ("inter.worker.signature.algorithm", "Rot13", UNSUPPORTED),
+        ("inter.worker.signature.algorithm", "HmacSHA512", "Signature algorithm must be present in inter.worker."),
+        ("inter.worker.verification.algorithms", "", "At least one signature verification algorithm must be provided"),
+        ("inter.worker.verification.algorithms", "HmacSHA256,Rot13", UNSUPPORTED),
+    ],
+)  # fmt: skip
+def test_a_wrong_value_is_refused(key: str, value: str, says: str) -> None:
+    """With its key, and what may stand there; Java's sentences where it has one."""
+    with pytest.raises(ConfigError) as refusal:
+        DistributedConfig({**SAMPLE, key: value})
+    assert says in str(refusal.value)
+
+
+def test_topics_are_made_with_the_settings_below_their_prefix() -> None:
+    """But for what every such topic has."""
+    told: dict[str, Any] = {
+        "config.storage.min.insync.replicas": "2", "config.storage.partitions": "3",
+        "config.storage.cleanup.policy": "delete", "offset.storage.segment.bytes": "1048576",
+    }  # fmt: skip
+    worker = DistributedConfig({**SAMPLE, **told})
+    assert worker.topic_settings(CONFIG_STORAGE) == {"min.insync.replicas": "2"}
+    assert worker.topic_settings(OFFSET_STORAGE) == {"segment.bytes": "1048576"}
+    assert list(worker.idle_keys()) == ["config.storage.partitions", "config.storage.cleanup.policy"]
+
+
+def test_what_means_nothing_here_is_named() -> None:
+    """Keys of how Java's workers share their work are checked, and told with the reason."""
+    idle = DistributedConfig({**SAMPLE, "connect.protocol": "Eager", "worker.sync.timeout.ms": "1"}).idle_keys()
+    assert list(idle) == ["connect.protocol", "worker.sync.timeout.ms"]

@@ -1,0 +1,31 @@
+"""Records that nobody waits for are written in the order they were given, and their senders are told where."""
+
+from __future__ import annotations
+
+from hearth.broker import KafkaBroker
+from hearth.kafka.client import internal_config
+from hearth.kafka.topic_writer import SendOutcome, TopicWriter
+from tests.reservation import reserve_port
+
+
+def test_order_and_offsets(broker: KafkaBroker) -> None:
+    """One behind the other."""
+    worker = {"bootstrap.servers": broker.bootstrap_servers}
+    writer = TopicWriter(internal_config("producer", worker, "writer").config)
+    told: list[SendOutcome] = []
+    for number in range(3):
+        writer.send("written", b"k", b"%d" % number, told.append)
+    writer.close()
+    assert told == [SendOutcome(0), SendOutcome(1), SendOutcome(2)]
+
+
+def test_what_is_dropped_is_told() -> None:
+    """A broker that is not there gets none of it."""
+    worker = {"bootstrap.servers": f"127.0.0.1:{reserve_port()}"}
+    writer = TopicWriter(internal_config("producer", worker, "writer").config)
+    told: list[SendOutcome] = []
+    writer.send("written", b"k", None, told.append)
+    writer.drop()
+    writer.close()
+    assert [each.offset for each in told] == [-1]
+    assert told[0].error is not None

@@ -1,0 +1,287 @@
+"""What records of a topic of configurations come to, whoever wrote them and whatever compaction has left of them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from hearth.kafka.topic_reader import StoredRecord
+from hearth.storage import ConfigListener, ConfiguredConnector, RestartRequest, SessionKey, TargetState
+from hearth.storage.config_record import (
+    commit_value,
+    config_value,
+    level_value,
+    restart_value,
+    session_key_value,
+    target_value,
+    task_count_value,
+    task_value,
+)
+from hearth.storage.config_topic import TopicConfigStore
+from tests.peer.cluster_record import kept_records
+
+NOBODY: Any = None
+"""Who reads and writes a topic: what is taken here needs neither."""
+
+
+class Heard(ConfigListener):
+    """Notes what it is told."""
+
+    def __init__(self) -> None:
+        self.told: list[Any] = []
+
+    def on_change(self, connector: str) -> None:
+        """Note it."""
+        self.told.append(connector)
+
+    def on_restart(self, request: RestartRequest) -> None:
+        """Note it."""
+        self.told.append(request)
+
+    def on_session_key(self, key: SessionKey) -> None:
+        """Note it."""
+        self.told.append(key)
+
+    def on_logger_level(self, namespace: str, level: str) -> None:
+        """Note it."""
+        self.told.append((namespace, level))
+
+
+class Topic:
+    """A store that takes records one after the other."""
+
+    def __init__(self, is_live: bool = True) -> None:
+        self.store = TopicConfigStore("configs", NOBODY, NOBODY, NOBODY)
+        self.heard = Heard()
+        self.store.subscribe(self.heard)
+        self.offset = 0
+        if is_live:
+            self.store.start()
+
+    def take(self, key: str | None, value: bytes | None) -> None:
+        """Let the store read one more record."""
+        encoded = None if key is None else key.encode()
+        self.store.take(StoredRecord("configs", 0, self.offset, encoded, value))
+        self.offset += 1
+
+    def entry(self, connector: str = "c") -> ConfiguredConnector | None:
+        """Return what is configured."""
+        return self.store.snapshot().find(connector)
+
+
+@pytest.fixture
+def topic() -> Topic:
+    """Provide a topic whose history was read."""
+    return Topic()
+
+
+def test_tasks_count_from_their_commit_on(topic: Topic) -> None:
+    """All of them together, and with what they were made from."""
+    topic.take("connector-c", config_value({"a": "1"}))
+    topic.take("task-c-0", task_value({"n": "0"}))
+    topic.take("task-c-1", task_value({"n": "1"}))
+    topic.take("connector-c", config_value({"a": "2"}))
+    entry = topic.entry()
+    assert entry is not None
+    assert entry.tasks == ()
+    topic.take("commit-c", commit_value(2))
+    assert topic.entry() == ConfiguredConnector(
+        {"a": "2"}, TargetState.STARTED, ({"n": "0"}, {"n": "1"}), {"a": "2"}, revision=4, tasks_revision=5
+    )
+    assert topic.store.snapshot().offset == 5
+
+
+def test_a_commit_whose_tasks_are_not_all_there_counts_for_none(topic: Topic) -> None:
+    """Compaction may have taken some: the connector has none then, and what it makes anew counts."""
+    topic.take("connector-c", config_value({"a": "1"}))
+    topic.take("task-c-1", task_value({"n": "old"}))
+    topic.take("commit-c", commit_value(2))
+    entry = topic.entry()
+    assert entry is not None
+    assert (entry.tasks, entry.applied) == ((), None)
+    topic.take("task-c-0", task_value({"n": "0"}))
+    topic.take("commit-c", commit_value(1))
+    entry = topic.entry()
+    assert entry is not None
+    assert entry.tasks == ({"n": "0"},)
+
+
+def test_tasks_beyond_the_number_of_a_commit_are_left_out(topic: Topic) -> None:
+    """Of a connector that had more of them, compaction keeps the records."""
+    topic.take("connector-c", config_value({}))
+    topic.take("task-c-1", task_value({"n": "old"}))
+    topic.take("task-c-0", task_value({"n": "new"}))
+    topic.take("commit-c", commit_value(1))
+    entry = topic.entry()
+    assert entry is not None
+    assert entry.tasks == ({"n": "new"},)
+
+
+def test_a_connector_that_is_gone_takes_its_tasks_along(topic: Topic) -> None:
+    """One made anew under its name begins without, and a commit of before counts for nothing."""
+    topic.take("connector-c", config_value({}))
+    topic.take("task-c-0", task_value({}))
+    topic.take("commit-c", commit_value(1))
+    topic.take("connector-c", None)
+    topic.take("target-state-c", None)
+    assert topic.entry() is None
+    topic.take("task-c-0", task_value({}))
+    topic.take("commit-c", commit_value(1))
+    topic.take("connector-c", config_value({}))
+    entry = topic.entry()
+    assert entry is not None
+    assert entry.tasks == ()
+
+
+@pytest.mark.parametrize(
+    ("value", "target"),
+    [
+        ({"state": "PAUSED"}, TargetState.PAUSED),
+        ({"state": "PAUSED", "state.v2": "STOPPED"}, TargetState.STOPPED),
+        ({"state": "PAUSED", "state.v2": 1}, TargetState.PAUSED),
+        ({"state": "STARTED", "state.v2": None}, TargetState.STARTED),
+    ],
+)
+def test_the_newer_member_of_a_target_goes_first(topic: Topic, value: object, target: TargetState) -> None:
+    """Workers of before Kafka 3.5 wrote the older one alone."""
+    topic.take("connector-c", config_value({}))
+    topic.take("target-state-c", json.dumps(value).encode())
+    entry = topic.entry()
+    assert entry is not None
+    assert entry.target is target
+
+
+def test_a_target_that_comes_before_its_connector_counts(topic: Topic) -> None:
+    """And nobody is told of it; one that is gone alone means started."""
+    topic.take("target-state-c", target_value(TargetState.STOPPED))
+    assert topic.heard.told == []
+    topic.take("connector-c", config_value({}))
+    entry = topic.entry()
+    assert entry is not None
+    assert entry.target is TargetState.STOPPED
+    topic.take("target-state-c", None)
+    entry = topic.entry()
+    assert entry is not None
+    assert entry.target is TargetState.STARTED
+    assert topic.heard.told == ["c"]
+
+
+def test_names_with_hyphens_and_like_keys_are_told_apart(topic: Topic) -> None:
+    """A task's number stands behind the last hyphen."""
+    name = "task-1-connector-2"
+    topic.take(f"connector-{name}", config_value({}))
+    topic.take(f"task-{name}-0", task_value({"n": "0"}))
+    topic.take(f"commit-{name}", commit_value(1))
+    entry = topic.entry(name)
+    assert entry is not None
+    assert entry.tasks == ({"n": "0"},)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        (None, b"{}"),
+        ("nonsense-c", b"{}"),
+        ("session-key-of-others", b"{}"),
+        ("connector-c", b"no JSON"),
+        ("connector-c", b"[]"),
+        ("connector-c", b'{"properties":[]}'),
+        ("connector-c", b'{"properties":{"a":1}}'),
+        ("task-c", b'{"properties":{}}'),
+        ("task-c-x", b'{"properties":{}}'),
+        ("task-c-0", None),
+        ("commit-c", b'{"tasks":"1"}'),
+        ("commit-c", b'{"tasks":-1}'),
+        ("commit-c", None),
+        ("target-state-c", b'{"state":"ELSEWHERE"}'),
+        ("target-state-c", b'"PAUSED"'),
+        ("restart-connector-c", None),
+        ("tasks-fencing-c", b"{}"),
+        ("session-key", b'{"key":"%","algorithm":"HmacSHA256","creation-timestamp":1}'),
+        ("session-key", b'{"key":"aGk=","algorithm":"HmacSHA256","creation-timestamp":"1"}'),
+        ("logger-cluster-x", b'{"level":1}'),
+    ],
+)
+def test_garbage_is_logged_and_passed_over(
+    topic: Topic, caplog: pytest.LogCaptureFixture, key: str | None, value: bytes | None
+) -> None:
+    """What stood before still does, and nobody is told."""
+    topic.take("connector-c", config_value({"a": "1"}))
+    before = topic.entry()
+    topic.heard.told.clear()
+    topic.take(key, value)
+    assert topic.entry() == before
+    assert topic.heard.told == []
+    assert "Ignoring record 1 of topic configs" in caplog.text
+    topic.take("connector-c", config_value({"a": "2"}))
+    assert topic.entry() != before
+
+
+def test_history_tells_nobody() -> None:
+    """Restarts and log levels of before the host began are over; what is configured shows."""
+    topic = Topic(is_live=False)
+    topic.take("connector-c", config_value({}))
+    topic.take("restart-connector-c", restart_value(RestartRequest("c")))
+    topic.take("logger-cluster-x", level_value("DEBUG"))
+    assert topic.heard.told == []
+    assert topic.entry() is not None
+    topic.store.start()
+    topic.take("restart-connector-c", restart_value(RestartRequest("c", only_failed=True)))
+    topic.take("logger-cluster-x", level_value("INFO"))
+    key = SessionKey(b"12345", "HmacSHA256", 7)
+    topic.take("session-key", session_key_value(key))
+    assert topic.heard.told == [RestartRequest("c", only_failed=True), ("x", "INFO"), key]
+    assert topic.store.snapshot().session_key == key
+
+
+def test_new_tasks_have_to_be_fenced_until_that_is_written(topic: Topic) -> None:
+    """The number of the last round stays when its connector goes: its producers may be there still."""
+    topic.take("connector-c", config_value({}))
+    topic.take("task-c-0", task_value({}))
+    topic.take("commit-c", commit_value(1))
+    assert topic.store.snapshot().pending_fencing == {"c"}
+    topic.take("tasks-fencing-c", task_count_value(1))
+    topic.take("connector-c", None)
+    state = topic.store.snapshot()
+    assert (state.task_counts, state.pending_fencing) == ({"c": 1}, frozenset())
+
+
+def test_what_java_wrote_is_written_alike() -> None:
+    """Every record of a Java worker, read and written again, is the same to the byte."""
+    topic = Topic()
+    seen = set()
+    for record in kept_records():
+        if record.kind != "config" or record.value is None:
+            continue
+        topic.take(record.key, record.value.encode())
+        kind, value = written(topic, record.key, json.loads(record.value))
+        assert value == record.value.encode(), record.key
+        seen.add(kind)
+    expected = {"target-state", "connector", "task", "commit", "restart", "tasks-fencing", "session-key", "logger"}
+    assert seen == expected
+
+
+def written(topic: Topic, key: str, value: Any) -> tuple[str, bytes]:
+    """Return what the store would write of what it has just read."""
+    state = topic.store.snapshot()
+    if key.startswith("target-state-"):
+        return "target-state", target_value(TargetState(value["state.v2"]))
+    if key.startswith("connector-"):
+        entry = state.find(key.removeprefix("connector-"))
+        assert entry is not None
+        return "connector", config_value(entry.config)
+    if key.startswith("task-"):
+        return "task", task_value(dict(sorted(value["properties"].items())))
+    if key.startswith("commit-"):
+        entry = state.find(key.removeprefix("commit-"))
+        assert entry is not None
+        assert len(entry.tasks) == value["tasks"]
+        return "commit", commit_value(len(entry.tasks))
+    if key.startswith("tasks-fencing-"):
+        return "tasks-fencing", task_count_value(state.task_counts[key.removeprefix("tasks-fencing-")])
+    told = topic.heard.told[-1]
+    if isinstance(told, RestartRequest):
+        return "restart", restart_value(told)
+    return ("session-key", session_key_value(told)) if key == "session-key" else ("logger", level_value(told[1]))

@@ -1,0 +1,61 @@
+"""What records of a topic of source offsets come to."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from hearth.kafka.topic_reader import StoredRecord
+from hearth.storage.offset_record import offset_key, offset_value, parse_offset
+from hearth.storage.offset_topic import TopicOffsetStore
+from tests.peer.cluster_record import kept_records
+
+NOBODY: Any = None
+
+
+def test_what_java_wrote_is_written_alike() -> None:
+    """Keys and values are the same to the byte, so that either finds what the other wrote."""
+    records = [record for record in kept_records() if record.kind == "offset"]
+    for record in records:
+        value = None if record.value is None else record.value.encode()
+        parsed = parse_offset(record.key.encode(), value)
+        assert parsed is not None
+        connector, partition, offset = parsed
+        assert (offset_key(connector, partition), offset_value(offset)) == (record.key.encode(), value)
+    assert {json.loads(record.key)[0] for record in records} == {"source-1", "gone"}
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        (None, b"{}"),
+        (b"no JSON", b"{}"),
+        (b"{}", b"{}"),
+        (b'["c"]', b"{}"),
+        (b'[1,{"p":1}]', b"{}"),
+        (b'["c",[1]]', b"{}"),
+        (b'["c",null]', b"{}"),
+        (b'["c",{"p":1}]', b"[1]"),
+        (b'["c",{"p":1}]', b"\xff"),
+    ],
+)
+def test_garbage_is_passed_over(caplog: pytest.LogCaptureFixture, key: bytes | None, value: bytes) -> None:
+    """With a warning, unless it is only of no partition, as in `OffsetUtils`."""
+    store = TopicOffsetStore("offsets", NOBODY, NOBODY, NOBODY)
+    store.take(StoredRecord("offsets", 0, 0, b'["c",{"p":1}]', b'{"o":1}'))
+    store.take(StoredRecord("offsets", 0, 1, key, value))
+    assert store.partitions("c") == [{"p": 1}]
+    assert ("Ignoring record 1 of topic offsets" in caplog.text) is (key != b'["c",null]')
+
+
+def test_a_partition_is_gone_when_its_last_key_is() -> None:
+    """Of two keys that mean the same partition one may be forgotten by somebody who knows no other."""
+    store = TopicOffsetStore("offsets", NOBODY, NOBODY, NOBODY)
+    for offset, (key, value) in enumerate([(b'["c",{"p":1}]', b"{}"), (b'["c", {"p":1}]', b'{"o":2}')]):
+        store.take(StoredRecord("offsets", 0, offset, key, value))
+    assert store.partitions("c") == [{"p": 1}]
+    store.take(StoredRecord("offsets", 0, 2, b'["c",{"p":1}]', None))
+    store.take(StoredRecord("offsets", 0, 3, b'["c", {"p":1}]', None))
+    assert store.partitions("c") == []
