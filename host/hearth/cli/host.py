@@ -113,7 +113,7 @@ class Host(ABC):
         find_java()
         launcher = SparkLauncher(worker.originals, self._fail_without_spark)
         self._stops.append(launcher.stop)
-        launcher.start()
+        self._warm(launcher)
         cluster_id = cluster.wait()
         self._warn_of_rejected(catalogue.result())
         stores = self._open_stores(listeners)
@@ -159,6 +159,10 @@ class Host(ABC):
     @abstractmethod
     def _claim(self) -> None:
         """Make sure that no other host works with what is this one's alone; raises ConnectError."""
+
+    def _warm(self, launcher: SparkLauncher) -> None:
+        """Let Spark start, or leave it until this host leads."""
+        launcher.start()
 
     @abstractmethod
     def _open_stores(self, listeners: Sequence[Listener]) -> Stores:

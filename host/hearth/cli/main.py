@@ -20,6 +20,7 @@ from hearth_api import ConfigError, ConnectError, NotFoundError
 COMMANDS = {
     "quickstart": "hearth.cli.quickstart_command:quickstart",
     "standalone": "hearth.cli.standalone_command:standalone",
+    "distributed": "hearth.cli.distributed_command:distributed",
     "run": "hearth.cli.run_command:run",
     "plugins": "hearth.cli.plugin_command:plugins",
     "bundle": "hearth.cli.bundle_command:bundle",

@@ -101,10 +101,9 @@ def _warnings(config: C, mode: Mode[C]) -> list[str]:
     idle = {key: reason for key, reason in IGNORED.items() if key in config.originals}
     found = [f"{key} has no effect: {reason}" for key, reason in {**idle, **mode.idle(config)}.items()]
     known = list(config.definition().names)
-    unknown = config.unknown_keys()
-    if foreign := [key for key in unknown if key.startswith(mode.foreign)]:
+    if foreign := [key for key in config.originals if key.startswith(mode.foreign)]:
         found.append(f"{', '.join(foreign)}: {mode.other}")
-    for key in unknown:
+    for key in config.unknown_keys():
         if key in RULES["admin"] or key in foreign:
             continue
         found.append(f"unknown key {key!r} has no effect{did_you_mean(key, known)}")

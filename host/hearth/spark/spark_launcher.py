@@ -144,6 +144,7 @@ class SparkLauncher:
         self._ready = threading.Event()
         self._driver: Driver | None = None
         self._launches: queue.SimpleQueue[_Launch | None] = queue.SimpleQueue()
+        self._starter: threading.Thread | None = None
         self._wanted: dict[str, _Launch] = {}
         """What is launched and not submitted yet, by its job group."""
         self._failure: str | None = None
@@ -153,10 +154,17 @@ class SparkLauncher:
         self._stopping = threading.Event()
 
     def start(self) -> None:
-        """Begin to start Spark; returns at once, tasks launched meanwhile wait for it."""
+        """Begin to start Spark, also anew after a stop; returns at once, tasks launched meanwhile wait for it."""
+        if self._starter is not None:
+            self._starter.join()  # what was still starting when it was stopped has cleared away after itself
+        with self._lock:
+            self._launches, self._failure = queue.SimpleQueue(), None
+            self._shipped.clear()
+            self._ready.clear()
+            self._stopping.clear()
         threading.Thread(target=self._look_for_master, name="spark-master", daemon=True).start()
         for _ in range(LAUNCHERS):
-            threading.Thread(target=self._submit_all, name="spark-launch", daemon=True).start()
+            threading.Thread(target=self._submit_all, args=[self._launches], name="spark-launch", daemon=True).start()
         self._begin()
 
     def _begin(self) -> None:
@@ -201,7 +209,8 @@ class SparkLauncher:
             self._launches.put(None)
         if driver is not None:
             driver.stop(grace)
-            self._starter.join(grace)  # where it was still starting, it has something to clear away
+            if self._starter is not None:
+                self._starter.join(grace)  # where it was still starting, it has something to clear away
 
     def _start(self) -> None:
         driver = Driver(self.settings)
@@ -252,9 +261,9 @@ class SparkLauncher:
         if (reason := silence_of(master)) is not None:
             log.error("nobody answers at spark.master=%s (%s); Spark goes on trying for a minute", master, reason)
 
-    def _submit_all(self) -> None:
+    def _submit_all(self, launches: queue.SimpleQueue[_Launch | None]) -> None:
         """Submit what is launched and still wanted, as soon as Spark takes tasks."""
-        while (launch := self._launches.get()) is not None:
+        while (launch := launches.get()) is not None:
             self._ready.wait()
             group = _group(launch.plan.connector, launch.plan.task)
             if self._wanted.get(group) is not launch:

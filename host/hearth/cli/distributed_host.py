@@ -1,0 +1,131 @@
+"""A host that works with others: what it remembers is in Kafka, and it leads when it is its turn."""
+
+from __future__ import annotations
+
+import ssl
+import time
+from collections.abc import Callable, Sequence
+
+from confluent_kafka import KafkaException
+
+from hearth.cli.host import Host, Stores
+from hearth.config import DistributedConfig
+from hearth.herder.leader_watch import LeaderWatch
+from hearth.herder.leadership import Leadership
+from hearth.herder.supervisor import Equipment
+from hearth.kafka.client import internal_config
+from hearth.kafka.host_group import HostGroup
+from hearth.rest.forward import ClusterView, Forwarder
+from hearth.rest.listener import Listener, advertised_url
+from hearth.rest.tls_context import client_context
+from hearth.spark.driver import is_local
+from hearth.spark.spark_launcher import SparkLauncher
+from hearth.storage.topic_store import TopicStores
+
+LONGEST_HEARTBEAT_MS = 1000
+"""How often a host says at least that it is there: that is how it hears that there is something to hand over."""
+
+
+LEADER_SECONDS, LOOK_SECONDS = 10.0, 0.1
+"""How long a host that starts waits at most until somebody leads, and how often it looks."""
+
+
+class DistributedHost(Host):
+    """One host of a cluster, whose file is that of `connect-distributed`."""
+
+    def __init__(self, worker: DistributedConfig, say: Callable[[str], None], free_port: bool = False) -> None:
+        super().__init__(worker, say, free_port)
+        self._cluster = worker
+        self._topics: TopicStores
+        self._group: HostGroup
+        self._leadership: Leadership
+        self._leader_watch: LeaderWatch
+
+    def _claim(self) -> None:
+        """Claim nothing: what is in Kafka is for the group to share out."""
+
+    def _warm(self, launcher: SparkLauncher) -> None:
+        """Start Spark at once where nobody else could use what it takes; a cluster's cores are for who leads."""
+        self._launcher = launcher
+        if is_local(launcher.settings):
+            launcher.start()
+
+    def _open_stores(self, listeners: Sequence[Listener]) -> Stores:
+        self._topics = TopicStores(self._cluster, on_fenced=lambda: self._leadership.on_fenced())
+        self._stops.append(self._topics.close)
+        self._topics.start()
+        self._group = self._new_group(advertised_url(self._cluster, listeners))
+        return Stores(self._topics.configs, self._topics.statuses, self._topics.offsets)
+
+    def _new_group(self, url: str) -> HostGroup:
+        worker = self._cluster
+        client = f"{worker.client_base}host"
+        timeouts = {
+            "session.timeout.ms": worker.session_timeout_ms,
+            "heartbeat.interval.ms": min(worker.heartbeat_interval_ms, LONGEST_HEARTBEAT_MS),
+        }
+        return HostGroup(
+            internal_config("consumer", worker.originals, client).config | timeouts,
+            internal_config("admin", worker.originals, client).config,
+            worker.group_id,
+            worker.config_topic,
+            url,
+            self._on_group,
+        )
+
+    def _new_forwarder(self) -> Forwarder:
+        return Forwarder(
+            ClusterView(
+                leads=lambda: self.herder.reconciler.leads,
+                leader_url=self._leader_url,
+                refresh=self._refresh,
+                tls=self._tls,
+            )
+        )
+
+    def _begin(self, equipment: Equipment) -> None:
+        reconciler, launcher = self.herder.reconciler, self._launcher
+
+        def lead(term: int) -> None:
+            equipment.board.generation = term
+            if not is_local(launcher.settings):
+                launcher.start()
+            reconciler.lead(term)
+
+        def follow() -> None:
+            reconciler.follow()
+            if not is_local(launcher.settings):
+                launcher.stop()
+
+        self._leadership = Leadership(self._topics, lead, follow)
+        self._leader_watch = LeaderWatch(self._group)
+        # In this order from the last: what runs here ends, then another host may lead, and only then is this one away.
+        self._stops += [self._group.leave, self._leader_watch.close, self._leadership.leave]
+        self._leadership.start()
+        self._group.join(self._fail)
+        self._leader_watch.start()
+        self._await_leader()
+
+    def _await_leader(self) -> None:
+        """Give whoever is to lead a moment, so that who finds this host ready can ask for something."""
+        deadline = time.monotonic() + LEADER_SECONDS
+        while time.monotonic() < deadline and not self.herder.reconciler.leads and self._leader_url() is None:
+            time.sleep(LOOK_SECONDS)
+
+    def _on_group(self, holds: bool) -> None:
+        self._leadership.on_group(holds)
+        self._leader_watch.look_again()
+
+    def _leader_url(self) -> str | None:
+        try:
+            hosts = self._group.hosts()
+        except KafkaException:
+            return None
+        return next((each.url for each in hosts if each.leads and not self._group.is_own(each)), None)
+
+    def _refresh(self, timeout: float) -> None:
+        self._topics.configs.refresh(timeout)
+        self._topics.statuses.refresh(timeout)
+
+    def _tls(self) -> ssl.SSLContext:
+        return client_context(self._cluster.originals, "listeners.https.")

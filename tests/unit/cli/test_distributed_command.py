@@ -1,0 +1,70 @@
+"""`hearth distributed` with what it cannot work with: the key, the value and what to do, and no stack trace."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from hearth.cli.distributed_command import DISTRIBUTED
+from hearth.cli.worker_file import read_worker
+from hearth.foundation.properties import render
+from hearth_api import ConfigError
+
+JSON = "org.apache.kafka.connect.json.JsonConverter"
+SETTINGS = {
+    "bootstrap.servers": "127.0.0.1:1",
+    "group.id": "g",
+    "key.converter": JSON,
+    "value.converter": JSON,
+    "config.storage.topic": "c",
+    "offset.storage.topic": "o",
+    "status.storage.topic": "s",
+    "listeners": "http://127.0.0.1:0",
+    "default.api.timeout.ms": "300",
+}
+
+
+@pytest.fixture
+def worker(tmp_path: Path) -> Path:
+    """Return where the worker's file is."""
+    return tmp_path / "worker.properties"
+
+
+def written(worker: Path, **changes: str | None) -> Path:
+    """Write a file that is right but for what is changed; underscores stand for dots, None removes a key."""
+    given = {key.replace("_", "."): value for key, value in changes.items()}
+    worker.write_text(render({key: value for key, value in {**SETTINGS, **given}.items() if value is not None}))
+    return worker
+
+
+def test_a_host_without_a_broker_says_so(worker: Path) -> None:
+    """Exit code 3; it has read its file, and begun."""
+    environ = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, "-m", "hearth", "distributed", str(written(worker, connect_protocol="eager"))]
+    outcome = subprocess.run(command, capture_output=True, text=True, timeout=60, env=environ, check=False)
+    assert outcome.returncode == 3, outcome.stderr
+    assert "connect.protocol has no effect" in outcome.stderr
+    assert "error: no broker answered at bootstrap.servers='127.0.0.1:1'" in outcome.stderr
+    assert "Traceback" not in outcome.stderr
+
+
+@pytest.mark.parametrize("missing", ["group_id", "config_storage_topic", "offset_storage_topic"])
+def test_what_a_cluster_needs_has_to_be_said(worker: Path, missing: str) -> None:
+    """In Kafka Connect's words."""
+    with pytest.raises(ConfigError, match=f'Missing required configuration "{missing.replace("_", ".")}"'):
+        read_worker(written(worker, **{missing: None}), DISTRIBUTED)
+
+
+def test_a_file_of_a_host_that_works_alone_is_told_as_such(worker: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Whether it lacks what a cluster needs, or not."""
+    read_worker(written(worker, offset_storage_file_filename="/tmp/o"), DISTRIBUTED)
+    assert "offset.storage.file.filename: a key of connect-standalone, and this host keeps offsets in a topic" in (
+        caplog.text
+    )
+    with pytest.raises(ConfigError) as caught:
+        read_worker(written(worker, offset_storage_file_filename="/tmp/o", group_id=None), DISTRIBUTED)
+    assert str(caught.value.hint).startswith("this is a file of connect-standalone")
