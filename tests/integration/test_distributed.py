@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -25,35 +26,37 @@ MOST_SECONDS = 8.0
 class Cluster:
     """Hosts of one group, each with a folder of its own."""
 
-    def __init__(self, folder: Path, broker: KafkaBroker, group: str) -> None:
+    def __init__(self, folder: Path, broker: KafkaBroker, group: str, size: int) -> None:
         self.hosts = [
-            HearthDistributed(folder / str(number), broker.bootstrap_servers, group, SETTINGS) for number in range(2)
+            HearthDistributed(folder / str(number), broker.bootstrap_servers, group, SETTINGS)
+            for number in range(size)
         ]
 
-    def leader(self, name: str) -> HearthDistributed | None:
-        """Return the host in whose name a connector runs."""
-        for host in self.hosts:
-            if host.is_running and (status := host.rest.status(name)) and "connector" in status:
-                worker = status["connector"]["worker_id"]
-                return next((each for each in self.hosts if worker == f"127.0.0.1:{each.port}"), None)
-        return None
+    def __enter__(self) -> Cluster:
+        """Start the first host, which leads, then the others."""
+        try:
+            for host in self.hosts:
+                host.start()
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def leads(self, host: HearthDistributed, name: str) -> bool:
+        """Return whether a connector and all its tasks run in the name of a host, as that host has it."""
+        status = host.rest.status(name)
+        if "connector" not in status:
+            return False
+        found = [status["connector"], *status["tasks"]]
+        return {(each["state"], each["worker_id"]) for each in found} == {("RUNNING", f"127.0.0.1:{host.port}")}
 
     def stop(self) -> None:
         """Stop what runs."""
         for host in self.hosts:
             host.stop()
-
-
-@pytest.fixture
-def cluster(tmp_path: Path, broker: KafkaBroker) -> Iterator[Cluster]:
-    """Start the first host, then the others."""
-    made = Cluster(tmp_path, broker, "cluster-of-two")
-    try:
-        for host in made.hosts:
-            host.start()
-        yield made
-    finally:
-        made.stop()
 
 
 class Reader:
@@ -86,20 +89,21 @@ class Reader:
         self._thread.join()
 
 
-def test_a_killed_leader_is_followed_and_nothing_is_lost(cluster: Cluster, tmp_path: Path) -> None:
+def test_a_killed_leader_is_followed_and_nothing_is_lost(tmp_path: Path, broker: KafkaBroker) -> None:
     """Connectors are made at a host that does not lead, which answers as if it did, before and after."""
-    first, second = cluster.hosts
-    with NumberedLines(tmp_path, "numbers") as lines:
+    with Cluster(tmp_path, broker, "killed-leader", 2) as cluster, NumberedLines(tmp_path, "numbers") as lines:
+        first, second = cluster.hosts
         for config in lines.configs():
             created = second.rest.create(config)
             assert created.status == 201, created.text + second.last_words()
             assert created.headers["location"].startswith(f"http://127.0.0.1:{second.port}/connectors/")
             assert second.rest.call("GET", f"/connectors/{config['name']}/config").json == config
         assert lines.flows(), first.last_words() + second.last_words()
-        assert cluster.leader("numbers-source") is first
-        assert {task["worker_id"] for task in second.rest.status("numbers-sink")["tasks"]} == {
-            f"127.0.0.1:{first.port}"
-        }
+        assert cluster.leads(first, "numbers-source")
+        assert second.rest.status("numbers-sink") == first.rest.status("numbers-sink")
+        level = "/admin/loggers/hearth.of.the.cluster"
+        assert second.rest.call("PUT", f"{level}?scope=cluster", {"level": "ERROR"}).status == 204
+        assert eventually(lambda: (first.rest.call("GET", level).json or {}).get("level") == "ERROR", 10)
         everyone = tree(first.pid)
         lines.arrivals.forget_gaps()
         with Reader(second, "/connectors?expand=status") as reader:
@@ -114,11 +118,10 @@ def test_a_killed_leader_is_followed_and_nothing_is_lost(cluster: Cluster, tmp_p
         assert accepted < MOST_SECONDS
         assert lines.arrivals.longest_gap < MOST_SECONDS
         await_end(everyone)
-        assert cluster.leader("numbers-source") is second
+        assert cluster.leads(second, "numbers-source")
         assert lines.is_complete(), second.last_words()
-    assert lines.arrivals.faults == []
-    second.stop()
-    assert "Traceback" not in second.last_words()
+        assert lines.arrivals.faults == []
+        assert "Traceback" not in second.last_words()
 
 
 def _until_done(host: HearthDistributed, method: str, path: str) -> list[Answer]:
@@ -133,3 +136,78 @@ def _until_done(host: HearthDistributed, method: str, path: str) -> list[Answer]
 
     assert eventually(is_accepted, 30, every=0.1), refusals
     return refusals
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("whole", [False, True], ids=["the host", "all its processes"])
+def test_a_leader_that_was_stopped_for_a_minute_does_no_harm(tmp_path: Path, broker: KafkaBroker, whole: bool) -> None:
+    """Another leads meanwhile. What the first wanted to write comes too late, and so do its tasks."""
+    group = f"stopped-leader-{whole}"
+    with Cluster(tmp_path, broker, group, 2) as cluster, NumberedLines(tmp_path, group) as lines:
+        first, second = cluster.hosts
+        for config in lines.configs():
+            assert first.rest.create(config).status == 201
+        assert lines.flows(), first.last_words()
+        before = [each for each in tree(first.pid) if each.pid != first.pid]
+        stopped = [first.pid, *(each.pid for each in before if whole)]
+        for pid in stopped:
+            os.kill(pid, signal.SIGSTOP)
+        try:
+            assert eventually(lambda: cluster.leads(second, f"{group}-sink"), 40), second.last_words()
+            time.sleep(60)
+        finally:
+            for pid in stopped:
+                os.kill(pid, signal.SIGCONT)
+        assert eventually(lambda: any("leads no more" in line for line in first.last_words().splitlines()), 30)
+        time.sleep(5)
+        for name in (f"{group}-source", f"{group}-sink"):
+            assert cluster.leads(second, name), first.last_words()
+            assert first.rest.status(name) == second.rest.status(name)
+        assert second.rest.call("PUT", f"/connectors/{group}-sink/pause").status == 202
+        assert eventually(lambda: first.rest.states(f"{group}-sink") == ["PAUSED", "PAUSED"], 20)
+        assert first.rest.call("PUT", f"/connectors/{group}-sink/resume").status == 202
+        assert lines.flows(), second.last_words()
+        print(f"lines after {lines.arrivals.longest_gap:.1f} s, {lines.arrivals.repeats} came again")
+        assert lines.is_complete(), second.last_words()
+        assert lines.arrivals.faults == [], first.last_words()
+        assert "Traceback" not in second.last_words()
+
+
+@pytest.mark.long
+def test_hosts_are_restarted_one_after_the_other(tmp_path: Path, broker: KafkaBroker) -> None:
+    """Three of them, the leading one among them: lines go on all the while, but for a handover."""
+    with Cluster(tmp_path, broker, "rolling", 3) as cluster, NumberedLines(tmp_path, "rolling") as lines:
+        for config in lines.configs():
+            assert cluster.hosts[1].rest.create(config).status == 201
+        assert lines.flows(), cluster.hosts[0].last_words()
+        lines.arrivals.forget_gaps()
+        for _ in range(2):
+            for host in cluster.hosts:
+                host.stop()
+                host.start()
+                assert lines.flows(), host.last_words()
+        print(f"lines after {lines.arrivals.longest_gap:.1f} s at most, {lines.arrivals.repeats} came again")
+        assert lines.arrivals.longest_gap < MOST_SECONDS
+        assert lines.is_complete()
+        assert (lines.arrivals.faults, lines.arrivals.repeats) == ([], 0)
+
+
+@pytest.mark.long
+def test_a_cluster_outlives_a_broker_that_is_away_for_a_minute(tmp_path: Path, own_broker: KafkaBroker) -> None:
+    """Nobody can lead meanwhile; every host goes on reading what it has, and then all goes on by itself."""
+    with Cluster(tmp_path, own_broker, "brokerless", 2) as cluster, NumberedLines(tmp_path, "brokerless") as lines:
+        first, second = cluster.hosts
+        for config in lines.configs():
+            assert first.rest.create(config).status == 201
+        assert lines.flows(), first.last_words()
+        own_broker.stop()
+        with Reader(second, "/connectors") as reader:
+            time.sleep(60)
+        own_broker.start()
+        back = time.monotonic()
+        assert lines.flows(120), first.last_words() + second.last_words()
+        print(f"lines {time.monotonic() - back:.1f} s after the broker was back, {lines.arrivals.repeats} came again")
+        assert (reader.faults, reader.count > 20) == ([], True)
+        assert lines.is_complete()
+        assert lines.arrivals.faults == []
+        assert "Traceback" not in first.last_words() + second.last_words()

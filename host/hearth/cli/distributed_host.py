@@ -83,6 +83,9 @@ class DistributedHost(Host):
             )
         )
 
+    def _share_level(self, namespace: str, level: str) -> None:
+        self._topics.configs.put_logger_level(namespace, level)
+
     def _begin(self, equipment: Equipment) -> None:
         reconciler, launcher = self.herder.reconciler, self._launcher
 

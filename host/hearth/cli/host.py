@@ -18,6 +18,7 @@ from hearth.discovery.trust import trust_of
 from hearth.foundation.certificate import new_identity
 from hearth.foundation.descriptor import raise_limit
 from hearth.foundation.java import find_java
+from hearth.foundation.log_level import levels
 from hearth.foundation.terminal import printable
 from hearth.herder.cluster_lookup import ClusterLookup
 from hearth.herder.herder import Herder
@@ -145,8 +146,9 @@ class Host(ABC):
         info = ServerInfo(KAFKA_VERSION, KAFKA_COMMIT, cluster_id)
         extensions = self._open_extensions(directory, cluster_id)
         forwarder = self._new_forwarder()
-        app = new_app(worker, self.herder, directory, info, self.health, extensions=extensions, forwarder=forwarder)
-        server = RestServer(app, listeners, new_admin_app())
+        share = self._share_level
+        app = new_app(worker, self.herder, directory, info, self.health, None, extensions, forwarder, share)
+        server = RestServer(app, listeners, new_admin_app(share))
         link.start()
         # Spark ends before the links to what runs on it, and where it is not reached from here, as the last of all.
         self._stops += [link.close, launcher.stop, self.herder.shut_down, watch.close, server.stop]
@@ -171,6 +173,10 @@ class Host(ABC):
     @abstractmethod
     def _new_forwarder(self) -> Forwarder | None:
         """Return what passes requests on to other hosts, None where there is no other."""
+
+    def _share_level(self, namespace: str, level: str) -> None:
+        """Set the level of a logger on all hosts that work with this one."""
+        levels.set(namespace, level)
 
     @abstractmethod
     def _begin(self, equipment: Equipment) -> None:

@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 from hearth.foundation.log_context import about, label_of
+from hearth.foundation.log_level import levels
 from hearth.herder.instance import TransitionFailed
 from hearth.herder.queue import Queues
 from hearth.herder.supervisor import Equipment, Restart, Supervisor
@@ -111,6 +112,10 @@ class Reconciler(ConfigListener):
                 return
             self._requests.setdefault(request.connector, set()).add(request)
         self.on_change(request.connector)
+
+    def on_logger_level(self, namespace: str, level: str) -> None:
+        """Log what a user, perhaps of another host, wants the whole cluster to log; tasks are told as well."""
+        levels.set(namespace, level)
 
     def on_plugins(self, classes: Collection[str]) -> None:
         """Begin anew what uses plugins of these classes, in an order of its own for each connector.

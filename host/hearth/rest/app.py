@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -14,6 +14,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from hearth.config import WorkerConfig
+from hearth.foundation.log_level import levels
 from hearth.herder.health_check import HealthCheck
 from hearth.herder.herder import Herder
 from hearth.herder.plugin.directory import PluginDirectory
@@ -71,6 +72,9 @@ if TYPE_CHECKING:
     from hearth.rest.extension import Extensions
     from hearth.rest.forward import Forwarder
 
+ShareLevel = Callable[[str, str], object]
+"""Sets the level of a logger on all hosts of a cluster."""
+
 HEALTHY = "Worker has completed startup and is ready to handle requests."
 HTML = "text/html"
 STARTING = "Worker is still starting up."
@@ -105,8 +109,12 @@ def new_app(
     patience: Patience | None = None,
     extensions: Extensions | None = None,
     forwarder: Forwarder | None = None,
+    share_level: ShareLevel = levels.set,
 ) -> Starlette:
-    """Return the application over a herder; a ``forwarder`` passes on what is for another host of its cluster."""
+    """Return the application over a herder.
+
+    A ``forwarder`` passes on what is for another host of its cluster, on all of which ``share_level`` sets a level.
+    """
     patience = patience or Patience()
     endpoints = [
         *_general(info, health, herder.health),
@@ -118,7 +126,7 @@ def new_app(
         *_worker_configurations(WorkerConfigurationsResource(herder)),
     ]
     if worker.admin_listeners is None:
-        endpoints += _admin()
+        endpoints += _admin(share_level)
     if forwarder is not None:
         endpoints = [forwarder.placed(each) for each in endpoints]
     endpoints += _description(endpoints, info)
@@ -127,9 +135,9 @@ def new_app(
     return _app([*endpoints, *extensions.endpoints(endpoints)], middleware(worker), extensions.judge)
 
 
-def new_admin_app() -> Starlette:
+def new_admin_app(share_level: ShareLevel = levels.set) -> Starlette:
     """Return the application of `admin.listeners`: as in Kafka Connect nothing else, and no headers but its own."""
-    return _app(_admin(), limits())
+    return _app(_admin(share_level), limits())
 
 
 def _app(endpoints: Sequence[Endpoint], around: Sequence[Middleware], judge: Judge | None = None) -> Starlette:
@@ -145,9 +153,9 @@ def _app(endpoints: Sequence[Endpoint], around: Sequence[Middleware], judge: Jud
     )
 
 
-def _admin() -> list[Endpoint]:
+def _admin(share_level: ShareLevel) -> list[Endpoint]:
     """Return what is below `/admin`."""
-    resource, all_, one = LoggersResource(), "/admin/loggers", "/admin/loggers/{logger}"
+    resource, all_, one = LoggersResource(share_level), "/admin/loggers", "/admin/loggers/{logger}"
     done = {200: NAMES, 204: None}
     return [
         Endpoint("GET", all_, resource.list, "listLoggers", {200: LOGGER_LEVELS}),

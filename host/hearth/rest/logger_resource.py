@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
+from collections.abc import Callable
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -23,6 +25,10 @@ SCOPE = Query("scope", "Whether the level is set on this worker, or on the whole
 
 class LoggersResource:
     """One method for each route below `/admin/loggers`."""
+
+    def __init__(self, share: Callable[[str, str], object] = levels.set) -> None:
+        """``share`` sets the level of a logger on all hosts of the cluster, and may wait for the brokers."""
+        self._share = share
 
     async def list(self, request: Request) -> Response:
         """List the loggers with their levels, but for those that say nothing at all."""
@@ -49,8 +55,11 @@ class LoggersResource:
         level = trimmed(given).upper()
         if level not in LEVELS:
             raise NotFoundError(f"invalid log level '{given}'.", code="logger.level")
-        names = levels.set(str(request.path_params["logger"]), level)
-        return Response(status_code=204) if _scope(request) == CLUSTER else JsonAnswer(names)
+        name = str(request.path_params["logger"])
+        if _scope(request) == CLUSTER:
+            await asyncio.to_thread(self._share, name, level)
+            return Response(status_code=204)
+        return JsonAnswer(levels.set(name, level))
 
 
 def _scope(request: Request) -> str:

@@ -15,10 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from hearth.config import WorkerConfig
+from hearth.foundation.log_level import levels
 from hearth.herder.plugin.directory import PluginDirectory
 from hearth.herder.queue import done
 from hearth.rest.answer import Patience
-from hearth.rest.app import Health, ServerInfo, new_admin_app, new_app
+from hearth.rest.app import Health, ServerInfo, ShareLevel, new_admin_app, new_app
 from hearth.rest.extension import Extensions
 from hearth.rest.forward import Forwarder
 from hearth.rest.listener import open_listeners
@@ -100,13 +101,16 @@ def serve(
     extensions: Callable[[Bench], Extensions] | None = None,
     known: PluginDirectory | None = None,
     forwarder: Forwarder | None = None,
+    share_level: ShareLevel = levels.set,
 ) -> Iterator[Client]:
     """Serve a herder over stand-ins until the test is over."""
     bench = Bench(root, worker)
     config = WorkerConfig({**WORKER, "listeners": "http://127.0.0.1:0", **(worker or {})})
     health, info = Health(done(None)), ServerInfo("4.3.1", "26b251a451ce941d", "cluster")
     loaded = None if extensions is None else extensions(bench)
-    app = new_app(config, bench.herder, known or directory(root), info, health, Patience(seconds), loaded, forwarder)
+    app = new_app(
+        config, bench.herder, known or directory(root), info, health, Patience(seconds), loaded, forwarder, share_level
+    )
     listeners = open_listeners(config)
     server = RestServer(app, listeners, new_admin_app())
     server.start()

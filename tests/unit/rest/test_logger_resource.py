@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import logging
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from hearth.foundation.log_level import levels
-from tests.unit.rest.client import Client, error
+from tests.unit.rest.client import Client, error, serve
 
 pytestmark = pytest.mark.usefixtures("restored_levels")
 
@@ -54,6 +55,16 @@ def test_level_of_the_cluster_is_answered_with_nothing(client: Client) -> None:
     answer = client.call("PUT", "/admin/loggers/rest.scope?scope=Cluster&scope=worker", {"level": "TRACE"})
     assert (answer.status, answer.text) == (204, "")
     assert client.call("GET", "/admin/loggers/rest.scope").json["level"] == "TRACE"
+
+
+def test_level_of_the_cluster_goes_to_all_its_hosts(tmp_path: Path) -> None:
+    """This one is told like the others, by what they share; a level of the worker stays here."""
+    shared: list[tuple[str, str]] = []
+    for client in serve(tmp_path, share_level=lambda name, level: shared.append((name, level))):
+        assert client.call("PUT", "/admin/loggers/rest.cluster?scope=cluster", {"level": "trace"}).status == 204
+        assert client.call("PUT", "/admin/loggers/rest.here", {"level": "trace"}).status == 200
+    assert shared == [("rest.cluster", "TRACE")]
+    assert levels.rules == {"rest.here": "TRACE"}
 
 
 @pytest.mark.parametrize(
