@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from concurrent.futures import Future
+from contextlib import suppress
 from typing import Any
 
 from confluent_kafka import IsolationLevel, KafkaException, TopicCollection, TopicPartition
@@ -79,10 +80,17 @@ class TopicAdmin:
             topics = ", ".join(sorted({place.topic for place in asked}))
             text = f"the ends of {topics} are not known: {error.args[0].str()}"
             if KafkaError(error.args[0].code()).is_passing:
+                self._look_again({place.topic for place in asked}, timeout)
                 raise RetriableError(text, code="topics.unread", hint="look whether the brokers are there") from error
             raise ConnectError(
                 text, code="topics.unread", hint="look whether they may be read and described"
             ) from error
+
+    def _look_again(self, topics: Iterable[str], timeout: float) -> None:
+        """Learn who leads partitions by now: librdkafka asks whom it knew, again and again."""
+        with suppress(KafkaException):
+            for topic in topics:
+                self._client.list_topics(topic, timeout)
 
     def check(self) -> None:
         """Raise ``KafkaException`` when credentials or certificates were refused, which no later answer will tell."""

@@ -68,7 +68,7 @@ class FencedProducer:
         self._is_busy = False
         self._waiting: list[_Write] = []
         self._producer: Producer | None = None
-        self._is_unfinished = False
+        self._unfinished: Callable[[float], None] | None = None
         self._reason = "this host does not lead its cluster"
 
     @property
@@ -85,7 +85,7 @@ class FencedProducer:
         except KafkaException as error:
             raise _unclaimed(error.args[0], self._config["transactional.id"]) from error
         with self._alone():
-            self._is_unfinished = False
+            self._unfinished = None
             self._producer = producer
 
     def relinquish(self) -> None:
@@ -147,28 +147,36 @@ class FencedProducer:
         if producer is None:
             return lambda: NotLeading(reason)
         try:
-            if self._is_unfinished:
-                producer.commit_transaction(_left(deadline))
-                self._is_unfinished = False
+            self._finish(producer, deadline)
             producer.begin_transaction()
+            self._unfinished = producer.abort_transaction
             for write in writes:
                 for record in write.records:
                     producer.produce(record.topic, record.value, record.key, on_delivery=write.note)
-            self._is_unfinished = True
-            producer.commit_transaction(_left(deadline))
-            self._is_unfinished = False
+            self._unfinished = producer.commit_transaction
+            self._finish(producer, deadline)
         except (KafkaException, BufferError) as error:
             return self._fail(producer, error, deadline)
         return lambda: None
+
+    def _finish(self, producer: Producer, deadline: float) -> None:
+        """Bring the last transaction to its end, by what was begun to: the other is not allowed any more."""
+        if self._unfinished is not None:
+            self._unfinished(_left(deadline))
+            self._unfinished = None
 
     def _fail(
         self, producer: Producer, error: KafkaException | BufferError, deadline: float
     ) -> Callable[[], ConnectError | None]:
         """Bring a transaction that went wrong to its end; the right is gone where there can be no other."""
-        cause = error.args[0] if isinstance(error, KafkaException) else None
+        cause: KafkaError | None = error.args[0] if isinstance(error, KafkaException) else None
         text = str(error) if cause is None else cause.str()
-        if cause is not None and not cause.fatal() and cause.txn_requires_abort():
-            cause = self._abort(producer, deadline)
+        if cause is None or (cause.txn_requires_abort() and not cause.fatal()):
+            self._unfinished = producer.abort_transaction
+            try:
+                self._finish(producer, deadline)
+            except KafkaException as another:
+                cause = another.args[0]
         if cause is not None and cause.fatal():
             return self._lose(cause)
         return lambda: RetriableError(
@@ -176,15 +184,6 @@ class FencedProducer:
             code="topics.unwritten",
             hint="look whether the brokers are there; the same may succeed later",
         )
-
-    def _abort(self, producer: Producer, deadline: float) -> KafkaError | None:
-        try:
-            producer.abort_transaction(_left(deadline))
-            self._is_unfinished = False
-        except KafkaException as error:
-            fault: KafkaError = error.args[0]
-            return fault
-        return None
 
     def _lose(self, cause: KafkaError) -> Callable[[], ConnectError | None]:
         self._producer = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import secrets
 import time
 from collections.abc import Callable
@@ -16,6 +17,7 @@ from hearth.config.distributed_key import (
     STATUS_STORAGE,
     STATUS_TOPIC,
 )
+from hearth.foundation.log_repeat import CLIENT
 from hearth.kafka.admin import TopicAdmin
 from hearth.kafka.client import internal_config
 from hearth.kafka.topic_reader import TopicReader
@@ -46,7 +48,8 @@ class TopicStores:
         self._worker = worker
         self._on_fenced = on_fenced
         settings, base = worker.originals, worker.client_base
-        self._admin = TopicAdmin(internal_config("admin", settings, f"{base}shared-admin").config)
+        quiet = {"logger": logging.getLogger(CLIENT)}
+        self._admin = TopicAdmin(internal_config("admin", settings, f"{base}shared-admin").config | quiet)
         self._writer = TopicWriter(internal_config("producer", settings, f"{base}statuses").config)
         writing = {**settings, "transactional.id": worker.transactional_id}
         self._producer = FencedProducer(

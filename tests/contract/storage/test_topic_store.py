@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
+import random
+import signal
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing
 from typing import Any
@@ -18,12 +21,13 @@ from hearth.storage import ConnectorStatus, NotLeading, State, TargetState
 from hearth.storage.fenced_producer import Record
 from hearth.storage.internal_topic import InternalTopic
 from hearth.storage.topic_store import TopicStores
-from hearth_api import ConfigError, ConnectError
+from hearth_api import ConfigError, ConnectError, RetriableError
 from tests.peer.cluster_record import kept_records, read_records
 from tests.peer.distributed import cluster_settings
 from tests.peer.rest import eventually
 
 SOON = 10.0
+RANDOM_SEED = 7
 _groups = (f"stores-{number}" for number in itertools.count())
 
 Host = Callable[..., TopicStores]
@@ -86,6 +90,43 @@ def test_the_host_that_claims_the_right_takes_it_from_the_other(host: Host) -> N
     first.statuses.refresh(SOON)
     assert first.statuses.connector("c") == ConnectorStatus("c", State.RUNNING, "second:1", 2)
     assert host().configs.snapshot() == first.configs.snapshot()
+
+
+def test_hosts_that_take_the_right_from_each_other_lose_nothing(host: Host) -> None:
+    """Whoever claims and writes in whatever order: what was accepted last is there, what was refused is not.
+
+    No look at anything else decides: a host that was asleep while others led writes as if nothing had happened.
+    """
+    chance = random.Random(RANDOM_SEED)
+    hosts = [host() for _ in range(3)]
+    terms, leader = [hosts[0].claim()], hosts[0]
+    configs: dict[str, dict[str, str]] = {}
+    offsets: dict[str, dict[str, int]] = {}
+    for number in range(40):
+        if chance.random() < 0.2:
+            leader = chance.choice(hosts)
+            terms.append(leader.claim())
+            assert leader.configs.snapshot().entries.keys() == configs.keys()
+        writer, name = chance.choice(hosts), chance.choice("abc")
+        is_config = chance.random() < 0.5
+        try:
+            if is_config:
+                writer.configs.put_connector(name, {"n": str(number)})
+            else:
+                writer.offsets.put(name, [({"p": 1}, {"n": number})])
+        except NotLeading:
+            assert writer is not leader
+            continue
+        assert writer is leader
+        if is_config:
+            configs[name] = {"n": str(number)}
+        else:
+            offsets[name] = {"n": number}
+    assert terms == sorted(set(terms))
+    for each in [*hosts, host()]:
+        each.configs.refresh(SOON)
+        assert {name: entry.config for name, entry in each.configs.snapshot().entries.items()} == configs
+        assert {name: each.offsets.get(name, [{"p": 1}])[0] for name in offsets} == offsets
 
 
 def test_a_host_without_the_right_only_reads(host: Host) -> None:
@@ -202,3 +243,38 @@ def test_more_copies_than_brokers_are_refused_with_the_key(broker: KafkaBroker, 
     with pytest.raises(ConnectError, match="Error while attempting to create/find topic") as refusal:
         topic.prepare(TopicAdmin({"bootstrap.servers": broker.bootstrap_servers}), timeout=0.1)
     assert "config.storage.replication.factor=3 asks for more brokers than there are" in str(refusal.value.hint)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("is_too_long", [False, True])
+def test_a_host_that_leads_goes_on_when_its_brokers_come_back(own_broker: KafkaBroker, is_too_long: bool) -> None:
+    """While its transaction lasts; when brokers were away for longer it may have to claim the right again."""
+    settings = worker(own_broker, "away", {"transaction.timeout.ms": "3000" if is_too_long else "60000"})
+    with closing(TopicStores(settings)) as stores:
+        stores.start()
+        earlier = stores.claim()
+        stores.offsets.put("c", [({"p": 1}, {"o": 1})])
+        assert own_broker.pid is not None
+        os.kill(own_broker.pid, signal.SIGSTOP)
+        try:
+            with pytest.raises(RetriableError, match="not written to the topics of the cluster"):
+                stores._producer.write([Record("away-offsets", b'["c",{"p":1}]', b'{"o":2}')], 6)
+        finally:
+            os.kill(own_broker.pid, signal.SIGCONT)
+        if not is_written(stores, 3):
+            assert is_too_long
+            assert stores.claim() > earlier
+        assert is_written(stores, 4)
+        assert stores.offsets.get("c", [{"p": 1}]) == [{"o": 4}]
+
+
+def is_written(stores: TopicStores, offset: int) -> bool:
+    """Return whether an offset could be written; that it is not known does not count as an answer."""
+    while True:
+        try:
+            stores.offsets.put("c", [({"p": 1}, {"o": offset})])
+            return True
+        except NotLeading:
+            return False
+        except RetriableError:
+            continue

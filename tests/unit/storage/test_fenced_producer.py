@@ -1,0 +1,205 @@
+"""The right to write goes through whatever librdkafka answers; `test_topic_store` has the same with real brokers."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from confluent_kafka import KafkaError, KafkaException
+
+from hearth.storage import NotLeading, fenced_producer
+from hearth.storage.fenced_producer import FencedProducer, Record
+from hearth_api import ConnectError, RetriableError
+
+RECORD = Record("t", b"k", b"v")
+
+
+class Message:
+    """A record that was written."""
+
+    def __init__(self, topic: str, offset: int) -> None:
+        self._topic, self._offset = topic, offset
+
+    def topic(self) -> str:
+        """Return it."""
+        return self._topic
+
+    def partition(self) -> int:
+        """Return it."""
+        return 0
+
+    def offset(self) -> int:
+        """Return it."""
+        return self._offset
+
+
+class ScriptedProducer:
+    """Notes its calls, and raises what the script has for the next call of a name."""
+
+    script: dict[str, list[KafkaError]]
+    calls: list[str]
+
+    def __init__(self, _config: dict[str, Any]) -> None:
+        self.sent: list[tuple[str, Callable[..., None]]] = []
+        self.offset = 0
+
+    def produce(self, topic: str, _value: bytes | None, _key: bytes, on_delivery: Callable[..., None]) -> None:
+        """Keep a record until its transaction ends."""
+        self.sent.append((topic, on_delivery))
+
+    def _call(self, name: str) -> None:
+        self.calls.append(name)
+        errors = self.script.get(name, [])
+        if errors:
+            raise KafkaException(errors.pop(0))
+
+    def init_transactions(self, _timeout: float) -> None:
+        """Do as the script says."""
+        self._call("init")
+
+    def begin_transaction(self) -> None:
+        """Do as the script says."""
+        self._call("begin")
+
+    def abort_transaction(self, _timeout: float) -> None:
+        """Do as the script says."""
+        self._call("abort")
+        self.sent.clear()
+
+    def commit_transaction(self, _timeout: float) -> None:
+        """Do as the script says, and tell where the records are."""
+        self._call("commit")
+        for topic, on_delivery in self.sent:
+            on_delivery(None, Message(topic, self.offset))
+            self.offset += 1
+        self.sent.clear()
+
+
+@pytest.fixture
+def script(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[KafkaError]]:
+    """Provide what producers answer from now on."""
+    ScriptedProducer.script, ScriptedProducer.calls = {}, []
+    monkeypatch.setattr(fenced_producer, "Producer", ScriptedProducer)
+    return ScriptedProducer.script
+
+
+@pytest.fixture
+def lost() -> list[str]:
+    """Provide what is noted when the right is lost."""
+    return []
+
+
+@pytest.fixture
+def producer(script: dict[str, list[KafkaError]], lost: list[str]) -> FencedProducer:
+    """Provide a producer that has claimed the right."""
+    producer = FencedProducer({"transactional.id": "x"}, lambda: lost.append("lost"))
+    producer.claim()
+    ScriptedProducer.calls.clear()
+    return producer
+
+
+TIMED_OUT = KafkaError(KafkaError._TIMED_OUT, "too late", retriable=True)
+ABORTABLE = KafkaError(KafkaError._MSG_TIMED_OUT, "not sent", txn_requires_abort=True)
+FENCED = KafkaError(KafkaError._FENCED, "fenced", fatal=True)
+
+
+def test_offsets_are_those_behind_the_last_records(producer: FencedProducer) -> None:
+    """For each topic and partition."""
+    assert producer.write([]) == {}
+    assert producer.write([RECORD, RECORD, Record("u", b"k", None)]) == {("t", 0): 2, ("u", 0): 3}
+    assert ScriptedProducer.calls == ["begin", "commit"]
+
+
+def test_a_commit_without_an_answer_is_brought_to_its_end_first(
+    producer: FencedProducer, script: dict[str, list[KafkaError]]
+) -> None:
+    """What was in it may be written by then, and is not known to be now."""
+    script["commit"] = [TIMED_OUT]
+    with pytest.raises(RetriableError, match="not written to the topics of the cluster: too late"):
+        producer.write([RECORD])
+    assert producer.has_right
+    assert producer.write([RECORD]) == {("t", 0): 2}
+    assert ScriptedProducer.calls == ["begin", "commit", "commit", "begin", "commit"]
+
+
+def test_an_abort_without_an_answer_is_brought_to_its_end_first(
+    producer: FencedProducer, script: dict[str, list[KafkaError]]
+) -> None:
+    """A transaction that is being aborted cannot be committed any more."""
+    script["commit"], script["abort"] = [ABORTABLE], [TIMED_OUT, TIMED_OUT]
+    for _ in range(2):
+        with pytest.raises(RetriableError):
+            producer.write([RECORD])
+    assert producer.write([RECORD]) == {("t", 0): 1}
+    assert ScriptedProducer.calls == ["begin", "commit", "abort", "abort", "abort", "begin", "commit"]
+
+
+@pytest.mark.parametrize("where", ["begin", "commit", "abort"])
+def test_the_right_is_lost_once(
+    producer: FencedProducer, script: dict[str, list[KafkaError]], lost: list[str], where: str
+) -> None:
+    """Nothing is tried any more, until it is claimed."""
+    script[where] = [FENCED]
+    if where == "abort":
+        script["commit"] = [ABORTABLE]
+    for _ in range(2):
+        with pytest.raises(NotLeading, match="this host does not lead its cluster any more: fenced"):
+            producer.write([RECORD])
+    assert lost == ["lost"]
+    assert not producer.has_right
+    producer.claim()
+    assert producer.write([RECORD]) == {("t", 0): 1}
+
+
+def test_a_right_that_was_given_up_is_not_lost(producer: FencedProducer, lost: list[str]) -> None:
+    """It is only gone."""
+    producer.relinquish()
+    with pytest.raises(NotLeading):
+        producer.write([RECORD])
+    assert lost == []
+
+
+@pytest.mark.parametrize(
+    ("code", "hint"),
+    [
+        (KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "WRITE and DESCRIBE on that id"),
+        (KafkaError.CLUSTER_AUTHORIZATION_FAILED, "IDEMPOTENT_WRITE on the cluster"),
+        (KafkaError._TIMED_OUT, "transaction.state.log.replication.factor"),
+    ],
+)
+def test_who_is_refused_the_right_is_told_what_to_do(
+    script: dict[str, list[KafkaError]], code: int, hint: str
+) -> None:
+    """With the id, which has rights of its own."""
+    script["init"] = [KafkaError(code)]
+    with pytest.raises(ConnectError, match="transactional id 'x', cannot be had") as refusal:
+        FencedProducer({"transactional.id": "x"}).claim()
+    assert hint in str(refusal.value.hint)
+
+
+def test_writes_that_meet_go_together(producer: FencedProducer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While one transaction is under way the others wait for the next, which is one for all of them."""
+    is_under_way, may_end = threading.Event(), threading.Event()
+    commit = ScriptedProducer.commit_transaction
+
+    def slow_commit(scripted: ScriptedProducer, timeout: float) -> None:
+        is_under_way.set()
+        assert may_end.wait(10)
+        commit(scripted, timeout)
+
+    monkeypatch.setattr(ScriptedProducer, "commit_transaction", slow_commit)
+    written: list[dict[tuple[str, int], int]] = []
+    threads = [threading.Thread(target=lambda: written.append(producer.write([RECORD]))) for _ in range(5)]
+    threads[0].start()
+    assert is_under_way.wait(10)
+    for thread in threads[1:]:
+        thread.start()
+    while len(producer._waiting) < 4:
+        may_end.wait(0.001)
+    may_end.set()
+    for thread in threads:
+        thread.join()
+    assert sorted(each["t", 0] for each in written) == [1, 2, 3, 4, 5]
+    assert ScriptedProducer.calls == ["begin", "commit"] * 2
