@@ -59,6 +59,7 @@ class TopicStatusStore(MemoryStatusStore):
         self._writer = writer
         self._may_write = may_write
         self._ahead: dict[str, _Ahead] = {}
+        self._last_generation = 0
         self._order = threading.RLock()
         """Held while a status is shown and sent, so that both happen in one order."""
 
@@ -94,6 +95,11 @@ class TopicStatusStore(MemoryStatusStore):
                     self._send(topic_key(connector, topic), None)
                 super().reset_topics(connector)
 
+    @property
+    def next_generation(self) -> int:
+        """Return a number greater than every generation of which a status was read, of Java's workers as well."""
+        return self._last_generation + 1
+
     def take(self, record: StoredRecord) -> None:
         """Note what a record says, unless this host has written the same key behind it."""
         if record.key is None:
@@ -121,8 +127,7 @@ class TopicStatusStore(MemoryStatusStore):
 
     def _may_put(self, known: Status | None, status: Status) -> bool:
         """Return whether this host may write, and whether that of another is not to stay in its place."""
-        is_safe = known is None or known.worker_id == status.worker_id or known.generation <= status.generation
-        return self._may_write() and (is_safe or status.state not in SAFE)
+        return self._may_write() and _is_safe(known, status)
 
     def _send(self, key: str, value: bytes | None) -> None:
         ahead = self._ahead.setdefault(key, _Ahead())
@@ -168,7 +173,7 @@ class TopicStatusStore(MemoryStatusStore):
         if not connector:
             raise ValueError("it names no connector")
         status = None if value is None else parse_status(ConnectorStatus(connector, State.UNASSIGNED, ""), value)
-        if status is not None and self._is_defended(key, self.connector(connector), status):
+        if status is not None and self._is_late(key, self.connector(connector), status):
             return
         with self._lock:
             if status is None:
@@ -184,17 +189,24 @@ class TopicStatusStore(MemoryStatusStore):
             return
         status = parse_status(TaskStatus(connector, task, State.UNASSIGNED, ""), value)
         known = self.task(connector, task)
-        is_late = known is not None and known.state is State.RUNNING and known.generation >= status.generation
-        if (status.state is State.UNASSIGNED and is_late) or self._is_defended(key, known, status):
+        runs_later = known is not None and known.state is State.RUNNING and known.generation >= status.generation
+        is_late = self._is_late(key, known, status)
+        if is_late or (status.state is State.UNASSIGNED and runs_later):
             return
         super().put_task(status)
 
-    def _is_defended(self, key: str, known: Status | None, status: Status) -> bool:
-        """Write once more what this host says, where one that led before it has written since."""
-        if known is None or status.generation >= known.generation or not self._may_write():
+    def _is_late(self, key: str, known: Status | None, status: Status) -> bool:
+        """Return whether a status says nothing new: it is of a host that led before, and does not know that yet.
+
+        A host that leads writes once more what it says itself.
+        """
+        self._last_generation = max(self._last_generation, status.generation)
+        if known is None or status.generation >= known.generation:
             return False
-        self._send(key, status_value(known))
-        return True
+        if self._may_write():
+            self._send(key, status_value(known))
+            return True
+        return not _is_safe(known, status)
 
     def _note_topic(self, key: str, value: bytes | None) -> None:
         connector, topic = parse_topic(key)
@@ -203,3 +215,9 @@ class TopicStatusStore(MemoryStatusStore):
             return
         with self._lock:
             self._topics.get(connector, {}).pop(topic, None)
+
+
+def _is_safe(known: Status | None, status: Status) -> bool:
+    """Return whether a status may take the place of another (``CacheEntry.canWriteSafely``)."""
+    is_newer = known is None or known.worker_id == status.worker_id or known.generation <= status.generation
+    return is_newer or status.state not in SAFE

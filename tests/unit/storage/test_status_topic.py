@@ -181,6 +181,22 @@ def test_the_leader_says_again_what_an_earlier_one_wrote_over(topic: Topic) -> N
     assert topic.write_first()[0].value == own.value
 
 
+def test_readers_do_not_take_what_a_leader_of_before_says_late(topic: Topic) -> None:
+    """It fails its tasks when it goes on, which others run by then; Java's own statuses count with their numbers."""
+    topic.may_write = False
+    running = TaskStatus("c", 0, State.RUNNING, "new:1", 5)
+    topic.store.take(topic.write("status-task-c-0", status_value(running)))
+    for late in (State.FAILED, State.UNASSIGNED):
+        topic.store.take(topic.write("status-task-c-0", status_value(TaskStatus("c", 0, late, "old:1", 4))))
+        assert topic.store.task("c", 0) == running
+    taken_over = TaskStatus("c", 0, State.RUNNING, "java:1", 3)
+    failed = TaskStatus("c", 0, State.FAILED, "java:1", 3)
+    for status_of_java in (taken_over, failed):
+        topic.store.take(topic.write("status-task-c-0", status_value(status_of_java)))
+        assert topic.store.task("c", 0) == status_of_java
+    assert topic.store.next_generation == 6
+
+
 @pytest.mark.parametrize(
     ("key", "value"),
     [
