@@ -43,13 +43,30 @@ class _Write:
 
     records: Sequence[Record]
     offsets: dict[tuple[str, int], int] = field(default_factory=dict)
+    refusal: KafkaError | None = None
     error: ConnectError | None = None
     is_done: bool = False
 
     def note(self, error: KafkaError | None, message: Message) -> None:
-        """Note where a record was written: the offset behind it counts as the place's end."""
+        """Note where a record was written, the offset behind it counts, or that it was refused for its own sake."""
         if error is None:
             self.offsets[message.topic(), message.partition()] = message.offset() + 1
+        elif error.code() == KafkaError.MSG_SIZE_TOO_LARGE:
+            self.refusal = error
+
+    def too_large(self) -> ConnectError:
+        """Return what is said of a record that no broker takes."""
+        record = max(self.records, key=lambda each: len(each.value or b""))
+        return ConnectError(
+            f"the record {record.key.decode(errors='replace')!r} is not written to topic {record.topic!r}: it has "
+            f"{len(record.key) + len(record.value or b'')} bytes, which is too large",
+            code="topics.too_large",
+            hint="max.message.bytes of the topic and max.request.size of this host say how large a record may be",
+        )
+
+
+Fault = Callable[[], ConnectError]
+"""Makes what a caller is told whose records are not written: everybody has an object of his own."""
 
 
 class FencedProducer:
@@ -128,7 +145,7 @@ class FencedProducer:
                     self._changed.notify_all()
 
     def _write_waiting(self, deadline: float) -> None:
-        """Write what is waiting, in as many transactions as it needs; everybody's error is an object of his own."""
+        """Write what is waiting, in as many transactions as it needs."""
         with self._changed:
             waiting, self._waiting = self._waiting, []
         while waiting:
@@ -137,12 +154,26 @@ class FencedProducer:
             while waiting and count + len(waiting[0].records) <= _MOST:
                 part.append(waiting.pop(0))
                 count += len(part[-1].records)
-            outcome = self._transact(part, deadline)
-            for write in part:
-                write.error, write.is_done = outcome(), True
+            self._write_together(part, deadline)
 
-    def _transact(self, writes: Sequence[_Write], deadline: float) -> Callable[[], ConnectError | None]:
-        """Write in one transaction; returns what makes the error of each who waits for it."""
+    def _write_together(self, writes: Sequence[_Write], deadline: float) -> None:
+        """Write in one transaction, or one by one where a record is refused that the others did not write."""
+        fault = self._transact(writes, deadline)
+        is_refused = any(write.refusal for write in writes)
+        if fault is not None and not is_refused and self._is_free and time.monotonic() < deadline:
+            fault = self._transact(writes, deadline)  # an abort mends what a refused record has left, its numbers
+            is_refused = any(write.refusal for write in writes)
+        for write in writes:
+            if fault is not None and is_refused and len(writes) > 1:
+                write.refusal = None
+                self._write_together([write], deadline)
+                continue
+            if fault is not None:
+                write.error = fault() if write.refusal is None else write.too_large()
+            write.is_done = True
+
+    def _transact(self, writes: Sequence[_Write], deadline: float) -> Fault | None:
+        """Write in one transaction; returns why nothing is written."""
         producer, reason = self._producer, self._reason
         if producer is None:
             return lambda: NotLeading(reason)
@@ -151,13 +182,27 @@ class FencedProducer:
             producer.begin_transaction()
             self._unfinished = producer.abort_transaction
             for write in writes:
-                for record in write.records:
-                    producer.produce(record.topic, record.value, record.key, on_delivery=write.note)
+                self._send(producer, write)
             self._unfinished = producer.commit_transaction
             self._finish(producer, deadline)
         except (KafkaException, BufferError) as error:
             return self._fail(producer, error, deadline)
-        return lambda: None
+        return None
+
+    @property
+    def _is_free(self) -> bool:
+        """Return whether another transaction may begin, so that nothing of the last is written."""
+        return self._producer is not None and self._unfinished is None
+
+    def _send(self, producer: Producer, write: _Write) -> None:
+        write.offsets.clear()
+        try:
+            for record in write.records:
+                producer.produce(record.topic, record.value, record.key, on_delivery=write.note)
+        except KafkaException as error:
+            if error.args[0].code() == KafkaError.MSG_SIZE_TOO_LARGE:
+                write.refusal = error.args[0]
+            raise
 
     def _finish(self, producer: Producer, deadline: float) -> None:
         """Bring the last transaction to its end, by what was begun to: the other is not allowed any more."""
@@ -165,14 +210,13 @@ class FencedProducer:
             self._unfinished(_left(deadline))
             self._unfinished = None
 
-    def _fail(
-        self, producer: Producer, error: KafkaException | BufferError, deadline: float
-    ) -> Callable[[], ConnectError | None]:
+    def _fail(self, producer: Producer, error: KafkaException | BufferError, deadline: float) -> Fault:
         """Bring a transaction that went wrong to its end; the right is gone where there can be no other."""
         cause: KafkaError | None = error.args[0] if isinstance(error, KafkaException) else None
         text = str(error) if cause is None else cause.str()
-        if cause is None or (cause.txn_requires_abort() and not cause.fatal()):
+        if cause is not None and cause.txn_requires_abort():
             self._unfinished = producer.abort_transaction
+        if self._unfinished == producer.abort_transaction:
             try:
                 self._finish(producer, deadline)
             except KafkaException as another:
@@ -185,8 +229,8 @@ class FencedProducer:
             hint="look whether the brokers are there; the same may succeed later",
         )
 
-    def _lose(self, cause: KafkaError) -> Callable[[], ConnectError | None]:
-        self._producer = None
+    def _lose(self, cause: KafkaError) -> Fault:
+        self._producer, self._unfinished = None, None
         self._reason = f"this host does not lead its cluster any more: {cause.str()}"
         log.warning("%s", self._reason)
         self._on_fenced()

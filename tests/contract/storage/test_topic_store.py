@@ -8,6 +8,7 @@ import os
 import random
 import signal
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from typing import Any
 
@@ -127,6 +128,24 @@ def test_hosts_that_take_the_right_from_each_other_lose_nothing(host: Host) -> N
         each.configs.refresh(SOON)
         assert {name: entry.config for name, entry in each.configs.snapshot().entries.items()} == configs
         assert {name: each.offsets.get(name, [{"p": 1}])[0] for name in offsets} == offsets
+
+
+def test_a_record_that_is_too_large_is_refused_alone(broker: KafkaBroker, group: str, host: Host) -> None:
+    """Whether the host or the topic finds it so; who writes beside it is not disturbed, and the right stays."""
+    stores = host({"config.storage.max.message.bytes": "20000"})
+    stores.claim()
+    for size in (30_000, 2_000_000):
+        with ThreadPoolExecutor(2) as threads:
+            texts = {"large": {"text": "x" * size}, "small": {}}
+            large, small = (threads.submit(stores.configs.put_connector, *item) for item in texts.items())
+        error = large.exception()
+        assert small.exception() is None
+        assert f"the record 'connector-large' is not written to topic '{group}-configs': it has {size + 41}" in str(
+            error
+        )
+        assert not isinstance(error, RetriableError)
+        assert stores.configs.snapshot().connectors() == ["small"]
+        stores.configs.remove_connector("small")
 
 
 def test_a_host_without_the_right_only_reads(host: Host) -> None:

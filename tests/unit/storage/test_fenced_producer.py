@@ -128,12 +128,12 @@ def test_an_abort_without_an_answer_is_brought_to_its_end_first(
     producer: FencedProducer, script: dict[str, list[KafkaError]]
 ) -> None:
     """A transaction that is being aborted cannot be committed any more."""
-    script["commit"], script["abort"] = [ABORTABLE], [TIMED_OUT, TIMED_OUT]
+    script["commit"], script["abort"] = [ABORTABLE], [TIMED_OUT] * 3
     for _ in range(2):
         with pytest.raises(RetriableError):
             producer.write([RECORD])
     assert producer.write([RECORD]) == {("t", 0): 1}
-    assert ScriptedProducer.calls == ["begin", "commit", "abort", "abort", "abort", "begin", "commit"]
+    assert ScriptedProducer.calls == ["begin", "commit", "abort", "abort", "abort", "abort", "begin", "commit"]
 
 
 @pytest.mark.parametrize("where", ["begin", "commit", "abort"])
@@ -177,6 +177,20 @@ def test_who_is_refused_the_right_is_told_what_to_do(
     with pytest.raises(ConnectError, match="transactional id 'x', cannot be had") as refusal:
         FencedProducer({"transactional.id": "x"}).claim()
     assert hint in str(refusal.value.hint)
+
+
+def test_what_is_not_even_sent_leaves_nothing_open(producer: FencedProducer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The transaction is aborted at once, and tried once more."""
+
+    def full(*_args: object, **_kwargs: object) -> None:
+        raise BufferError("queue full")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(ScriptedProducer, "produce", full)
+        with pytest.raises(RetriableError, match="queue full"):
+            producer.write([RECORD])
+    assert producer.write([RECORD]) == {("t", 0): 1}
+    assert ScriptedProducer.calls == ["begin", "abort"] * 2 + ["begin", "commit"]
 
 
 def test_writes_that_meet_go_together(producer: FencedProducer, monkeypatch: pytest.MonkeyPatch) -> None:
