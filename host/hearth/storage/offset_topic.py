@@ -100,10 +100,8 @@ class TopicOffsetStore(OffsetStore):
         self._topics[record.topic].take(record)
 
     def get(self, connector: str, partitions: Sequence[Mapping[str, Any]]) -> list[dict[str, Any] | None]:
-        """Look each partition up, behind everything that was written by now."""
-        topics = self._topics_of(connector)
-        self._reader.read_to_end(topics, READ_SECONDS)
-        rows = self._rows(connector, topics)
+        """Look each partition up, behind everything that was written by now, by tasks with transactions as well."""
+        rows = self._rows(connector)
         found = [rows.get(partition_key(partition)) for partition in partitions]
         return [None if row is None else row.offset for row in found]
 
@@ -127,10 +125,12 @@ class TopicOffsetStore(OffsetStore):
             self._reader.wait_for(written, READ_SECONDS)
 
     def partitions(self, connector: str) -> list[dict[str, Any]]:
-        """List the partitions as far as the topics were read."""
-        return [row.partition for row in self._rows(connector, self._topics_of(connector)).values()]
+        """List the partitions, of what was written by now likewise."""
+        return [row.partition for row in self._rows(connector).values()]
 
-    def _rows(self, connector: str, topics: Sequence[str]) -> dict[str, _Row]:
+    def _rows(self, connector: str) -> dict[str, _Row]:
+        topics = self._topics_of(connector)
+        self._reader.read_to_end(topics, READ_SECONDS)
         rows: dict[str, _Row] = {}
         for topic in reversed(topics):
             rows |= self._topics[topic].rows(connector)

@@ -133,7 +133,7 @@ def test_hosts_that_take_the_right_from_each_other_lose_nothing(
     terms = [leader.claim()]
     configs: dict[str, dict[str, str]] = {}
     offsets: dict[str, dict[str, int]] = {}
-    for number in range(40):
+    for number in range(30):
         if chance.random() < 0.2:
             leader = chance.choice(hosts)
             terms.append(leader.claim())
@@ -239,6 +239,20 @@ def test_a_connectors_own_topic_goes_first(leader: Host, broker: KafkaBroker) ->
     assert leader.offsets.get("o", asked) == [{"o": "own"}, None]
     with closing(Host(broker, settings={"offset.storage.topic": "stores-own"})) as elsewhere:
         assert elsewhere.offsets.get("o", asked) == [{"o": "own"}, None]
+
+
+def test_what_tasks_wrote_themselves_is_listed(leader: Host, broker: KafkaBroker) -> None:
+    """With exactly once they write their offsets in their own transactions."""
+    settings = {"bootstrap.servers": broker.bootstrap_servers, "partitioner": "murmur2_random"}
+    producer = Producer({**settings, "transactional.id": "stores-t-0"})
+    producer.init_transactions(SOON)
+    for offset in (1, 2):
+        producer.begin_transaction()
+        producer.produce("stores-offsets", b'{"o":%d}' % offset, b'["t",{"p":%d}]' % offset)
+        producer.flush()
+        producer.commit_transaction(SOON)
+        assert leader.offsets.partitions("t")[-1] == {"p": offset}
+        assert leader.offsets.get("t", [{"p": offset}]) == [{"o": offset}]
 
 
 def test_records_go_where_javas_go(leader: Host, broker: KafkaBroker) -> None:

@@ -15,6 +15,19 @@ from tests.peer.cluster_record import kept_records
 NOBODY: Any = None
 
 
+class ReadTopic:
+    """A topic whose end was read."""
+
+    def read_to_end(self, _topics: object, _timeout: float) -> None:
+        """Do nothing."""
+
+
+def new_store() -> TopicOffsetStore:
+    """Return a store that takes what it is given."""
+    reader: Any = ReadTopic()
+    return TopicOffsetStore("offsets", reader, NOBODY, NOBODY)
+
+
 def test_what_java_wrote_is_written_alike() -> None:
     """Keys and values are the same to the byte, so that either finds what the other wrote."""
     records = [record for record in kept_records() if record.kind == "offset"]
@@ -43,7 +56,7 @@ def test_what_java_wrote_is_written_alike() -> None:
 )
 def test_garbage_is_passed_over(caplog: pytest.LogCaptureFixture, key: bytes | None, value: bytes) -> None:
     """With a warning, unless it is only of no partition, as in `OffsetUtils`."""
-    store = TopicOffsetStore("offsets", NOBODY, NOBODY, NOBODY)
+    store = new_store()
     store.take(StoredRecord("offsets", 0, 0, b'["c",{"p":1}]', b'{"o":1}'))
     store.take(StoredRecord("offsets", 0, 1, key, value))
     assert store.partitions("c") == [{"p": 1}]
@@ -52,7 +65,7 @@ def test_garbage_is_passed_over(caplog: pytest.LogCaptureFixture, key: bytes | N
 
 def test_a_partition_is_gone_when_its_last_key_is() -> None:
     """Of two keys that mean the same partition one may be forgotten by somebody who knows no other."""
-    store = TopicOffsetStore("offsets", NOBODY, NOBODY, NOBODY)
+    store = new_store()
     for offset, (key, value) in enumerate([(b'["c",{"p":1}]', b"{}"), (b'["c", {"p":1}]', b'{"o":2}')]):
         store.take(StoredRecord("offsets", 0, offset, key, value))
     assert store.partitions("c") == [{"p": 1}]
