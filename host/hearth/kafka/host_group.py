@@ -125,7 +125,11 @@ class HostGroup:
         self._on_refusal = on_refusal
 
     def _look_at_members(self, deadline: float) -> None:
-        """Raise ConnectError where there are members with which this host could not work together."""
+        """Raise ConnectError where there are consumers with which this host could not work together.
+
+        A group of another kind, one that Java's workers have left say, is not described; whether it is in use turns
+        out when this host joins it.
+        """
         while True:
             try:
                 members = self._described()
@@ -133,7 +137,7 @@ class HostGroup:
             except KafkaException as error:
                 told: KafkaError = error.args[0]
                 if told.code() == KafkaError._INVALID_ARG:  # "GroupId ... is not a consumer group (connect)."
-                    raise _taken_by_java(self._group) from error
+                    return
                 if (refusal := self._refusal(told)) is not None:
                     raise refusal from error
                 if time.monotonic() > deadline:

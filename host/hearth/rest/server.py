@@ -59,10 +59,11 @@ class RestServer:
         self._thread.start()
 
     def stop(self) -> None:
-        """Answer what has been asked and stop."""
+        """Answer what has been asked and stop; one that never began has nothing to answer."""
         for server, _ in self._servers:
             server.end()
-        self._thread.join(STOP_SECONDS)
+        if self._thread.ident is not None:
+            self._thread.join(STOP_SECONDS)
         for each in self._listeners:
             each.close()
 

@@ -10,8 +10,11 @@ from typing import Any
 
 import pytest
 
+from hearth.config import WorkerConfig
 from hearth.rest import server
-from hearth.rest.server import Complaints
+from hearth.rest.listener import open_listeners
+from hearth.rest.server import Complaints, RestServer
+from tests.unit.herder.catalogue import WORKER
 from tests.unit.rest.client import Client, run_apart
 
 STARVED = """
@@ -135,3 +138,10 @@ def test_trouble_that_lasts_is_told_again_now_and_then(caplog: pytest.LogCapture
     assert len(caplog.records) == 2
     complaints(Loop(), {"message": "else"})  # type: ignore[arg-type]
     assert others == [{"message": "else"}]
+
+
+def test_a_server_that_never_began_is_stopped_like_any_other() -> None:
+    """A host that its group refuses ends before it serves anybody."""
+    listener = open_listeners(WorkerConfig({**WORKER, "listeners": "http://127.0.0.1:0"}))
+    RestServer(None, listener).stop()
+    assert listener[0].socket.fileno() == -1

@@ -1,0 +1,67 @@
+"""A cluster of Java's Kafka Connect is taken over by Hearth, and given back: with one file, and nothing lost."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from hearth.broker import KafkaBroker
+from tests.integration.numbered_lines import NumberedLines
+from tests.peer.distributed import HearthDistributed, JavaDistributed
+from tests.peer.rest import eventually
+from tests.peer.worker import Worker
+
+pytestmark = [pytest.mark.slow, pytest.mark.long]
+GROUP = "takeover"
+STRING = "org.apache.kafka.connect.storage.StringConverter"
+SETTINGS = {"key.converter": STRING, "value.converter": STRING, "offset.flush.interval.ms": "500"}
+
+
+def test_a_cluster_goes_from_java_to_hearth_and_back(tmp_path: Path, broker: KafkaBroker) -> None:
+    """What was paused stays paused, what was stopped stopped, and the rest goes on where it was, both ways."""
+    java = JavaDistributed(tmp_path / "java", broker.bootstrap_servers, GROUP, SETTINGS)
+    hearth = HearthDistributed(tmp_path / "hearth", broker.bootstrap_servers, GROUP, SETTINGS)
+    with NumberedLines(tmp_path, GROUP) as lines:
+        with java:
+            for config in lines.configs():
+                java.run(config)
+            for name, act in (("paused", "pause"), ("stopped", "stop")):
+                java.run(resting(tmp_path, name))
+                assert java.rest.call("PUT", f"/connectors/{GROUP}-{name}/{act}").status in (202, 204)
+            assert lines.flows(), java.last_words()
+            assert eventually(partial(as_they_were, java), 30), java.last_words()
+            with pytest.raises(AssertionError, match="is in use by members of another kind"):
+                hearth.start()
+            assert "stop all of its workers first" in hearth.last_words()
+            hearth.stop()
+        for worker in (hearth, java, hearth):
+            before = lines.arrivals.repeats
+            with worker:
+                assert lines.flows(90), worker.last_words()
+                assert eventually(partial(as_they_were, worker), 30), worker.last_words()
+                print(f"{worker.side}: {lines.arrivals.repeats - before} lines came again")
+                if worker is hearth:
+                    refuses_java(java)
+        assert lines.arrivals.faults == []
+
+
+def resting(folder: Path, name: str) -> dict[str, str]:
+    """Return a connector that is to rest."""
+    topic = f"{GROUP}-{name}"
+    return {"name": topic, "connector.class": "FileStreamSource", "file": str(folder / "rest"), "topic": topic}
+
+
+def as_they_were(worker: Worker) -> bool:
+    """Return whether all connectors are in the states that their user wanted."""
+    found = {each: worker.rest.states(f"{GROUP}-{each}") for each in ("source", "sink", "paused", "stopped")}
+    running, paused = ["RUNNING", "RUNNING"], ["PAUSED", "PAUSED"]
+    return found == {"source": running, "sink": running, "paused": paused, "stopped": ["STOPPED"]}
+
+
+def refuses_java(java: JavaDistributed) -> None:
+    """Let Java's worker find out that the group is another's: it ends its work, though not its process."""
+    java.start(wait=False)
+    assert eventually(lambda: "runtime.Worker Worker stopped" in java.last_words(), 60), java.last_words()
+    java.stop()
