@@ -10,6 +10,7 @@ from confluent_kafka import KafkaException
 
 from hearth.cli.host import Host, Stores
 from hearth.config import DistributedConfig
+from hearth.config.distributed_key import INT_MAX
 from hearth.herder.leader_watch import LeaderWatch
 from hearth.herder.leadership import Leadership
 from hearth.herder.supervisor import Equipment
@@ -90,7 +91,8 @@ class DistributedHost(Host):
         reconciler, launcher = self.herder.reconciler, self._launcher
 
         def lead(term: int) -> None:
-            equipment.board.generation = term
+            # Java's workers count from the first member of their group on, and statuses go by who has counted further.
+            equipment.board.generation = max(term, self._topics.statuses.next_generation) & INT_MAX
             if not is_local(launcher.settings):
                 launcher.start()
             reconciler.lead(term)
