@@ -18,10 +18,12 @@ from hearth.cli.connector_file import ConnectorFile, read_connector_file
 from hearth.cli.host import plugin_path
 from hearth.cli.json_option import json_option
 from hearth.cli.source_sample import NoHost, sampled
-from hearth.cli.standalone_command import read_worker
+from hearth.cli.standalone_command import STANDALONE
+from hearth.cli.worker_file import read_worker
 from hearth.config import StandaloneConfig, WorkerConfig
 from hearth.discovery import Survey
 from hearth.discovery.trust import trust_of
+from hearth.foundation.properties import load
 from hearth.foundation.terminal import printable
 from hearth.herder.conduct import Conduct
 from hearth.herder.planner import Planner
@@ -143,7 +145,7 @@ def _lines(text: str | None) -> list[str]:
 
 def _findings(file: ConnectorFile, worker_config: Path | None, wait: float) -> Iterator[_Finding]:
     """Yield what each topic would have registered, each schema of a side once."""
-    worker = _without_worker() if worker_config is None else read_worker(worker_config)
+    worker = _without_worker() if worker_config is None else _worker(worker_config)
     trust = trust_of(worker.originals)
     survey = Survey(plugin_path(worker.plugin_path), admit=trust.admit)
     directory = PluginDirectory(survey.look, user_environments(trust))
@@ -220,6 +222,15 @@ class _Silent(NoHost):
 
     def on_loss(self) -> None:
         """Leave it."""
+
+
+def _worker(path: Path) -> WorkerConfig:
+    """Return the settings of a worker's file, which is that of a cluster's host where it names a group."""
+    if "group.id" not in load(path):
+        return read_worker(path, STANDALONE)
+    from hearth.cli.distributed_command import DISTRIBUTED
+
+    return read_worker(path, DISTRIBUTED)
 
 
 def _without_worker() -> StandaloneConfig:
