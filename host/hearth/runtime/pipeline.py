@@ -380,6 +380,8 @@ def _invalid_timestamp(outgoing: Outgoing, rows: Any) -> Failure | None:
 
 def _align(keys: list[ColumnRun], values: list[ColumnRun]) -> list[tuple[int, ColumnRun, ColumnRun]]:
     """Cut runs of keys and of values where either begins: the first row, and a run of each."""
+    if len(keys) == len(values) == 1:
+        return [(0, keys[0], values[0])]
     starts_of_keys = np.cumsum([0] + [len(run.column) for run in keys])
     starts_of_values = np.cumsum([0] + [len(run.column) for run in values])
     bounds = np.union1d(starts_of_keys, starts_of_values).tolist()

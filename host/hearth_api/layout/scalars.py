@@ -32,7 +32,7 @@ _PRINTED = (Type.INT8, Type.INT16, Type.INT32, Type.INT64, Type.BOOLEAN)
 _TIMES: dict[str, Schema] = {"@timestamp": Timestamp.SCHEMA, "@date": Date.SCHEMA, "@time": Time.SCHEMA}
 _TAGS: dict[str | None, str] = {schema.name: tag for tag, schema in _TIMES.items()}
 _PHYSICAL = pa.int64()
-_WORDS = pa.array(["true", "false", "null"])
+_WORD_TRUE, _WORD_NULL, _END_OF_FALSE = (int.from_bytes(each, "little") for each in (b"true", b"null", b"alse"))
 _NULL, _TRUE = constant("null"), constant("true")
 
 
@@ -147,13 +147,22 @@ def are_scalars(texts: Any) -> Any:
         firsts = content.take(offsets[:-1] + is_negative, mode="clip")
         odd = (firsts == _ZERO) & (sizes > 1) | (is_negative & (sizes == 1))
         return None if not odd.any() else ~odd
-    texts = as_string(texts)
-    found = pc.is_in(texts, _WORDS)
+    are_words = _are_words(content, offsets, sizes)
+    if are_words.all():
+        return None
+    texts, found = as_string(texts), pa.array(are_words)
     for also in (_have_few_digits, _are_shortest):
         if found.true_count == len(texts):
             return None
         found = pc.or_(found, also(texts))
     return None if found.true_count == len(texts) else found.to_numpy(zero_copy_only=False)
+
+
+def _are_words(content: Any, offsets: Any, sizes: Any) -> Any:
+    """Tell which texts are true, false or null, by the last four bytes and the size of each."""
+    lasts = np.ndarray((len(content) + 1,), "<u4", bytes(4) + content.tobytes(), strides=(1,))[offsets[1:]]
+    are_short = (sizes == 4) & ((lasts == _WORD_TRUE) | (lasts == _WORD_NULL))
+    return are_short | ((sizes == 5) & (lasts == _END_OF_FALSE) & (content[offsets[:-1]] == _F))
 
 
 def _have_few_digits(texts: Any) -> Any:
