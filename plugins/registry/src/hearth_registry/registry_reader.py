@@ -16,7 +16,7 @@ from hearth_registry.registry_writer import latest, metadata_of
 from hearth_registry.schema_format import FormatSchema, PayloadError, PayloadReader, SchemaFormat
 from hearth_registry.schema_text import PROTOBUF
 from hearth_registry.subject import SubjectStrategy
-from hearth_registry.wire_format import KEY_HEADER, VALUE_HEADER, PrefixError, SchemaId, read_prefix
+from hearth_registry.wire_format import ID_PREFIX, KEY_HEADER, VALUE_HEADER, PrefixError, SchemaId, read_prefix
 
 _VERSION = "confluent:version"
 _ERRORS_OF_PAYLOADS = (PayloadError, RecursionError)
@@ -48,6 +48,11 @@ class RegistryReader:
         self._fixed = _fixed_id(settings, form) if id_reader == SCHEMA_IDS + "ConfigSchemaIdDeserializer" else None
         ttl = settings.latest_cache_ttl if self._has_wanted else -1
         self._readers: Recent[Hashable, PayloadReader] = Recent(settings.schemas_cache_size, ttl)
+        self._usual_prefix = ID_PREFIX + self._has_indexes
+        """How long most prefixes are: an id, and in Protobuf that it is the first message of its file."""
+        self._by_prefix: Recent[tuple[str, bytes], PayloadReader] = Recent(
+            settings.schemas_cache_size if ttl < 0 else 0
+        )
 
     @property
     def _has_wanted(self) -> bool:
@@ -55,9 +60,18 @@ class RegistryReader:
 
     def read(self, topic: str, data: bytes, headers: Headers | None) -> SchemaAndValue:
         """Return schema and value of one record's bytes."""
+        usual = self._usual_prefix
+        reader = None if headers else self._by_prefix.get((topic, data[:usual]))
+        if reader is not None:
+            try:
+                return SchemaAndValue(reader.schema, reader.value(data[usual:]))
+            except _ERRORS_OF_PAYLOADS:
+                pass  # and is worded below
         with self._wording.reading_from(topic):
             schema_id, start = self._schema_id(data, headers)
             reader = self._reader(topic, schema_id)
+            if start == usual:
+                self._by_prefix.put((topic, data[:usual]), reader)
             try:
                 value = reader.value(data[start:])
             except _ERRORS_OF_PAYLOADS as error:

@@ -73,8 +73,13 @@ class RegistryWriter:
         own = self._own(schema)
         if value is None and own.null_is_tombstone:
             return None
+        written = self._written.get((topic, schema))
+        if written is not None and not self.is_in_header:
+            try:
+                return written.prefix + written.writer.payload(value)
+            except PayloadError:
+                pass  # and is worded below
         with self._wording.writing(topic):
-            written = self._written.get((topic, schema))
             if written is None:
                 self._payload(own.writer, value)  # what cannot be written registers nothing
                 written = self._choose(topic, schema, own)
