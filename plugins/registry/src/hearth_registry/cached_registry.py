@@ -25,6 +25,8 @@ from hearth_registry.schema_text import SchemaText
 
 _MISSING = (SUBJECT_NOT_FOUND, VERSION_NOT_FOUND, SCHEMA_NOT_FOUND)
 _LATEST_TTL = 60
+MOST_SUBJECTS = 1000
+"""Of subjects beyond these, those are forgotten that were not asked about for longest: topics may come without end."""
 
 T = TypeVar("T")
 
@@ -61,7 +63,7 @@ class CachedRegistry(Registry):
         memory = memory or Memory()
         self._registry = registry
         self._size, self._clock = memory.schemas, clock
-        self._by_subject: dict[str, dict[str, Recent[Hashable, RegisteredSchema]]] = {}
+        self._by_subject: Recent[str, dict[str, Recent[Hashable, RegisteredSchema]]] = Recent(MOST_SUBJECTS)
         self._latest: Recent[Hashable, RegisteredSchema] = Recent(memory.latest, memory.latest_ttl, clock)
         self._missing_ids: Recent[Hashable, RegistryRefusal] = Recent(memory.missing, memory.missing_id_ttl, clock)
         self._missing_versions: Recent[Hashable, RegistryRefusal] = Recent(
@@ -132,7 +134,9 @@ class CachedRegistry(Registry):
 
     def _of(self, kind: str, subject: str) -> Recent[Hashable, RegisteredSchema]:
         """Return what is remembered of one kind for a subject."""
-        kinds = self._by_subject.setdefault(subject, {})
+        kinds = self._by_subject.get(subject)
+        if kinds is None:
+            kinds = self._by_subject.put(subject, {})
         if kind not in kinds:
             kinds[kind] = Recent(self._size, clock=self._clock)
         return kinds[kind]

@@ -23,6 +23,7 @@ BASIC_SOURCE = "basic.auth.credentials.source"
 BEARER_SOURCE = "bearer.auth.credentials.source"
 _JAAS = "sasl.jaas.config"
 _JAAS_OPTION = re.compile(r"""(\w+)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s;"']+))""")
+_HEADER_VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
 _TOKEN_TIMEOUT = 60.0
 _LARGEST_TOKEN = 1 << 20
 
@@ -121,6 +122,11 @@ class OAuthToken:
         return answer
 
 
+def is_header_value(text: str) -> bool:
+    """Tell whether a text may be the value of a header: one line of letters that HTTP has."""
+    return _HEADER_VALUE.fullmatch(text) is not None
+
+
 def credential_of(settings: RegistrySettings) -> Credential:
     """Return who asks, as the keys say; a ConfigError where they say too much or too little."""
     has_basic, has_bearer = settings.is_set(BASIC_SOURCE), settings.is_set(BEARER_SOURCE)
@@ -152,6 +158,8 @@ def _bearer(settings: RegistrySettings) -> Credential:
     extra = {name: value for name, value in headers.items() if value is not None}
     if source == "STATIC_TOKEN":
         token = settings.bearer_token.value
+        if token and not is_header_value(token):
+            raise ConfigError("bearer.auth.token", "[hidden]", "it has characters that no header may have")
         if not token:
             raise ConfigError(f"Token must be provided when {BEARER_SOURCE} is set to STATIC_TOKEN")
         return BearerCredential(lambda: token, extra)

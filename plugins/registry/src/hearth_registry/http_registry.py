@@ -70,8 +70,8 @@ class HttpRegistry(Registry):
     def by_metadata(self, subject: str, metadata: Mapping[str, str]) -> RegisteredSchema:
         """Get it, deleted versions among them."""
         pairs = [part for name, value in metadata.items() for part in (("key", name), ("value", value))]
-        path = f"/subjects/{quote(subject, safe='')}/metadata?{urlencode([*pairs, ('deleted', 'true')])}"
-        return self._schema("GET", path)
+        query = urlencode([*pairs, ("deleted", "true")])
+        return self._schema("GET", f"{_path('subjects', subject, 'metadata')}?{query}")
 
     def associated_subjects(self, cluster: str, topic: str, is_key: bool) -> list[str]:
         """Get them; what is not found, also because a registry is older than this, has none."""
@@ -132,9 +132,9 @@ def _level(answer: Any) -> str:
 
 
 def _path(*parts: str, **query: Any) -> str:
-    path = "".join("/" + quote(part, safe="") for part in parts)
+    path = "".join("/" + quote(part, safe="", errors="replace") for part in parts)
     given = {name: str(value).lower() if isinstance(value, bool) else value for name, value in query.items()}
-    return f"{path}?{urlencode(given, quote_via=quote)}" if given else path
+    return f"{path}?{urlencode(given, quote_via=quote, errors='replace')}" if given else path
 
 
 def _to_json(schema: SchemaText) -> dict[str, Any]:

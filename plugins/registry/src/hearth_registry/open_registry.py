@@ -6,7 +6,7 @@ import random
 
 from hearth_api import ConfigError
 from hearth_registry.cached_registry import CachedRegistry, Memory
-from hearth_registry.credential import credential_of
+from hearth_registry.credential import credential_of, is_header_value
 from hearth_registry.http_registry import HttpRegistry
 from hearth_registry.memory_registry import memory_registry
 from hearth_registry.registry import Registry
@@ -46,5 +46,12 @@ def _endpoint(settings: RegistrySettings) -> Endpoint:
         settings.read_timeout_ms / 1000,
         tls,
         (settings.proxy_host, settings.proxy_port) if settings.proxy_host else None,
-        {name: str(value) for name, value in settings.with_prefix(HEADER_PREFIX).items()},
+        {name: _header(name, str(value)) for name, value in settings.with_prefix(HEADER_PREFIX).items()},
     )
+
+
+def _header(name: str, value: str) -> str:
+    """Return the value of a header of requests; a ConfigError for what none can have."""
+    if not is_header_value(value):
+        raise ConfigError(HEADER_PREFIX + name, value, "it has characters that no header may have")
+    return value

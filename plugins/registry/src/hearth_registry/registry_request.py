@@ -90,7 +90,11 @@ class RegistryRequests:
 
         Raises `RegistryRefusal` for an answer that says no, and `RegistryAway` where there is none.
         """
-        data = None if body is None else json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
+        data = (
+            None
+            if body is None
+            else json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+        )
         for number in range(len(self._addresses)):
             address = self._addresses[self._current]
             try:

@@ -63,6 +63,16 @@ def test_of_many_schemas_the_oldest_are_forgotten() -> None:
     assert registry.asked == 4
 
 
+def test_of_subjects_without_end_the_oldest_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A transformation may make a topic of every record."""
+    monkeypatch.setattr("hearth_registry.cached_registry.MOST_SUBJECTS", 2)
+    registry = Counted()
+    cached = CachedRegistry(registry)
+    for subject in ("a", "b", "a", "c", "a", "b"):
+        cached.register(subject, ONE)
+    assert registry.asked == 4
+
+
 def test_what_the_registry_has_not_is_remembered_only_where_the_keys_say_so() -> None:
     """Each kind for its own time."""
     registry, now = Counted(), [0.0]

@@ -60,6 +60,7 @@ def test_headers_that_go_with_a_token() -> None:
         ({SOURCE: "SASL_INHERIT"}, "sasl.jaas.config must be provided"),
         ({BEARER: "STATIC_TOKEN"}, "Token must be provided"),
         ({BEARER: "OAUTHBEARER", "bearer.auth.client.id": "c"}, "bearer.auth.issuer.endpoint.url is needed"),
+        ({BEARER: "STATIC_TOKEN", "bearer.auth.token": "two\nlines"}, "no header may have"),
         ({BEARER: "CUSTOM"}, "Java classes cannot be run"),
     ],
 )

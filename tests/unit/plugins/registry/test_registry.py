@@ -60,6 +60,12 @@ def test_a_schema_has_one_id_everywhere_and_a_version_in_each_subject(registry: 
     assert registry.by_guid(first.guid).text == one
 
 
+def test_names_and_texts_may_have_half_a_letter(registry: Registry) -> None:
+    """A surrogate alone, which Java sends as a question mark."""
+    found = registry.register("s\ud800", SchemaText(AVRO, '"\ud800"'))
+    assert found.schema_id == 1
+
+
 def test_what_is_not_there_is_refused_with_its_code(registry: Registry, memory: MemoryRegistry) -> None:
     """Deleted versions are there for those who ask for them."""
     schema = SchemaText(AVRO, "x")

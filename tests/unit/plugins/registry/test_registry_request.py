@@ -139,6 +139,13 @@ def test_headers_and_credentials_go_with_every_request(server: RegistryServer) -
     assert [each.get("Authorization") for each in server.headers] == [None, "Basic YTpiQA=="]
 
 
+def test_a_header_that_nobody_can_send_is_refused_when_the_converter_is_configured() -> None:
+    """So are letters that HTTP has not."""
+    for value in ("two\nlines", "\u4e2d"):
+        with pytest.raises(ConfigError, match=r"request\.header\.X: it has characters that no header may have"):
+            requests_of(RegistrySettings({"schema.registry.url": "http://a", "request.header.X": value}))
+
+
 def test_requests_go_through_a_proxy(server: RegistryServer) -> None:
     """It is given the whole address."""
     proxy: Any = {"proxy.host": "127.0.0.1", "proxy.port": str(server.server_address[1])}
