@@ -7,6 +7,8 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from itertools import takewhile
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -25,15 +27,43 @@ from tests.reservation import reserve_port
 pytestmark = pytest.mark.slow
 
 
+class Command:
+    """`hearth registry`, as it runs in a terminal."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.port = folder, reserve_port()
+        command = [sys.executable, "-m", "hearth", "registry", "--data-dir", str(folder), "--port", str(self.port)]
+        self._process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+        assert self._process.stderr is not None
+        self._said = self._process.stderr
+        self.said = list(takewhile(lambda line: "Ctrl-C" not in line, self._said))
+        """What it said before it told how to stop it."""
+
+    @property
+    def url(self) -> str:
+        """Return the address that it named."""
+        return self.said[-1].split("schema.registry.url=")[1].split()[0]
+
+    def end(self) -> tuple[int, str]:
+        """Stop it as Ctrl-C does; returns its exit code and its last words."""
+        self._process.send_signal(signal.SIGINT)
+        with self._said:
+            return self._process.wait(), self._said.read()
+
+
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApicurioRegistry]:
-    """Provide one real registry for this module; its last test kills it."""
-    with ApicurioRegistry(tmp_path_factory.mktemp("registry"), reserve_port()) as running:
-        yield running
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Command]:
+    """Have the command run one real registry for this module; when it is over, Ctrl-C is no failure."""
+    command = Command(tmp_path_factory.mktemp("registry"))
+    try:
+        yield command
+    finally:
+        code, words = command.end()
+    assert (code, words) == (0, "stopping the registry\n")
 
 
 @pytest.fixture
-def registry(server: ApicurioRegistry) -> Registry:
+def registry(server: Command) -> Registry:
     """Return a client that remembers nothing."""
     return open_registry(RegistrySettings({"schema.registry.url": server.url}))
 
@@ -48,7 +78,7 @@ def record(name: str, *fields: str) -> SchemaText:
     return SchemaText(AVRO, json.dumps(tree, separators=(",", ":")))
 
 
-def converter(server: ApicurioRegistry, **keys: Any) -> AvroConverter:
+def converter(server: Command, **keys: Any) -> AvroConverter:
     """Return an Avro converter that asks the registry."""
     made = AvroConverter()
     made.configure({"schema.registry.url": server.url, **{k.replace("_", "."): v for k, v in keys.items()}}, False)
@@ -102,7 +132,7 @@ def test_other_types_and_references_are_kept(registry: Registry) -> None:
         assert (back and back.schema_type, back and back.text) == (kind, other)
 
 
-def test_avro_goes_there_and_back_and_a_sink_has_the_version(server: ApicurioRegistry) -> None:
+def test_avro_goes_there_and_back_and_a_sink_has_the_version(server: Command) -> None:
     """A schema that no version can follow fails its records, and says why."""
     schema = SchemaBuilder.struct().name("com.acme.Line").field("text", SchemaBuilder.string().build()).build()
     narrow = SchemaBuilder.struct().name("com.acme.Line").field("text", SchemaBuilder.int64().build()).build()
@@ -119,24 +149,23 @@ def test_avro_goes_there_and_back_and_a_sink_has_the_version(server: ApicurioReg
         reader.to_connect_data("copied", data)
 
 
-def test_the_command_goes_on_with_the_data_and_ends_in_order(server: ApicurioRegistry, registry: Registry) -> None:
-    """Nobody else gets directory or port; a kill loses nothing, and Ctrl-C is no failure."""
-    kept = registry.register("kept", record("Kept", "a"))
-    command = [sys.executable, "-m", "hearth", "registry", "--data-dir", str(server.folder)]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("hearth.broker.data_directory._LOCK_TIMEOUT", 0.0)
-        with pytest.raises(ConflictError, match="another registry uses"):
-            ApicurioRegistry(server.folder).start()
+def test_nobody_else_gets_the_directory_or_the_port(server: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What serves where is said, and what to do with it."""
+    assert f"the schema registry serves on {server.url}, its data is in {server.folder}" in server.said[-2]
+    assert server.url == f"http://127.0.0.1:{server.port}/apis/ccompat/v7"
+    monkeypatch.setattr("hearth.broker.data_directory._LOCK_TIMEOUT", 0.0)
+    with pytest.raises(ConflictError, match="another registry uses"):
+        ApicurioRegistry(server.folder).start()
     with pytest.raises(PortTaken):
         ApicurioRegistry(server.folder.with_name("other"), server.port).start()
-    server.kill()
-    with subprocess.Popen([*command, "--port", str(server.port)], stderr=subprocess.PIPE, text=True) as process:
-        assert process.stderr is not None
-        said = [next(process.stderr) for _ in range(3)]
+
+
+@pytest.mark.long
+def test_a_kill_loses_nothing_that_was_answered(tmp_path: Path) -> None:
+    """A second start goes on with the data, on the same port."""
+    with ApicurioRegistry(tmp_path, reserve_port()) as running:
+        registry = open_registry(RegistrySettings({"schema.registry.url": running.url}))
+        kept = registry.register("kept", record("Kept", "a"))
+        running.kill()
+        running.start()
         assert registry.look_up("kept", record("Kept", "a")).schema_id == kept.schema_id
-        process.send_signal(signal.SIGINT)
-        said += process.stderr.readlines()
-    assert process.returncode == 0
-    assert f"the schema registry serves on {server.url}, its data is in {server.folder}" in said[0]
-    assert f"schema.registry.url={server.url}" in said[1]
-    assert said[-1] == "stopping the registry\n"

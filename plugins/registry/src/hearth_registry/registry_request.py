@@ -90,11 +90,7 @@ class RegistryRequests:
 
         Raises `RegistryRefusal` for an answer that says no, and `RegistryAway` where there is none.
         """
-        data = (
-            None
-            if body is None
-            else json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
-        )
+        data = None if body is None else _written(body)
         for number in range(len(self._addresses)):
             address = self._addresses[self._current]
             try:
@@ -142,6 +138,11 @@ class RegistryRequests:
         finally:
             connection.close()
         return _answer(response.status, content)
+
+
+def _written(body: Mapping[str, Any]) -> bytes:
+    """Return a body as it travels; a letter of which only one half is there becomes a question mark, as in Java."""
+    return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
 
 
 def _connection(address: SplitResult, endpoint: Endpoint) -> http.client.HTTPConnection:
