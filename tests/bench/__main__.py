@@ -13,7 +13,6 @@ import click
 
 from hearth.broker import KafkaBroker
 from tests.bench import (
-    avro,
     chain,
     idle,
     installation,
@@ -23,6 +22,7 @@ from tests.bench import (
     plugin_list,
     record_form,
     recovery,
+    registry_form,
     startup,
     throughput,
     transformation,
@@ -46,7 +46,7 @@ CASES: dict[str, Callable[[Bench], Result]] = {
     "l": parallel.measure,
     "m": isolation.measure,
     "n": installation.measure,
-    **{case.case: partial(avro.measure, case) for case in (avro.SOURCE, avro.SINK)},
+    **registry_form.CASES,
     "t": transformation.measure,
 }
 
@@ -107,8 +107,8 @@ def main(
     ExtractField; (e) listing plugins; (f) start; (g) latency; (h) recovery from kills; (i) many connectors that are
     idle; (j) record form; (k) eight transformations in a chain; (l) eight tasks; (m) plugins in stages, beside
     the same ones in the task's process; (n) bundles from a file to a list, and starts of stages; (o) b with Avro and
-    (p) d with Avro, each beside Json in Java. Without any, all of these. (t) every transformation in a pipeline of its
-    own.
+    (p) d with Avro, (q) and (r) with JSON Schema, (u) and (v) with Protobuf, each beside Json in Java. Without any,
+    all of these. (t) every transformation in a pipeline of its own.
     """
     with tempfile.TemporaryDirectory(prefix="hearth-bench-") as folder:
         # Kafka's own settings for its server: this machine's broker is not what is measured, and both sides get it.
