@@ -10,6 +10,8 @@ EXAMPLES = {SUITE: 40, LONG: 10_000}
 """Examples of a property in each profile."""
 MACHINE_EXAMPLES = {SUITE: 2_000, LONG: 200_000}
 """Runs of a state machine in each profile."""
+DECODER_EXAMPLES = {SUITE: 60, LONG: 100_000}
+"""How many foreign bytes a decoder is given in each profile."""
 CRASHES = {SUITE: 1, LONG: 10}
 """How often a crash test kills or stops what it is about, each time at another moment."""
 
@@ -33,6 +35,11 @@ def machine_settings(steps: int = 50) -> settings:
         deadline=None,
         suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
     )
+
+
+def decoder_settings() -> settings:
+    """Return the settings of a test that gives a decoder foreign bytes, asked for when its module is imported."""
+    return settings(max_examples=DECODER_EXAMPLES[settings.get_current_profile_name()], deadline=None)
 
 
 def crashes() -> int:

@@ -39,6 +39,7 @@ from hearth_registry.json_schema_format import JsonSchemaFormat
 from hearth_registry.json_schema_setting import JsonSchemaSettings
 from hearth_registry.schema_format import PayloadError, PayloadReader, PayloadWriter
 from hearth_registry.schema_text import JSON, SchemaText
+from tests.profile import decoder_settings
 from tests.unit.plugins.registry.test_json_schema_text import struct
 
 UNION = struct(i=OPTIONAL_INT32_SCHEMA, s=OPTIONAL_STRING_SCHEMA).name("io.confluent.connect.json.OneOf").build()
@@ -119,6 +120,33 @@ def test_both_forms_are_the_same_and_what_was_written_is_read_again(structs: lis
     assert [str(value).replace("-0.0,", "0.0,") for value in one_by_one] == [
         str(value).replace("-0.0,", "0.0,") for value in structs
     ]
+
+
+READS = reader(ALL)
+CUTS = st.tuples(
+    st.integers(0, 400), st.integers(0, 6), st.sampled_from(["", "null", "3", '"x"', "{", "[", "}", ",", "1e400"])
+)
+
+
+@decoder_settings()
+@given(values(), st.lists(st.lists(CUTS, max_size=2), min_size=2, max_size=3))
+def test_payloads_that_were_tampered_with_are_read_or_refused_alike(value: Struct, rows: list[list[Any]]) -> None:
+    """Something else stands in them, or nothing, and both forms make the same of it."""
+    payloads = []
+    for cuts in rows:
+        text = writer(ALL).payload(value).decode()
+        for at, size, instead in cuts:
+            text = text[:at] + instead + text[at + size :]
+        payloads.append(text.encode())
+    column = pa.array(payloads, pa.binary())
+    try:
+        expected = [READS.value(payload) for payload in payloads]
+        values_to_column(READS.schema, expected)
+    except ConnectError:
+        with pytest.raises(ConnectError):
+            READS.values(column)
+        return
+    assert column_to_values(READS.schema, READS.values(column)) == expected
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,7 @@ from hearth_api import (
 )
 from hearth_api.batch import column_to_values, values_to_column
 from hearth_registry.schema_format import PayloadReader
+from tests.profile import decoder_settings
 from tests.unit.plugins.registry.test_json_schema_text import struct
 from tests.unit.plugins.registry.test_protobuf_format import ALL, ENUM, READS, WRITES, reader, structs, writer
 
@@ -113,7 +114,7 @@ MIXED = (
 READS_MIXED = reader(MIXED)
 
 
-@settings(max_examples=150, deadline=None)
+@decoder_settings()
 @given(st.lists(st.lists(PIECES, max_size=4).map("".join).map(bytes.fromhex), min_size=2, max_size=4))
 def test_rows_of_any_bytes_are_read_or_refused_as_the_plain_form_does(payloads: list[bytes]) -> None:
     """Fields in any order and twice, cut short, of other wire types, dates that are none."""

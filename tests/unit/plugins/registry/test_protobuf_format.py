@@ -39,6 +39,7 @@ from hearth_registry.protobuf_setting import ProtobufSettings
 from hearth_registry.schema_format import PayloadError, PayloadReader, PayloadWriter
 from hearth_registry.schema_text import PROTOBUF, SchemaText
 from hearth_registry.wire_format import id_prefix
+from tests.profile import decoder_settings
 from tests.unit.plugins.registry.test_json_schema_text import enum, struct
 
 TAG = "io.confluent.connect.protobuf.Tag"
@@ -449,7 +450,7 @@ def test_what_was_written_is_read_again(value: Struct) -> None:
     assert WRITES_AGAIN.payload(read) == payload
 
 
-@settings(max_examples=100, deadline=None)
+@decoder_settings()
 @given(st.binary(max_size=30))
 def test_any_bytes_are_read_or_refused(payload: bytes) -> None:
     """There is no other way out."""
