@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TypeAlias
 
 from hearth_registry.schema_format import PayloadError
@@ -62,8 +63,12 @@ class ProtoMessage:
     full_name: str = ""
 
     def find(self, name: str) -> ProtoField | None:
-        """Return the field of a name."""
-        return next((each for each in self.fields if each.name == name), None)
+        """Return the field of a name; when this was asked once, no more fields may be added."""
+        return self._by_name.get(name)
+
+    @cached_property
+    def _by_name(self) -> dict[str, ProtoField]:
+        return {each.name: each for each in self.fields}
 
 
 Kind: TypeAlias = "str | ProtoMessage | ProtoEnum"

@@ -37,9 +37,10 @@ def is_told(field: ProtoField, file: ProtoFile, settings: ProtobufSettings) -> b
     return _is_optional(field, file) and (file.syntax != "proto2" or settings.optional_for_proto2)
 
 
-def union_name(message: ProtoMessage, oneof: str, settings: ProtobufSettings) -> str:
-    """Return the name of the field of a struct that stands for a oneof."""
-    return f"{oneof}_{message.oneofs.index(oneof)}" if settings.generate_index_for_unions else oneof
+def union_names(message: ProtoMessage, settings: ProtobufSettings) -> dict[str, str]:
+    """Return the names of the fields of a struct that stand for oneofs, by the names of these."""
+    is_counted = settings.generate_index_for_unions
+    return {oneof: f"{oneof}_{index}" if is_counted else oneof for index, oneof in enumerate(message.oneofs)}
 
 
 def _is_optional(field: ProtoField, file: ProtoFile) -> bool:
@@ -70,16 +71,18 @@ class ProtoSchemaReader:
             raise DataError(f"Protobuf schema has more than {PARTS_AT_MOST} parts")
         self._seen[message.full_name] = None
         builder = SchemaBuilder.struct().name(self._name(message))
-        for oneof in message.oneofs:
-            members = [each for each in message.fields if each.oneof == oneof]
+        members_of: dict[str | None, list[ProtoField]] = {}
+        for each in message.fields:
+            members_of.setdefault(each.oneof, []).append(each)
+        for oneof, union_name in union_names(message, self._settings).items():
+            members = members_of.get(oneof, [])
             if self._settings.flatten_unions:
                 for each in members:
                     builder.field(each.name, self._field(each))
             elif members:
-                builder.field(union_name(message, oneof, self._settings), self._union(message, oneof, members))
-        for each in message.fields:
-            if each.oneof is None:
-                builder.field(each.name, self._field(each))
+                builder.field(union_name, self._union(message, oneof, members))
+        for each in members_of.get(None, []):
+            builder.field(each.name, self._field(each))
         self._seen[message.full_name] = {}
         return builder
 

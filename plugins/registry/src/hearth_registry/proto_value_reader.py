@@ -11,7 +11,7 @@ from typing import Any
 from hearth_api import DataError, Date, Decimal, Schema, Struct, Time, Timestamp, Type
 from hearth_api.java import hash_ordered, wrap
 from hearth_registry.proto_file import REPEATED, REQUIRED, ProtoEnum, ProtoField, ProtoFile, ProtoMessage
-from hearth_registry.proto_schema_reader import is_map, is_told, union_name
+from hearth_registry.proto_schema_reader import is_map, is_told, union_names
 from hearth_registry.proto_wire import (
     DEEPEST,
     DEFAULTS,
@@ -132,11 +132,12 @@ class ProtoValueReader:
         if depth > DEEPEST:
             raise DataError("Protobuf schema is nested too deep")
         slots = []
+        names = union_names(message, self._settings)
         for each in message.fields:
             union = None
             owner = schema
             if each.oneof is not None and not self._settings.flatten_unions:
-                place = _field_of(schema, union_name(message, each.oneof, self._settings))
+                place = _field_of(schema, names[each.oneof])
                 owner = place.schema
                 union = place.index, owner
             target = _field_of(owner, each.name)
