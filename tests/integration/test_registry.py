@@ -74,6 +74,39 @@ def test_lines_go_as_avro_through_an_outage_and_none_is_lost(
     assert topics.read(name)[0].value == b"\0\0\0\0\1\x0cline 0"
 
 
+@pytest.mark.parametrize(
+    ("converter", "first"),
+    [
+        ("io.confluent.connect.json.JsonSchemaConverter", b'{"text":"line 0"}'),
+        ("io.confluent.connect.protobuf.ProtobufConverter", b"\0\x0a\x06line 0"),
+    ],
+    ids=["JSON Schema", "Protobuf"],
+)
+def test_lines_go_in_other_formats_as_well(
+    host: Host, topics: Topics, name: str, registry: RegistryServer, tmp_path: Path, converter: str, first: bytes
+) -> None:
+    """From a file to a topic and back, in order and none twice."""
+    registry.fault = lambda _method, _path: None
+    source, sink = tmp_path / "source.txt", tmp_path / "sink.txt"
+    sent = [f"line {number}" for number in range(COUNT)]
+    source.write_text("".join(f"{line}\n" for line in sent))
+    keys = {**avro(registry), "value.converter": converter}
+    files = "org.apache.kafka.connect.file.FileStream"
+    host.run({
+        "name": f"{name}-in", "connector.class": f"{files}SourceConnector", "file": str(source), "topic": name,
+        "transforms": "h", "transforms.h.type": HOIST, "transforms.h.field": "text", **keys,
+    })  # fmt: skip
+    host.run({
+        "name": f"{name}-out", "connector.class": f"{files}SinkConnector", "file": str(sink), "topics": name,
+        "transforms": "e", "transforms.e.type": EXTRACT, "transforms.e.field": "text", **keys,
+    })  # fmt: skip
+    assert eventually(lambda: len(lines(sink)) >= COUNT, 30)
+    assert lines(sink) == sent
+    value = topics.read(name)[0].value
+    assert value is not None
+    assert value[5:] == first
+
+
 def test_a_record_without_schema_of_the_registry_is_a_dead_letter(
     host: Host, topics: Topics, name: str, registry: RegistryServer, tmp_path: Path
 ) -> None:
