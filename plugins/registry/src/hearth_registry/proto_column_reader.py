@@ -1,54 +1,36 @@
 """Protobuf messages as columns: all rows at once, with the values that the plain form reads row by row.
 
 Writers put fields in the order of their numbers. So every row has a cursor, which passes one field after the other
-where the field is there; what a row has beside, lists, oneofs, fields in another order, stops its cursor before the
-end. Such rows are read by the plain form, and so are values that need a closer look, and all that is wrong.
+where the field is there; what a row has beside, maps, unknown fields, fields in another order, stops its cursor before
+the end. Such rows are read by the plain form, and so are values that need a closer look, and all that is wrong.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from hearth_api import Decimal, Schema, Type, is_logical
+from hearth_api import Field, Schema, Type, is_logical
 from hearth_api.batch import arrow_type, values_to_column
-from hearth_api.layout import are_few, as_string, memory
-from hearth_json.strict_reader import RANGES
+from hearth_api.layout import are_few, memory
 from hearth_registry import proto_known as known
-from hearth_registry.payload_block import UnsuitedError
-from hearth_registry.payload_cursor import Rows, Source, scattered, spans, unsigned
+from hearth_registry.payload_block import UnsuitedError, valid
+from hearth_registry.payload_cursor import Rows, Source, scattered
+from hearth_registry.proto_cell import LOGICAL, Cells, Read, begins, default_of, enum_symbols, lengths, scalar
 from hearth_registry.proto_file import REPEATED, REQUIRED, ProtoEnum, ProtoField, ProtoFile, ProtoMessage
-from hearth_registry.proto_schema_reader import is_told
-from hearth_registry.proto_wire import LENGTH, SCALARS, VARINT, varint
+from hearth_registry.proto_schema_reader import is_map, is_told, union_names
+from hearth_registry.proto_wire import LENGTH, varint
 from hearth_registry.protobuf_setting import ProtobufSettings
 
-_FIXED = {"double": "<f8", "float": "<f4", "fixed32": "<u4", "sfixed32": "<i4", "fixed64": "<i8", "sfixed64": "<i8"}
-_DAYS = np.array([0, 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31])
-_Read = Callable[["_Cells"], Any]
-
-
-class _Cells:
-    """Rows of messages that are being read: where each is, where it ends, and whether it is sure to be read right."""
-
-    def __init__(self, rows: Rows, ends: Any) -> None:
-        self.rows, self.ends = rows, ends
-        self.sure = np.ones(len(rows), bool)
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def part(self, mask: Any) -> _Cells:
-        """Return some of the rows; `join` tells these how far they have come."""
-        return _Cells(self.rows.part(mask), self.ends[mask])
-
-    def join(self, mask: Any, part: _Cells) -> None:
-        """Go on where some of the rows have come to."""
-        self.rows.at = self.rows.at.copy()
-        self.rows.join(mask, part.rows)
-        self.sure[mask] &= part.sure
+_FEW_ROUNDS, _MANY_ROWS = 4, 64
+"""Items are read in rounds, one of each row; more rounds are worth it only if as many rows take part, or many."""
+_MOST_LEVELS = 2
+"""Lists in each other are read in columns no deeper, since the rounds multiply."""
+_Place = tuple[int, "int | None"]
+"""The place of a field in its struct, and of a member in the struct of its oneof."""
 
 
 class ProtoColumnReader:
@@ -64,7 +46,8 @@ class ProtoColumnReader:
     ) -> None:
         """Find a way for each part of the schema, if there is one; `plain` reads what is left."""
         self._file, self._settings, self._schema, self._plain = file, settings, schema, plain
-        self._read: _Read | None = None
+        self._level = 0
+        self._read: Read | None = None
         if schema.type is Type.STRUCT and not settings.generate_struct_for_nulls:
             try:
                 self._read = self._message(schema, message)
@@ -76,7 +59,7 @@ class ProtoColumnReader:
         if self._read is None or are_few(len(payloads)):
             return NotImplemented
         content, offsets = memory(payloads)
-        cells = _Cells(Rows(Source(content), offsets[:-1].copy()), offsets[1:])
+        cells = Cells(Rows(Source(content), offsets[:-1].copy()), offsets[1:])
         column = self._read(cells)
         if cells.sure.all():
             return column
@@ -87,50 +70,49 @@ class ProtoColumnReader:
         places[rows] = len(payloads) + np.arange(len(rows))
         return pa.concat_arrays([column, others]).take(pa.array(places))
 
-    def _message(self, schema: Schema, message: ProtoMessage) -> _Read:
+    def _message(self, schema: Schema, message: ProtoMessage) -> Read:
         """Return what reads messages as a column of structs, and marks the rows it is not sure of."""
-        type_ = arrow_type(schema)
-        reads: list[tuple[int, int, _Read]] = []
+        if any(each.label == REQUIRED or each.default is not None for each in message.fields):
+            raise UnsuitedError
+        reads: list[tuple[int, _Place, Read]] = []
         absent: dict[int, Any] = {}
-        for each in message.fields:
-            if each.label == REQUIRED or each.default is not None:
-                raise UnsuitedError
-        names = {each.name: each for each in message.fields if each.oneof is None}
+        oneofs = {} if self._settings.flatten_unions else union_names(message, self._settings)
+        unions = {name for name in oneofs.values() if message.find(name) is None}
         for field in schema.fields:
-            target = names.get(field.name)
-            if target is not None and target.label != REPEATED:
-                reads.append((target.number, field.index, self._field(field.schema, target)))
+            target = message.find(field.name)
+            is_list = target is not None and target.label == REPEATED and not is_map(target)
+            is_too_deep = is_list and self._level == _MOST_LEVELS
+            if target is not None and target.oneof is None and not is_map(target) and not is_too_deep:
+                read = self._list(field.schema, target) if is_list else self._field(field.schema, target)
+                reads.append((target.number, (field.index, None), read))
+            elif field.name in unions:
+                reads += self._members(field, message)
             else:
-                is_list = target is not None and field.schema.type in (Type.ARRAY, Type.MAP)
-                empty: Any = {} if field.schema.type is Type.MAP else []
-                absent[field.index] = values_to_column(field.schema, [empty if is_list else None])
+                # A row that has one of these is left to the plain form.
+                empty: Any = {} if field.schema.type is Type.MAP else [] if is_list else None
+                absent[field.index] = values_to_column(field.schema, [empty])
         reads.sort(key=lambda part: part[0])
+        return _struct(schema, [(place, read) for _, place, read in reads], absent)
 
-        def read(cells: _Cells) -> Any:
-            columns: list[Any] = [None] * len(schema.fields)
-            for _, index, each in reads:
-                columns[index] = each(cells)
-            for index, value in absent.items():
-                columns[index] = value.take(pa.array(np.zeros(len(cells), np.int64)))
-            cells.sure &= cells.rows.at == cells.ends
-            if not columns:
-                return pa.array([{}] * len(cells), type_)
-            return pa.StructArray.from_arrays(columns, fields=list(type_))
+    def _members(self, union: Field, message: ProtoMessage) -> Iterator[tuple[int, _Place, Read]]:
+        """Return what reads the members of a oneof."""
+        for member in union.schema.fields:
+            target = message.find(member.name)
+            if target is None:
+                raise UnsuitedError
+            yield target.number, (union.index, member.index), self._field(member.schema, target)
 
-        return read
-
-    def _field(self, schema: Schema, each: ProtoField) -> _Read:
+    def _field(self, schema: Schema, each: ProtoField) -> Read:
         """Return what reads a field where it is there, and gives its default, or a null, where it is not."""
-        kind, type_ = each.kind, arrow_type(schema)
-        if isinstance(kind, ProtoMessage):
-            take, wire, default = self._inner(schema, kind), LENGTH, None
-        else:
-            wire, take = _enum(kind, schema) if isinstance(kind, ProtoEnum) else _scalar(kind, schema)
-            default = None if is_told(each, self._file, self._settings) else _default(kind, schema)
+        wire, take = self._take(schema, each)
+        type_, default = arrow_type(schema), None
+        is_null = each.oneof is not None or is_told(each, self._file, self._settings)
+        if not isinstance(each.kind, ProtoMessage) and not is_null:
+            default = default_of(each.kind, schema)
         key = varint(each.number << 3 | wire)
 
-        def read(cells: _Cells) -> Any:
-            there = _begins(cells, key)
+        def read(cells: Cells) -> Any:
+            there = begins(cells, key)
             if there.all():
                 cells.rows.at = cells.rows.at + len(key)
                 return take(cells)
@@ -143,10 +125,45 @@ class ProtoColumnReader:
 
         return read
 
-    def _inner(self, schema: Schema, message: ProtoMessage) -> _Read:
+    def _take(self, schema: Schema, each: ProtoField) -> tuple[int, Read]:
+        """Return the wire type of a field, and what reads it after its key."""
+        kind = each.kind
+        if isinstance(kind, ProtoMessage):
+            return LENGTH, self._inner(schema, kind)
+        return enum_symbols(kind, schema) if isinstance(kind, ProtoEnum) else scalar(kind, schema)
+
+    def _list(self, schema: Schema, each: ProtoField) -> Read:
+        """Return what reads a field as often as it is there, and numbers that come packed."""
+        items = schema.value_schema
+        if items is None:
+            raise UnsuitedError
+        self._level += 1
+        wire, take = self._take(items, each)
+        self._level -= 1
+        key, packed_key = (varint(each.number << 3 | each_wire) for each_wire in (wire, LENGTH))
+        type_ = arrow_type(schema)
+
+        def read(cells: Cells) -> Any:
+            found = _Items(len(cells))
+            found.add_all(cells, np.arange(len(cells)), lambda rows: begins(rows, key), take, len(key))
+            there = begins(cells, packed_key)
+            if wire != LENGTH and there.any():
+                some = cells.part(there)
+                some.rows.at = some.rows.at + len(packed_key)
+                starts, ends = lengths(some)
+                inner = Cells(Rows(some.rows.source, starts), ends)
+                found.add_all(inner, np.flatnonzero(there), lambda rows: rows.rows.at < rows.ends, take, 0)
+                some.sure &= inner.sure & (inner.rows.at == ends)
+                some.rows.at = ends
+                cells.join(there, some)
+            return found.column(type_)
+
+        return read
+
+    def _inner(self, schema: Schema, message: ProtoMessage) -> Read:
         """Return what reads a message that stands in another, after its key."""
         if is_logical(schema):
-            take = _LOGICAL[message.full_name](schema)
+            take = LOGICAL[message.full_name](schema)
         elif schema.type is Type.STRUCT:
             take = self._message(schema, message)
         elif message.full_name in known.WRAPPED:
@@ -154,9 +171,9 @@ class ProtoColumnReader:
         else:
             raise UnsuitedError
 
-        def read(cells: _Cells) -> Any:
-            starts, ends = _lengths(cells)
-            inner = _Cells(Rows(cells.rows.source, starts), ends)
+        def read(cells: Cells) -> Any:
+            starts, ends = lengths(cells)
+            inner = Cells(Rows(cells.rows.source, starts), ends)
             column = take(inner)
             cells.sure &= inner.sure & (inner.rows.at == ends)
             cells.rows.at = ends
@@ -165,214 +182,71 @@ class ProtoColumnReader:
         return read
 
 
-def _begins(cells: _Cells, key: bytes) -> Any:
-    """Tell for every row whether a key comes next."""
-    rows = cells.rows
-    found = rows.at + len(key) <= cells.ends
-    for number, byte in enumerate(key):
-        found &= rows.source.content.take(rows.at + number, mode="clip") == byte
-    return found
+class _Items:
+    """The items of lists, as they are found: one of each row that has one more, then the next."""
 
+    def __init__(self, length: int) -> None:
+        self._counts = np.zeros(length, np.int64)
+        self._parts: list[Any] = []
+        self._places: list[tuple[Any, Any]] = []
 
-def _varints(cells: _Cells) -> Any:
-    """Read numbers of seven bits in a byte; where there is none the row is not sure."""
-    rows = cells.rows
-    before = rows.at
-    try:
-        numbers = unsigned(rows, 10)
-    except UnsuitedError:
-        cells.sure[:] = False
-        rows.at = before + 1
-        return np.zeros(len(before), np.uint64)
-    cells.sure &= rows.at <= cells.ends
-    return numbers
+    def add_all(self, cells: Cells, rows: Any, has: Callable[[Cells], Any], take: Read, skipped: int) -> None:
+        """Read items while there are any; `rows` tells which rows the cells are, and `skipped` what is before an item.
 
-
-def _lengths(cells: _Cells) -> tuple[Any, Any]:
-    """Read lengths, and return from where to where there are so many bytes."""
-    sizes = _varints(cells)
-    left = cells.ends - cells.rows.at
-    fits = (left >= 0) & (sizes <= np.maximum(left, 0).astype(np.uint64))
-    cells.sure &= fits
-    starts = np.minimum(cells.rows.at, cells.ends)
-    return starts, starts + np.where(fits, sizes, 0).astype(np.int64)
-
-
-def _scalar(kind: str, schema: Schema) -> tuple[int, _Read]:
-    wire, _, _ = SCALARS[kind]
-    if is_logical(schema):
-        raise UnsuitedError
-    if kind in _FIXED:
-        return wire, _fixed(kind, schema)
-    if wire == LENGTH:
-        return wire, _texts if kind == "string" else _bytes
-    return wire, _numbers(kind, schema)
-
-
-def _numbers(kind: str, schema: Schema) -> _Read:
-    type_ = arrow_type(schema)
-    dtype = None if schema.type is Type.BOOLEAN else type_.to_pandas_dtype()
-
-    def read(cells: _Cells) -> Any:
-        numbers = _varints(cells)
-        if dtype is None:
-            return pa.array(numbers != 0)
-        if kind in ("uint32", "sint32"):
-            numbers = numbers & np.uint64(0xFFFF_FFFF)
-        wide = numbers.view(np.int64)
-        if kind in ("sint32", "sint64"):
-            wide = (numbers >> np.uint64(1)).view(np.int64) ^ -(wide & 1)
-        return pa.array(wide.astype(dtype), type_)
-
-    return read
-
-
-def _fixed(kind: str, schema: Schema) -> _Read:
-    dtype, type_ = np.dtype(_FIXED[kind]), arrow_type(schema)
-    target = type_.to_pandas_dtype()
-
-    def read(cells: _Cells) -> Any:
-        rows = cells.rows
-        words = rows.source.words.take(rows.at, mode="clip")
-        rows.at = rows.at + dtype.itemsize
-        cells.sure &= rows.at <= cells.ends
-        narrow = words if dtype.itemsize == 8 else (words & np.uint64(0xFFFF_FFFF)).astype("<u4")
-        return pa.array(narrow.view(dtype).astype(target), type_)
-
-    return read
-
-
-def _bytes(cells: _Cells) -> Any:
-    starts, ends = _lengths(cells)
-    cells.rows.at = starts
-    return spans(cells.rows, ends - starts)
-
-
-def _texts(cells: _Cells) -> Any:
-    column = _bytes(cells)
-    try:
-        column.cast(pa.string())
-    except pa.ArrowInvalid:
-        cells.sure[:] = False
-        return pa.array([""] * len(cells), pa.string())
-    return as_string(column)
-
-
-def _enum(enum: ProtoEnum, schema: Schema) -> tuple[int, _Read]:
-    names: dict[int, str] = {}
-    for name, number in enum.values:
-        names.setdefault(number, name)
-    known_numbers = np.array(sorted(names), np.int64)
-    symbols = pa.array([names[number] for number in sorted(names)], pa.string())
-
-    def read(cells: _Cells) -> Any:
-        numbers = _varints(cells).view(np.int64).astype(np.int32)
-        if not len(known_numbers):
-            raise UnsuitedError
-        places = np.searchsorted(known_numbers, numbers).clip(max=len(known_numbers) - 1)
-        cells.sure &= known_numbers[places] == numbers
-        return pa.array(numbers) if schema.type is Type.INT32 else symbols.take(pa.array(places))
-
-    return VARINT, read
-
-
-def _default(kind: str | ProtoEnum, schema: Schema) -> Any:
-    type_ = arrow_type(schema)
-    if isinstance(kind, ProtoEnum):
-        name, number = kind.values[0] if kind.values else ("", 0)
-        return pa.scalar(number if schema.type is Type.INT32 else name, type_)
-    if kind == "bool":
-        return pa.scalar(False, type_)
-    return pa.scalar("" if kind == "string" else b"" if kind == "bytes" else 0, type_)
-
-
-def _parts(cells: _Cells, count: int) -> list[Any]:
-    """Read a message whose fields, from 1 on, are whole numbers."""
-    found = []
-    for number in range(1, count + 1):
-        there = _begins(cells, bytes([number << 3]))
-        some = cells.part(there)
-        some.rows.at = some.rows.at + 1
-        values = np.zeros(len(cells), np.int64)
-        values[there] = _varints(some).view(np.int64)
-        cells.join(there, some)
-        found.append(values)
-    return found
-
-
-def _ranged(cells: _Cells, numbers: Any, schema: Schema) -> Any:
-    """Return numbers as a column of a logical type; those that Python's cannot hold are not sure."""
-    low, high = RANGES[schema.name]
-    fits = (numbers >= low) & (numbers <= high)
-    cells.sure &= fits
-    return pa.array(np.where(fits, numbers, 0).astype(arrow_type(schema).to_pandas_dtype()), arrow_type(schema))
-
-
-def _dates(schema: Schema) -> _Read:
-    def read(cells: _Cells) -> Any:
-        year, month, day = _parts(cells, 3)
-        fits = (year >= 1) & (year <= 9999) & (month >= 1) & (month <= 12) & (day >= 1) & (day <= 31)
-        year, month = np.where(fits, year, 2000), np.where(fits, month, 1)
-        is_leap = (year % 4 == 0) & ((year % 100 != 0) | (year % 400 == 0))
-        fits &= day <= _DAYS[month] + (is_leap & (month == 2))
-        first = ((year - 1970) * 12 + month - 1).astype("datetime64[M]").astype("datetime64[D]").astype(np.int64)
-        cells.sure &= fits
-        return _ranged(cells, np.where(fits, first + day - 1, 0), schema)
-
-    return read
-
-
-def _times(schema: Schema) -> _Read:
-    def read(cells: _Cells) -> Any:
-        hours, minutes, seconds, nanos = _parts(cells, 4)
-        for part, most in ((hours, 23), (minutes, 59), (seconds, 59), (nanos, 999_999_999)):
-            cells.sure &= (part >= 0) & (part <= most)
-        millis = ((hours % 24 * 60 + minutes % 60) * 60 + seconds % 60) * 1000 + nanos // 1_000_000 % 1000
-        return _ranged(cells, millis, schema)
-
-    return read
-
-
-def _timestamps(schema: Schema) -> _Read:
-    def read(cells: _Cells) -> Any:
-        seconds, nanos = _parts(cells, 2)
-        fits = (np.abs(seconds) < 1 << 40) & (nanos >= 0) & (nanos < 1_000_000_000)
-        cells.sure &= fits
-        return _ranged(cells, np.where(fits, seconds, 0) * 1000 + nanos // 1_000_000, schema)
-
-    return read
-
-
-def _decimals(schema: Schema) -> _Read:
-    """Return what reads decimals of their schema's scale, whose numbers have to be in as few bytes as they can."""
-    scale = Decimal.scale(schema)
-
-    def read(cells: _Cells) -> Any:
-        cells.sure &= _begins(cells, b"\x0a")
-        cells.rows.at = cells.rows.at + 1
-        column = _bytes(cells)
-        content, offsets = memory(column)
-        sizes = np.diff(offsets)
-        content = np.append(content, np.zeros(2, np.uint8))
-        first, second = content[offsets[:-1]], content[offsets[:-1] + 1] >= 0x80
-        is_long = (sizes > 1) & (((first == 0) & ~second) | ((first == 0xFF) & second))
-        scales = np.zeros(len(cells), np.int64)
-        for key in (b"\x10", b"\x18"):  # the precision, of which nothing depends, and the scale
-            there = _begins(cells, key)
+        Where a few rows go on for long, the plain form is as quick.
+        """
+        rounds = 0
+        while (there := has(cells) & cells.sure).any():
+            rounds += 1
+            if rounds > _FEW_ROUNDS and np.count_nonzero(there) < min(rounds, _MANY_ROWS):
+                cells.sure &= ~there
+                return
             some = cells.part(there)
-            some.rows.at = some.rows.at + 1
-            scales[:] = 0
-            scales[there] = _varints(some).view(np.int64)
+            some.rows.at = some.rows.at + skipped
+            self._parts.append(take(some))
             cells.join(there, some)
-        cells.sure &= (sizes > 0) & ~is_long & (scales == scale)
-        return column
+            self._places.append((rows[there], self._counts[rows[there]]))
+            self._counts[rows[there]] += 1
+
+    def column(self, type_: Any) -> Any:
+        """Return them as lists."""
+        ends = np.zeros(len(self._counts) + 1, np.int64)
+        np.cumsum(self._counts, out=ends[1:])
+        items = pa.array([], type_.value_type)
+        if self._parts:
+            order = np.empty(int(ends[-1]), np.int64)
+            order[np.concatenate([ends[rows] + number for rows, number in self._places])] = np.arange(len(order))
+            items = pa.concat_arrays(self._parts).take(pa.array(order))
+        return pa.ListArray.from_arrays(pa.array(ends.astype(np.int32)), items).cast(type_)
+
+
+def _struct(schema: Schema, reads: list[tuple[_Place, Read]], absent: dict[int, Any]) -> Read:
+    """Return what reads parts one after the other and puts them together to structs; members to those of oneofs."""
+    type_ = arrow_type(schema)
+
+    def read(cells: Cells) -> Any:
+        columns: list[Any] = [None] * len(schema.fields)
+        members: dict[int, dict[int, Any]] = {}
+        for (index, member), take in reads:
+            if member is None:
+                columns[index] = take(cells)
+            else:
+                members.setdefault(index, {})[member] = take(cells)
+        for index, found in members.items():
+            columns[index] = _union(cells, schema.fields[index].schema, found)
+        for index, value in absent.items():
+            columns[index] = value.take(pa.array(np.zeros(len(cells), np.int64)))
+        cells.sure &= cells.rows.at == cells.ends
+        if not columns:
+            return pa.array([{}] * len(cells), type_)
+        return pa.StructArray.from_arrays(columns, fields=list(type_))
 
     return read
 
 
-_LOGICAL: dict[str, Callable[[Schema], _Read]] = {
-    known.DATE: _dates,
-    known.TIME: _times,
-    known.TIMESTAMP: _timestamps,
-    known.DECIMAL: _decimals,
-}
+def _union(cells: Cells, schema: Schema, members: dict[int, Any]) -> Any:
+    """Return the members of a oneof as a struct, null where none is set; which of several was the last is not told."""
+    columns = [members[index] for index in range(len(schema.fields))]
+    counts = sum(valid(column).astype(np.int64) for column in columns)
+    cells.sure &= counts <= 1
+    return pa.StructArray.from_arrays(columns, fields=list(arrow_type(schema)), mask=pa.array(counts == 0))

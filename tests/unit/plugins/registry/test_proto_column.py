@@ -67,7 +67,7 @@ def same(values: list[Any]) -> list[str]:
 @settings(max_examples=15, deadline=None)
 @given(st.lists(structs(), min_size=2, max_size=5))
 def test_columns_of_all_types_are_written_and_read_as_rows_are(values: list[Struct]) -> None:
-    """Lists and maps, too; what is read of them is left to the plain form."""
+    """Lists and maps, too; maps are left to the plain form when they are read."""
     payloads = [WRITES.payload(value) for value in values]
     assert WRITES.payloads(values_to_column(ALL, values), b"\0id").to_pylist() == [b"\0id" + each for each in payloads]
     assert same(read(READS, payloads)) == same([READS.value(each) for each in payloads])
@@ -98,16 +98,20 @@ def test_logical_types_and_enums_are_written_and_read_as_rows_are(values: list[S
     assert read(reads, payloads) == [reads.value(each) for each in payloads]
 
 
-PIECES = st.sampled_from(
-    ["0805", "0880", "10ffffffffffffffffff01", "1801", "2d01000000", "3a0161", "3a02", "3a01ff", "42020801", "420108",
-     "4a0a08e10f100d1812", "4a0508e10f1002", "4a00", "5200", "5a00", "5a020a00", "62030a0101", "62050a01011801",
-     "7801", "f801", "0b0c", "c00c01", "0800", "80", "420408010802"]
-)  # fmt: skip
+_FIELDS = """
+    0805 0880 10ffffffffffffffffff01 1801 2d01000000 3a0161 3a02 3a01ff 42020801
+    420108 4a0a08e10f100d1812 4a0508e10f1002 4a00 5200 5a00 5a020a00 62030a0101 62050a01011801
+    7801 f801 0b0c c00c01 0800 80 420408010802 a00101 a20103010203
+    a201020180 a20100 aa0100 aa01020805 aa010308058a b2010161 b20100 ba01020801 f80105
+    c20c0161 c20c00
+"""
+PIECES = st.sampled_from(_FIELDS.split())
 MIXED = (
     'syntax = "proto3"; import "google/type/date.proto"; import "google/type/timeofday.proto";'
     'import "google/protobuf/timestamp.proto"; import "confluent/type/decimal.proto";'
     "message M { int32 a = 1; int64 b = 2; bool c = 3; fixed32 e = 5; string g = 7; N n = 8; google.type.Date d = 9;"
     "google.type.TimeOfDay t = 10; google.protobuf.Timestamp s = 11; confluent.type.Decimal x = 12; E k = 15;"
+    "repeated int32 r = 20; repeated N ns = 21; repeated string rs = 22; map<int32, N> m = 23;"
     "oneof o { int32 p = 31; string q = 200; } message N { int32 y = 1; } enum E { Z = 0; Y = 1; } }"
 )
 
@@ -117,7 +121,7 @@ READS_MIXED = reader(MIXED)
 @decoder_settings()
 @given(st.lists(st.lists(PIECES, max_size=4).map("".join).map(bytes.fromhex), min_size=2, max_size=4))
 def test_rows_of_any_bytes_are_read_or_refused_as_the_plain_form_does(payloads: list[bytes]) -> None:
-    """Fields in any order and twice, cut short, of other wire types, dates that are none."""
+    """Fields in any order and twice, lists and oneofs, cut short, of other wire types, dates that are none."""
     reads = READS_MIXED
     try:
         expected = [reads.value(payload) for payload in payloads]
@@ -171,6 +175,26 @@ def test_scales_that_are_not_the_schemas_are_made_so() -> None:
     schema = struct(x=Decimal.schema(2)).build()
     payload = bytes.fromhex("0a07" + "0a0105" + "1001" + "1801")  # 0.5
     assert [each.get("x") for each in read(reader(schema), [payload] * 3)] == [decimal.Decimal("0.50")] * 3
+
+
+LISTS = (
+    'syntax = "proto3"; message M { repeated int32 a = 1; repeated N n = 2;'
+    " oneof o { int32 p = 3; N q = 4; string s = 5; }"
+    " message N { int32 x = 1; repeated string t = 2; repeated N2 n2 = 3; } message N2 { repeated int32 z = 1; } }"
+)
+
+
+def test_lists_and_oneofs_are_read_as_rows_are() -> None:
+    """Packed or not, in each other, and of very different lengths, which are left to the plain form."""
+    item = bytes.fromhex("1207" + "0801" + "120161" + "1a00")
+    payloads = [
+        bytes.fromhex("0a03010203") + item + b"\x18\x00", bytes.fromhex("08010802") + item * 3,
+        b"\x22\x02\x08\x05",
+        b"\x2a\x01x", b"", item * 40, bytes.fromhex("12061a040a020506") + b"\x2a\x00",
+    ]  # fmt: skip
+    reads = reader(LISTS)
+    for rows in (payloads, payloads * 20, payloads[:5] * 50):
+        assert read(reads, rows) == [reads.value(each) for each in rows]
 
 
 def test_few_rows_go_one_by_one() -> None:
