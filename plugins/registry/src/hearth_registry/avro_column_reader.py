@@ -16,12 +16,13 @@ import pyarrow as pa
 
 from hearth_api import Date, Decimal, Schema, Time, Timestamp, Type
 from hearth_api.batch import arrow_type, values_to_column
-from hearth_api.java import hash_ordered
 from hearth_api.layout import memory
 from hearth_registry import avro_name as an
+from hearth_registry.avro_map_order import order_read
 from hearth_registry.avro_schema_reader import default_of
 from hearth_registry.avro_setting import AvroSettings
 from hearth_registry.avro_type import NO_DEFAULT, AvroField, AvroType
+from hearth_registry.avro_value_reader import has_utf8
 from hearth_registry.payload_block import UnsuitedError
 from hearth_registry.payload_cursor import Rows, Source, scattered, spans, unsigned
 
@@ -169,12 +170,12 @@ class ColumnReader:
 
     def _map(self, written: AvroType, wanted: AvroType, schema: Schema) -> Take:
         take, type_ = self._part(written.items, wanted.items, schema.value_schema), arrow_type(schema)
-        inner = (type_.key_type, type_.item_type)
+        inner, are_utf8 = (type_.key_type, type_.item_type), has_utf8(wanted)
 
         def read(rows: Rows) -> Any:
             counts = _counts(rows)
             keys, items = _rounds(rows, counts, lambda some: (_text(some), take(some)), inner)
-            order = _hash_order(counts, keys)
+            order = _hash_order(counts, keys, are_utf8)
             if order is not None:
                 keys, items = keys.take(order), items.take(order)
             return pa.MapArray.from_arrays(_edges(counts), keys, items).cast(type_)
@@ -325,7 +326,7 @@ def _edges(counts: Any) -> Any:
     return pa.array(edges.astype(np.int32))
 
 
-def _hash_order(counts: Any, keys: Any) -> Any:
+def _hash_order(counts: Any, keys: Any, are_utf8: bool) -> Any:
     """Return in which order the entries of maps are in Connect, that of Java's HashMap; None if they are in it."""
     many = np.flatnonzero(counts > 1).tolist()
     if not many:
@@ -337,5 +338,5 @@ def _hash_order(counts: Any, keys: Any) -> Any:
         places = {name: start + number for number, name in enumerate(names[start:end])}
         if len(places) < end - start:
             raise UnsuitedError
-        order[start:end] = list(hash_ordered(hash_ordered(places), capacity=len(places)).values())
+        order[start:end] = [places[name] for name in order_read(tuple(places), are_utf8)]
     return pa.array(order)

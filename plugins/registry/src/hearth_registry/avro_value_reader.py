@@ -16,6 +16,7 @@ from hearth_api import DataError, Date, Decimal, Field, Schema, Struct, Time, Ti
 from hearth_api.java import hash_ordered, wrap
 from hearth_registry import avro_name as an
 from hearth_registry.avro_compatibility import WIDER, is_same
+from hearth_registry.avro_map_order import order_read
 from hearth_registry.avro_schema_reader import default_of
 from hearth_registry.avro_setting import AvroSettings
 from hearth_registry.avro_type import NO_DEFAULT, AvroField, AvroType
@@ -317,8 +318,8 @@ class ReaderCompiler:
         return read
 
     def _map(self, written: AvroType, wanted: AvroType, schema: Schema) -> Read:
-        inner, keys = self.read(written.items, wanted.items, schema.value_schema), schema.key_schema
-        least = 1 + least_size(written.items)
+        inner = self.read(written.items, wanted.items, schema.value_schema)
+        least, are_utf8 = 1 + least_size(written.items), has_utf8(wanted)
 
         def read(cursor: Cursor) -> dict[str, Any]:
             pairs: dict[str, Any] = {}
@@ -326,7 +327,9 @@ class ReaderCompiler:
                 for _ in range(count):
                     key = text_at(cursor)
                     pairs[key] = inner(cursor)
-            return hash_ordered(hash_ordered(pairs, keys), keys, capacity=len(pairs))
+            if len(pairs) < 2:
+                return pairs
+            return {key: pairs[key] for key in order_read(tuple(pairs), are_utf8)}
 
         return read
 
@@ -376,6 +379,11 @@ class _Skipping:
                     inner(cursor)
 
         return skip
+
+
+def has_utf8(type_: AvroType) -> bool:
+    """Tell whether Java reads the keys of maps of this type as Avro's own texts, as it does where nothing is said."""
+    return type_.props.get("avro.java.string") != "String"
 
 
 def anything_at(cursor: Cursor) -> Any:

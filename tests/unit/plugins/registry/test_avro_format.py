@@ -203,6 +203,17 @@ def test_a_large_schema_costs_what_it_has_and_no_more() -> None:
     assert time.process_time() - began < 5
 
 
+@pytest.mark.parametrize(
+    ("keys", "ordered"),
+    [("hs re lt pu sc ta", "sc lt re hs pu ta"), ("zn mx zs oe ld be", "ld zs be mx zn oe"), ("b a", "a b")],
+)
+def test_a_map_has_the_order_of_javas_tables(keys: str, ordered: str) -> None:
+    """Of the one that Avro reads it into, and of the one that it is copied to."""
+    entries = "".join([f"{2 * len(key):02x}{key.encode().hex()}00" for key in keys.split()])
+    payload = f"{2 * len(keys.split()):02x}{entries}00"
+    assert list(read({"type": "map", "values": "int"}, payload)) == ordered.split()
+
+
 def test_data_without_schema_goes_through_a_record_of_everything() -> None:
     """Numbers are long and double, as nothing tells their size; a null within is a record of nulls."""
     schema = FORMAT.schema_of(None)
