@@ -1,4 +1,4 @@
-"""Schemas and values of Connect, and what Confluent's classes 8.3 made of them in Avro: texts and payloads."""
+"""Schemas and values of Connect, and what Confluent's classes 8.3 make of them in Avro: texts and payloads."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from decimal import Decimal as Number
 from typing import Any
 
 from hearth_api import (
+    INT8_SCHEMA,
     INT32_SCHEMA,
     INT64_SCHEMA,
     OPTIONAL_INT32_SCHEMA,
@@ -17,7 +18,7 @@ from hearth_api import (
     SchemaBuilder,
     Struct,
 )
-from hearth_registry.avro_name import ENUM, UNION
+from hearth_registry.avro_name import ENUM, FIXED_SIZE, GENERAL_ENUM, GENERAL_UNION, PRECISION, UNION
 from hearth_registry.avro_setting import AvroSettings
 
 
@@ -73,6 +74,27 @@ USER = (
     .field("id", SchemaBuilder.int64().doc("key")).field("email", SchemaBuilder.string().optional().doc("mail"))
     .build()
 )  # fmt: skip
+DOCUMENTED = (
+    SchemaBuilder.struct().name("a.B").doc("of the record").version(3)
+    .field("x", SchemaBuilder.int32().doc("of x").default(4))
+    .field("y", SchemaBuilder.string().optional().parameter("k", "v")).build()
+)  # fmt: skip
+PLAIN_COLOR = (
+    SchemaBuilder.string()
+    .name("q.Color")
+    .parameters({GENERAL_ENUM: "q.Color", f"{GENERAL_ENUM}.RED": "0", f"{GENERAL_ENUM}.BLUE": "1"})
+)
+PLAIN_EITHER = (
+    SchemaBuilder.struct().name("connect_union_0").parameter(GENERAL_UNION, "connect_union_0")
+    .field("connect_union_field_0", OPTIONAL_INT32_SCHEMA).field("connect_union_field_1", OPTIONAL_STRING_SCHEMA)
+    .build()
+)  # fmt: skip
+NESTED = (
+    SchemaBuilder.struct().name("n.S")
+    .field("a", SchemaBuilder.struct().name("T").field("b", INT8_SCHEMA))
+    .field("c", SchemaBuilder.struct().name("n.T").optional()).build()
+)  # fmt: skip
+GENERAL = {"generalized.sum.type.support": "true"}
 _DECIMAL = (
     '{"type":"bytes","scale":2,"precision":%s,"connect.version":1,"connect.parameters":{"scale":"2"%s},'
     '"connect.name":"org.apache.kafka.connect.data.Decimal","logicalType":"decimal"}'
@@ -156,5 +178,50 @@ CASES = [
         '"connect.doc":"key"}},{"name":"email","type":["null",{"type":"string","connect.doc":"mail"}],"default":null}]'
         ',"connect.doc":"A user","connect.version":1,"connect.name":"com.example.User"}',
         ((struct(USER, id=1, email="a@b"), "020206614062"),),
+    ),
+    Case(
+        "without what is Connect's", DOCUMENTED,
+        '{"type":"record","name":"B","namespace":"a","fields":[{"name":"x","type":"int","default":4},{"name":"y",'
+        '"type":["null","string"],"default":null}]}',
+        ((struct(DOCUMENTED, x=1, y="z"), "0202027a"),), {"connect.meta.data": "false"},
+    ),
+    Case(
+        "docs as they were", DOCUMENTED,
+        '{"type":"record","name":"B","namespace":"a","fields":[{"name":"x","type":{"type":"int","connect.doc":"of x",'
+        '"connect.default":4},"doc":"of x","default":4},{"name":"y","type":["null",{"type":"string",'
+        '"connect.parameters":{"k":"v"}}],"default":null}],"connect.doc":"of the record","connect.version":3,'
+        '"connect.name":"a.B"}',
+        ((struct(DOCUMENTED), "0800"),), {"discard.type.doc.default": "true"},
+    ),
+    Case(
+        "enum of any format", PLAIN_COLOR.build(),
+        '{"type":"enum","name":"Color","namespace":"q","symbols":["RED","BLUE"],"connect.parameters":'
+        '{"org.apache.kafka.connect.data.Enum":"q.Color","org.apache.kafka.connect.data.Enum.RED":"0",'
+        '"org.apache.kafka.connect.data.Enum.BLUE":"1"},"connect.name":"q.Color"}',
+        (("BLUE", "02"),), GENERAL,
+    ),
+    Case(
+        "union of any format", PLAIN_EITHER, '["int","string"]',
+        ((struct(PLAIN_EITHER, connect_union_field_1="x"), "020278"),), GENERAL,
+    ),
+    Case(
+        "fixed", SchemaBuilder.bytes().name("x.F").parameter(FIXED_SIZE, "3").build(),
+        '{"type":"fixed","name":"F","namespace":"x","size":3,"connect.parameters":{"connect.fixed.size":"3"},'
+        '"connect.name":"x.F"}',
+        ((b"abc", "616263"),),
+    ),
+    Case(
+        "decimal in fixed", Decimal.builder(2).parameter(PRECISION, "8").parameter(FIXED_SIZE, "4").build(),
+        '{"type":"fixed","name":"Decimal","namespace":"org.apache.kafka.connect.data","size":4,"scale":2,"precision":8,'
+        '"connect.version":1,"connect.parameters":{"scale":"2","connect.decimal.precision":"8",'
+        '"connect.fixed.size":"4"},"connect.name":"org.apache.kafka.connect.data.Decimal","logicalType":"decimal"}',
+        ((Number("-1.56"), "ffffff64"), (Number("1.56"), "0000009c")),
+    ),
+    Case(
+        "a bare name in a namespace", NESTED,
+        '{"type":"record","name":"S","namespace":"n","fields":[{"name":"a","type":{"type":"record","name":"T",'
+        '"namespace":"","fields":[{"name":"b","type":{"type":"int","connect.type":"int8"}}],"connect.name":"T"}},'
+        '{"name":"c","type":["null",{"type":"record","name":"T","fields":[],"connect.name":"n.T"}],"default":null}],'
+        '"connect.name":"n.S"}',
     ),
 ]  # fmt: skip

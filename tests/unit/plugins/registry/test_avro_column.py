@@ -95,7 +95,7 @@ def test_golden_pairs_hold_in_columns(case: Case) -> None:
     """Where there is a way in columns at all."""
     column = values_to_column(case.schema, [value for value, _ in case.values] * 2)
     found = written(case.schema, column, **case.config)
-    if case.name == "union":
+    if case.name in ("union", "union of any format", "decimal in fixed"):
         assert found is NotImplemented
     else:
         assert found.to_pylist() == [PREFIX + bytes.fromhex(payload) for _, payload in case.values] * 2

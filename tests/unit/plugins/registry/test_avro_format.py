@@ -30,7 +30,7 @@ GOLDEN = Path(__file__).parent / "golden"
 """Answers of a copy of AvroData; `avro_question` asked for them."""
 FUZZ = 10 * settings().max_examples if settings.get_current_profile_name() == LONG else settings().max_examples
 """Payloads tried that nobody wrote."""
-LOSES = {"map with optional keys"}
+LOSES = {"map with optional keys", "without what is Connect's"}
 """Cases whose Avro does not tell all that their Connect schema does."""
 
 
@@ -72,9 +72,10 @@ def test_a_payload_has_the_bytes_of_the_java_class_and_is_read_back(case: Case) 
     schema = made.schema_of(case.schema)
     writer, reader = made.writer(case.schema, schema), made.reader(made.parse(schema.text, {}), (), None, None)
     assert reader.schema == case.schema or case.name in LOSES
+    again = made.writer(reader.schema, made.schema_of(reader.schema))
     for value, payload in case.values:
         assert writer.payload(value).hex() == payload
-        assert writer.payload(reader.value(bytes.fromhex(payload))).hex() == payload
+        assert again.payload(reader.value(bytes.fromhex(payload))).hex() == payload
 
 
 @given(st.data())
