@@ -122,18 +122,18 @@ class _Reader:
         return made
 
     def _named(self, kind: str, tree: dict[str, Any], space: str, level: int) -> AvroType:
-        name = _full(_text(tree, "name"), tree.get("namespace", space) or "")
+        name = _full(_text(tree, "name"), _word(tree, "namespace") or "" if "namespace" in tree else space)
         checked(name.rpartition(".")[2])
-        made = AvroType(kind, name, tree.get("doc"))
-        made.aliases = tuple(_full(alias, made.namespace) for alias in tree.get("aliases", ()))
+        made = AvroType(kind, name, _word(tree, "doc"))
+        made.aliases = tuple([_full(alias, made.namespace) for alias in _aliases(tree)])
         if name in self._names:
             raise AvroSchemaError(f"Can't redefine: {name}")
         self._names[name] = made
         if kind == "fixed":
             made.size = _size(tree)
         elif kind == "enum":
-            made.symbols = symbols_of(_list(tree, "symbols", "Enum has no symbols"), tree.get("default"))
-            made.default = tree.get("default")
+            made.default = _word(tree, "default")
+            made.symbols = symbols_of(_list(tree, "symbols", "Enum has no symbols"), made.default)
         else:
             for each in _list(tree, "fields", "Record has no fields"):
                 made.add(self._field(each, made.namespace, level))
@@ -145,10 +145,10 @@ class _Reader:
         return AvroField(
             checked(_text(tree, "name")),
             self.type(_member(tree, "type", "Field has no type"), space, level + 1),
-            tree.get("doc"),
+            _word(tree, "doc"),
             tree.get("default", NO_DEFAULT),
-            tree.get("order", "ascending"),
-            tuple(tree.get("aliases", ())),
+            _word(tree, "order") or "ascending",
+            tuple(_aliases(tree)),
             {name: value for name, value in tree.items() if name not in _RESERVED_OF_FIELD},
         )
 
@@ -174,6 +174,19 @@ def _text(tree: dict[str, Any], name: str) -> str:
     return text
 
 
+def _word(tree: dict[str, Any], name: str) -> str | None:
+    """Return a text that need not be there; what is no text is none."""
+    word = tree.get(name)
+    return word if isinstance(word, str) else None
+
+
+def _aliases(tree: dict[str, Any]) -> list[str]:
+    aliases = tree.get("aliases", [])
+    if not isinstance(aliases, list) or not all(isinstance(alias, str) for alias in aliases):
+        raise _bad("aliases not an array", tree)
+    return aliases
+
+
 def _list(tree: dict[str, Any], name: str, complaint: str) -> list[Any]:
     found = _member(tree, name, complaint)
     if not isinstance(found, list):
@@ -183,6 +196,6 @@ def _list(tree: dict[str, Any], name: str, complaint: str) -> list[Any]:
 
 def _size(tree: dict[str, Any]) -> int:
     size = tree.get("size")
-    if not isinstance(size, int) or size < 0:
+    if isinstance(size, bool) or not isinstance(size, int) or size < 0:
         raise _bad("Invalid or no size", tree)
     return size

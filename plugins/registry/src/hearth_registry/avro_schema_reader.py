@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeGuard
 
 from hearth_api import STRING_SCHEMA, DataError, Date, Decimal, Schema, SchemaBuilder, Struct, Time, Timestamp, Type
 from hearth_api.java import from_physical, wrap
@@ -114,8 +115,8 @@ class _Reading:
     def _bytes(self, type_: AvroType) -> SchemaBuilder:
         if (type_.logical or "").lower() == "decimal":
             scale, precision = type_.props.get("scale"), type_.props.get("precision")
-            builder = Decimal.builder(int(scale) if isinstance(scale, (int, float)) else 0)
-            if precision is not None and not isinstance(precision, (int, float)):
+            builder = Decimal.builder(int(scale) if _is_number(scale) else 0)
+            if precision is not None and not _is_number(precision):
                 raise DataError(
                     "precision property must be a JSON Integer. https://avro.apache.org/docs/1.9.1/spec.html#Decimal"
                 )
@@ -216,7 +217,7 @@ class _Reading:
             return
         try:
             builder.default(default_of(builder.build(), type_, default, self._settings))
-        except (DataError, ValueError, TypeError, LookupError, AttributeError):
+        except (DataError, ValueError, TypeError, ArithmeticError, LookupError, AttributeError):
             return  # as in Java, a default that does not fit is left out
 
     def _set_name(self, builder: SchemaBuilder, type_: AvroType) -> None:
@@ -298,7 +299,14 @@ def _physical(schema: Schema, default: Any) -> Any:
 
 
 def _number(default: Any) -> int | float:
-    return default if isinstance(default, (int, float)) and not isinstance(default, bool) else 0
+    return default if _is_number(default) else 0
+
+
+def _is_number(value: Any) -> TypeGuard[int | float]:
+    """Tell whether a value of JSON is a number, which Python's reader finds in the words for infinity, too."""
+    if isinstance(value, float):
+        return math.isfinite(value)
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _with_parameters(schema: Schema, parameters: Mapping[str, Any]) -> Schema:
@@ -309,7 +317,7 @@ def _with_parameters(schema: Schema, parameters: Mapping[str, Any]) -> Schema:
 
 
 def _set_version(builder: SchemaBuilder, own: Any, version: int | None) -> None:
-    if own is not None and (isinstance(own, bool) or not isinstance(own, (int, float))):
+    if own is not None and not _is_number(own):
         raise DataError(f"Invalid Connect version found: {own}")
     number = version if own is None else int(own)
     if number is None or number < 0:

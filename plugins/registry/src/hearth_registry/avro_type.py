@@ -145,7 +145,7 @@ def union_of(*branches: AvroType) -> AvroType:
 
 def checked(name: str) -> str:
     """Return a name without dots, or raise an AvroSchemaError if Avro does not take it as one."""
-    if not name:
+    if not isinstance(name, str) or not name:
         raise AvroSchemaError("Empty name")
     if not (name[0].isalpha() or name[0] == "_"):
         raise AvroSchemaError(f"Illegal initial character: {name}")

@@ -109,3 +109,38 @@ def plain(schema: Schema, value: Any) -> Any:
         assert schema.value_schema is not None
         return {key: plain(schema.value_schema, item) for key, item in hash_ordered(value, STRING_SCHEMA).items()}
     return to_physical(schema, value)
+
+
+_KINDS = ("null", "int", "long", "string", "bytes", "record", "enum", "fixed", "array", "map", "error", "R", "a.R", "")
+_WORDS = st.sampled_from((*_KINDS, "date", "decimal", "time-millis", "timestamp-millis", "int8", "x-y", "é", "1"))
+_MEMBERS = st.sampled_from(
+    (
+        "type", "type", "name", "name", "namespace", "fields", "symbols", "items", "values", "size", "default", "doc",
+        "aliases", "order", "logicalType", "scale", "precision", "connect.type", "connect.name", "connect.version",
+        "connect.default", "connect.doc", "connect.parameters", "connect.internal.type", "avro.java.string",
+    )
+)  # fmt: skip
+_JSON_LEAVES = st.one_of(_WORDS, st.none(), st.booleans(), st.integers(-3, 70), st.floats())
+
+
+def _of_kind(kind: str, inner: Any, size: int, names: str) -> Any:
+    field = {"name": "f", "type": inner, "default": 1}
+    made = {"type": kind, "name": names, "fields": [field], "symbols": ["A", "B"], "size": size}
+    return {**made, "items": inner, "values": inner}
+
+
+def _changed(kind: str, inner: Any, more: dict[str, Any]) -> Any:
+    return {**_of_kind(kind, inner, 2, "U"), **more}
+
+
+TREES = st.recursive(
+    _JSON_LEAVES,
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3),
+        st.dictionaries(_MEMBERS, inner, max_size=5),
+        st.builds(_of_kind, st.sampled_from(_KINDS), inner, st.integers(0, 3), st.sampled_from(("R", "S", "a.T"))),
+        st.builds(_changed, st.sampled_from(_KINDS), inner, st.dictionaries(_MEMBERS, inner, max_size=3)),
+    ),
+    max_leaves=8,
+)
+"""JSON that a registry may have for a schema: some is one, some nearly."""

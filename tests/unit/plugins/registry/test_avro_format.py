@@ -21,7 +21,7 @@ from hearth_registry.schema_text import AVRO, SchemaText
 from tests.profile import LONG
 from tests.unit.plugins.golden import schema_form, schema_of
 from tests.unit.plugins.registry.avro_case import CASES, OPT, USER, Case, configured, struct
-from tests.unit.plugins.registry.avro_sample import SCHEMAS, plain, values
+from tests.unit.plugins.registry.avro_sample import SCHEMAS, TREES, plain, values
 from tests.unit.plugins.sample import build, cases
 
 FORMAT = AvroFormat(configured())
@@ -145,6 +145,19 @@ def test_bytes_that_nobody_wrote_are_read_or_refused(data: st.DataObject) -> Non
     payload = data.draw(st.binary(max_size=40))
     try:
         reader.value(payload)
+    except (PayloadError, DataError):
+        return
+
+
+@settings(max_examples=FUZZ)
+@given(TREES)
+def test_a_schema_that_is_none_is_refused_as_one_of_the_record(tree: Any) -> None:
+    """Whatever a registry answers: it is a schema, or an error that tolerance knows."""
+    try:
+        made = parsed(tree)
+        FORMAT.incompatibilities(made, made)
+        found = FORMAT.reader(made, (), None, None).schema
+        FORMAT.schema_of(found)
     except (PayloadError, DataError):
         return
 
