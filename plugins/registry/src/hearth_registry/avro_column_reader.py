@@ -225,13 +225,13 @@ def _integers(written: AvroType, schema: Schema) -> Take:
 
 
 def _doubles(rows: Rows) -> Any:
-    values = rows.source.doubles.take(rows.at, mode="clip")
+    values = rows.source.doubles[np.minimum(rows.at, rows.source.size)]
     rows.at = rows.at + 8
     return pa.array(values)
 
 
 def _floats(rows: Rows) -> Any:
-    values = rows.source.floats.take(rows.at, mode="clip")
+    values = rows.source.floats[np.minimum(rows.at, rows.source.size)]
     rows.at = rows.at + 4
     return pa.array(values)
 

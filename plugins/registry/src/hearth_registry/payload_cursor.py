@@ -51,7 +51,7 @@ class Source:
         """Take a numpy array of bytes."""
         self.size = len(content)
         self.content = np.concatenate([content, np.zeros(_SPARE, np.uint8)])
-        # At each byte the number that begins there, of eight bytes.
+        # At each byte the number that begins there. They are indexed: `take` would copy all of them first.
         self.words = np.ndarray(self.size + _SPARE - 8 + 1, "<u8", self.content, strides=(1,))
         self.doubles = np.ndarray(self.size + _SPARE - 8 + 1, "<f8", self.content, strides=(1,))
         self.floats = np.ndarray(self.size + _SPARE - 8 + 1, "<f4", self.content, strides=(1,))
@@ -64,7 +64,7 @@ def unsigned(rows: Rows, most: int) -> Any:
     if not len(first) or first.max() < 0x80:
         rows.at = at + 1
         return first.astype(np.uint64)
-    words = source.words.take(at, mode="clip")
+    words = source.words[np.minimum(at, source.size)]
     stops = ~words & _STOPS
     below = stops ^ (stops - _ONE)  # all bits up to the first byte that is the last of its number
     sizes = np.bitwise_count(below).astype(np.int64) >> 3
