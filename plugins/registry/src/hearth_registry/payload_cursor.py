@@ -92,10 +92,10 @@ def _add_last(source: Source, at: Any, is_long: Any, words: Any, sizes: Any) -> 
 
 
 def spans(rows: Rows, sizes: Any) -> Any:
-    """Return bytes of the given sizes as a binary column."""
+    """Return bytes of the given sizes as a binary column; together they may not have more than all rows."""
     starts = rows.at
     rows.at = ends = starts + sizes
-    if len(ends) and ends.max() > rows.source.size:
+    if len(ends) and (ends.max() > rows.source.size or sizes.sum() > rows.source.size):
         raise UnsuitedError
     edges = np.empty(2 * len(sizes) + 1, np.int32)
     edges[:-1:2], edges[1::2], edges[-1] = starts, ends, rows.source.size

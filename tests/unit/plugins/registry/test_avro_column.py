@@ -26,6 +26,7 @@ from hearth_api.batch import values_to_column
 from hearth_registry.avro_column_reader import ColumnReader
 from hearth_registry.avro_column_writer import ColumnWriter
 from hearth_registry.avro_format import FEW_READ, FEW_WRITTEN, AvroFormat, AvroSchema
+from hearth_registry.avro_value_writer import put_long
 from hearth_registry.schema_format import PayloadError
 from tests.unit.plugins.registry.avro_case import CASES, COLOR, OPT, USER, Case, configured, struct
 from tests.unit.plugins.registry.avro_sample import SCHEMAS, values
@@ -164,6 +165,19 @@ def test_an_unusual_way_to_write_is_left_to_the_plain_form() -> None:
     )
     assert decimal.values(pa.array([bytes.fromhex("040001")])) is NotImplemented
     assert decimal.value(bytes.fromhex("040001")).raw_values() == (1,)
+
+
+def test_rows_that_claim_the_bytes_of_others_cost_nothing() -> None:
+    """Each says that its text goes on to the end of the batch, which would be 25 GB of texts."""
+    count, size = 50_000, 20
+    content = bytearray()
+    for row in range(count):
+        left = (count - row) * size
+        head = bytearray()
+        put_long(head, left // 2)
+        content += head + bytes(size - len(head))
+    data = pa.array([bytes(content[start : start + size]) for start in range(0, len(content), size)])
+    assert columns(FORMAT.schema_of(STRING_SCHEMA)).values(data) is NotImplemented
 
 
 def test_a_wanted_schema_with_new_fields_is_read_in_columns() -> None:
