@@ -8,13 +8,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from hearth_api import Schema
+from hearth_registry.avro_anything import anything
 from hearth_registry.avro_compatibility import incompatibilities
+from hearth_registry.avro_input import Cursor
 from hearth_registry.avro_parser import parse
 from hearth_registry.avro_schema_reader import AvroSchemaReader
-from hearth_registry.avro_schema_writer import AvroSchemaWriter, anything
+from hearth_registry.avro_schema_writer import AvroSchemaWriter
 from hearth_registry.avro_setting import AvroSettings
 from hearth_registry.avro_type import AvroSchemaError, AvroType, text_of
-from hearth_registry.avro_value_reader import Cursor, ReaderCompiler
+from hearth_registry.avro_value_reader import ReaderCompiler
 from hearth_registry.avro_value_writer import ValueCompiler
 from hearth_registry.schema_format import FormatSchema, PayloadError, PayloadReader, PayloadWriter, SchemaFormat
 from hearth_registry.schema_text import AVRO, SchemaText

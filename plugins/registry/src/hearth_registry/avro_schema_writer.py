@@ -9,6 +9,7 @@ from typing import Any
 from hearth_api import DataError, Date, Decimal, Field, Schema, Struct, Time, Timestamp, Type
 from hearth_api.java import to_physical
 from hearth_registry import avro_name as an
+from hearth_registry.avro_anything import anything
 from hearth_registry.avro_setting import AvroSettings
 from hearth_registry.avro_type import (
     NO_DEFAULT,
@@ -31,21 +32,6 @@ _LOGICAL = {
     Decimal.LOGICAL_NAME: "decimal", Date.LOGICAL_NAME: "date", Time.LOGICAL_NAME: "time-millis",
     Timestamp.LOGICAL_NAME: "timestamp-millis",
 }  # fmt: skip
-
-
-def anything() -> AvroType:
-    """Return the record in which data without schema stands: of its fields one has the value, or none for a null."""
-    made = AvroType("record", an.ANYTHING)
-    scalars = ("boolean", "bytes", "double", "float", "int", "long", "string")
-    made.add(*[_nullable_field(kind, AvroType(kind)) for kind in scalars])
-    entry = AvroType("record", f"{an.NAMESPACE}.{an.MAP_ENTRY}")
-    entry.add(AvroField("key", made), AvroField("value", made))
-    made.add(_nullable_field("array", array_of(made)), _nullable_field("map", array_of(entry)))
-    return made
-
-
-def _nullable_field(name: str, type_: AvroType) -> AvroField:
-    return AvroField(name, union_of(AvroType("null"), type_), default=None)
 
 
 class AvroSchemaWriter:

@@ -2,175 +2,41 @@
 
 For each schema there is one function, made of those for its parts when the schema is first seen, that reads a value at
 a cursor. Where another schema is wanted than the one that wrote, Avro's rules of resolution hold: numbers grow, fields
-are found by name, those that are missing get their defaults. No length is believed before the bytes are there, so
-what a payload claims costs nothing.
+are found by name, those that are missing get their defaults.
 """
 
 from __future__ import annotations
 
-import struct
-from collections.abc import Callable
 from typing import Any
 
-from hearth_api import DataError, Date, Decimal, Field, Schema, Struct, Time, Timestamp, Type
+from hearth_api import Date, Decimal, Field, Schema, Struct, Time, Timestamp, Type
 from hearth_api.java import hash_ordered, wrap
 from hearth_registry import avro_name as an
+from hearth_registry.avro_anything import anything_at, as_key
 from hearth_registry.avro_compatibility import WIDER, is_same
+from hearth_registry.avro_input import (
+    PLAIN,
+    Cursor,
+    Read,
+    branch_at,
+    bytes_at,
+    counts,
+    fixed_of,
+    int_at,
+    least_size,
+    null_at,
+    rest_at,
+    rest_text_at,
+    text_at,
+)
 from hearth_registry.avro_map_order import order_read
 from hearth_registry.avro_schema_reader import default_of
 from hearth_registry.avro_setting import AvroSettings
+from hearth_registry.avro_skip import Skipping
 from hearth_registry.avro_type import NO_DEFAULT, AvroField, AvroType
 from hearth_registry.schema_format import PayloadError
 
-MOST_EMPTY = 100_000
-"""So many items without a byte an array may have; no others are without limit, since each needs its bytes."""
 _LOGICAL: dict[str | None, Any] = {kind.LOGICAL_NAME: kind for kind in (Date, Decimal, Time, Timestamp)}
-_DOUBLE, _FLOAT = struct.Struct("<d").unpack_from, struct.Struct("<f").unpack_from
-_WIDTH = {"float": 4, "double": 8, "null": 0}
-
-
-class Cursor:
-    """Where reading has come to in some bytes."""
-
-    __slots__ = ("data", "pos")
-
-    def __init__(self, data: bytes) -> None:
-        """Start at the first byte."""
-        self.data = data
-        self.pos = 0
-
-
-Read = Callable[[Cursor], Any]
-
-
-def long_at(cursor: Cursor) -> int:
-    """Read a number of 64 bits."""
-    data, pos = cursor.data, cursor.pos
-    byte = data[pos]
-    if byte < 0x80:
-        cursor.pos = pos + 1
-        return (byte >> 1) ^ -(byte & 1)
-    return _number_at(cursor, 64, 10, "Invalid long encoding")
-
-
-def int_at(cursor: Cursor) -> int:
-    """Read a number of 32 bits."""
-    data, pos = cursor.data, cursor.pos
-    byte = data[pos]
-    if byte < 0x80:
-        cursor.pos = pos + 1
-        return (byte >> 1) ^ -(byte & 1)
-    return _number_at(cursor, 32, 5, "Invalid int encoding")
-
-
-def _number_at(cursor: Cursor, bits: int, most: int, complaint: str) -> int:
-    """Read a number of some bytes; as in Java, bits that are too many in the last of them are lost."""
-    data, pos = cursor.data, cursor.pos
-    rest = shift = 0
-    for end in range(pos, pos + most):
-        byte = data[end]
-        rest |= (byte & 0x7F) << shift
-        shift += 7
-        if byte < 0x80:
-            cursor.pos = end + 1
-            rest &= (1 << bits) - 1
-            return (rest >> 1) ^ -(rest & 1)
-    raise PayloadError(complaint)
-
-
-def bytes_at(cursor: Cursor) -> bytes:
-    """Read bytes with their length before them."""
-    size = long_at(cursor)
-    start = cursor.pos
-    end = start + size
-    if size < 0:
-        raise PayloadError(f"Malformed data. Length is negative: {size}")
-    if end > len(cursor.data):
-        raise PayloadError(f"a length of {size} bytes where {len(cursor.data) - start} are left")
-    cursor.pos = end
-    return cursor.data[start:end]
-
-
-def text_at(cursor: Cursor) -> str:
-    """Read a text; bytes that are no UTF-8 become question marks, as in Java."""
-    return bytes_at(cursor).decode("utf-8", "replace")
-
-
-def _rest_at(cursor: Cursor) -> bytes:
-    cursor.pos = len(cursor.data)
-    return cursor.data
-
-
-def _rest_text_at(cursor: Cursor) -> str:
-    return _rest_at(cursor).decode("utf-8", "replace")
-
-
-def _fixed(size: int) -> Read:
-    def read(cursor: Cursor) -> bytes:
-        start = cursor.pos
-        end = start + size
-        if end > len(cursor.data):
-            raise IndexError
-        cursor.pos = end
-        return cursor.data[start:end]
-
-    return read
-
-
-def _boolean_at(cursor: Cursor) -> bool:
-    byte = cursor.data[cursor.pos]
-    cursor.pos += 1
-    return byte == 1
-
-
-def _float_at(cursor: Cursor) -> float:
-    (value,) = _FLOAT(cursor.data, cursor.pos)
-    cursor.pos += 4
-    return value  # type: ignore[no-any-return]
-
-
-def _double_at(cursor: Cursor) -> float:
-    (value,) = _DOUBLE(cursor.data, cursor.pos)
-    cursor.pos += 8
-    return value  # type: ignore[no-any-return]
-
-
-def _null_at(cursor: Cursor) -> None:
-    return None
-
-
-_PLAIN: dict[str, Read] = {
-    "null": _null_at, "boolean": _boolean_at, "int": int_at, "long": long_at, "float": _float_at, "double": _double_at,
-    "bytes": bytes_at, "string": text_at,
-}  # fmt: skip
-
-
-def least_size(type_: AvroType) -> int:
-    """Return how many bytes a value has at least."""
-    return _least_size(type_, [])
-
-
-def _least_size(type_: AvroType, within: list[AvroType]) -> int:
-    if type_.kind == "fixed":
-        return type_.size
-    if type_.kind != "record":
-        return _WIDTH.get(type_.kind, 1)
-    if any(each is type_ for each in within):
-        return 1  # what needs itself to begin can never be
-    within = [*within, type_]
-    return sum(_least_size(each.type, within) for each in type_.fields)
-
-
-def counts(cursor: Cursor, least: int) -> int:
-    """Read how many items come next in an array or map, 0 at its end."""
-    count = long_at(cursor)
-    if count < 0:
-        count = -count
-        long_at(cursor)  # the bytes they take
-    left = len(cursor.data) - cursor.pos
-    if count * least > left or (not least and count > MOST_EMPTY):
-        raise PayloadError(f"{count} items where {left} bytes are left")
-    return count
 
 
 class ReaderCompiler:
@@ -194,7 +60,7 @@ class ReaderCompiler:
         """Return what reads a payload that is a value of bytes, without a length before it."""
         if schema is None or schema.type not in (Type.BYTES, Type.STRING):
             return _misfit(AvroType("bytes"), wanted)
-        return _logical(schema, _rest_at if schema.type is Type.BYTES else _rest_text_at)
+        return _logical(schema, rest_at if schema.type is Type.BYTES else rest_text_at)
 
     def _union(self, written: AvroType, wanted: AvroType, schema: Schema) -> Read:
         """Return what reads the number of a branch, and the value after it."""
@@ -204,11 +70,11 @@ class ReaderCompiler:
                 parts.append(self._as_branch(branch, wanted, number, schema))
             else:
                 parts.append(self.read(branch, wanted, schema))
-        if len(parts) == 2 and written.branches[0].kind == "null" and parts[0] is _null_at:
+        if len(parts) == 2 and written.branches[0].kind == "null" and parts[0] is null_at:
             return _nullable(parts[1], parts)
 
         def read(cursor: Cursor) -> Any:
-            return _branch_at(cursor, parts)(cursor)
+            return branch_at(cursor, parts)(cursor)
 
         return read
 
@@ -218,7 +84,7 @@ class ReaderCompiler:
             return _misfit(written, wanted)
         branch = wanted.branches[number]
         if branch.kind == "null":
-            return _null_at
+            return null_at
         if not (an.is_union(schema) and schema.type is Type.STRUCT):
             return self._value(written, branch, schema)
         place = sum(each.kind != "null" for each in wanted.branches[:number])
@@ -312,7 +178,7 @@ class ReaderCompiler:
             while count := counts(cursor, least):
                 for _ in range(count):
                     values = entry(cursor)._values
-                    pairs[_as_key(values[order[0]])] = values[order[1]]
+                    pairs[as_key(values[order[0]])] = values[order[1]]
             return hash_ordered(pairs, keys, capacity=len(pairs))
 
         return read
@@ -335,50 +201,7 @@ class ReaderCompiler:
 
     def skip(self, written: AvroType) -> Read:
         """Return what reads a value of which nothing is wanted."""
-        return _Skipping().skip(written)
-
-
-class _Skipping:
-    """Makes functions that pass over values; a record that holds itself is passed over by its own function."""
-
-    def __init__(self) -> None:
-        self._records: dict[int, list[Read]] = {}
-
-    def skip(self, written: AvroType) -> Read:
-        if written.kind == "record":
-            return self._record(written)
-        if written.kind == "union":
-            parts = [self.skip(each) for each in written.branches]
-            return lambda cursor: _branch_at(cursor, parts)(cursor)
-        if written.kind == "array" or written.kind == "map":
-            return self._items(written)
-        if written.kind == "fixed":
-            return _fixed(written.size)
-        return int_at if written.kind == "enum" else _PLAIN[written.kind]
-
-    def _record(self, written: AvroType) -> Read:
-        is_new = id(written) not in self._records
-        parts = self._records.setdefault(id(written), [])
-        if is_new:
-            parts += [self.skip(each.type) for each in written.fields]
-
-        def skip(cursor: Cursor) -> None:
-            for part in parts:
-                part(cursor)
-
-        return skip
-
-    def _items(self, written: AvroType) -> Read:
-        inner, least = self.skip(written.items), least_size(written.items)
-        key = text_at if written.kind == "map" else _null_at
-
-        def skip(cursor: Cursor) -> None:
-            while count := counts(cursor, least):
-                for _ in range(count):
-                    key(cursor)
-                    inner(cursor)
-
-        return skip
+        return Skipping().skip(written)
 
 
 def has_utf8(type_: AvroType) -> bool:
@@ -386,57 +209,8 @@ def has_utf8(type_: AvroType) -> bool:
     return type_.props.get("avro.java.string") != "String"
 
 
-def anything_at(cursor: Cursor) -> Any:
-    """Read data without schema: the one of nine fields that is set."""
-    found = [_field_at(cursor, part) for part in _ANYTHING]
-    return next((value for value in found if value is not None), None)
-
-
-def _field_at(cursor: Cursor, part: Read) -> Any:
-    number = long_at(cursor)
-    if number not in (0, 1):
-        raise PayloadError(f"{number} is no branch of a union of 2")
-    return part(cursor) if number else None
-
-
-def _list_at(cursor: Cursor) -> list[Any]:
-    items: list[Any] = []
-    while count := counts(cursor, len(_ANYTHING)):
-        items += [anything_at(cursor) for _ in range(count)]
-    return items
-
-
-def _dict_at(cursor: Cursor) -> dict[Any, Any]:
-    pairs: dict[Any, Any] = {}
-    while count := counts(cursor, 2 * len(_ANYTHING)):
-        for _ in range(count):
-            key = _as_key(anything_at(cursor))
-            pairs[key] = anything_at(cursor)
-    return hash_ordered(pairs, capacity=len(pairs))
-
-
-_ANYTHING: tuple[Read, ...] = (
-    _boolean_at, bytes_at, _double_at, _float_at, int_at, long_at, text_at, _list_at, _dict_at,
-)  # fmt: skip
-
-
-def _as_key(value: Any) -> Any:
-    if isinstance(value, list):
-        return tuple(map(_as_key, value))
-    if isinstance(value, dict):
-        raise DataError("a map cannot be the key of a map")
-    return value
-
-
 def _as_fields(record: AvroType, schemas: list[Schema | None]) -> list[Any]:
     return [Field(each.name, number, schema) for number, (each, schema) in enumerate(zip(record.fields, schemas))]  # type: ignore[arg-type]
-
-
-def _branch_at(cursor: Cursor, parts: list[Read]) -> Read:
-    number = int_at(cursor)
-    if not 0 <= number < len(parts):
-        raise PayloadError(f"{number} is no branch of a union of {len(parts)}")
-    return parts[number]
 
 
 def _nullable(inner: Read, parts: list[Read]) -> Read:
@@ -448,7 +222,7 @@ def _nullable(inner: Read, parts: list[Read]) -> Read:
         if byte == 2:
             cursor.pos += 1
             return inner(cursor)
-        return _branch_at(cursor, parts)(cursor)
+        return branch_at(cursor, parts)(cursor)
 
     return read
 
@@ -472,12 +246,12 @@ def _fail(complaint: str) -> Read:
 def _scalar(written: AvroType, wanted: AvroType) -> Read:
     """Return what reads a value without parts, as the kind that is wanted."""
     if written.kind == "fixed":
-        return _fixed(written.size)
+        return fixed_of(written.size)
     if wanted.kind == "bytes":
         return bytes_at
     if wanted.kind == "string":
         return text_at
-    inner = _PLAIN[written.kind]
+    inner = PLAIN[written.kind]
     if wanted.kind in ("float", "double") and written.kind in ("int", "long"):
         return lambda cursor: float(inner(cursor))
     return inner

@@ -7,58 +7,19 @@ allow a PayloadError; the latter come up where a schema of the registry writes, 
 
 from __future__ import annotations
 
-import datetime as dt
-import decimal
-import struct
 from collections.abc import Callable
 from typing import Any
 
-from hearth_api import DataError, Date, Decimal, Schema, Struct, Time, Timestamp, Type
-from hearth_api.java import hash_ordered, java_class
+from hearth_api import DataError, Schema, Struct, Type
+from hearth_api.java import hash_ordered
 from hearth_registry import avro_name as an
+from hearth_registry.avro_anything import put_anything
+from hearth_registry.avro_output import Write, number_bytes, put_long, put_text
+from hearth_registry.avro_scalar import NUMBERS, enum_writer, misfit, physical_of, scalar_writer, wrong_type
 from hearth_registry.avro_schema_writer import is_plain_map, required
 from hearth_registry.avro_setting import AvroSettings
 from hearth_registry.avro_type import AvroField, AvroType
 from hearth_registry.schema_format import PayloadError
-
-Write = Callable[[bytearray, Any], None]
-_RANGES = {
-    Type.INT8: 1 << 7, Type.INT16: 1 << 15, Type.INT32: 1 << 31, Type.INT64: 1 << 63,
-}  # fmt: skip
-_DOUBLE, _FLOAT = struct.Struct("<d").pack, struct.Struct("<f").pack
-_LOGICAL: dict[str | None, tuple[Any, type, str, str]] = {
-    Decimal.LOGICAL_NAME: (Decimal, decimal.Decimal, "Decimal", "BigDecimal"),
-    Date.LOGICAL_NAME: (Date, dt.date, "Date", "Date"),
-    Time.LOGICAL_NAME: (Time, dt.time, "Time", "Date"),
-    Timestamp.LOGICAL_NAME: (Timestamp, dt.datetime, "Timestamp", "Date"),
-}
-_BYTES = (bytes, bytearray, memoryview)
-_NUMBERS = ("int", "long", "float", "double")
-_ANYTHING_FIELDS = 9
-_BOOLEAN, _BYTES_FIELD, _DOUBLE_FIELD, _FLOAT_FIELD, _INT, _LONG, _STRING, _ARRAY, _MAP = range(_ANYTHING_FIELDS)
-
-
-def put_long(out: bytearray, value: int) -> None:
-    """Append a number of up to 64 bits as Avro writes it: zig-zag, seven bits a byte, the lowest first."""
-    rest = (value << 1) ^ (value >> 63)
-    while rest > 0x7F:
-        out.append(rest & 0x7F | 0x80)
-        rest >>= 7
-    out.append(rest)
-
-
-def put_bytes(out: bytearray, value: bytes) -> None:
-    """Append bytes with their length before them."""
-    put_long(out, len(value))
-    out += value
-
-
-def put_text(out: bytearray, text: str) -> None:
-    """Append a text; half a character becomes a question mark, as in Java."""
-    try:
-        put_bytes(out, text.encode())
-    except UnicodeEncodeError:
-        put_bytes(out, text.encode("utf-8", "replace"))
 
 
 class ValueCompiler:
@@ -71,7 +32,7 @@ class ValueCompiler:
     def root(self, schema: Schema | None, own: AvroType, target: AvroType) -> Write:
         """Return what writes values of a schema by `target`; `own` is the Avro schema that the schema itself has."""
         if target.kind == "bytes" and schema is not None and schema.type is Type.BYTES:
-            return _raw(_physical(schema))
+            return _raw(physical_of(schema))
         return self.write(schema, own, target)
 
     def write(self, schema: Schema | None, own: AvroType, target: AvroType) -> Write:
@@ -98,7 +59,7 @@ class ValueCompiler:
         if not schema.optional:
             return _required(write)
         nulls = [number for number, each in enumerate(target.branches) if each.kind == "null"]
-        return _nullable(write, _number(nulls[0]) if nulls else None)
+        return _nullable(write, number_bytes(nulls[0]) if nulls else None)
 
     def _value(self, schema: Schema, own: AvroType, target: AvroType) -> Write:
         """Return what writes values that are there."""
@@ -109,12 +70,12 @@ class ValueCompiler:
         if schema.type is Type.MAP:
             return self._map(schema, own, target)
         if target.kind == "enum":
-            return _enum(schema, target)
-        return _scalar(schema, target)
+            return enum_writer(schema, target)
+        return scalar_writer(schema, target)
 
     def _struct(self, schema: Schema, own: AvroType, target: AvroType) -> Write:
         if target.kind != "record":
-            return _misfit(schema, target)
+            return misfit(schema, target)
         numbers = {each.name: number for number, each in enumerate(own.fields)}
         parts = [self._part(schema, own, numbers.get(each.name), each, target) for each in target.fields]
 
@@ -145,7 +106,7 @@ class ValueCompiler:
 
     def _array(self, schema: Schema, own: AvroType, target: AvroType) -> Write:
         if target.kind != "array":
-            return _misfit(schema, target)
+            return misfit(schema, target)
         inner = self.write(schema.value_schema, own.items, target.items)
 
         def write(out: bytearray, value: Any) -> None:
@@ -163,7 +124,7 @@ class ValueCompiler:
         if not is_plain_map(schema, self._settings):
             return self._entries(schema, own, target)
         if target.kind != "map":
-            return _misfit(schema, target)
+            return misfit(schema, target)
         inner, keys = self.write(schema.value_schema, own.items, target.items), schema.key_schema
 
         def write(out: bytearray, value: Any) -> None:
@@ -183,13 +144,13 @@ class ValueCompiler:
     def _entries(self, schema: Schema, own: AvroType, target: AvroType) -> Write:
         """Return what writes a map as an array of records."""
         if target.kind != "array" or target.items.kind != "record":
-            return _misfit(schema, target)
+            return misfit(schema, target)
         parts = []
         for number, inner in enumerate((schema.key_schema, schema.value_schema)):
             name = own.items.fields[number].name
             field = target.items.find(name)
             parts.append(
-                _misfit(schema, target)
+                misfit(schema, target)
                 if field is None
                 else self.write(inner, own.items.fields[number].type, field.type)
             )
@@ -227,64 +188,14 @@ class ValueCompiler:
                     return
             if not schema.optional:
                 raise DataError("Found null value for non-optional schema")
-            out += _number(nulls[0])
+            out += number_bytes(nulls[0])
 
-        return _nullable(write, _number(nulls[0]) if nulls else None) if schema.optional else _required(write)
+        return _nullable(write, number_bytes(nulls[0]) if nulls else None) if schema.optional else _required(write)
 
     def _member(self, schema: Schema, own: AvroType, target: AvroType) -> Write:
         if target.kind != "union":
             return self._value(required(schema), own, target)
         return self._branch(required(schema), own, target)
-
-
-def put_anything(out: bytearray, value: Any) -> None:
-    """Append a value without schema: a record with a field for each type, of which one is set, or none for null."""
-    if value is None:
-        out += bytes(_ANYTHING_FIELDS)
-        return
-    number, put = _anything_field(value)
-    out += bytes(number)
-    out.append(2)
-    put(out, value)
-    out += bytes(_ANYTHING_FIELDS - 1 - number)
-
-
-def _anything_field(value: Any) -> tuple[int, Write]:
-    if isinstance(value, bool):
-        return _BOOLEAN, _put_boolean
-    if isinstance(value, int) and -_RANGES[Type.INT64] <= value < _RANGES[Type.INT64]:
-        return _LONG, put_long
-    if isinstance(value, float):
-        return _DOUBLE_FIELD, _put_double
-    if isinstance(value, str):
-        return _STRING, put_text
-    if isinstance(value, (list, tuple)):
-        return _ARRAY, _put_list
-    if isinstance(value, dict):
-        return _MAP, _put_dict
-    raise DataError(f"Unknown Java type for schemaless data: class {java_class(value)}")
-
-
-def _put_list(out: bytearray, value: Any) -> None:
-    if value:
-        put_long(out, len(value))
-        for item in value:
-            put_anything(out, item)
-    out.append(0)
-
-
-def _put_dict(out: bytearray, value: Any) -> None:
-    if value:
-        put_long(out, len(value))
-        for key, item in value.items():
-            put_anything(out, key)
-            put_anything(out, item)
-    out.append(0)
-
-
-def wrong_type(schema: Schema, value: object) -> DataError:
-    """Return the error for a value of a class that its schema does not allow."""
-    return DataError(f"Invalid type for {schema.type}: class {java_class(value, schema)}")
 
 
 def _required(write: Write) -> Write:
@@ -323,25 +234,12 @@ def _is_same(given: Schema, schema: Schema) -> bool:
 def _branch_of(own: AvroType, target: AvroType) -> tuple[AvroType, bytes]:
     for number, branch in enumerate(target.branches):
         if branch.full_name == own.full_name:
-            return branch, _number(number)
+            return branch, number_bytes(number)
     branch = AvroType("null")
     for number, branch in enumerate(target.branches):
-        if branch.kind in _NUMBERS and own.kind in _NUMBERS[: _NUMBERS.index(branch.kind)]:
-            return branch, _number(number)
+        if branch.kind in NUMBERS and own.kind in NUMBERS[: NUMBERS.index(branch.kind)]:
+            return branch, number_bytes(number)
     return branch, b""
-
-
-def _number(number: int) -> bytes:
-    out = bytearray()
-    put_long(out, number)
-    return bytes(out)
-
-
-def _misfit(schema: Schema, target: AvroType) -> Write:
-    def write(out: bytearray, value: Any) -> None:
-        raise PayloadError(f"a value of type {schema.type} cannot be written as {target.full_name}")
-
-    return write
 
 
 def _absent(field: AvroField, target: AvroType) -> Write:
@@ -353,7 +251,7 @@ def _absent(field: AvroField, target: AvroType) -> Write:
             raise PayloadError(
                 f"null value for (non-nullable) {field.type.full_name} at {target.short_name}.{field.name}"
             )
-        out += _number(nulls[0])
+        out += number_bytes(nulls[0])
 
     return write
 
@@ -363,116 +261,5 @@ def _raw(physical: Callable[[Any], Any]) -> Write:
         if value is None:
             raise DataError("Found null value for non-optional schema")
         out += physical(value)
-
-    return write
-
-
-def _physical(schema: Schema) -> Callable[[Any], Any]:
-    """Return what checks a value of a type without parts and returns its physical form."""
-    if schema.name in _LOGICAL:
-        return _logical(schema)
-    if schema.type in _RANGES:
-        return _integer(schema, _RANGES[schema.type])
-    kinds: Any = {
-        Type.FLOAT32: float, Type.FLOAT64: float, Type.BOOLEAN: bool, Type.STRING: str, Type.BYTES: _BYTES,
-    }[schema.type]  # fmt: skip
-
-    def checked(value: Any) -> Any:
-        if not isinstance(value, kinds):
-            raise wrong_type(schema, value)
-        return value
-
-    return checked
-
-
-def _integer(schema: Schema, limit: int) -> Callable[[Any], int]:
-    def checked(value: Any) -> int:
-        if type(value) is not int and (not isinstance(value, int) or isinstance(value, bool)):
-            raise wrong_type(schema, value)
-        if not -limit <= value < limit:
-            raise DataError(f"Invalid type for {schema.type}: {value} is out of range")
-        return value
-
-    return checked
-
-
-def _logical(schema: Schema) -> Callable[[Any], Any]:
-    kind, expected, label, java = _LOGICAL[schema.name]
-
-    def checked(value: Any) -> Any:
-        is_moment_for_day = expected is dt.date and isinstance(value, dt.datetime)
-        if not isinstance(value, expected) or is_moment_for_day:
-            raise DataError(f"Invalid type for {label}, expected {java} but was class {java_class(value, schema)}")
-        return kind.from_logical(schema, value)
-
-    return checked
-
-
-def _scalar(schema: Schema, target: AvroType) -> Write:
-    physical, put = _physical(schema), _putters(schema, target)
-
-    def write(out: bytearray, value: Any) -> None:
-        put(out, physical(value))
-
-    return write
-
-
-def _putters(schema: Schema, target: AvroType) -> Write:
-    """Return what appends a physical value; numbers are widened to what the target has."""
-    if target.kind == "fixed" and schema.type is Type.BYTES:
-        return _fixed(schema, target)
-    if schema.type in _RANGES and target.kind in _NUMBERS:
-        return {"int": put_long, "long": put_long, "float": _put_float, "double": _put_double}[target.kind]
-    usual: dict[tuple[Type, str], Write] = {
-        (Type.FLOAT32, "float"): _put_float, (Type.FLOAT32, "double"): _put_double,
-        (Type.FLOAT64, "double"): _put_double, (Type.BOOLEAN, "boolean"): _put_boolean,
-        (Type.STRING, "string"): put_text, (Type.BYTES, "bytes"): put_bytes,
-    }  # fmt: skip
-    return usual.get((schema.type, target.kind)) or _misfit(schema, target)
-
-
-def _put_double(out: bytearray, value: float) -> None:
-    out += _DOUBLE(value)
-
-
-def _put_float(out: bytearray, value: float) -> None:
-    try:
-        out += _FLOAT(value)
-    except OverflowError:
-        out += _FLOAT(float("inf") if value > 0 else float("-inf"))
-
-
-def _put_boolean(out: bytearray, value: bool) -> None:
-    out.append(value)
-
-
-def _enum(schema: Schema, target: AvroType) -> Write:
-    numbers = {symbol: _number(number) for number, symbol in enumerate(target.symbols)}
-
-    def write(out: bytearray, value: Any) -> None:
-        if not isinstance(value, str):
-            raise wrong_type(schema, value)
-        number = numbers.get(value)
-        if number is None:
-            raise PayloadError(
-                f"value {value} (a {target.name}) is not one of its symbols: {', '.join(target.symbols)}"
-            )
-        out += number
-
-    return write
-
-
-def _fixed(schema: Schema, target: AvroType) -> Write:
-    size, is_decimal = target.size, schema.name == Decimal.LOGICAL_NAME
-
-    def write(out: bytearray, value: bytes) -> None:
-        if len(value) == size:
-            out += value
-        elif not is_decimal:
-            raise PayloadError(f"{len(value)} bytes do not fit fixed({size}) {target.name}")
-        elif len(value) > size:
-            raise DataError(f"Unscaled value byte array length {len(value)} is greater than fixed size {size}")
-        else:
-            out += (b"\xff" if value[:1] >= b"\x80" else b"\0") * (size - len(value)) + value
 
     return write

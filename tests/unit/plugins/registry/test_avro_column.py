@@ -26,7 +26,7 @@ from hearth_api.batch import values_to_column
 from hearth_registry.avro_column_reader import ColumnReader
 from hearth_registry.avro_column_writer import ColumnWriter
 from hearth_registry.avro_format import FEW_READ, FEW_WRITTEN, AvroFormat, AvroSchema
-from hearth_registry.avro_value_writer import put_long
+from hearth_registry.avro_output import put_long
 from hearth_registry.schema_format import PayloadError
 from tests.unit.plugins.registry.avro_case import CASES, COLOR, OPT, USER, Case, configured, struct
 from tests.unit.plugins.registry.avro_sample import SCHEMAS, values
