@@ -37,6 +37,7 @@ class DistributedHost(Host):
     def __init__(self, worker: DistributedConfig, say: Callable[[str], None], free_port: bool = False) -> None:
         super().__init__(worker, say, free_port)
         self._cluster = worker
+        self._is_leaving = False
         self._topics: TopicStores
         self._group: HostGroup
         self._leadership: Leadership
@@ -48,8 +49,7 @@ class DistributedHost(Host):
     def _warm(self, launcher: SparkLauncher) -> None:
         """Start Spark at once where nobody else could use what it takes; a cluster's cores are for who leads."""
         self._launcher = launcher
-        if is_local(launcher.settings):
-            launcher.start()
+        launcher.start() if is_local(launcher.settings) else launcher.prepare()
 
     def _open_stores(self, listeners: Sequence[Listener]) -> Stores:
         self._topics = TopicStores(self._cluster, on_fenced=lambda: self._leadership.on_fenced())
@@ -101,15 +101,21 @@ class DistributedHost(Host):
             reconciler.follow()
             if not is_local(launcher.settings):
                 launcher.stop()
+                if not self._is_leaving:
+                    launcher.prepare()
 
         self._leadership = Leadership(self._topics, lead, follow)
         self._leader_watch = LeaderWatch(self._group)
         # In this order from the last: what runs here ends, then another host may lead, and only then is this one away.
-        self._stops += [self._group.leave, self._leader_watch.close, self._leadership.leave]
+        self._stops += [self._group.leave, self._leader_watch.close, self._leave]
         self._leadership.start()
         self._group.join(self._fail)
         self._leader_watch.start()
         self._await_leader()
+
+    def _leave(self) -> None:
+        self._is_leaving = True
+        self._leadership.leave()
 
     def _await_leader(self) -> None:
         """Give whoever is to lead a moment, so that who finds this host ready can ask for something."""

@@ -44,10 +44,11 @@ class Driver:
         self._settings = settings
         self._lock = threading.Lock()
         self._jvm: subprocess.Popen[bytes] | None = None
+        self._gateway: Any = None
         self._is_over = False
 
-    def start(self) -> None:
-        """Start it on the calling thread; raises DriverFailed."""
+    def prepare(self) -> None:
+        """Start its JVM on the calling thread, which takes longer than all that follows; raises JvmEnded."""
         settings = self._settings
         os.environ["PYSPARK_PYTHON"] = executors_python(settings)
         os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
@@ -56,11 +57,24 @@ class Driver:
         os.environ["PYTHONPATH"] = os.pathsep.join(_import_path())
         options = f"{settings[_OPTIONS]} {shlex.join(driver_archive().options())}".strip()
         # Executors on this machine import what this process does, installed or not; on others the path leads nowhere.
-        own = {_IMPORT_PATH: os.environ["PYTHONPATH"], **settings, _OPTIONS: options}
-        gateway = start_jvm(own, self._keep)
-        from pyspark import SparkConf, SparkContext  # the JVM comes first, and starts beside this process
+        self._own = {_IMPORT_PATH: os.environ["PYTHONPATH"], **settings, _OPTIONS: options}
+        self._gateway = start_jvm(self._own, self._keep)
+        import pyspark  # noqa: F401  # the JVM comes first, and starts beside this process
 
         _spare_numpy()
+
+    @property
+    def is_prepared(self) -> bool:
+        """Return whether there is a JVM for it."""
+        return self._gateway is not None and self._jvm is not None and self._jvm.poll() is None
+
+    def start(self) -> None:
+        """Start it on the calling thread; raises DriverFailed."""
+        if not self.is_prepared:
+            self.prepare()
+        from pyspark import SparkConf, SparkContext
+
+        own, gateway = self._own, self._gateway
         configuration = SparkConf().setAll(list(own.items()))
         try:
             seek_admission(gateway.jvm, own["spark.master"])

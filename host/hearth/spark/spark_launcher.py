@@ -143,6 +143,7 @@ class SparkLauncher:
         self._on_error = on_error or (lambda text: log.error("%s", text))
         self._ready = threading.Event()
         self._driver: Driver | None = None
+        self._prepared: Driver | None = None
         self._launches: queue.SimpleQueue[_Launch | None] = queue.SimpleQueue()
         self._starter: threading.Thread | None = None
         self._wanted: dict[str, _Launch] = {}
@@ -152,6 +153,12 @@ class SparkLauncher:
         self._slots = SlotWatch(self.settings)
         self._lock = threading.Lock()
         self._stopping = threading.Event()
+
+    def prepare(self) -> None:
+        """Begin to start Spark's JVM, and no more: a cluster gives nothing for it, and Spark starts sooner then."""
+        self._stopping.clear()
+        self._starter = threading.Thread(target=self._prepare, name="spark-prepare", daemon=True)
+        self._starter.start()
 
     def start(self) -> None:
         """Begin to start Spark, also anew after a stop; returns at once, tasks launched meanwhile wait for it."""
@@ -204,7 +211,8 @@ class SparkLauncher:
         """Stop Spark and its JVM, which has ``grace`` seconds to end; every task's process ends with it."""
         with self._lock:
             self._stopping.set()
-            driver, self._driver = self._driver, None
+            driver, self._driver = self._driver or self._prepared, None
+            self._prepared = None
         for _ in range(LAUNCHERS):
             self._launches.put(None)
         if driver is not None:
@@ -212,11 +220,23 @@ class SparkLauncher:
             if self._starter is not None:
                 self._starter.join(grace)  # where it was still starting, it has something to clear away
 
-    def _start(self) -> None:
+    def _prepare(self) -> None:
         driver = Driver(self.settings)
         with self._lock:
             if self._stopping.is_set():
                 return
+            self._prepared = driver
+        try:
+            driver.prepare()
+        except Exception as error:
+            log.warning("Spark's JVM did not start beforehand: %s", reason_of(error))
+
+    def _start(self) -> None:
+        with self._lock:
+            prepared, self._prepared = self._prepared, None
+            if self._stopping.is_set():
+                return
+            driver = prepared if prepared is not None and prepared.is_prepared else Driver(self.settings)
             self._driver = driver
         try:
             driver.start()

@@ -20,6 +20,7 @@ from hearth.runtime.plan import TaskPlan
 from hearth.spark import slot, spark_launcher
 from hearth.spark.job import JobFailed, OnEnd
 from hearth.spark.spark_launcher import LAUNCHERS, SparkLauncher, exposure, link_host, spark_settings
+from tests.peer.rest import eventually
 from tests.unit.herder.catalogue import SOURCE, WORKER, directory
 from tests.unit.runtime.sample import task_plan
 
@@ -259,3 +260,64 @@ def test_what_spark_carries_holds_no_setting_and_no_secret(
 def test_spark_notes_at_once_that_a_task_runs() -> None:
     """It is asked for that when nothing has been heard of a task for a while."""
     assert spark_settings({})["spark.ui.liveUpdate.period"] == "0s"
+
+
+class Standby:
+    """Drivers of a launcher, each with a JVM that a test may let die."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.drivers: list[Standby.Driver] = []
+        monkeypatch.setattr(spark_launcher, "Driver", lambda settings: self._new())
+
+    def _new(self) -> Standby.Driver:
+        self.drivers.append(Standby.Driver())
+        return self.drivers[-1]
+
+    class Driver:
+        """One that starts at once."""
+
+        def __init__(self) -> None:
+            self.told: list[str] = []
+            self.is_prepared = False
+            self.context = Context()
+
+        def prepare(self) -> None:
+            """Start its JVM."""
+            self.told.append("prepare")
+            self.is_prepared = True
+
+        def start(self) -> None:
+            """Start Spark in it."""
+            self.told.append("start")
+
+        def has_ended(self, failure: Exception) -> bool:
+            """Return that it is there."""
+            return False
+
+        def stop(self, grace: float) -> None:
+            """Stop it."""
+            self.told.append("stop")
+
+
+@pytest.mark.parametrize("dies", [False, True])
+def test_a_launcher_begins_with_the_jvm_that_it_has_and_may_begin_again(
+    monkeypatch: pytest.MonkeyPatch, dies: bool
+) -> None:
+    """A host that leads a second time has a Spark of its own again; a JVM that has died meanwhile is of no use."""
+    standby = Standby(monkeypatch)
+    launcher = SparkLauncher({"spark.master": "local[1]", "spark.ui.enabled": "false"})
+    told = []
+    for _ in range(2):
+        launcher.prepare()
+        assert eventually(lambda: standby.drivers[-1].is_prepared, 5)
+        standby.drivers[-1].is_prepared = not dies
+        launcher.start()
+        assert launcher.wait_until_ready(5)
+        launcher.stop()
+        told += [each.told for each in standby.drivers]
+        standby.drivers.clear()
+    assert told == ([["prepare"], ["start", "stop"]] if dies else [["prepare", "start", "stop"]]) * 2
+    launcher.prepare()
+    assert eventually(lambda: standby.drivers[-1].is_prepared, 5)
+    launcher.stop()
+    assert standby.drivers[-1].told == ["prepare", "stop"]
