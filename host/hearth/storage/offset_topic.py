@@ -86,14 +86,19 @@ class TopicOffsetStore(OffsetStore):
         prepare: Callable[[str], int],
         own_topic: Callable[[str], str | None] = lambda connector: None,
     ) -> None:
-        """``prepare`` makes or checks a connector's own topic and returns its partitions; ``own_topic`` names it."""
+        """``prepare`` makes or checks a connector's own topic and returns its partitions.
+
+        ``own_topic`` names it, or raises LookupError for a connector that there is not.
+        """
         self._topic = topic
         self._reader = reader
         self._producer = producer
         self._prepare = prepare
         self._own_topic = own_topic
         self._lock = threading.Lock()
+        self._opening: dict[str, threading.Lock] = {}
         self._topics = {topic: _OffsetTopic()}
+        self._own_topics: dict[str, str | None] = {}
 
     def take(self, record: StoredRecord) -> None:
         """Note a record of one of the topics."""
@@ -147,13 +152,26 @@ class TopicOffsetStore(OffsetStore):
         return records
 
     def _topics_of(self, connector: str) -> list[str]:
-        """Return where the offsets of a connector are, its own topic first, which is read when it is first named."""
-        own = self._own_topic(connector)
+        """Return where the offsets of a connector are, its own topic first, which is read when it is first named.
+
+        A connector that is gone keeps its topic: its tasks still commit what they had in hand.
+        """
+        with suppress(LookupError):
+            self._own_topics[connector] = self._own_topic(connector)
+        own = self._own_topics.get(connector)
         if own is None or own == self._topic:
             return [self._topic]
-        with self._lock:
-            if own not in self._topics:
-                partitions = self._prepare(own)
-                self._topics[own] = _OffsetTopic()
-                self._reader.follow({own: self.take}, {own: partitions}, READ_SECONDS)
+        if own not in self._topics:
+            self._open(own)
         return [own, self._topic]
+
+    def _open(self, topic: str) -> None:
+        """Begin to follow a topic; one that cannot be had holds up nobody but those who name it."""
+        with self._lock:
+            opening = self._opening.setdefault(topic, threading.Lock())
+        with opening:
+            if topic in self._topics:
+                return
+            partitions = self._prepare(topic)
+            self._topics[topic] = _OffsetTopic()
+            self._reader.follow({topic: self.take}, {topic: partitions}, READ_SECONDS)

@@ -163,5 +163,4 @@ class TopicStores:
         return self._offset_topic(topic, OWN_TOPIC).prepare(self._admin)
 
     def _own_topic(self, connector: str) -> str | None:
-        entry = self.configs.snapshot().find(connector)
-        return None if entry is None else entry.config.get(OWN_TOPIC)
+        return self.configs.snapshot().entries[connector].config.get(OWN_TOPIC)

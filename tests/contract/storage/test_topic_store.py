@@ -227,7 +227,10 @@ def test_a_key_keeps_its_bytes(leader: Host, broker: KafkaBroker) -> None:
 
 
 def test_a_connectors_own_topic_goes_first(leader: Host, broker: KafkaBroker) -> None:
-    """What it lacks is in the cluster's, which is written along and forgets along."""
+    """What it lacks is in the cluster's, which is written along and forgets along.
+
+    A connector that is deleted still commits there what its tasks had in hand.
+    """
     asked = [{"p": 1}, {"p": 2}]
     leader.configs.put_connector("o", {})
     leader.offsets.put("o", [({"p": 1}, {"o": "cluster"}), ({"p": 2}, {"o": "cluster"})])
@@ -235,10 +238,12 @@ def test_a_connectors_own_topic_goes_first(leader: Host, broker: KafkaBroker) ->
     assert leader.offsets.get("o", asked) == [{"o": "cluster"}] * 2
     leader.offsets.put("o", [({"p": 1}, {"o": "own"}), ({"p": 2}, None)])
     assert leader.offsets.get("o", asked) == [{"o": "own"}, None]
+    leader.configs.remove_connector("o")
+    leader.offsets.put("o", [({"p": 1}, {"o": "own, later"})])
     leader.configs.put_connector("o", {})
-    assert leader.offsets.get("o", asked) == [{"o": "own"}, None]
+    assert leader.offsets.get("o", asked) == [{"o": "own, later"}, None]
     with closing(Host(broker, settings={"offset.storage.topic": "stores-own"})) as elsewhere:
-        assert elsewhere.offsets.get("o", asked) == [{"o": "own"}, None]
+        assert elsewhere.offsets.get("o", asked) == [{"o": "own, later"}, None]
 
 
 def test_what_tasks_wrote_themselves_is_listed(leader: Host, broker: KafkaBroker) -> None:
