@@ -23,8 +23,8 @@ def config_value(config: Mapping[str, str]) -> bytes:
 
 
 def task_value(config: Mapping[str, str]) -> bytes:
-    """Return the value of a task's record; Java keeps its members in a HashMap."""
-    return to_bytes({"properties": hash_ordered(config)})
+    """Return the value of a task's record; Java copies its members to a HashMap before it writes them."""
+    return to_bytes({"properties": hash_ordered(config, copied=len(config))})
 
 
 def commit_value(tasks: int) -> bytes:

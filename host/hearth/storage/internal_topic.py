@@ -39,9 +39,12 @@ class InternalTopic:
         Raises ConfigError where it is not compacted, or has partitions beside the only one it may have; ConnectError
         where it cannot be made within ``timeout`` seconds. Whoever may not make topics works with the one there is.
         """
-        if not self._make(admin, timeout):
-            self._check_policy(admin)
-        return self._count(admin, timeout)
+        if self._make(admin, timeout):
+            return len(self._look(admin, timeout))
+        self._check_policy(admin)
+        found = self._look(admin, timeout)
+        self._compare(len(found), min((len(each.replicas) for each in found), default=0))
+        return len(found)
 
     def _make(self, admin: TopicAdmin, timeout: float) -> bool:
         """Return whether the topic is a new one."""
@@ -93,13 +96,23 @@ class InternalTopic:
                 code="topics.policy",
             )
 
-    def _count(self, admin: TopicAdmin, timeout: float) -> int:
-        """Return the number of partitions, once the brokers know the topic: a new one is known a moment later."""
+    def _compare(self, partitions: int, replication: int) -> None:
+        """Warn where a topic that was there has less than it would be made with: it stays as it is, as in Java."""
+        found = {"partitions": (partitions, self.partitions), "replication.factor": (replication, self.replication)}
+        for setting, (has, wanted) in found.items():
+            if has < wanted:
+                key = f"{self.key.removesuffix('topic')}{setting}"
+                log.warning(
+                    "topic %r has %d, and not %s=%d: it was there, and is used as it is", self.name, has, key, wanted
+                )
+
+    def _look(self, admin: TopicAdmin, timeout: float) -> list[Any]:
+        """Return the partitions, once the brokers know the topic: a new one is known a moment later."""
         deadline = time.monotonic() + timeout
         while True:
             answer: Any = admin.look(self.name)
             try:
-                return len(answer.result(LOOK_SECONDS + 1).partitions)
+                return list(answer.result(LOOK_SECONDS + 1).partitions)
             except KafkaException as error:
                 if time.monotonic() > deadline or code_of(error) in FORBIDDEN:
                     raise _unknown(self.name, error) from error

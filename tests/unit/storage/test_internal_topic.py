@@ -42,7 +42,7 @@ class Cluster:
     def look(self, _topic: str) -> Future[Any]:
         """Return the topic."""
         answer: Future[Any] = Future()
-        answer.set_result(SimpleNamespace(partitions=[None] * self.partitions))
+        answer.set_result(SimpleNamespace(partitions=[SimpleNamespace(replicas=[1])] * self.partitions))
         return answer
 
 
@@ -84,6 +84,15 @@ def test_one_that_forgets_is_refused(policies: set[str]) -> None:
     with pytest.raises(ConfigError) as refusal:
         prepare(Cluster(KafkaError.TOPIC_ALREADY_EXISTS, policies=policies))
     assert f"but found the topic currently has 'cleanup.policy={','.join(sorted(policies))}'" in str(refusal.value)
+
+
+def test_one_that_has_less_than_the_keys_say_is_told(caplog: pytest.LogCaptureFixture) -> None:
+    """Fewer partitions, or fewer copies: nobody here changes a topic that was there."""
+    wanted = InternalTopic("t", "offset.storage.topic", "source connector offsets", 25, 3)
+    cluster: Any = Cluster(KafkaError.TOPIC_ALREADY_EXISTS, policies={"compact"}, partitions=5)
+    assert wanted.prepare(cluster) == 5
+    for has, key in ((5, "offset.storage.partitions=25"), (1, "offset.storage.replication.factor=3")):
+        assert f"topic 't' has {has}, and not {key}: it was there, and is used as it is" in caplog.text
 
 
 def test_brokers_that_come_later_are_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
