@@ -14,12 +14,12 @@ from hearth.storage.fenced_producer import FencedProducer, Record
 from hearth.storage.interface import OffsetStore
 from hearth.storage.memory import partition_key
 from hearth.storage.offset_record import offset_key, offset_value, parse_offset
-from hearth_api import RetriableError
 
 log = logging.getLogger(__name__)
 
-READ_SECONDS = 30.0
-"""How long it may take to see what was written last."""
+READ_SECONDS = 90.0
+"""How long it may take to see what was written last: a task that was killed leaves its transaction open for a minute,
+unless it is fenced before."""
 
 Offsets = Sequence[tuple[Mapping[str, Any], Mapping[str, Any] | None]]
 
@@ -111,8 +111,9 @@ class TopicOffsetStore(OffsetStore):
         return [None if row is None else row.offset for row in found]
 
     def put(self, connector: str, offsets: Offsets) -> None:
-        """Write them in one transaction, and wait until they are seen here.
+        """Write them in one transaction; who reads them reads to the end first, so nobody waits for that here.
 
+        A task of another connector may have a transaction open on the same partition, for as long as it takes.
         What is forgotten is forgotten in the cluster's topic first, and what is known is written to the connector's
         own first, so that nobody who reads in between finds an offset that is gone, or an older one.
         """
@@ -125,9 +126,7 @@ class TopicOffsetStore(OffsetStore):
         for topic in own:
             records += self._records(topic, connector, offsets)
         records += self._records(cluster, connector, known)
-        written = self._producer.write(records)
-        with suppress(RetriableError):  # it is durable, and who asks for it reads to the end first
-            self._reader.wait_for(written, READ_SECONDS)
+        self._producer.write(records)
 
     def partitions(self, connector: str) -> list[dict[str, Any]]:
         """List the partitions, of what was written by now likewise."""

@@ -247,7 +247,7 @@ def test_a_connectors_own_topic_goes_first(leader: Host, broker: KafkaBroker) ->
 
 
 def test_what_tasks_wrote_themselves_is_listed(leader: Host, broker: KafkaBroker) -> None:
-    """With exactly once they write their offsets in their own transactions."""
+    """With exactly once they write their offsets in their own transactions, which hold up nobody who writes."""
     settings = {"bootstrap.servers": broker.bootstrap_servers, "partitioner": "murmur2_random"}
     producer = Producer({**settings, "transactional.id": "stores-t-0"})
     producer.init_transactions(SOON)
@@ -258,6 +258,13 @@ def test_what_tasks_wrote_themselves_is_listed(leader: Host, broker: KafkaBroker
         producer.commit_transaction(SOON)
         assert leader.offsets.partitions("t")[-1] == {"p": offset}
         assert leader.offsets.get("t", [{"p": offset}]) == [{"o": offset}]
+    producer.begin_transaction()
+    for number in range(20):
+        producer.produce("stores-offsets", b"{}", b'["t",{"n":%d}]' % number)
+    producer.flush()
+    leader.offsets.put("of a neighbour", [({"p": 1}, {"o": 1})])  # waits for no transaction of another
+    producer.abort_transaction(SOON)
+    assert leader.offsets.get("of a neighbour", [{"p": 1}]) == [{"o": 1}]
 
 
 def test_records_go_where_javas_go(leader: Host, broker: KafkaBroker) -> None:
