@@ -18,6 +18,8 @@ log = logging.getLogger(__name__)
 COMPACT = {"cleanup.policy": "compact"}
 RETRIED = ("INVALID_REPLICATION_FACTOR", "REQUEST_TIMED_OUT", "_TIMED_OUT", "_TRANSPORT")
 """What passes when the brokers of a cluster that starts have all come, as in Java's ``createTopicsWithRetry``."""
+KNOWN_SECONDS = 30.0
+"""How long a topic may take to be known to the brokers, as ``CREATE_TOPIC_TIMEOUT_NS`` of Java's."""
 _PAUSE_SECONDS = 0.5
 _PROGRESS_SECONDS = 5.0
 
@@ -81,7 +83,7 @@ class InternalTopic:
             policies = admin.cleanup_policies(self.name)
         except KafkaException as error:
             if code_of(error) != "UNKNOWN_TOPIC_OR_PART":
-                raise _unknown(self.name, error) from error
+                raise self._unknown(error) from error
             return  # which is told when its partitions are counted
         if policies is None:
             log.info("nobody here may see whether topic %r is compacted", self.name)
@@ -108,20 +110,20 @@ class InternalTopic:
 
     def _look(self, admin: TopicAdmin, timeout: float) -> list[Any]:
         """Return the partitions, once the brokers know the topic: a new one is known a moment later."""
-        deadline = time.monotonic() + timeout
+        deadline = time.monotonic() + min(timeout, KNOWN_SECONDS)
         while True:
             answer: Any = admin.look(self.name)
             try:
                 return list(answer.result(LOOK_SECONDS + 1).partitions)
             except KafkaException as error:
                 if time.monotonic() > deadline or code_of(error) in FORBIDDEN:
-                    raise _unknown(self.name, error) from error
+                    raise self._unknown(error) from error
             time.sleep(_PAUSE_SECONDS / 10)
 
-
-def _unknown(topic: str, error: KafkaException) -> ConnectError:
-    return ConnectError(
-        f"Could not look up partition metadata for topic '{topic}': {error.args[0].str()}",
-        code="topics.unknown",
-        hint="look whether the topic is there, and whether this host may describe, read and write it",
-    )
+    def _unknown(self, error: KafkaException) -> ConnectError:
+        return ConnectError(
+            f"Could not look up partition metadata for topic '{self.name}' ({self.key}): {error.args[0].str()}",
+            code="topics.unknown",
+            hint=f"make the topic, compacted and with {self.partitions} partitions, or let this host do so; it also "
+            "has to describe, read and write it",
+        )

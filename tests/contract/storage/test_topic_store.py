@@ -10,9 +10,18 @@ import signal
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 from confluent_kafka import Producer
+from confluent_kafka.admin import (
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    AdminClient,
+    ResourcePatternType,
+    ResourceType,
+)
 
 from hearth.broker import KafkaBroker
 from hearth.config import DistributedConfig
@@ -25,10 +34,13 @@ from hearth_api import ConfigError, ConnectError, RetriableError
 from tests.peer.cluster_record import KeptRecord, kept_records, read_records
 from tests.peer.distributed import cluster_settings
 from tests.peer.rest import eventually
+from tests.reservation import reserve_port
 
 SOON = 10.0
 RANDOM_SEED = 7
 GROUP = "stores"
+GROUP_RIGHT = "connect-cluster-stores"
+ANYBODY = ("User:ANONYMOUS", "*")
 LARGEST = 20_000
 """Bytes of a record that the cluster's topic of configurations takes."""
 _groups = (f"refused-{number}" for number in itertools.count())
@@ -340,3 +352,35 @@ def is_written(stores: TopicStores, offset: int) -> bool:
             return False
         except RetriableError:
             continue
+
+
+@pytest.mark.long
+def test_rights_that_a_host_lacks_are_told(tmp_path: Path) -> None:
+    """Who may not make topics works with those there are; who may not have the right to write is told which right."""
+    rules = {
+        "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+        "allow.everyone.if.no.acl.found": "true",
+    }
+    with KafkaBroker(tmp_path, reserve_port(), retention_bytes=64 << 20, settings=rules) as broker:
+        with closing(Host(broker)) as stores:
+            stores.claim()
+        acls = AdminClient({"bootstrap.servers": broker.bootstrap_servers})
+        for resource, operation in (
+            ((ResourceType.BROKER, "kafka-cluster", ResourcePatternType.LITERAL), AclOperation.CREATE),
+            ((ResourceType.TOPIC, "stores-", ResourcePatternType.PREFIXED), AclOperation.CREATE),
+            ((ResourceType.TOPIC, "others-", ResourcePatternType.PREFIXED), AclOperation.CREATE),
+            ((ResourceType.TRANSACTIONAL_ID, GROUP_RIGHT, ResourcePatternType.LITERAL), AclOperation.WRITE),
+        ):
+            rest = AclBinding(*resource, *ANYBODY, AclOperation.ALL, AclPermissionType.ALLOW)
+            denied = AclBinding(*resource, *ANYBODY, operation, AclPermissionType.DENY)
+            for acl in (rest, denied):
+                for answer in acls.create_acls([acl]).values():
+                    answer.result(SOON)
+        with closing(Host(broker)) as stores:
+            with pytest.raises(
+                ConnectError, match="transactional id 'connect-cluster-stores', cannot be had"
+            ) as refusal:
+                stores.claim()
+            assert "WRITE and DESCRIBE on that id" in str(refusal.value.hint)
+        with pytest.raises(ConnectError, match=r"Could not look up .* for topic 'others-configs'"):
+            Host(broker, "others")
