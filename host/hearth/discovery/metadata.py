@@ -30,6 +30,8 @@ _OURS = "hearth."
 _FILES = ("METADATA", "entry_points.txt")
 _INSTALLED = (".dist-info", ".egg-info")
 """What the names of folders with the metadata of installed distributions end with."""
+_EGG = ".egg"
+_OURS_IN_BRACKETS = "[hearth"
 _ORIGIN = "direct_url.json"
 _EDITABLE = re.compile(r'"editable"\s*:\s*true')
 _HOST = re.compile(r"(^|/)hearth_connect-[^/]*$")
@@ -136,21 +138,35 @@ def parse_entry_points(text: str) -> Iterator[EntryPoint]:
 def distributions_here() -> tuple[tuple[str, str], ...]:
     """Return version and entry points of each distribution on the host's own ``sys.path`` that declares some of ours.
 
-    They are read once, as they are loaded once: what an installer has not written wholly, or a folder that is none,
-    declares nothing.
+    They are read once, as they are loaded once. Directories are read here, without a parser of mails; what else Python
+    imports from, archives and eggs, is left to who knows all of their forms.
     """
     found: list[tuple[str, str]] = []
-    for folder in dict.fromkeys(sys.path):
+    for entry in dict.fromkeys(each or os.curdir for each in sys.path):
+        if entry.endswith(_EGG) or not os.path.isdir(entry):
+            found += _in_archive(entry)
+            continue
         with contextlib.suppress(OSError):
-            names = sorted(name for name in os.listdir(folder or os.curdir) if name.endswith(_INSTALLED))
-            found += [own for name in names if (own := _declaring(os.path.join(folder, name))) is not None]
+            names = sorted(name for name in os.listdir(entry) if name.endswith(_INSTALLED))
+            found += [own for name in names if (own := _declaring(os.path.join(entry, name))) is not None]
     return tuple(found)
+
+
+def _in_archive(entry: str) -> list[tuple[str, str]]:
+    """Return the same of the distributions in an archive, or an egg, on ``sys.path``; most entries are not there."""
+    if not os.path.exists(entry):
+        return []
+    import importlib_metadata  # which hosts need whose packages lie in archives
+
+    distributions = importlib_metadata.distributions(path=[entry])
+    found = ((each, each.read_text("entry_points.txt") or "") for each in distributions)
+    return [(each.version, points) for each, points in found if _OURS_IN_BRACKETS in points]
 
 
 def _declaring(folder: str) -> tuple[str, str] | None:
     """Return version and entry points from the metadata in a folder, if some of these are ours."""
     points = _text_at(folder, "entry_points.txt")
-    if "[hearth" not in points:
+    if _OURS_IN_BRACKETS not in points:
         return None
     headers = _headers(_text_at(folder, "METADATA") or _text_at(folder, "PKG-INFO"))
     return headers.get("version", ""), points

@@ -13,10 +13,10 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from importlib import metadata
 from pathlib import Path
 from typing import Any, Protocol
 
+import importlib_metadata
 from filelock import FileLock, Timeout
 
 from hearth.foundation.user_file import cache_directory, make_directory, replace_text
@@ -166,7 +166,7 @@ class EnvironmentStore:
         return (str(site),)
 
     def _base_lock(self, python: Interpreter) -> Lock:
-        pinned = f"pyarrow=={metadata.version('pyarrow')}"
+        pinned = f"pyarrow=={importlib_metadata.version('pyarrow')}"
         remembered = self._root / "locks" / f"{key_of('base', pinned, python=python)}.txt"
         locked = lock.read(remembered)
         if locked is None:

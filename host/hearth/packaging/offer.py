@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from importlib import metadata
 from typing import Protocol
 
+import importlib_metadata
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
@@ -55,6 +55,6 @@ def api_needs(bundle: Bundle) -> Iterator[Requirement]:
 
 def unmet_api(wanted: Iterable[Requirement]) -> list[Requirement]:
     """Return those of some requirements that are of the author API and not met by this host's."""
-    own = metadata.version(API)
+    own = importlib_metadata.version(API)
     named = (each for each in wanted if canonicalize_name(each.name) == API)
     return [each for each in named if not each.specifier.contains(own, prereleases=True)]

@@ -8,9 +8,9 @@ import re
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
-from importlib import metadata
 from pathlib import Path
 
+import importlib_metadata
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
@@ -207,6 +207,6 @@ def _is_built_here(project: Path) -> bool:
         return False
     try:
         wanted = [Requirement(each) for each in re.findall(r"[\"']([^\"']+)[\"']", found[1])]
-        return all(each.specifier.contains(metadata.version(each.name), prereleases=True) for each in wanted)
-    except (InvalidRequirement, metadata.PackageNotFoundError):
+        return all(each.specifier.contains(importlib_metadata.version(each.name), prereleases=True) for each in wanted)
+    except (InvalidRequirement, importlib_metadata.PackageNotFoundError):
         return False

@@ -5,9 +5,11 @@ from __future__ import annotations
 import keyword
 import re
 import sys
-from importlib import metadata, resources
+from importlib import resources
 from pathlib import Path
 from string import Template
+
+import importlib_metadata
 
 from hearth.discovery import PluginType, alias
 from hearth.discovery.declaration import Declaration
@@ -48,7 +50,7 @@ def scaffold(target: Path, type_: PluginType, package: str = "com.example") -> l
         "short_name": alias.candidates(Declaration(java_name, type_, "", ""))[-1],
         "group": type_.group,
         "summary": summary,
-        "api": metadata.version("hearth-api"),
+        "api": importlib_metadata.version("hearth-api"),
         "run_it": "",
         "verify_config": "",
     }

@@ -6,9 +6,9 @@ import math
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from importlib import metadata
 from pathlib import Path
 
+import importlib_metadata
 from packaging.utils import canonicalize_name
 
 from hearth.config.connector_key import CONNECTOR_CLASS
@@ -130,7 +130,7 @@ def _contract(part: CoreMetadata) -> Iterator[Check]:
     if canonicalize_name(part.name) in PROVIDED:
         yield Check("contract", part.path, False, "the host provides this package", "leave it out of the bundle")
     for wanted in unmet_api(part.requires):
-        detail = f"it requires {wanted}, this host provides {API} {metadata.version(API)}"
+        detail = f"it requires {wanted}, this host provides {API} {importlib_metadata.version(API)}"
         hint = "install a Hearth that provides it, or pack the bundle for this one"
         yield Check("contract", f"{part.name} {part.version}", False, detail, hint)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -86,3 +87,25 @@ def test_what_older_installers_left_counts_and_what_is_half_there_does_not(
     monkeypatch.syspath_prepend(tmp_path / "nowhere")
     own = {each.class_name: each.version for each in discover([]).plugins if each.reference.startswith("own:")}
     assert own == {"org.example.Old": "1.5"}
+
+
+@pytest.mark.parametrize("form", ["archive", "egg", "egg that is a directory"])
+def test_plugins_in_archives_on_the_hosts_path_count_as_well(
+    form: str, site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Python imports from them, too; older installers have left eggs, whose metadata has another name."""
+    points = "[hearth.predicates]\norg.example.Packed = own:Packed\n"
+    folder, name = ("own-2.5.dist-info", "METADATA") if form == "archive" else ("EGG-INFO", "PKG-INFO")
+    facts = "Metadata-Version: 2.1\nName: own\nVersion: 2.5\n"
+    files = {f"{folder}/entry_points.txt": points, f"{folder}/{name}": facts}
+    place = tmp_path / ("own.zip" if form == "archive" else "own-2.5-py3.egg")
+    if form == "egg that is a directory":
+        for name, text in files.items():
+            (place / name).parent.mkdir(parents=True, exist_ok=True)
+            (place / name).write_text(text)
+    else:
+        with zipfile.ZipFile(place, "w") as archive:
+            for name, text in files.items():
+                archive.writestr(name, text)
+    monkeypatch.syspath_prepend(place)
+    assert discover([]).find("org.example.Packed").version == "2.5"
