@@ -13,9 +13,10 @@ from typing import Any
 import pytest
 
 from hearth.broker import KafkaBroker
+from hearth.spark.gateway import installed_spark
 from hearth.spark.spark_launcher import spark_settings
 from hearth.spark.standalone_master import NotAdmitted, seek_admission
-from tests.bench.cluster import SparkCluster, spark_home
+from tests.bench.cluster import SparkCluster
 from tests.bundles.build import plugin_path
 from tests.crash.process import stages, tree
 from tests.java import java
@@ -180,7 +181,7 @@ def test_environments_travel_once_to_each_executor_and_one_that_is_gone_is_told(
 @pytest.fixture(scope="module")
 def jvm() -> Iterator[Any]:
     """Provide a JVM with Spark's classes, as a host has one before Spark begins in it."""
-    with java([spark_home() / "jars" / "*"]) as jvm:
+    with java([installed_spark() / "jars" / "*"]) as jvm:
         yield jvm
 
 

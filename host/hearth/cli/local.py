@@ -1,4 +1,4 @@
-"""A host of one's own: `hearth standalone` as a child process, spoken to over its REST API."""
+"""A host of one's own: `hearth standalone`, or `distributed`, as a child process, spoken to over its REST API."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -37,9 +37,10 @@ class LocalHost:
     that one for this host.
     """
 
-    def __init__(self, folder: Path, port: int, settings: Mapping[str, str]) -> None:
+    def __init__(self, folder: Path, port: int, settings: Mapping[str, str], mode: str = "standalone") -> None:
         """Describe a host that will listen on `port` or the next free one; nothing is started yet."""
         self.folder = folder
+        self._mode = mode
         self.url = ""
         """Where it answers; known once it was started."""
         self._settings = {**settings, "listeners": f"http://127.0.0.1:{port}"}
@@ -55,6 +56,25 @@ class LocalHost:
         """Return whether the process is alive."""
         return self._child is not None and self._child.poll() is None
 
+    @property
+    def pid(self) -> int:
+        """Return the id of the process, which was started."""
+        assert self._child is not None, "start comes first"
+        return self._child.pid
+
+    @property
+    def address(self) -> str:
+        """Return host and port, as statuses name a host."""
+        return self.url.partition("://")[2]
+
+    def processes(self) -> Iterator[tuple[str, int]]:
+        """Yield nothing: nobody stands in for a host that is alone."""
+        yield from ()
+
+    def news(self, connector: str) -> Iterator[str]:
+        """Yield nothing: there is no other host."""
+        yield from ()
+
     def await_sparks_page(self) -> str | None:
         """Return the address of Spark's own page, which comes after the first task; ``None`` where it has none."""
         deadline = time.monotonic() + _PAGE_TIMEOUT
@@ -68,8 +88,9 @@ class LocalHost:
         `on_wait` is called with each line in which the host says what it waits for.
         """
         worker = self.folder / "worker.properties"
+        worker.touch(mode=0o600)  # it may hold a secret
         worker.write_text(render(self._settings), encoding="ascii")
-        command = [sys.executable, "-m", "hearth", "standalone", "--free-port", str(worker)]
+        command = [sys.executable, "-m", "hearth", self._mode, "--free-port", str(worker)]
         with self.log.open("wb") as log:
             self._child = start_child(
                 command, cwd=self.folder, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT

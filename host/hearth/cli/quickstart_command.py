@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
 
 import click
 from filelock import FileLock, Timeout
@@ -28,11 +29,18 @@ from hearth.foundation.terminal import Terminal
 from hearth.foundation.user_file import state_directory
 from hearth_api import ConflictError, ConnectError
 
+if TYPE_CHECKING:
+    from hearth.cli.local_hosts import LocalHosts
+
+OFFSETS = "connect.offsets"
 REST_PORT = 8083
 SPARK_PORT = 4040
 _BUNDLE = "hearth-file"
 _TAIL = 0.2
 _SHOWN = 3
+
+AnyHost: TypeAlias = "LocalHost | LocalHosts"
+"""One host, or several that are used like one."""
 
 
 @click.command()
@@ -45,7 +53,14 @@ _SHOWN = 3
     help="Where files, offsets and Kafka's data are kept; default .hearth/quickstart in the checkout, or quickstart "
     "below the user's own files where Hearth is installed.",
 )
-def quickstart(once: bool, lines: int, avro: bool, directory: Path | None) -> None:
+@click.option(
+    "--hosts",
+    type=click.IntRange(1, 9),
+    default=1,
+    show_default=True,
+    help="How many hosts to start. More than one stand in for each other, over a Spark cluster with two workers.",
+)
+def quickstart(once: bool, lines: int, avro: bool, directory: Path | None, hosts: int) -> None:
     """Start Kafka and Hearth and carry lines from test.txt through Kafka to test.sink.txt, until Ctrl-C.
 
     With --avro they travel as records of Avro, whose schema a registry keeps, to test.avro.sink.txt.
@@ -54,13 +69,14 @@ def quickstart(once: bool, lines: int, avro: bool, directory: Path | None) -> No
     directory starts afresh.
     """
     checkout = _checkout()
-    own = state_directory("quickstart") if checkout is None else checkout / ".hearth" / "quickstart"
+    name = "quickstart" if hosts == 1 else "quickstart-hosts"  # which remember in another way, and elsewhere
+    own = state_directory(name) if checkout is None else checkout / ".hearth" / name
     folder = (directory or own).absolute()
     example = AVRO if avro else LINES
     terminal = Terminal()
     with terminate_as_interrupt(), ExitStack() as running:
         running.enter_context(_alone(folder))
-        parts = _start(terminal, running, checkout, folder, example)
+        parts = _start(terminal, running, checkout, folder, example, hosts)
         trip = RoundTrip(folder / example.source["file"], folder / example.sink["file"])
         _carry(terminal, parts, trip, lines, example)
         if not once:
@@ -78,7 +94,7 @@ class _Running:
 
     broker: KafkaBroker
     registry: ApicurioRegistry | None
-    host: LocalHost
+    host: AnyHost
 
     def ended(self) -> ConnectError | None:
         """Return why there is no going on: a part has ended by itself."""
@@ -91,7 +107,9 @@ class _Running:
         return None
 
 
-def _start(terminal: Terminal, running: ExitStack, checkout: Path | None, folder: Path, example: Example) -> _Running:
+def _start(
+    terminal: Terminal, running: ExitStack, checkout: Path | None, folder: Path, example: Example, hosts: int
+) -> _Running:
     """Start the parts one after the other; each that runs is stopped in reverse order at the end."""
     terminal.title(f"Hearth {hearth.__version__}: Kafka Connect in Python, on Spark")
     with _named("Java"):
@@ -107,18 +125,27 @@ def _start(terminal: Terminal, running: ExitStack, checkout: Path | None, folder
     with _part(terminal, "the file bundle") as done:
         plugin_path = _plugin_path(checkout, folder)
         done(_fetch(plugin_path) if checkout is None else _pack(checkout / "plugins" / "file", plugin_path, folder))
-    with _part(terminal, "the host") as done:
-        converters = example.converters(None if registry is None else registry.url)
-        host = LocalHost(folder, REST_PORT, {**converters, **_worker(broker, plugin_path, folder)})
+    converters = example.converters(None if registry is None else registry.url)
+    host = _new_host(folder, {**converters, **_worker(broker, plugin_path)}, hosts)
+    with _part(terminal, "the host" if hosts == 1 else f"Spark's cluster and {hosts} hosts") as done:
         running.callback(host.stop)
         host.start()
         taken = "" if host.url.endswith(f":{REST_PORT}") else f" ({REST_PORT} is taken)"
         done(f"answers on {host.url}{taken}")
-    for name, config in example.connectors.items():
+    for name, given in example.connectors.items():
         with _part(terminal, f"the connector {name}") as done:
-            host.request("POST", "/connectors", {"name": name, "config": config})
+            config = given if hosts == 1 else {**given, "file": str(folder / given["file"])}  # executors are elsewhere
+            host.request("PUT", f"/connectors/{name}/config", config)  # a cluster knows it from the last time
             done(f"{config['connector.class']}, {config['file']}")
     return _Running(broker, registry, host)
+
+
+def _new_host(folder: Path, worker: dict[str, str], hosts: int) -> AnyHost:
+    if hosts == 1:
+        return LocalHost(folder, REST_PORT, {**worker, "offset.storage.file.filename": str(folder / OFFSETS)})
+    from hearth.cli.local_hosts import LocalHosts
+
+    return LocalHosts(folder, REST_PORT, worker, hosts)
 
 
 def _start_registry(terminal: Terminal, running: ExitStack, folder: Path) -> ApicurioRegistry:
@@ -152,6 +179,8 @@ def _stay(terminal: Terminal, parts: _Running, trip: RoundTrip, example: Example
         while (error := parts.ended()) is None:
             for line in trip.newly_arrived():
                 terminal.note(f"{trip.sink.name}: {line}")
+            for text in parts.host.news(example.sink_name):
+                terminal.note(text)
             time.sleep(_TAIL)
     except KeyboardInterrupt:
         terminal.say()
@@ -173,17 +202,17 @@ def _next_steps(parts: _Running, trip: RoundTrip, example: Example, plugin_path:
         f"  curl -X PUT {host.url}/connectors/{example.sink_name}/pause",
         *([f"  curl {registry.url}/subjects/{example.source['topic']}-value/versions/1"] if registry else []),
         *([f"  open {page}, Spark's own page: a job per task"] if page else []),
+        *(f"  kill -9 {pid}  # {name}, for which others stand in" for name, pid in host.processes()),
         f"  {hearth_command} plugins list --plugin-path {plugin_path}",
         "",
         f"Logs and data are in {host.folder}. Ctrl-C stops everything.",
     ]
 
 
-def _worker(broker: KafkaBroker, plugin_path: Path, folder: Path) -> dict[str, str]:
+def _worker(broker: KafkaBroker, plugin_path: Path) -> dict[str, str]:
     """Return the settings of Kafka's own standalone sample, with our paths."""
     return {
         "bootstrap.servers": broker.bootstrap_servers,
-        "offset.storage.file.filename": str(folder / "connect.offsets"),
         "offset.flush.interval.ms": "10000",
         "plugin.path": str(plugin_path),
         "spark.ui.port": str(next_free(SPARK_PORT)),
@@ -231,7 +260,7 @@ def _fingerprint(project: Path) -> str:
     return digest.hexdigest()
 
 
-def _raise_if_failed(host: LocalHost, missing: int, example: Example) -> None:
+def _raise_if_failed(host: AnyHost, missing: int, example: Example) -> None:
     """Tell why lines do not arrive when the host is gone or a task has failed."""
     if not host.is_running:
         raise host.failure(f"ended while {missing} lines were on their way")

@@ -140,6 +140,26 @@ def test_once_verifies_a_round_trip_and_the_next_run_goes_on_until_it_is_interru
     assert lines(tmp_path / "test.sink.txt") == sent
 
 
+@pytest.mark.long
+def test_several_hosts_stand_in_for_each_other(tmp_path: Path) -> None:
+    """Over a Spark cluster of their own: the leading one is killed as is said, and lines go on; nothing is left."""
+    with running(tmp_path, "--hosts", "2", "--lines", "50") as run:
+        shown = run.read_until("tasks run in the name of the host at ")
+        leader = shown.rpartition("the host at ")[2].strip()
+        (pid,) = re.findall(rf"kill -9 (\d+)  # the host at http://{leader}", shown)
+        os.kill(int(pid), signal.SIGKILL)
+        with (tmp_path / "test.txt").open("a") as file:
+            file.write("a line of my own\n")
+        run.read_until(f"the host at http://{leader} has ended")
+        run.read_until("test.sink.txt: a line of my own")
+        run.signal(signal.SIGINT)
+        assert run.end() == 0
+        assert run.processes() == []
+    with running(tmp_path, "--hosts", "2", "--once", "--lines", "5") as run:
+        assert run.end() == 0, run.shown
+        assert run.processes() == []
+
+
 @contextmanager
 def taken(port: int) -> Iterator[None]:
     """Have somebody listen on a port."""
