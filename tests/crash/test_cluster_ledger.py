@@ -21,7 +21,14 @@ from tests.peer.rest import eventually
 
 pytestmark = [pytest.mark.slow, pytest.mark.long]
 STRING = "org.apache.kafka.connect.storage.StringConverter"
-SETTINGS = {"key.converter": STRING, "value.converter": STRING, "offset.flush.interval.ms": "300"}
+SETTINGS = {
+    "key.converter": STRING,
+    "value.converter": STRING,
+    "offset.flush.interval.ms": "300",
+    "errors.task.restart.max": "-1",  # the stage process of a task may be killed as well
+    "errors.task.restart.backoff.ms": "200",
+    "errors.task.restart.backoff.max.ms": "5000",
+}
 HOSTS, PIPELINES, ACTS = 3, 4, 50
 
 

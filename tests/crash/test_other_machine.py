@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,54 +10,15 @@ import pytest
 from hearth.broker import KafkaBroker
 from hearth.link.heartbeat import SILENCE_SECONDS
 from tests.bench.cluster import SparkCluster
+from tests.crash.machine import THERE, Machine, other_machine
 from tests.crash.process import await_end, holder
 from tests.peer.hearth_connect import HearthConnect
-
-_NETWORK = f"10.213.{os.getpid() % 256}"  # another run of the tests has another
-HERE, THERE = f"{_NETWORK}.1", f"{_NETWORK}.2"
-
-
-class Machine:
-    """A network namespace and the wire between it and this machine."""
-
-    def __init__(self, name: str) -> None:
-        self.name, self._near, self._far = name, f"{name}-a", f"{name}-b"
-
-    @property
-    def through(self) -> list[str]:
-        """Return the command that runs another there."""
-        return ["ip", "netns", "exec", self.name]
-
-    def __enter__(self) -> Machine:
-        ip("netns", "add", self.name)
-        ip("link", "add", self._near, "type", "veth", "peer", "name", self._far, "netns", self.name)
-        ip("addr", "add", f"{HERE}/24", "dev", self._near)
-        ip("-n", self.name, "addr", "add", f"{THERE}/24", "dev", self._far)
-        ip("-n", self.name, "link", "set", "lo", "up")
-        ip("-n", self.name, "link", "set", self._far, "up")
-        self.carry(True)
-        return self
-
-    def carry(self, carries: bool) -> None:
-        """Let the wire carry everything or nothing."""
-        ip("link", "set", self._near, "up" if carries else "down")
-
-    def __exit__(self, *_error: object) -> None:
-        ip("link", "del", self._near)
-        ip("netns", "del", self.name)
-
-
-def ip(*arguments: str) -> None:
-    """Set up the network."""
-    subprocess.run(["ip", *arguments], check=True, capture_output=True)
 
 
 @pytest.fixture
 def machine() -> Iterator[Machine]:
-    """Provide a machine; who may not make one is told so."""
-    if os.geteuid() != 0 or shutil.which("ip") is None:
-        pytest.skip("a network namespace takes root and iproute2")
-    with Machine(f"h{os.getpid()}") as made:
+    """Provide a machine."""
+    with other_machine() as made:
         yield made
 
 

@@ -47,6 +47,8 @@ class HearthConnect(Worker):
 
     side = "hearth"
     command = "standalone"
+    through: Sequence[str] = ()
+    """A command that runs another, on another machine say."""
     kept_lines = 400
     class_path: Sequence[Path] = ()
     """Directories of packages whose plugins count as installed with the host."""
@@ -80,7 +82,7 @@ class HearthConnect(Worker):
 
     def _launch(self, files: Sequence[Path]) -> None:
         self._lines: deque[str] = deque(maxlen=self.kept_lines)
-        command = [sys.executable, "-m", "hearth", self.command, *map(str, files)]
+        command = [*self.through, sys.executable, "-m", "hearth", self.command, *map(str, files)]
         self._process = start_child(
             command,
             stdin=subprocess.DEVNULL,
