@@ -18,6 +18,7 @@ from hearth.kafka.client import internal_config
 from hearth.kafka.host_group import HostGroup
 from hearth.rest.forward import ClusterView, Forwarder
 from hearth.rest.listener import Listener, advertised_url
+from hearth.rest.request_signature import SignatureCheck
 from hearth.rest.tls_context import client_context
 from hearth.spark.driver import is_local
 from hearth.spark.spark_launcher import SparkLauncher
@@ -82,6 +83,12 @@ class DistributedHost(Host):
                 refresh=self._refresh,
                 tls=self._tls,
             )
+        )
+
+    def _new_signatures(self) -> SignatureCheck:
+        configs = self._topics.configs
+        return SignatureCheck(
+            lambda: configs.snapshot().session_key, self._cluster.inter_worker_verification_algorithms
         )
 
     def _share_level(self, namespace: str, level: str) -> None:

@@ -51,6 +51,7 @@ from hearth_api import ConnectError
 if TYPE_CHECKING:
     from hearth.rest.extension import Extensions
     from hearth.rest.forward import Forwarder
+    from hearth.rest.request_signature import SignatureCheck
 
 log = logging.getLogger(__name__)
 
@@ -147,7 +148,10 @@ class Host(ABC):
         extensions = self._open_extensions(directory, cluster_id)
         forwarder = self._new_forwarder()
         share = self._share_level
-        app = new_app(worker, self.herder, directory, info, self.health, None, extensions, forwarder, share)
+        app = new_app(
+            worker, self.herder, directory, info, self.health,
+            extensions=extensions, forwarder=forwarder, share_level=share, signatures=self._new_signatures(),
+        )  # fmt: skip
         server = RestServer(app, listeners, new_admin_app(share))
         link.start()
         # Spark ends before the links to what runs on it, and where it is not reached from here, as the last of all.
@@ -173,6 +177,10 @@ class Host(ABC):
     @abstractmethod
     def _new_forwarder(self) -> Forwarder | None:
         """Return what passes requests on to other hosts, None where there is no other."""
+
+    def _new_signatures(self) -> SignatureCheck | None:
+        """Return what lets in requests of other workers, None where there are none."""
+        return None
 
     def _share_level(self, namespace: str, level: str) -> None:
         """Set the level of a logger on all hosts that work with this one."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import cached_property
@@ -138,6 +138,10 @@ class Herder:
         """Return the key definitions of a plugin."""
         return self._queues.submit(("plugin", name), lambda: self._validator.plugin_keys(name, version))
 
+    def put_tasks(self, name: str, configs: Sequence[Mapping[str, str]]) -> Future[None]:
+        """Replace the task configurations of a connector, as another worker of the cluster has made them."""
+        return self._queues.submit(name, lambda: self._put_tasks(name, configs))
+
     def shut_down(self) -> None:
         """Stop all tasks, then all connectors; what was asked for and has not begun does not take place."""
         self._queues.close()
@@ -186,6 +190,12 @@ class Herder:
         log.info("the connector is %s", "created" if is_new else "configured anew")
         self.reconciler.reconcile(name)
         return Created(is_new, self.view.info(name))
+
+    def _put_tasks(self, name: str, configs: Sequence[Mapping[str, str]]) -> None:
+        self._refuse_unless_leading()
+        self._entry(name)
+        self._configs.put_tasks(name, configs)
+        self.reconciler.reconcile(name)
 
     def _patched(self, name: str, changes: Mapping[str, str | None]) -> Mapping[str, str]:
         merged = self._meant(name, {**self._entry(name).config, **changes})

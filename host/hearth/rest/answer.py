@@ -26,6 +26,12 @@ INTERNAL = 500
 _DEFAULT_PORTS = (("http", 80), ("https", 443))
 
 
+class NotReady(ConnectError):
+    """This host has not read yet what it needs for an answer."""
+
+    code = "host.not_ready"
+
+
 class Forbidden(ConnectError):
     """The worker's configuration does not let users do this."""
 
@@ -37,6 +43,7 @@ STATUSES: tuple[tuple[type[ConnectError], int], ...] = (
     (Forbidden, 403),
     (NotFoundError, 404),
     (ConflictError, 409),
+    (NotReady, 503),
 )
 """First match wins; every other error is the server's."""
 

@@ -71,6 +71,7 @@ from hearth_api import ConnectError
 if TYPE_CHECKING:
     from hearth.rest.extension import Extensions
     from hearth.rest.forward import Forwarder
+    from hearth.rest.request_signature import SignatureCheck
 
 ShareLevel = Callable[[str, str], object]
 """Sets the level of a logger on all hosts of a cluster."""
@@ -110,15 +111,17 @@ def new_app(
     extensions: Extensions | None = None,
     forwarder: Forwarder | None = None,
     share_level: ShareLevel = levels.set,
+    signatures: SignatureCheck | None = None,
 ) -> Starlette:
     """Return the application over a herder.
 
-    A ``forwarder`` passes on what is for another host of its cluster, on all of which ``share_level`` sets a level.
+    A ``forwarder`` passes on what is for another host of its cluster, on all of which ``share_level`` sets a level;
+    ``signatures`` lets in what other workers ask.
     """
     patience = patience or Patience()
     endpoints = [
         *_general(info, health, herder.health),
-        *_connectors(ConnectorsResource(herder, patience)),
+        *_connectors(ConnectorsResource(herder, patience, signatures)),
         *_offsets(OffsetsResource(herder, patience)),
         *_topics(TopicsResource(herder, worker, patience)),
         *_plugins(ConnectorPluginsResource(herder, directory, patience)),
@@ -243,7 +246,7 @@ def _connectors(resource: ConnectorsResource) -> list[Endpoint]:
         _internal("POST", f"{one}/tasks", resource.put_tasks, "putTaskConfigs"),
         _internal("PUT", f"{one}/fence", resource.fence, "fenceZombies"),
     ]
-    return [*_by(Respondent.ANY_IN_STEP, views), *_by(Respondent.LEADER, acts), *among_workers]
+    return [*_by(Respondent.ANY_IN_STEP, views), *_by(Respondent.LEADER, [*acts, *among_workers])]
 
 
 def _by(respondent: Respondent, endpoints: Iterable[Endpoint]) -> Iterator[Endpoint]:

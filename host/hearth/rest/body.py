@@ -125,6 +125,17 @@ async def read_map(request: Request, name: str = "connectorConfig") -> dict[str,
     return found
 
 
+async def read_maps(request: Request) -> list[dict[str, Any]]:
+    """Return a body that is a list of maps of texts."""
+    return await read_json(request, ListShape(_TEXTS), _maps)
+
+
+def _maps(body: Any) -> list[dict[str, Any]]:
+    if not isinstance(body, list):
+        raise Unreadable(_wrong("java.util.ArrayList", body))
+    return [text_map(each) for each in body]
+
+
 async def read_changes(request: Request) -> dict[str, Any] | None:
     """Return a body that is a map of texts, None where there is none."""
     return await read_json(request, _TEXTS, lambda body: None if body is None else text_map(body))

@@ -12,8 +12,9 @@ from starlette.responses import Response
 
 from hearth.herder.herder import Created, Herder
 from hearth.rest.answer import JsonAnswer, Patience, base_url
-from hearth.rest.body import CreateRequest, no_changes, read_changes, read_map
+from hearth.rest.body import CreateRequest, no_changes, read_changes, read_map, read_maps
 from hearth.rest.endpoint import Query
+from hearth.rest.request_signature import SignatureCheck
 from hearth.storage import RestartRequest, TargetState
 from hearth_api import ConfigError, ConnectError, NotFoundError
 
@@ -32,8 +33,10 @@ ONLY_FAILED = Query("onlyFailed", "Whether only what failed is restarted.", Fals
 class ConnectorsResource:
     """One method for each route below `/connectors`."""
 
-    def __init__(self, herder: Herder, patience: Patience) -> None:
+    def __init__(self, herder: Herder, patience: Patience, signatures: SignatureCheck | None = None) -> None:
+        """``signatures`` lets in other workers, which one that works alone has none of."""
         self._herder = herder
+        self._signatures = signatures
         self._view = herder.view
         self._wait = patience.wait
 
@@ -121,10 +124,21 @@ class ConnectorsResource:
 
     async def put_tasks(self, request: Request) -> Response:
         """Take task configurations from a worker that follows; one that works alone has none."""
-        raise ConnectError("Kafka Connect in standalone mode does not support externally setting task configurations.")
+        if self._signatures is None:
+            raise ConnectError(
+                "Kafka Connect in standalone mode does not support externally setting task configurations."
+            )
+        await self._signatures.refuse_unsigned(request)
+        await self._wait(self._herder.put_tasks(_name(request), await read_maps(request)))
+        return Response(status_code=204)
 
     async def fence(self, request: Request) -> Response:
-        """Fence zombies for a worker that follows; one that works alone has none."""
+        """Fence zombies for a worker that follows; hosts of Hearth never ask for it: who leads does so by itself."""
+        if self._signatures is not None:
+            await self._signatures.refuse_unsigned(request)
+            raise ConnectError(
+                "The leading host fences earlier tasks of source connectors itself, before tasks begin."
+            )
         raise ConnectError("Kafka Connect in standalone mode does not support exactly-once source connectors.")
 
     def _expanded(self, name: str, request: Request) -> dict[str, Any] | None:

@@ -19,6 +19,7 @@ from urllib.parse import urlencode, urlsplit
 from starlette.requests import Request
 from starlette.responses import Response
 
+from hearth.rest import request_signature
 from hearth.rest.answer import base_url
 from hearth.rest.body import read_body
 from hearth.rest.endpoint import Answer, Endpoint, Respondent
@@ -171,9 +172,8 @@ def _headers(request: Request, body: bytes) -> dict[str, str]:
     headers = {"accept": JSON, "user-agent": "kafka-connect"}
     if body:
         headers["content-type"] = request.headers.get("content-type", JSON)
-    if (authorization := request.headers.get("authorization")) is not None:
-        headers["authorization"] = authorization
-    return headers
+    kept = ("authorization", *request_signature.HEADERS)
+    return headers | {name: request.headers[name] for name in kept if name in request.headers}
 
 
 def _response(request: Request, answer: http.client.HTTPResponse) -> Response:

@@ -23,6 +23,7 @@ from hearth.rest.app import Health, ServerInfo, ShareLevel, new_admin_app, new_a
 from hearth.rest.extension import Extensions
 from hearth.rest.forward import Forwarder
 from hearth.rest.listener import open_listeners
+from hearth.rest.request_signature import SignatureCheck
 from hearth.rest.server import RestServer
 from hearth.storage import State
 from tests.unit.herder.catalogue import WORKER, directory
@@ -102,6 +103,7 @@ def serve(
     known: PluginDirectory | None = None,
     forwarder: Forwarder | None = None,
     share_level: ShareLevel = levels.set,
+    signatures: SignatureCheck | None = None,
 ) -> Iterator[Client]:
     """Serve a herder over stand-ins until the test is over."""
     bench = Bench(root, worker)
@@ -109,8 +111,9 @@ def serve(
     health, info = Health(done(None)), ServerInfo("4.3.1", "26b251a451ce941d", "cluster")
     loaded = None if extensions is None else extensions(bench)
     app = new_app(
-        config, bench.herder, known or directory(root), info, health, Patience(seconds), loaded, forwarder, share_level
-    )
+        config, bench.herder, known or directory(root), info, health, Patience(seconds),
+        loaded, forwarder, share_level, signatures,
+    )  # fmt: skip
     listeners = open_listeners(config)
     server = RestServer(app, listeners, new_admin_app())
     server.start()

@@ -1,0 +1,62 @@
+"""Requests that workers have for each other alone, signed with the key that all of them read (KIP-507)."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import hmac
+from collections.abc import Callable, Sequence
+
+from starlette.requests import Request
+
+from hearth.config.distributed_key import HMACS
+from hearth.rest.answer import Forbidden, NotReady
+from hearth.rest.body import read_body
+from hearth.storage import SessionKey
+from hearth_api import ConfigError
+
+SIGNATURE, ALGORITHM = "x-connect-authorization", "x-connect-request-signature-algorithm"
+HEADERS = (SIGNATURE, ALGORITHM)
+
+
+class SignatureCheck:
+    """Lets in what another worker of the cluster has signed, in Kafka Connect's words and order of questions."""
+
+    def __init__(self, key: Callable[[], SessionKey | None], algorithms: Sequence[str]) -> None:
+        """``key`` is the one that counts at the moment, ``algorithms`` are those of which this worker takes one."""
+        self._key = key
+        self._algorithms = algorithms
+
+    async def refuse_unsigned(self, request: Request) -> None:
+        """Raise ConfigError, Forbidden or NotReady for a request that is not signed as it should be."""
+        given, algorithm = (request.headers.get(name) for name in HEADERS)
+        if given is None or algorithm is None:
+            raise _bad("Internal request missing required signature")
+        if algorithm not in HMACS:
+            raise _bad(f"Algorithm {algorithm} not available")
+        try:
+            signature = base64.b64decode(given, validate=True)
+        except (binascii.Error, ValueError) as error:
+            raise _bad(f"the signature is not written in Base64: {error}") from error
+        if algorithm not in self._algorithms:
+            raise _bad(
+                f"This worker does not support the '{algorithm}' key signing algorithm used by other workers. "
+                f"This worker is currently configured to use: [{', '.join(self._algorithms)}]. "
+                "Check that all workers' configuration files permit the same set of signature algorithms, "
+                "and correct any misconfigured worker and restart it."
+            )
+        if (key := self._key()) is None:
+            told = "has not been able to read a session key from the config topic yet"
+            raise NotReady(f"This worker is still starting up and {told}")
+        if not hmac.compare_digest(sign(key.key, algorithm, await read_body(request)), signature):
+            raise Forbidden("Internal request contained invalid signature.")
+
+
+def sign(key: bytes, algorithm: str, body: bytes) -> bytes:
+    """Return the signature of a body by an algorithm that is called as in Java."""
+    return hmac.new(key, body, getattr(hashlib, HMACS[algorithm][0])).digest()
+
+
+def _bad(text: str) -> ConfigError:
+    return ConfigError(text, code="host.signature")
