@@ -47,11 +47,12 @@ CASES: dict[str, Callable[[Bench], Result]] = {
     "m": isolation.measure,
     "n": installation.measure,
     **registry_form.CASES,
+    "s": recovery.measure_cluster,
     "t": transformation.measure,
 }
 
-USUAL = [case for case in CASES if case != "t"]
-"""The cases that run where none is named: all but the one that has more pipelines than all others together."""
+USUAL = [case for case in CASES if case not in "st"]
+"""The cases that run where none is named: all but those that have more pipelines than all others, or wait longer."""
 
 
 def _numbers(_context: click.Context, _option: click.Parameter, text: str) -> list[int]:
@@ -108,7 +109,7 @@ def main(
     idle; (j) record form; (k) eight transformations in a chain; (l) eight tasks; (m) plugins in stages, beside
     the same ones in the task's process; (n) bundles from a file to a list, and starts of stages; (o) b with Avro and
     (p) d with Avro, (q) and (r) with JSON Schema, (u) and (v) with Protobuf, each beside Json in Java. Without any,
-    all of these. (t) every transformation in a pipeline of its own.
+    all of these. (s) the end of the host that leads others; (t) every transformation in a pipeline of its own.
     """
     with tempfile.TemporaryDirectory(prefix="hearth-bench-") as folder:
         # Kafka's own settings for its server: this machine's broker is not what is measured, and both sides get it.

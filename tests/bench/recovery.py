@@ -1,4 +1,4 @@
-"""Case h: how long records stand still after something was killed."""
+"""Cases h and s: how long records stand still after something was killed, or stopped in order."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 from tests.bench.bench import Bench, running, settle
 from tests.bench.cluster import SparkCluster
 from tests.bench.latency import Pipeline
 from tests.bench.result import Metric, Result
+from tests.peer.distributed import HearthDistributed, JavaDistributed
 from tests.peer.rest import eventually
 
 _TIMEOUT = 120.0
@@ -24,6 +25,13 @@ _METRICS = (
     Metric("executor", "s after SIGKILL of an executor", "lower", goal=2.0, absolute=True, format="{:.2f}"),
     Metric("host", "s after a SIGKILLed worker is started anew", "lower", goal=6.0, absolute=True, format="{:.2f}"),
 )
+_CLUSTER_TIMEOUT = 400.0
+"""Java's workers wait for five minutes for one that has gone (`scheduled.rebalance.max.delay.ms`)."""
+_CLUSTER_METRICS = (
+    Metric("killed", "s after SIGKILL of the leading host", "lower", goal=8.0, absolute=True, format="{:.2f}"),
+    Metric("stopped", "s after it was stopped in order", "lower", goal=8.0, absolute=True, format="{:.2f}"),
+)
+_HOSTS = {"java": 2, "hearth": 3}
 
 
 def measure(bench: Bench) -> Result:
@@ -39,6 +47,42 @@ def measure(bench: Bench) -> Result:
             f"h {pair}/{bench.pairs} {side}: " + ", ".join(f"{name} {value:.2f} s" for name, value in values.items())
         )
     return result
+
+
+def measure_cluster(bench: Bench) -> Result:
+    """Kill, and stop, the leading one of several hosts, which stays away, while lines are being appended."""
+    result = Result("s", "from the end of the leading host of a cluster to records flowing again", _CLUSTER_METRICS)
+    for pair, side in bench.runs():
+        values = {}
+        for end in ("stopped", "killed"):
+            values[end] = _end_leader(bench, side, end)
+            settle()
+        result.add(side, **values)
+        told = ", ".join(f"{name} {each:.2f} s" for name, each in values.items())
+        bench.say(f"s {pair}/{bench.pairs} {side}: {told}")
+    return result
+
+
+def _end_leader(bench: Bench, side: str, end: str) -> float:
+    """Return the seconds from the end of the host that was there first to the end of the standstill."""
+    pipeline, group = Pipeline(bench, "bench-s"), bench.fresh("group")
+    kind = JavaDistributed if side == "java" else HearthDistributed
+    settings = dict.fromkeys(("key.converter", "value.converter"), "org.apache.kafka.connect.storage.StringConverter")
+    servers = bench.broker.bootstrap_servers
+    hosts = [kind(bench.folder / bench.fresh(side), servers, group, settings) for _ in range(_HOSTS[side])]
+    with ExitStack() as stack:
+        for host in hosts:
+            stack.callback(host.stop)
+            host.start()
+        pipeline.create(hosts[-1])
+        stack.enter_context(_appending(pipeline))
+        _wait_for(pipeline, 1)
+        time.sleep(_BEFORE)
+        since = time.monotonic()
+        hosts[0].kill() if end == "killed" else hosts[0].stop()
+        seconds = _standstill(pipeline, since, _CLUSTER_TIMEOUT)
+    pipeline.remove()
+    return seconds
 
 
 def _kill_worker(bench: Bench, side: str) -> float:
@@ -96,7 +140,7 @@ def _wait_for(pipeline: Pipeline, number: int) -> None:
     assert eventually(lambda: pipeline.output_size() >= wanted, _TIMEOUT), f"line {number} did not arrive"
 
 
-def _standstill(pipeline: Pipeline, since: float) -> float:
+def _standstill(pipeline: Pipeline, since: float, timeout: float = _TIMEOUT) -> float:
     """Return the seconds from a moment to the end of the longest time without output after it.
 
     What a killed process had already handed on may arrive, and its orphans may go on for an instant; so it is the
@@ -107,7 +151,7 @@ def _standstill(pipeline: Pipeline, since: float) -> float:
     while True:
         time.sleep(_POLL)
         now = time.monotonic()
-        assert now < since + _TIMEOUT, f"nothing flowed for {_TIMEOUT:.0f} s"
+        assert now < since + timeout, f"nothing flowed for {timeout:.0f} s"
         if wanted is None and now > since + _AFTER:
             wanted = pipeline.appended
         seen = pipeline.numbers(position)

@@ -210,7 +210,11 @@ class HostGroup:
                 self._refuse(refusal)
                 return True
             if error.fatal() or error.code() in (KafkaError.FENCED_INSTANCE_ID, KafkaError._FATAL):
-                log.warning("group %r turned this host out, which joins it again: %s", self._group, error.str())
+                log.warning(
+                    "group %r turned this host out, which joins it again: %s; where that goes on, another host "
+                    "advertises the same address: %s",
+                    self._group, error.str(), self._url,
+                )  # fmt: skip
                 return False
             log.debug("group %r: %s", self._group, error.str())
         return False
