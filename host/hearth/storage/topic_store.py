@@ -28,11 +28,12 @@ from hearth.storage.interface import SessionKey
 from hearth.storage.internal_topic import InternalTopic
 from hearth.storage.offset_topic import TopicOffsetStore
 from hearth.storage.status_topic import TopicStatusStore
-from hearth_api import ConfigError
+from hearth_api import ConfigError, ConnectError
 
 START_SECONDS = 60.0
 """How long it may take to read what the topics hold."""
 OWN_TOPIC = "offsets.storage.topic"
+ELSEWHERE = "producer.override.bootstrap.servers"
 
 
 class TopicStores:
@@ -163,4 +164,19 @@ class TopicStores:
         return self._offset_topic(topic, OWN_TOPIC).prepare(self._admin)
 
     def _own_topic(self, connector: str) -> str | None:
-        return self.configs.snapshot().entries[connector].config.get(OWN_TOPIC)
+        """Return the topic a connector names for its offsets; raises LookupError where there is no such connector.
+
+        With exactly once a task writes them where it writes its records, which has to be the Kafka of its host: those
+        of another would never be read again.
+        """
+        config = self.configs.snapshot().entries[connector].config
+        elsewhere = config.get(ELSEWHERE)
+        here = self._worker.bootstrap_servers
+        if self._worker.is_exactly_once and elsewhere and {*map(str.strip, elsewhere.split(","))} != {*here}:
+            raise ConnectError(
+                f"{ELSEWHERE}={elsewhere!r} of connector {connector!r}: with exactly once its offsets would be in "
+                "that Kafka as well, and a host reads those of its own alone",
+                code="offsets.elsewhere",
+                hint="leave the override out, or run the connector on hosts of that Kafka",
+            )
+        return config.get(OWN_TOPIC)

@@ -258,6 +258,20 @@ def test_a_connectors_own_topic_goes_first(leader: Host, broker: KafkaBroker) ->
         assert elsewhere.offsets.get("o", asked) == [{"o": "own, later"}, None]
 
 
+def test_offsets_of_another_kafka_are_refused_with_exactly_once(leader: Host, broker: KafkaBroker) -> None:
+    """They would be read by nobody, and the connector would begin anew; the same Kafka by the same name is none."""
+    leader.configs.put_connector("e", {"producer.override.bootstrap.servers": "elsewhere:9092"})
+    assert leader.offsets.partitions("e") == []
+    with closing(Host(broker, settings={"exactly.once.source.support": "enabled"})) as exactly:
+        with pytest.raises(
+            ConnectError, match="elsewhere:9092' of connector 'e': with exactly once its offsets would"
+        ):
+            exactly.offsets.get("e", [{"p": 1}])
+        exactly.claim()
+        exactly.configs.put_connector("e", {"producer.override.bootstrap.servers": broker.bootstrap_servers})
+        assert exactly.offsets.get("e", [{"p": 1}]) == [None]
+
+
 def test_what_tasks_wrote_themselves_is_listed(leader: Host, broker: KafkaBroker) -> None:
     """With exactly once they write their offsets in their own transactions, which hold up nobody who writes."""
     settings = {"bootstrap.servers": broker.bootstrap_servers, "partitioner": "murmur2_random"}
