@@ -127,6 +127,8 @@ class FencedProducer:
                 self._write_waiting(time.monotonic() + timeout)
         if mine.error is not None:
             raise mine.error
+        if not mine.is_done:  # who saw to it was interrupted by what no broker says (Invariant 1)
+            raise _unwritten("whoever wrote it was interrupted")
         return mine.offsets
 
     @contextmanager
@@ -223,11 +225,7 @@ class FencedProducer:
                 cause = another.args[0]
         if cause is not None and cause.fatal():
             return self._lose(cause)
-        return lambda: RetriableError(
-            f"not written to the topics of the cluster: {text}",
-            code="topics.unwritten",
-            hint="look whether the brokers are there; the same may succeed later",
-        )
+        return lambda: _unwritten(text)
 
     def _lose(self, cause: KafkaError) -> Fault:
         self._producer, self._unfinished = None, None
@@ -236,6 +234,14 @@ class FencedProducer:
         self._on_fenced()
         reason = self._reason
         return lambda: NotLeading(reason)
+
+
+def _unwritten(reason: str) -> RetriableError:
+    return RetriableError(
+        f"not written to the topics of the cluster: {reason}",
+        code="topics.unwritten",
+        hint="look whether the brokers are there; the same may succeed later",
+    )
 
 
 def _left(deadline: float) -> float:

@@ -193,6 +193,44 @@ def test_what_is_not_even_sent_leaves_nothing_open(producer: FencedProducer, mon
     assert ScriptedProducer.calls == ["begin", "abort"] * 2 + ["begin", "commit"]
 
 
+def test_nobody_takes_a_write_for_done_that_was_interrupted(
+    producer: FencedProducer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither who saw to it nor who waited for him; the next writes as usual."""
+    is_under_way, may_end = threading.Event(), threading.Event()
+    told: list[BaseException] = []
+    interruptions = iter([MemoryError(), MemoryError()])
+    commit = ScriptedProducer.commit_transaction
+
+    def interrupted(scripted: ScriptedProducer, timeout: float) -> None:
+        is_under_way.set()
+        assert may_end.wait(10)
+        if (error := next(interruptions, None)) is not None:
+            raise error
+        commit(scripted, timeout)
+
+    def write() -> None:
+        try:
+            producer.write([RECORD])
+        except (MemoryError, RetriableError) as error:
+            told.append(error)
+
+    monkeypatch.setattr(ScriptedProducer, "commit_transaction", interrupted)
+    first, *others = (threading.Thread(target=write) for _ in range(3))
+    first.start()
+    assert is_under_way.wait(10)
+    for other in others:
+        other.start()
+    while len(producer._waiting) < 2:
+        may_end.wait(0.001)
+    may_end.set()
+    for thread in (first, *others):
+        thread.join()
+    assert [type(error) for error in told].count(MemoryError) == 2
+    assert len(told) == 3
+    assert producer.write([RECORD])
+
+
 def test_writes_that_meet_go_together(producer: FencedProducer, monkeypatch: pytest.MonkeyPatch) -> None:
     """While one transaction is under way the others wait for the next, which is one for all of them."""
     is_under_way, may_end = threading.Event(), threading.Event()
