@@ -7,17 +7,21 @@ have to be.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from hearth_api import (
+    ConfigDef,
     ConfigError,
+    ConfigKey,
     ConfigType,
     Importance,
     Lambda,
     Password,
     Range,
     Settings,
+    Validator,
     ValidList,
     ValidString,
     key,
@@ -56,6 +60,22 @@ _UNHEARD = {
     "type.property": _JAVA_OBJECTS,
     "derive.type": _JAVA_OBJECTS,
 }
+_TLS = [
+    f"{CLIENT_PREFIX}ssl.{name}"
+    for name in (
+        "protocol", "provider", "cipher.suites", "enabled.protocols", "keystore.type", "keystore.location",
+        "truststore.type", "truststore.location", "keymanager.algorithm", "trustmanager.algorithm",
+        "endpoint.identification.algorithm", "secure.random.implementation", "engine.factory.class",
+    )
+]  # fmt: skip
+_TLS_SECRETS = [
+    f"{CLIENT_PREFIX}ssl.{name}"
+    for name in (
+        "keystore.password", "keystore.key", "keystore.certificate.chain", "key.password", "truststore.password",
+        "truststore.certificates",
+    )
+]  # fmt: skip
+_SASL, _SASL_SECRETS = ["sasl.oauthbearer.token.endpoint.url"], ["sasl.jaas.config"]
 _UNHEARD_PREFIXES = {
     "rule.": "rules of data contracts are not run",
     "validation.rules.": "rules of data contracts are not run",
@@ -290,6 +310,16 @@ class RegistrySettings(Settings):
         doc="How many converted schemas are remembered in each direction.",
     )  # fmt: skip
 
+    @classmethod
+    def definition(cls) -> ConfigDef:
+        """Return the definition of the declared keys, and of the other names that are heard."""
+        is_new = "_definition" not in vars(cls)
+        definition = super().definition()
+        if is_new:
+            for each in list(_known_otherwise(definition)):
+                definition.add(each)
+        return definition
+
     def __init__(self, props: Mapping[str, Any]) -> None:
         """Parse the keys, those with the client's prefix in the place of those without; say which do nothing."""
         super().__init__(_without_prefix(props))
@@ -312,14 +342,41 @@ class RegistrySettings(Settings):
 
 def _without_prefix(props: Mapping[str, Any]) -> dict[str, Any]:
     """Return the keys as they are declared; TLS is heard with the prefix only, and keeps it."""
+    client = RegistrySettings.definition().keys
     plain, prefixed = {}, {}
     for name, value in props.items():
         short = name.removeprefix(CLIENT_PREFIX)
-        if short == name or name in RegistrySettings.definition().keys or short.startswith("ssl."):
-            plain[name] = value
-        else:
+        if short != name and (short in client or short.startswith(HEADER_PREFIX)):
             prefixed[short] = value
+        else:
+            plain[name] = value
     return {**plain, **prefixed}
+
+
+def _known_otherwise(definition: ConfigDef) -> Iterator[ConfigKey]:
+    """Yield the keys that are heard as well, and shown to those alone who use them.
+
+    So nobody is told that they do nothing, and what is secret in them is hidden: the client's keys with its prefix, of
+    TLS, of SASL where credentials are inherited, and those that do nothing.
+    """
+    for each in RegistrySettings.definition().keys.values():
+        if not each.unlisted and not each.name.startswith(CLIENT_PREFIX):
+            check = None if each.validator is None else _unless_none(each.validator)
+            name = CLIENT_PREFIX + each.name
+            yield replace(each, name=name, display_name=name, default=None, validator=check, unlisted=True)
+    others = dict.fromkeys((*_TLS, *_SASL, *_UNHEARD), ConfigType.STRING)
+    others |= dict.fromkeys((*_TLS_SECRETS, *_SASL_SECRETS), ConfigType.PASSWORD)
+    for name, type_ in others.items():
+        if name not in definition.keys:
+            yield ConfigKey(name, type_, None, importance=Importance.LOW, unlisted=True)
+
+
+def _unless_none(validator: Validator) -> Validator:
+    def ensure_valid(name: str, value: Any) -> None:
+        if value is not None:
+            validator.ensure_valid(name, value)
+
+    return Lambda(ensure_valid, str(validator))
 
 
 def _unheard(name: str) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hearth_api import ConfigError
+from hearth_api import ConfigError, ConfigType
 from hearth_registry.avro_setting import AvroSettings
 from hearth_registry.json_schema_setting import JsonSchemaSettings
 from hearth_registry.protobuf_setting import ProtobufSettings
@@ -34,6 +34,21 @@ def test_the_clients_keys_may_have_its_prefix_and_then_count() -> None:
     )  # fmt: skip
     assert (found.user_info.value, found.max_retries, found.randomize) == ("new:y", 7, True)
     assert found.with_prefix("schema.registry.ssl.") == {"truststore.type": "PEM"}
+
+
+@pytest.mark.parametrize("settings", [RegistrySettings, AvroSettings, ProtobufSettings])
+def test_all_that_is_heard_is_declared_and_shown_to_those_who_use_it(settings: type[RegistrySettings]) -> None:
+    """So a host calls none of it unknown, checks it, and hides what is secret."""
+    definition = settings.definition()
+    secret = ("schema.registry.basic.auth.user.info", "schema.registry.ssl.keystore.key", "sasl.jaas.config")
+    assert {definition.keys[name].type for name in secret} == {ConfigType.PASSWORD}
+    assert not {*secret, "schema.registry.max.retries"} & definition.listed().keys.keys()
+    assert secret[0] in definition.listed({secret[0]: "a:b"}).keys
+    (wrong,) = [
+        each for each in definition.validate({**URL, "schema.registry.max.retries": "-1"}) if each.error_messages
+    ]
+    assert wrong.name == "schema.registry.max.retries"
+    assert settings({**URL, "schema.registry.max.retries": "1"}).max_retries == 1
 
 
 def test_unknown_keys_are_ignored_and_those_without_effect_named(caplog: pytest.LogCaptureFixture) -> None:
