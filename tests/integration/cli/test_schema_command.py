@@ -53,21 +53,11 @@ def arguments(tmp_path: Path, server: RegistryServer) -> list[str]:
 def test_schemas_are_told_before_anything_is_registered(
     server: RegistryServer, arguments: list[str], capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """New, a version already, or refused with its reasons; the exit code says whether it would do."""
-    facts = "for orders-value (AVRO, {}, compatibility BACKWARD)"
-    told = []
-    for text in (None, WRITTEN):
-        if text is not None:
-            server.registry.register("orders-value", SchemaText(AVRO, '"int"'))
-            server.registry.register("orders-value", SchemaText(AVRO, text))
-        code = run(["schemas", "check", *arguments])
-        told.append((code, capfd.readouterr().out.strip()))
-    assert told == [
-        (0, f"orders value: is new {facts.format('no version yet')}"),
-        (0, f"orders value: is version 2 {facts.format('latest version 2')}"),
-    ]
+    """New, or refused with its reasons; the exit code says whether it would do."""
+    facts = "for orders-value (AVRO, no version yet, compatibility BACKWARD)"
+    assert run(["schemas", "check", *arguments]) == 0
+    assert capfd.readouterr().out.strip() == f"orders value: is new {facts}"
     server.registry.register("orders-value", SchemaText(AVRO, WRITTEN.replace("text", "another_name")))
-    server.registry.delete_version("orders-value", 2)
     assert run(["schemas", "check", *arguments, "--json"]) == 1
     (row,) = json.loads(capfd.readouterr().out)
     assert (row["topic"], row["side"], row["against"], row["text"]) == ("orders", "value", ["it got shorter"], WRITTEN)

@@ -132,11 +132,6 @@ class MemoryRegistry(Registry):
             for version in self._versions(subject):
                 version.is_deleted = True
 
-    def delete_version(self, subject: str, number: int) -> None:
-        """Delete one version, softly."""
-        with self._lock:
-            self._versions(subject)[number - 1].is_deleted = True
-
     def _against(self, subject: str, schema: SchemaText) -> list[str]:
         before = [each.text for each in self._subjects.get(subject, []) if not each.is_deleted]
         return self.judge(subject, schema, before) if before else []

@@ -156,6 +156,19 @@ def test_the_guid_is_written_into_a_header_once(server: RegistryServer) -> None:
     assert "Schema GUID is null" in summary_of(caught.value)
 
 
+def test_what_a_schema_would_meet_is_told_without_registering_it(server: RegistryServer) -> None:
+    """As a new one, as the version that it is, and as one that the registry refuses."""
+    server.registry.judge = lambda _subject, text, _before: ["no"] if text.text == "Bad" else []
+    toy = converter(server)
+    new = toy.outlook("t", schema("Some"))
+    assert (new.subject, new.text, new.version, new.latest, new.against) == ("t-value", "Some", None, None, ())
+    server.registry.register("t-value", SchemaText(AVRO, "Some"))
+    known, bad = toy.outlook("t", schema("Some")), toy.outlook("t", schema("Bad"))
+    assert (known.version, known.latest, known.latest_version, known.against) == (1, "Some", 1, ())
+    assert (bad.version, bad.latest_version, bad.against, bad.compatibility) == (None, 1, ("no",), "BACKWARD")
+    assert not any("/versions?" in each and "compatibility" not in each for each in server.requests)
+
+
 # Subjects -----------------------------------------------------------------------------------------------------
 
 
