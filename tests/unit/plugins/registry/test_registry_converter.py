@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
@@ -412,6 +413,43 @@ def test_a_registry_that_is_away_is_named_and_worth_another_attempt() -> None:
     assert str(caught.value).startswith("Network connection error while deserializing data for topic t: http")
     assert caught.value.java_name == "org.apache.kafka.common.errors.NetworkException"
     assert "errors.retry.timeout" in str(caught.value.hint)
+
+
+def test_a_registry_that_keeps_silent_is_worth_another_attempt(server: RegistryServer) -> None:
+    """Both ways, in Java's words; what it says later is nobody's."""
+    answered = threading.Event()
+
+    def late(_method: str, path: str) -> tuple[int, bytes] | None:
+        if "subjects" in path or "ids" in path:
+            answered.wait(10)
+        return None
+
+    server.fault = late
+    toy = converter(server, http_read_timeout_ms="50")
+    calls: list[tuple[Callable[[], object], str, str]] = [
+        (lambda: toy.from_connect_data("t", TEXT, "a"), "Failed to serialize Avro data from topic t :", "serializing"),
+        (lambda: toy.to_connect_data("t", FIRST), "Failed to deserialize data for topic t to Avro: ", "deserializing"),
+    ]
+    for call, message, inner in calls:
+        with pytest.raises(RetriableError) as caught:
+            call()
+        assert (type(caught.value), str(caught.value)) == (RetriableError, message)
+        summary = summary_of(caught.value)
+        assert f"TimeoutException: Error {inner} Avro message" in summary
+        assert f"SocketTimeoutException: {server.url}: timed out" in summary
+    answered.set()
+
+
+def test_an_id_that_no_prefix_can_hold_is_none(server: RegistryServer) -> None:
+    """What a registry makes up is an error of the record, and nothing is written."""
+    for answer in (b'{"id":4294967296}', b'{"id":-7}', b'{"version":1}'):
+        server.fault = partial(_registered_as, answer)
+        with pytest.raises(DataError, match="Failed to serialize Avro data from topic t:"):
+            converter(server).from_connect_data("t", TEXT, "a")
+
+
+def _registered_as(answer: bytes, _method: str, path: str) -> tuple[int, bytes] | None:
+    return (200, answer) if "versions" in path else None
 
 
 def test_memory_registry_is_shared_by_its_scope() -> None:
