@@ -138,7 +138,7 @@ class Wording:
             raise self._said(error, topic, is_writing=False) from error
 
     def _said(self, error: ConnectError, topic: str, is_writing: bool) -> ConnectError:
-        hint = error.hint
+        hint, error.hint = error.hint, None  # said once, by who is seen first
         if isinstance(error, AccessError):
             word = "JSON Schema" if self._schema_type == JSON else self.name
             return ConfigError(f"Failed to access {word} data from topic {topic} : {error}", hint=hint)
