@@ -23,6 +23,7 @@ _JSON_OF: dict[str, Any] = {
     "int": _NUMBER, "long": _NUMBER, "float": _NUMBER, "double": _NUMBER, "string": str, "enum": str, "bytes": str,
     "fixed": str, "array": list, "map": dict, "record": dict,
 }  # fmt: skip
+_BYTES = "records have no such schemas here; ByteArrayConverter carries them as they are"
 _ENTRY_FIELDS = {"key", "value"}
 
 
@@ -60,7 +61,7 @@ class _Reading:
             is_optional = len(type_.branches) == 2
             return self.schema(single, is_optional, field_doc=field.doc if field else field_doc)
         if any(each is type_ for each in self._open):
-            raise DataError(f"a schema that holds itself cannot be held in Connect: {type_.full_name}")
+            raise DataError(f"a schema that holds itself cannot be held in Connect: {type_.full_name}", hint=_BYTES)
         self._open.append(type_)
         builder = self._builder(type_)
         self._open.pop()

@@ -18,6 +18,7 @@ PRIMITIVES = frozenset(("null", "boolean", "int", "long", "float", "double", "by
 NAMED = frozenset(("record", "enum", "fixed"))
 NO_DEFAULT = object()
 """What a field has that has no default; None is one."""
+_SCRUB = "Avro takes letters, digits and _ in names; scrub.invalid.names=true changes others to these"
 _ESCAPED = re.compile('["\\\\\x00-\x1f]')
 _SHORT = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r"}
 
@@ -148,9 +149,9 @@ def checked(name: str) -> str:
     if not isinstance(name, str) or not name:
         raise AvroSchemaError("Empty name")
     if not (name[0].isalpha() or name[0] == "_"):
-        raise AvroSchemaError(f"Illegal initial character: {name}")
+        raise AvroSchemaError(f"Illegal initial character: {name}", hint=_SCRUB)
     if not all(char.isalnum() or char == "_" for char in name):
-        raise AvroSchemaError(f"Illegal character in: {name}")
+        raise AvroSchemaError(f"Illegal character in: {name}", hint=_SCRUB)
     return name
 
 

@@ -341,5 +341,6 @@ def test_names_are_scrubbed_as_java_does() -> None:
     assert made.type.fields[0].name == "abc_2B____"
     value = Struct.unchecked(schema, [1])
     assert scrub.writer(schema, made).payload(value) == b"\x02"
-    with pytest.raises(DataError, match="Illegal character in: de-f"):
+    with pytest.raises(DataError, match="Illegal character in: de-f") as raised:
         FORMAT.schema_of(schema)
+    assert "scrub.invalid.names=true" in (raised.value.hint or "")
