@@ -58,6 +58,8 @@ WORDS = (
 """Something among it suits nearly every key that does not list its own words."""
 REGISTRY = {"schema.registry.url": "mock://two-forms"}
 """What a converter with a schema registry is given; which registry, and how it is asked, is for tests of its own."""
+OF_FORMATS = {"generalized.sum.type.support", "ignore.default.for.nullables"}
+"""Those keys of all such converters that have to do with their formats."""
 THOROUGH = settings(deadline=None, suppress_health_check=list(HealthCheck))
 
 
@@ -106,7 +108,7 @@ def configured(kind: type[Any], data: st.DataObject) -> Any:
 @cache
 def configurations(kind: type[Any]) -> st.SearchStrategy[dict[str, str]]:
     """Return the settings that a plugin's definition allows."""
-    of_registry = RegistrySettings.definition().keys if issubclass(kind, RegistryConverter) else {}
+    of_registry = set(RegistrySettings.definition().keys if issubclass(kind, RegistryConverter) else ()) - OF_FORMATS
     keys = [key for key in kind().config().keys.values() if key.name not in of_registry]
     needed = {key.name: words(key) for key in keys if not key.has_default}
     rest = {key.name: words(key) for key in keys if key.has_default}

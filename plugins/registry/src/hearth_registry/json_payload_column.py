@@ -25,7 +25,7 @@ class JsonPayloadColumns(ColumnWriter):
 
     def __init__(self, settings: JsonSchemaSettings, values: JsonPayloadWriter) -> None:
         """Write nulls, and what is rare, with the writer of the plain form."""
-        plain = json_settings(settings)
+        plain = json_settings(settings, not settings.ignore_default_for_nullables)
         super().__init__(plain, values, SchemaWriter(values, 0))
         self._writer = values
 
@@ -55,7 +55,7 @@ class JsonPayloadColumnReader:
         """Read what is rare with the given reader."""
         self._schema = schema
         self._values = values
-        settings_of_json = json_settings(settings)
+        settings_of_json = json_settings(settings, replaces_null=True)
         is_plain = _is_plain(schema, settings.preserve_additional_properties)
         self._columns = ColumnReader(settings_of_json, ValueReader(settings_of_json)) if is_plain else None
 

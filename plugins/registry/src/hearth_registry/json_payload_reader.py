@@ -31,7 +31,7 @@ class JsonPayloadReader:
 
     def __init__(self, settings: JsonSchemaSettings) -> None:
         """Keep the settings."""
-        self._scalars = ValueReader(json_settings(settings))
+        self._scalars = ValueReader(json_settings(settings, replaces_null=True))
         self._keeps_extras = settings.preserve_additional_properties
 
     def value(self, schema: Schema, tree: Any) -> Any:

@@ -26,7 +26,7 @@ class JsonPayloadWriter(ValueWriter):
 
     def __init__(self, settings: JsonSchemaSettings) -> None:
         """Keep the settings."""
-        super().__init__(json_settings(settings))
+        super().__init__(json_settings(settings, not settings.ignore_default_for_nullables))
         self._keeps_extras = settings.preserve_additional_properties
         self._ignores_defaults = settings.ignore_default_for_nullables
 
@@ -94,15 +94,15 @@ class JsonPayloadWriter(ValueWriter):
         return f"[{','.join(texts)}]"
 
 
-def json_settings(settings: JsonSchemaSettings) -> JsonConverterSettings:
-    """Return the settings as Kafka's own JsonConverter has them."""
+def json_settings(settings: JsonSchemaSettings, replaces_null: bool) -> JsonConverterSettings:
+    """Return the settings as JsonConverter has them; whether a default takes the place of a null is another matter."""
     return JsonConverterSettings(
         {
             "converter.type": "value",
             "schemas.enable": "false",
             "schemas.cache.size": str(settings.schemas_cache_size),
             "decimal.format": settings.decimal_format,
-            "replace.null.with.default": str(not settings.ignore_default_for_nullables).lower(),
+            "replace.null.with.default": str(replaces_null).lower(),
         }
     )
 
