@@ -1,11 +1,12 @@
 """Columns as Protobuf messages: all rows at once, with the bytes that the plain form writes row by row.
 
-A field that is not written has no bytes in its row. What this form has no way for (oneofs, decimals of many
+A field that is not written has no bytes in its row. What this form has no way for (decimals of many
 digits, nulls in lists) is left to the plain form, and so are values which that would refuse.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -72,12 +73,14 @@ class ProtoColumnWriter:
 
     def _message(self, schema: Schema, message: ProtoMessage) -> Make:
         """Return what makes the fields of a message; what stands in rows that are null counts for nothing."""
-        if any(word.is_union(each.schema) for each in schema.fields):
-            raise UnsuitedError
         parts: list[tuple[int, int, Schema, Make]] = []
         for each in schema.fields:
-            target = self._plain.target(message, each.name)
-            parts.append((target.number, each.index, each.schema, self._field(each.schema, target)))
+            if word.is_union(each.schema):
+                members = self._members(each.schema, message)
+                parts += [(number, each.index, each.schema, make) for number, make in members]
+            else:
+                target = self._plain.target(message, each.name)
+                parts.append((target.number, each.index, each.schema, self._field(each.schema, target)))
         parts.sort(key=lambda part: part[0])
 
         def pieces(column: Any, rows: Any) -> list[Piece]:
@@ -88,6 +91,14 @@ class ProtoColumnWriter:
             return found
 
         return pieces
+
+    def _members(self, union: Schema, message: ProtoMessage) -> Iterator[tuple[int, Make]]:
+        """Return what makes the members of a oneof, of which the first that is not null is written."""
+        if any(each.schema.default is not None for each in union.fields):
+            raise UnsuitedError
+        for each in union.fields:
+            target = self._plain.target(message, each.name)
+            yield target.number, _member(each.index, self._field(each.schema, target))
 
     def _with_default(self, schema: Schema, column: Any) -> Any:
         """Put the default in the place of nulls, as Java's structs do."""
@@ -152,6 +163,20 @@ class ProtoColumnWriter:
             return [*make_key(key, _present(key, rows)), *make_value(value, _present(value, rows))]
 
         return _listed(_as_message(target.number, entries), is_map=True)
+
+
+def _member(index: int, make: Make) -> Make:
+    """Return what makes a member of a oneof in the rows where it is the first that is set."""
+
+    def pieces(column: Any, rows: Any) -> list[Piece]:
+        told = [valid(column.field(number)) for number in range(column.type.num_fields)]
+        is_set = np.logical_or.reduce(told)
+        if not (is_set if rows is None else is_set | ~rows).all():
+            raise UnsuitedError
+        chosen = told[index] & ~np.logical_or.reduce([np.zeros(len(column), bool), *told[:index]])
+        return make(column.field(index), chosen if rows is None else chosen & rows)
+
+    return pieces
 
 
 def _present(column: Any, rows: Any) -> Any:

@@ -142,12 +142,12 @@ UNION = SchemaBuilder.struct().name("io.confluent.connect.protobuf.Union.u").fie
     [
         (SchemaBuilder.array(OPTIONAL_INT64_SCHEMA).build(), [1, None]),
         (COLOR.build(), "GREEN"),
-        (UNION, None),
+        (UNION, Struct(UNION)),
         (Decimal.schema(0), decimal.Decimal(10**30)),
     ],
 )
 def test_what_columns_have_no_way_for_is_left_to_the_plain_form(inner: Schema, value: Any) -> None:
-    """Nulls in lists, symbols that are none, oneofs, decimals of many digits."""
+    """Nulls in lists, symbols that are none, oneofs of which nothing is set, decimals of many digits."""
     schema = struct(l=inner).build()
     column = values_to_column(schema, [Struct.unchecked(schema, [value])] * 2)
     assert writer(schema).payloads(column, b"") is NotImplemented
@@ -184,8 +184,8 @@ LISTS = (
 )
 
 
-def test_lists_and_oneofs_are_read_as_rows_are() -> None:
-    """Packed or not, in each other, and of very different lengths, which are left to the plain form."""
+def test_lists_and_oneofs_are_read_and_written_as_rows_are() -> None:
+    """Packed or not, in each other, and of very different lengths, which the plain form reads."""
     item = bytes.fromhex("1207" + "0801" + "120161" + "1a00")
     payloads = [
         bytes.fromhex("0a03010203") + item + b"\x18\x00", bytes.fromhex("08010802") + item * 3,
@@ -194,7 +194,12 @@ def test_lists_and_oneofs_are_read_as_rows_are() -> None:
     ]  # fmt: skip
     reads = reader(LISTS)
     for rows in (payloads, payloads * 20, payloads[:5] * 50):
-        assert read(reads, rows) == [reads.value(each) for each in rows]
+        values = [reads.value(each) for each in rows]
+        assert read(reads, rows) == values
+        assert reads.schema is not None
+        writes = writer(reads.schema)
+        column = writes.payloads(values_to_column(reads.schema, values), b"\0")
+        assert column.to_pylist() == [b"\0" + writes.payload(value) for value in values]
 
 
 def test_few_rows_go_one_by_one() -> None:
