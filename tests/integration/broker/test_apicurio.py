@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import decimal
 import json
 import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from datetime import datetime, timezone
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
@@ -15,11 +17,14 @@ import pytest
 
 from hearth.broker.apicurio import ApicurioRegistry
 from hearth.foundation.port import PortTaken
-from hearth_api import ConflictError, DataError, SchemaBuilder, Struct
+from hearth_api import ConflictError, DataError, Decimal, SchemaBuilder, Struct, Timestamp
 from hearth_execution.failure import summary_of
 from hearth_registry.avro_converter import AvroConverter
+from hearth_registry.json_schema_converter import JsonSchemaConverter
 from hearth_registry.open_registry import open_registry
+from hearth_registry.protobuf_converter import ProtobufConverter
 from hearth_registry.registry import LATEST, Registry, RegistryRefusal
+from hearth_registry.registry_converter import RegistryConverter
 from hearth_registry.registry_setting import RegistrySettings
 from hearth_registry.schema_text import AVRO, JSON, PROTOBUF, Reference, SchemaText
 from tests.reservation import reserve_port
@@ -147,6 +152,32 @@ def test_avro_goes_there_and_back_and_a_sink_has_the_version(server: Command) ->
     assert "Error registering Avro schema" in summary_of(caught.value)
     with pytest.raises(DataError):
         reader.to_connect_data("copied", data)
+
+
+@pytest.mark.parametrize(("kind", "name"), [(JsonSchemaConverter, "com.acme.Line"), (ProtobufConverter, "Line")])
+def test_other_formats_go_there_and_back_as_well(server: Command, kind: type[RegistryConverter], name: str) -> None:
+    """With a moment, a decimal and a short number, whose Protobuf has options and imports."""
+    schema = (
+        SchemaBuilder.struct()
+        .name("com.acme.Line")
+        .field("text", SchemaBuilder.string().build())
+        .field("at", Timestamp.SCHEMA)
+        .field("amount", Decimal.schema(2))
+        .field("small", SchemaBuilder.int8().build())
+        .build()
+    )
+    value = Struct(schema).put("text", "größe").put("at", datetime(2026, 1, 2, tzinfo=timezone.utc))
+    value.put("amount", decimal.Decimal("1.50")).put("small", 7)
+    topic = f"lines-{kind.__name__}"
+    made = []
+    for _ in range(2):
+        converter = kind()
+        converter.configure({"schema.registry.url": server.url}, False)
+        made.append(converter)
+    found = made[1].to_connect_data(topic, made[0].from_connect_data(topic, schema, value))
+    assert found.schema is not None
+    assert (found.schema.name, found.schema.version) == (name, 1)
+    assert found.value.raw_values() == value.raw_values()
 
 
 def test_nobody_else_gets_the_directory_or_the_port(server: Command, monkeypatch: pytest.MonkeyPatch) -> None:
