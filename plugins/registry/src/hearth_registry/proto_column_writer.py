@@ -325,7 +325,7 @@ def _listed(make: Make, is_map: bool = False) -> Make:
 
 
 def _whole(*columns: Any) -> list[Piece]:
-    """Return the pieces of a message whose fields, from 1 on, are whole numbers, of which none is not written."""
+    """Return the pieces of a message whose fields, from 1 on, are whole numbers; zeros are not written."""
     return [
         piece
         for number, (values, rows) in enumerate(columns, 1)

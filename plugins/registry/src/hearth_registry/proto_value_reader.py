@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import datetime as dt
-import decimal
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from hearth_api import DataError, Date, Decimal, Schema, Struct, Time, Timestamp, Type
+from hearth_api import DataError, Schema, Struct, Type
 from hearth_api.java import hash_ordered, wrap
 from hearth_registry.proto_file import REPEATED, REQUIRED, ProtoEnum, ProtoField, ProtoFile, ProtoMessage
+from hearth_registry.proto_logical import READERS, Read
 from hearth_registry.proto_schema_reader import is_map, is_told, union_names
 from hearth_registry.proto_wire import (
     DEEPEST,
     DEFAULTS,
     ENUM,
-    FIXED32,
-    FIXED64,
     LENGTH,
     SCALARS,
-    VARINT,
     Decode,
     read_length,
     read_varint,
@@ -29,12 +25,9 @@ from hearth_registry.proto_wire import (
 from hearth_registry.protobuf_setting import ProtobufSettings
 from hearth_registry.schema_format import PayloadError
 
-Read = Callable[[bytes], Any]
-_MILLION = 1_000_000
 _UNKNOWN = object()
 """What a number stands for that no symbol of a closed enum has."""
 _BITS = {Type.INT8: 8, Type.INT16: 16, Type.INT32: 32, Type.INT64: 64}
-_EXACT = decimal.Context(prec=decimal.MAX_PREC, Emax=decimal.MAX_EMAX, Emin=decimal.MIN_EMIN)
 
 
 @dataclass
@@ -179,8 +172,8 @@ class ProtoValueReader:
         if isinstance(kind, ProtoEnum):
             return (lambda number: number) if schema.type is Type.INT32 else _symbols(kind)
         if isinstance(kind, ProtoMessage):
-            if schema.name in _LOGICAL:
-                return _LOGICAL[schema.name](schema)
+            if schema.name in READERS:
+                return READERS[schema.name](schema)
             if schema.type is not Type.STRUCT:
                 return self._wrapped(schema, kind)
             return self.message(schema, kind, depth + 1)
@@ -318,89 +311,3 @@ def _default(each: ProtoField) -> Any:
         return float(told) if kind in ("double", "float") else int(told, 0)
     except ValueError:
         return DEFAULTS[kind]
-
-
-def _numbers(data: bytes) -> dict[int, Any]:
-    """Return the fields of a message of whole numbers and bytes, by their numbers."""
-    found: dict[int, Any] = {}
-    at, end = 0, len(data)
-    while at < end:
-        key, at = read_varint(data, at, end)
-        if key & 7 == VARINT:
-            found[key >> 3], at = SCALARS["int64"][2](data, at, end)
-        elif key & 7 == LENGTH:
-            found[key >> 3], at = SCALARS["bytes"][2](data, at, end)
-        elif key & 7 in (FIXED32, FIXED64):
-            at = skip(data, at, end, key)
-        else:
-            at = skip(data, at, end, key)
-    return found
-
-
-def _int(found: dict[int, Any], number: int) -> int:
-    value = found.get(number, 0)
-    return value if isinstance(value, int) else 0
-
-
-def _date(schema: Schema) -> Read:
-    def read(data: bytes) -> Any:
-        found = _numbers(data)
-        year, month, day = (_int(found, number) for number in (1, 2, 3))
-        try:
-            return dt.date(year, month, day)
-        except (ValueError, OverflowError) as error:
-            raise DataError(f"not a date of the years 1 to 9999: year {year}, month {month}, day {day}") from error
-
-    return read
-
-
-def _time(schema: Schema) -> Read:
-    def read(data: bytes) -> Any:
-        found = _numbers(data)
-        hours, minutes, seconds, nanos = (_int(found, number) for number in (1, 2, 3, 4))
-        try:
-            return dt.time(hours, minutes, seconds, nanos // _MILLION * 1000)
-        except (ValueError, OverflowError) as error:
-            raise DataError(f"not a time of day: {hours}:{minutes}:{seconds} and {nanos} ns") from error
-
-    return read
-
-
-def _timestamp(schema: Schema) -> Read:
-    def read(data: bytes) -> Any:
-        found = _numbers(data)
-        return Timestamp.to_logical(schema, _int(found, 1) * 1000 + _int(found, 2) // _MILLION)
-
-    return read
-
-
-def _decimal(schema: Schema) -> Read:
-    scale = Decimal.scale(schema)
-
-    def read(data: bytes) -> Any:
-        found = _numbers(data)
-        unscaled, own = found.get(1, b""), wrap(_int(found, 3), 32)
-        if not isinstance(unscaled, bytes) or not unscaled:
-            raise DataError("Invalid bytes for Decimal field: Zero length BigInteger")
-        number = _EXACT.scaleb(decimal.Decimal(int.from_bytes(unscaled, "big", signed=True)), -own)
-        return number if own == scale else _rescaled(number, scale)
-
-    return read
-
-
-def _rescaled(number: decimal.Decimal, scale: int) -> decimal.Decimal:
-    """Give a decimal the scale of its schema, without which no converter could write it again."""
-    if number and number.adjusted() + scale > 10_000:
-        raise DataError("decimal of more than 10000 digits")
-    rescaled = _EXACT.quantize(number, decimal.Decimal(1).scaleb(-scale, _EXACT))
-    if rescaled != number:
-        raise DataError(f"decimal has more digits than the scale of its schema, {scale}: {number}")
-    return rescaled
-
-
-_LOGICAL: dict[str | None, Callable[[Schema], Read]] = {
-    Decimal.LOGICAL_NAME: _decimal,
-    Date.LOGICAL_NAME: _date,
-    Time.LOGICAL_NAME: _time,
-    Timestamp.LOGICAL_NAME: _timestamp,
-}

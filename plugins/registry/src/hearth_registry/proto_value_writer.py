@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import datetime as dt
-import decimal
 from collections.abc import Callable
 from typing import Any
 
-from hearth_api import DataError, Date, Decimal, Schema, Struct, Time, Timestamp, Type
+from hearth_api import DataError, Schema, Struct, Type
 from hearth_api.java import java_class
 from hearth_registry import proto_known as known
 from hearth_registry import proto_schema_writer as word
 from hearth_registry.proto_file import REPEATED, ProtoEnum, ProtoField, ProtoMessage
+from hearth_registry.proto_logical import WRITERS
 from hearth_registry.proto_wire import DEFAULTS, ENUM, LENGTH, SCALARS, Encode, varint
 from hearth_registry.protobuf_setting import ProtobufSettings
 
@@ -133,8 +132,8 @@ class ProtoValueWriter:
         return wire, checked(schema, kind, encode), DEFAULTS[kind]
 
     def _of_message(self, schema: Schema, message: ProtoMessage, in_oneof: bool) -> Encode:
-        if schema.name in _LOGICAL:
-            return _LOGICAL[schema.name](schema)
+        if schema.name in WRITERS:
+            return WRITERS[schema.name](schema)
         if schema.type is Type.STRUCT:
             return self.message(schema, message)
         if message.full_name in known.WRAPPED:
@@ -237,63 +236,3 @@ def _with_length(encode: Encode) -> Encode:
         return varint(len(content)) + content
 
     return write
-
-
-def _numbers(*numbers: int) -> bytes:
-    """Return a message whose fields, from 1 on, are whole numbers, of which none is written."""
-    _, encode, _ = SCALARS["int64"]
-    return b"".join([varint(place << 3) + encode(number) for place, number in enumerate(numbers, 1) if number])
-
-
-def _date(schema: Schema) -> Encode:
-    def write(value: Any) -> bytes:
-        if not isinstance(value, dt.date) or isinstance(value, dt.datetime):
-            raise DataError(f"Invalid type for Date, expected Date but was class {java_class(value, schema)}")
-        return _numbers(value.year, value.month, value.day)
-
-    return write
-
-
-def _time(schema: Schema) -> Encode:
-    def write(value: Any) -> bytes:
-        if not isinstance(value, dt.time):
-            raise DataError(f"Invalid type for Time, expected Date but was class {java_class(value, schema)}")
-        return _numbers(value.hour, value.minute, value.second, value.microsecond // 1000 * 1_000_000)
-
-    return write
-
-
-def _timestamp(schema: Schema) -> Encode:
-    def write(value: Any) -> bytes:
-        if not isinstance(value, dt.datetime):
-            raise DataError(f"Invalid type for Timestamp, expected Date but was class {java_class(value, schema)}")
-        seconds, millis = divmod(Timestamp.from_logical(schema, value), 1000)
-        return _numbers(seconds, millis * 1_000_000)
-
-    return write
-
-
-def _decimal(schema: Schema) -> Encode:
-    def write(value: Any) -> bytes:
-        if not isinstance(value, decimal.Decimal) or not value.is_finite():
-            raise DataError(f"Invalid type for Decimal, expected BigDecimal but was class {java_class(value, schema)}")
-        _, digits, exponent = value.as_tuple()
-        assert isinstance(exponent, int)
-        unscaled = Decimal.from_logical(Decimal.schema(-exponent), value)
-        precision = len("".join(map(str, digits)).lstrip("0")) or 1
-        return b"\x0a" + varint(len(unscaled)) + unscaled + b"\x10" + varint(precision) + _scale(-exponent)
-
-    return write
-
-
-def _scale(scale: int) -> bytes:
-    _, encode, _ = SCALARS["int32"]
-    return b"\x18" + encode(scale) if scale else b""
-
-
-_LOGICAL: dict[str | None, Callable[[Schema], Encode]] = {
-    Decimal.LOGICAL_NAME: _decimal,
-    Date.LOGICAL_NAME: _date,
-    Time.LOGICAL_NAME: _time,
-    Timestamp.LOGICAL_NAME: _timestamp,
-}
