@@ -15,21 +15,34 @@ _MORE_IS_WIDER = ("maxLength", "maximum", "exclusiveMaximum", "maxItems", "maxPr
 _LESS_IS_WIDER = ("minLength", "minimum", "exclusiveMinimum", "minItems", "minProperties")
 _MAY_ONLY_GO = ("pattern", "multipleOf", "uniqueItems")
 _ROOT = "#/"
+_STEPS_AT_MOST = 20_000
 
 
 def differences(reader: SchemaTree, writer: SchemaTree) -> list[str]:
-    """Return what stands in the way of `reader`; nothing where it reads all that `writer` allows."""
-    return [f"{place}: {problem}" for place, problem in _Comparison(reader, writer).nodes(reader.root, writer.root)]
+    """Return what stands in the way of `reader`; nothing where it reads all that `writer` allows.
+
+    Schemas that would take longer to compare than anybody waits are none that one can say so of.
+    """
+    comparison = _Comparison(reader, writer)
+    try:
+        return [f"{place}: {problem}" for place, problem in comparison.nodes(reader.root, writer.root)]
+    except RecursionError:
+        return ["schemas are nested too deep to be compared"]
 
 
 class _Comparison:
     def __init__(self, reader: SchemaTree, writer: SchemaTree) -> None:
         self._reader, self._writer = reader, writer
         self._seen: set[tuple[int, int]] = set()
+        self._count = 0
 
     def nodes(self, new: Node, old: Node, place: str = _ROOT) -> Iterator[tuple[str, str]]:
         """Return the places of two schemas where the new one refuses what the old one allows, and why."""
         new, old = _followed(self._reader, new), _followed(self._writer, old)
+        self._count += 1
+        if self._count > _STEPS_AT_MOST:
+            yield place, "schemas are too large to be compared"
+            return
         if (id(new), id(old)) in self._seen:
             return
         self._seen.add((id(new), id(old)))
@@ -88,7 +101,12 @@ class _Comparison:
             yield place, f"{new.criterion or old.criterion} does not cover {_kind(part)}"
 
     def _reads(self, new: Node, old: Node) -> bool:
-        return next(_Comparison(self._reader, self._writer).nodes(new, old), None) is None
+        """Tell whether one choice reads another; what is found out on the way counts only if it does."""
+        before = set(self._seen)
+        if next(self.nodes(new, old), None) is None:
+            return True
+        self._seen = before
+        return False
 
 
 def _followed(tree: SchemaTree, node: Node) -> Node:

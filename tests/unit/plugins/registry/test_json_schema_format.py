@@ -262,6 +262,22 @@ def test_members_that_no_schema_tells_of_are_left_out() -> None:
     assert str(reader({"properties": {"a": {"type": "string"}}}).value(b'{"z":1,"a":"x"}')) == "Struct{a=x}"
 
 
+def test_schemas_that_hold_themselves_or_many_choices_can_be_compared() -> None:
+    """What refers to itself in a choice is the same again; choices of choices of choices come to an end."""
+
+    def compared(new: Any, old: Any) -> list[str]:
+        schemas = [made().parse(SchemaText(JSON, json.dumps(each)), {}) for each in (new, old)]
+        return made().incompatibilities(*schemas)
+
+    item = {"oneOf": [{"type": "null"}, {"properties": {"next": {"$ref": "#/definitions/item"}}}]}
+    linked = {"$ref": "#/definitions/item", "definitions": {"item": item}}
+    assert compared({**linked, "title": "new"}, linked) == []
+    deep: Any = {"type": "string"}
+    for _ in range(7):
+        deep = {"oneOf": [{"properties": {"a": deep}}, {"properties": {"b": deep}}]}
+    assert compared({**deep, "title": "new"}, deep) in ([], ["#/: oneOf does not cover object"])
+
+
 OLD: dict[str, Any] = {
     "properties": {"a": {"type": "integer"}, "b": {"type": "string", "maxLength": 5}},
     "required": ["a"],
