@@ -245,15 +245,16 @@ class Conversion:
         wake: Callable[[], None],
         executor: Executor | None = None,
         quick: float | None = None,
+        clock: Callable[[], float] = time.perf_counter,
     ) -> None:
         """``quick`` is how many seconds of converting hold up the loop; by default it depends on who does it."""
-        self._pipeline, self._wake = pipeline, wake
+        self._pipeline, self._wake, self._clock = pipeline, wake, clock
         self._quick = quick if quick is not None else HANDED_SECONDS if pipeline.has_stages else QUICK_SECONDS
         steps = 2 if pipeline.is_chain_apart else 1
         self._executors = [executor or ThreadPoolExecutor(1, THREAD_NAME) for _ in range(steps)]
         self._coming: deque[Future[list[Delivery]]] = deque()
-        self._paces = deque([0.0, 0.0], 2)
-        """Seconds that a record took in the last pieces: what comes first waits for modules that are loaded."""
+        self._paces: tuple[float, ...] = ()
+        """Seconds that a record took in the last two pieces: the very first waits for modules that are loaded."""
 
     @property
     def is_busy(self) -> bool:
@@ -270,12 +271,12 @@ class Conversion:
         count = sum(len(part.offset) for part in incoming)
 
         def convert() -> list[Delivery]:
-            began = time.perf_counter()
+            began = self._clock()
             deliveries = converted(incoming, self._pipeline, most)
-            self._paces.append((time.perf_counter() - began) / max(count, FEW))
+            self._paces = (*self._paces[-1:], (self._clock() - began) / max(count, FEW))
             return deliveries
 
-        is_quick = count * min(self._paces) < self._quick
+        is_quick = count * min(self._paces, default=0.0) < self._quick
         if is_quick and not self._coming:
             self._coming.append(_now(convert))
         elif len(self._executors) == 1:
