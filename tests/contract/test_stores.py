@@ -308,6 +308,28 @@ class TestConfigStore:
         assert after is not None
         assert (after.revision, after.tasks_revision) == (before.revision, before.tasks_revision)
 
+    def test_new_tasks_are_to_be_fenced_until_their_number_is_noted(self, configs: ConfigStore) -> None:
+        """As Kafka Connect's task count records: also for a connector that has taken the name of a deleted one."""
+
+        def fencing() -> tuple[int | None, bool]:
+            state = configs.snapshot()
+            return state.task_counts.get("fenced"), "fenced" in state.pending_fencing
+
+        configs.put_connector("fenced", {"a": "1"})
+        assert fencing() == (None, False)
+        configs.put_tasks("fenced", [{"t": "1"}, {"t": "2"}])
+        assert fencing() == (None, True)
+        configs.put_task_count("fenced", 2)
+        assert fencing() == (2, False)
+        configs.put_connector("fenced", {"a": "2"})
+        assert fencing() == (2, False)
+        configs.remove_tasks("fenced")
+        assert fencing() == (2, True)
+        configs.remove_connector("fenced")
+        configs.put_connector("fenced", {"a": "1"})
+        configs.put_tasks("fenced", [{"t": "1"}])
+        assert fencing() == (2, True)
+
     def test_an_unknown_connector_has_no_tasks_and_no_target(self, configs: ConfigStore) -> None:
         """Nothing is made up for a name nobody created."""
         calls: list[Callable[[], None]] = [

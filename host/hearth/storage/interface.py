@@ -239,6 +239,13 @@ class ConfigStore(Store, ABC):
         """Forget the task configurations."""
 
     @abstractmethod
+    def put_task_count(self, connector: str, count: int) -> None:
+        """Note that producers with transactions may begin for the present tasks, and for how many (KIP-618).
+
+        It outlasts the connector: what one of the same name has left is fenced as well.
+        """
+
+    @abstractmethod
     def put_target(self, connector: str, target: TargetState) -> None:
         """Say what is wanted of a connector; the listener hears of it when that is something new."""
 

@@ -142,13 +142,19 @@ class MemoryConfigStore(ConfigStore):
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._entries: dict[str, ConfiguredConnector] = {}
+        self._task_counts: dict[str, int] = {}
+        self._pending_fencing: set[str] = set()
         self._writes = itertools.count(1)
         self._listener = ConfigListener()
 
     def snapshot(self) -> ConfigState:
-        """Copy the map; its values never change."""
+        """Copy the maps; their values never change."""
         with self._lock:
-            return ConfigState(dict(self._entries))
+            return ConfigState(
+                dict(self._entries),
+                task_counts=dict(self._task_counts),
+                pending_fencing=frozenset(self._pending_fencing),
+            )
 
     def put_connector(self, connector: str, config: Mapping[str, str], target: TargetState | None = None) -> None:
         """Keep target and configuration in one step."""
@@ -170,6 +176,7 @@ class MemoryConfigStore(ConfigStore):
         with self._lock:
             old = self._known(connector)
             tasks = tuple(dict(config) for config in configs)
+            self._pending_fencing.add(connector)
             self._entries[connector] = replace(old, tasks=tasks, applied=old.config, tasks_revision=next(self._writes))
         self._listener.on_change(connector)
 
@@ -177,8 +184,15 @@ class MemoryConfigStore(ConfigStore):
         """Drop the tasks."""
         with self._lock:
             old = self._known(connector)
+            self._pending_fencing.add(connector)
             self._entries[connector] = replace(old, tasks=(), applied=None, tasks_revision=next(self._writes))
         self._listener.on_change(connector)
+
+    def put_task_count(self, connector: str, count: int) -> None:
+        """Keep the number by the name alone."""
+        with self._lock:
+            self._task_counts[connector] = count
+            self._pending_fencing.discard(connector)
 
     def put_target(self, connector: str, target: TargetState) -> None:
         """Keep the target and tell the listener when it is another one."""
