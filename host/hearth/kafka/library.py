@@ -36,6 +36,7 @@ ERR_INVALID_DIFFERENT_RECORD, ERR_MSG_SIZE_TOO_LARGE = -138, 10
 ERR_ALL_BROKERS_DOWN, ERR_TRANSPORT, ERR_RESOLVE = -187, -195, -193
 ERR_TIMED_OUT, ERR_PARTIAL = -185, -158
 ERR_FENCED_INSTANCE_ID = 82
+ERR_FENCED, ERR_INVALID_PRODUCER_EPOCH, ERR_PRODUCER_FENCED = -144, 47, 90
 
 ADMIN_DELETE_GROUPS, ADMIN_DESCRIBE_GROUPS = 7, 13
 ADMIN_DELETE_OFFSETS, ADMIN_LIST_OFFSETS, ADMIN_ALTER_OFFSETS = 8, 14, 15
@@ -162,7 +163,13 @@ _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "produceva": (c_void_p, [c_void_p, c_void_p, c_size_t]),
     "error_code": (c_int, [c_void_p]),
     "error_string": (c_char_p, [c_void_p]),
+    "error_is_fatal": (c_int, [c_void_p]),
+    "error_is_retriable": (c_int, [c_void_p]),
     "error_destroy": (None, [c_void_p]),
+    "init_transactions": (c_void_p, [c_void_p, c_int]),
+    "begin_transaction": (c_void_p, [c_void_p]),
+    "commit_transaction": (c_void_p, [c_void_p, c_int]),
+    "abort_transaction": (c_void_p, [c_void_p, c_int]),
     "flush": (c_int, [c_void_p, c_int]),
     "purge": (c_int, [c_void_p, c_int]),
     "outq_len": (c_int, [c_void_p]),

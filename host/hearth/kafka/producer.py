@@ -212,6 +212,9 @@ class Producer:
 
     def close(self) -> None:
         """Forget what is still on its way and free the client."""
+        self._free()
+
+    def _free(self) -> None:
         client, self._client = self._client, None
         if client is None:
             return
@@ -241,7 +244,7 @@ class Producer:
         must_write_zero = self._must_write_zero(outgoing)
         if not (self._is_batch_too_large or must_write_zero):
             return
-        self.close()
+        self._free()
         if self._is_batch_too_large:  # Java splits it, librdkafka cannot
             self._batch_bytes = max(1, self._batch_bytes // 2)
             self._is_batch_too_large = False

@@ -1,0 +1,199 @@
+"""The producer with transactions, against a real broker and read back by another client."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+
+import confluent_kafka
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from hearth.broker import KafkaBroker
+from hearth.kafka.kafka_error import KafkaError
+from hearth.kafka.library import ERR_FENCED
+from hearth.kafka.producer import DeliveryReport, Outgoing
+from hearth.kafka.transactional_producer import TransactionalProducer, TransactionFailed
+from tests.unit.kafka.member import WAIT
+
+Open = Callable[..., TransactionalProducer]
+NewTopic = Callable[..., str]
+Committed = Callable[[str], list["bytes | None"]]
+
+_ids = itertools.count()
+
+
+@pytest.fixture
+def open_producer(broker: KafkaBroker) -> Iterator[Open]:
+    """Open producers, each with an id of its own unless one is named, that have claimed it."""
+    opened: list[TransactionalProducer] = []
+
+    def new(name: str | None = None, **config: str) -> TransactionalProducer:
+        settings = {key.replace("_", "."): value for key, value in config.items()}
+        name = name or f"id-{next(_ids)}"
+        own = {"bootstrap.servers": broker.bootstrap_servers, "linger.ms": "1", "transactional.id": name}
+        producer = TransactionalProducer({**own, **settings})
+        opened.append(producer)
+        producer.claim(lambda: False)
+        return producer
+
+    yield new
+    for producer in opened:
+        producer.close()
+
+
+@pytest.fixture
+def committed(broker: KafkaBroker) -> Iterator[Committed]:
+    """Read what those see of a topic who see committed rows only, up to its end."""
+    consumer = confluent_kafka.Consumer(
+        {
+            "bootstrap.servers": broker.bootstrap_servers,
+            "group.id": "committed",
+            "isolation.level": "read_committed",
+            "enable.partition.eof": True,
+        }
+    )
+
+    def read(topic: str) -> list[bytes | None]:
+        consumer.assign([confluent_kafka.TopicPartition(topic, 0, 0)])
+        found: list[bytes | None] = []
+        while (message := consumer.poll(WAIT)) is not None:
+            if message.error() is not None:
+                assert message.error().code() == confluent_kafka.KafkaError._PARTITION_EOF, message.error()
+                return found
+            found.append(message.value())
+        raise AssertionError(f"{topic} has no end")
+
+    yield read
+    consumer.close()
+
+
+def rows(topic: str, *values: bytes) -> Outgoing:
+    """Return rows for a topic."""
+    return Outgoing(topic, pa.array(values, pa.binary()))
+
+
+def send(producer: TransactionalProducer, outgoing: Outgoing) -> None:
+    """Send rows, numbered from 0 on, and wait until they are answered for."""
+    assert producer.send(outgoing, np.arange(len(outgoing.value))) is None
+    deliver(producer, lambda: not producer.in_flight)
+
+
+def deliver(producer: TransactionalProducer, is_over: Callable[[], bool]) -> list[DeliveryReport]:
+    """Take in reports until something is so."""
+    found: list[DeliveryReport] = []
+    deadline = time.monotonic() + WAIT
+    while not is_over():
+        assert time.monotonic() < deadline, "it is not answered for"
+        found += producer.poll(20)
+    return found
+
+
+def commit(producer: TransactionalProducer) -> list[DeliveryReport]:
+    """Commit, as a loop does that goes on meanwhile."""
+    done: Future[None] = producer.commit(producer.wake)
+    found = deliver(producer, done.done)
+    done.result()
+    return found
+
+
+def test_rows_are_read_when_they_are_committed(open_producer: Open, new_topic: NewTopic, committed: Committed) -> None:
+    """Those of a transaction together, and the rows without numbers with them, of which nothing is reported."""
+    topic, offsets = new_topic(), new_topic()
+    producer = open_producer()
+    send(producer, rows(topic, b"1", b"2"))
+    was_open = producer.is_open
+    assert committed(topic) == []
+    producer.send_offsets([rows(offsets, b"{}")])
+    assert commit(producer) == []
+    assert (was_open, producer.is_open) == (True, False)
+    assert (committed(topic), committed(offsets)) == ([b"1", b"2"], [b"{}"])
+
+
+def test_what_is_aborted_is_never_read(open_producer: Open, new_topic: NewTopic, committed: Committed) -> None:
+    """Neither what was answered for nor what is still on its way; the next transaction is."""
+    topic = new_topic()
+    producer = open_producer()
+    send(producer, rows(topic, b"1"))
+    kept = rows(topic, b"2")
+    producer.send(kept, np.arange(1))
+    producer.abort()
+    assert (producer.is_open, producer.in_flight) == (False, 0)
+    send(producer, rows(topic, b"3"))
+    commit(producer)
+    assert committed(topic) == [b"3"]
+
+
+def test_what_nobody_committed_is_aborted_with_the_end(
+    open_producer: Open, new_topic: NewTopic, committed: Committed
+) -> None:
+    """At once: who reads committed rows need not wait until the transaction's time is over."""
+    topic = new_topic()
+    producer = open_producer()
+    send(producer, rows(topic, b"1"))
+    producer.close()
+    other = open_producer()
+    send(other, rows(topic, b"2"))
+    commit(other)
+    assert committed(topic) == [b"2"]
+
+
+def test_who_claims_an_id_ends_what_another_has_begun(
+    open_producer: Open, new_topic: NewTopic, committed: Committed
+) -> None:
+    """The other can commit nothing any more, and says so."""
+    topic = new_topic()
+    first = open_producer("shared")
+    send(first, rows(topic, b"first"))
+    second = open_producer("shared")
+    with pytest.raises(KafkaError) as caught:
+        commit(first)
+    assert caught.value.number == ERR_FENCED
+    send(second, rows(topic, b"second"))
+    commit(second)
+    assert committed(topic) == [b"second"]
+
+
+def test_a_transaction_that_lasted_too_long_is_no_more(open_producer: Open, new_topic: NewTopic) -> None:
+    """The broker has ended it by itself; what is sent afterwards says why it is not taken."""
+    topic = new_topic()
+    producer = open_producer(transaction_timeout_ms="1000")
+    send(producer, rows(topic, b"1"))
+    kept = [rows(topic, b"%d" % number) for number in range(200)]
+    with pytest.raises(KafkaError) as caught:  # noqa: PT012  -- whoever hears of it first
+        for each in kept:
+            producer.send(each, np.arange(1))
+            deliver(producer, lambda: not producer.in_flight)
+            threading.Event().wait(0.1)
+    assert caught.value.number == ERR_FENCED
+
+
+def test_a_time_of_1970_is_kept(open_producer: Open, new_topic: NewTopic, read: Callable[..., list]) -> None:  # type: ignore[type-arg]
+    """The client that can write it is there before the transaction begins, also where that is not the first."""
+    topic = new_topic()
+    producer = open_producer()
+    send(producer, rows(topic, b"plain"))
+    commit(producer)
+    dated = Outgoing(topic, pa.array([b"old"], pa.binary()), timestamp=np.zeros(1, np.int64))
+    send(producer, dated)
+    commit(producer)
+    plain, old = (message for message in read(topic, 2))
+    assert plain.value == b"plain"
+    assert (old.value, old.timestamp[1]) == (b"old", 0)
+
+
+def test_a_commit_is_given_up_when_its_broker_is_gone(own_broker: KafkaBroker) -> None:
+    """Whoever ends a run does not wait for a broker that does not come back."""
+    producer = TransactionalProducer({"bootstrap.servers": own_broker.bootstrap_servers, "transactional.id": "alone"})
+    producer.claim(lambda: False)
+    send(producer, rows("topic", b"1"))
+    own_broker.kill()
+    commit = producer.commit(producer.wake)
+    begin = time.monotonic()
+    producer.close()
+    assert isinstance(commit.exception(0), TransactionFailed)
+    assert time.monotonic() - begin < 6
