@@ -34,6 +34,7 @@ from hearth_stage.task_call import (
     AddCredit,
     CommitRecords,
     CommitSource,
+    EndTransaction,
     HandOver,
     HoldPolling,
     Polled,
@@ -43,6 +44,7 @@ from hearth_stage.task_call import (
     StartSource,
     StopSource,
 )
+from hearth_stage.transaction_request import TransactionRequests
 
 log = logging.getLogger(__name__)
 
@@ -72,9 +74,11 @@ class ChannelOffsetReader(OffsetStorageReader):
 class StageSourceContext(SourceTaskContext):
     """What a source task sees of its runtime."""
 
-    def __init__(self, channel: Speaker, config: dict[str, str]) -> None:
+    def __init__(
+        self, channel: Speaker, config: dict[str, str], transactions: TransactionRequests | None = None
+    ) -> None:
         self._reader = ChannelOffsetReader(channel)
-        self._config = config
+        self._config, self._transactions = config, transactions
 
     def config(self) -> dict[str, str]:
         """Return the task's configuration."""
@@ -84,9 +88,9 @@ class StageSourceContext(SourceTaskContext):
         """Return the reader of committed offsets."""
         return self._reader
 
-    def transaction_context(self) -> None:
-        """Return ``None``: this task writes without transactions (KIP-618 needs a distributed worker)."""
-        return
+    def transaction_context(self) -> TransactionRequests | None:
+        """Return where the task says how its transactions end, ``None`` where it has no say in that."""
+        return self._transactions
 
 
 class StageSource:
@@ -97,6 +101,7 @@ class StageSource:
         self._transformations = transformations
         self._task: SourceTask | None = None
         self._steps: list[Step] = []
+        self._transactions: TransactionRequests | None = None
         self._credit = 0
         self._ahead: deque[int] = deque()
         """The bytes of each hand-over that the runtime has not dealt with yet."""
@@ -116,7 +121,8 @@ class StageSource:
         task = load_class(call.reference)().task_class()()
         self._steps = call.steps
         self._wants_records = type(task).commit_record is not SourceTask.commit_record
-        task.initialize(StageSourceContext(self._channel, call.config))
+        self._transactions = TransactionRequests() if call.ends_transactions else None
+        task.initialize(StageSourceContext(self._channel, call.config, self._transactions))
         self._task = task
         task.start(call.config)
         self._polling = True
@@ -140,10 +146,10 @@ class StageSource:
     def poll(self) -> None:
         """Poll once and hand over what came; a task that raises is reported and not polled again."""
         try:
-            if polled := self._poll():
-                self._credit -= 1
-                self._ahead.append(sum(each.size for each in polled))
-                self._channel.notify(HandOver.of(polled))
+            for polled, aborts in self._poll():
+                self._hand_over(polled)
+                if aborts is not None:
+                    self._channel.notify(EndTransaction(aborts))
         except RetriableError:
             log.warning("the task is polled again, it asked for that", exc_info=True)  # as Kafka Connect does
         except Exception as error:
@@ -182,22 +188,35 @@ class StageSource:
         if task is not None:
             task.stop()
 
-    def _poll(self) -> list[Polled]:
-        """Return what the task has, with the records that cannot be what they say they are."""
-        task = self._started()
+    def _hand_over(self, polled: list[Polled]) -> None:
+        if polled:
+            self._credit -= 1
+            self._ahead.append(sum(each.size for each in polled))
+            self._channel.notify(HandOver.of(polled))
+
+    def _poll(self) -> Iterator[tuple[list[Polled], bool | None]]:
+        """Yield what the task has, and whether its transaction is aborted behind that; ``None`` where it goes on."""
+        task, asked = self._started(), self._transactions
         polled = task.poll_batch() if isinstance(task, BatchSourceTask) else NotImplemented
         if polled is not NotImplemented:
             batches = polled or []
             if self._wants_records:
                 self._remember(record for batch in batches for record in batch_to_source_records(batch))
-            return [self._stepped([batch]) for batch in batches if batch.num_rows]
+            stepped = [self._stepped([batch]) for batch in batches if batch.num_rows]
+            yield stepped, None if asked is None else asked.of_batch()
+            return
         records = _verified(task.poll() or [])
         if self._wants_records:
             self._remember(records)
+        for part, aborts in [(records, None)] if asked is None else asked.cut(records):
+            yield self._polled(part, type(task)), aborts
+
+    def _polled(self, records: Sequence[SourceRecord], task: type[SourceTask]) -> list[Polled]:
+        """Return records as batches, with those that cannot be what they say they are."""
         try:
             batches = records_by_kind(records)
         except DataError:
-            return list(self._sorted_out(records, type(task)))
+            return list(self._sorted_out(records, task))
         return [self._stepped(batches, records)] if batches else []
 
     def _remember(self, records: Iterable[SourceRecord]) -> None:

@@ -34,6 +34,7 @@ class StartSource(Call[SourceStarted], op="source.start"):
     reference: str
     config: dict[str, str] = field(repr=False)
     steps: list[Step] = field(default_factory=list)
+    ends_transactions: bool = False
 
 
 @dataclass(frozen=True)
@@ -149,6 +150,13 @@ def _taken(rest: Iterator[Batch], count: int, least: int = 0) -> list[Batch]:
     if count < least or len(batches) != count:
         raise ValueError(f"a hand-over of {count} batches has {len(batches)}")
     return batches
+
+
+@dataclass(frozen=True)
+class EndTransaction(Notice, op="source.transaction"):
+    """The task wants its transaction committed behind what was handed over, or the records in it dropped."""
+
+    aborts: bool = False
 
 
 @dataclass(frozen=True)
@@ -297,4 +305,4 @@ TO_STAGE = operations(
     ClosePartitions,
     StopSink,
 )
-FROM_STAGE = operations(HandOver, PollFailed, ContextRequest, ReportRecord)
+FROM_STAGE = operations(HandOver, EndTransaction, PollFailed, ContextRequest, ReportRecord)

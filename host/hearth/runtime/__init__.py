@@ -11,6 +11,9 @@ A record of a source goes from its poll to its commit through ``hearth_stage.sou
 ``inbox``, ``source``, ``pipeline``, ``hearth_execution.converter``, ``hearth_execution.plugins``, ``outbox``,
 ``hearth.kafka.producer``, ``position``, ``observer`` and ``link``, in this order.
 
+One that is written exactly once is committed by ``exactly_once`` and ``hearth.kafka.transactional_producer``, with the
+offset it was read at.
+
 A record of a sink goes from its fetch to its commit through ``hearth.kafka.consumer``, ``sink``, ``delivery``,
 ``pipeline``, ``hearth_execution.converter``, ``hearth_execution.plugins``, ``consumption``, ``tolerance``,
 ``observer``, ``hearth_stage.tenant``, ``hearth_stage.sink`` and ``inbox``, in this order.
@@ -21,6 +24,7 @@ Below these lies what carries whatever it is given. Between processes: ``hearth.
 ``hearth_stage.conversion_call`` and ``hearth_stage.task_call``, and the headers of Kafka's records as
 ``hearth_execution.raw_header`` holds them. Between the two clients and librdkafka: ``hearth.kafka.fetched``,
 ``hearth.kafka.commit_queue``, ``hearth.kafka.c_memory``, ``hearth.kafka.c_object``, ``hearth.kafka.client_log`` and
-``hearth.kafka.kafka_error``. Beside the way, ``subscription`` is asked in every round whether topics came or went. The
-author API is everybody's, and not counted. A test holds these paragraphs and what runs together.
+``hearth.kafka.kafka_error``. Beside the way, ``subscription`` is asked in every round whether topics came or went,
+and ``guarantee`` whether a commit is due. The author API is everybody's, and not counted. A test holds these
+paragraphs and what runs together.
 """

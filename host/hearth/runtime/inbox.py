@@ -15,7 +15,7 @@ from hearth.isolation.stage import Stage
 from hearth.link.link_call import Command
 from hearth_api import ConnectError, TopicPartition
 from hearth_stage.channel import Request
-from hearth_stage.task_call import ContextRequest, Polled, ReportRecord
+from hearth_stage.task_call import ContextRequest, EndTransaction, Polled, ReportRecord
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class MadeRecord:
     report: ReportRecord
 
 
-Item = Command | HandedOver | ContextRequest | Errant | MadeRecord | StageEnded | ConnectError
+Item = Command | HandedOver | EndTransaction | ContextRequest | Errant | MadeRecord | StageEnded | ConnectError
 """An error is what the task raised in a poll, or that the host is lost."""
 
 

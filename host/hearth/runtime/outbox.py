@@ -53,6 +53,8 @@ _HINTS = {
     "INVALID_RECORD": "a compacted topic takes no record without a key; ValueToKey can give it one",
     "_UNKNOWN_TOPIC": _CREATE,
     "UNKNOWN_TOPIC_OR_PART": _CREATE,
+    "_INVALID_DIFFERENT_RECORD": "nothing is sent again within a transaction; where its requests are too large for a "
+    "topic lower producer.override.batch.size",
     "_UNKNOWN_PARTITION": "the record names a partition that its topic does not have",
 }
 """What to do about what brokers refuse, by librdkafka's name of the error."""
@@ -109,8 +111,15 @@ class Outbox:
         observer: TaskObserver,
         tolerance: Tolerance,
         tell: Callable[[list[list[Any]]], None] | None = None,
+        *,
+        is_atomic: bool = False,
     ) -> None:
-        """``tell`` is called with records that are done, each as the stage's ``commit_record`` wants it."""
+        """``tell`` is called with records that are done, each as the stage's ``commit_record`` wants it.
+
+        With ``is_atomic`` all records are written or none: one that is refused fails the task, whatever is tolerated,
+        as in Kafka Connect.
+        """
+        self._is_atomic = is_atomic
         self._producer, self._topics, self._observer = producer, topics, observer
         self._tolerance = tolerance
         self.positions = SubmittedPositions()
@@ -219,16 +228,18 @@ class Outbox:
     def _judge(self, report: DeliveryReport) -> None:
         """Decide about records that were not written (KIP-779)."""
         again = np.isin(report.error, _AGAIN)
-        if again.any():
-            self._refused.append(report.sequence[again])
         refused = (report.error != 0) & ~again
+        if self._is_atomic and not refused.any():
+            refused = again
+        elif again.any():
+            self._refused.append(report.sequence[again])
         for number in np.unique(report.error[refused]).tolist():
             error = KafkaError(number)
             error.hint = _HINTS.get(error.name)
             rows = report.sequence[report.error == number]
             if number in _OVER:
                 raise ConnectError(_UNRECOVERABLE) from error
-            if number in _ABSENT or not self._tolerance.is_all:
+            if number in _ABSENT or self._is_atomic or not self._tolerance.is_all:
                 first = self._record(int(rows[0]))
                 raise self._tolerance.exceeded(_failure(error), first, _UNRECOVERABLE) from error
             self._skip(rows, error)

@@ -12,6 +12,7 @@ from typing import Any
 
 from hearth.config.topic_key import TopicGroup
 from hearth.isolation.environment import Environment
+from hearth_api import TransactionBoundary
 from hearth_stage.form import codec_of
 
 
@@ -58,12 +59,36 @@ class TaskSettings:
 
 
 @dataclass(frozen=True)
+class TransactionPlan:
+    """How the tasks of a source write exactly once (KIP-618).
+
+    A task's producer has the id ``ID-TASK``, and writes its offsets to all of ``topics``. ``boundary``, a value of
+    ``TransactionBoundary``, says where its transactions end, ``interval`` after how many seconds where that is by
+    time.
+    """
+
+    id: str
+    topics: tuple[str, ...]
+    boundary: str
+    interval: float
+
+    @property
+    def is_bound_by_task(self) -> bool:
+        """Return whether the task says where its transactions end."""
+        return self.boundary == TransactionBoundary.CONNECTOR
+
+
+@dataclass(frozen=True)
 class SourcePlan:
-    """The clients of a source's tasks, and the topics they create; where they create none there is no ``admin``."""
+    """The clients of a source's tasks, and the topics they create; where they create none there is no ``admin``.
+
+    Without a ``transaction`` its records are written at least once.
+    """
 
     producer: dict[str, str] = field(repr=False)
     topic_groups: tuple[TopicGroup, ...] = ()
     admin: dict[str, str] | None = field(default=None, repr=False)
+    transaction: TransactionPlan | None = None
 
 
 @dataclass(frozen=True)

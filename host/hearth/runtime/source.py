@@ -9,11 +9,13 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from hearth.isolation.stage import Stage
 from hearth.kafka.producer import Producer
 from hearth.link.link_call import ENDS, Command, ForgetTopics, Pause, Resume
+from hearth.runtime.exactly_once import ExactlyOnce
+from hearth.runtime.guarantee import AtLeastOnce, Guarantee
 from hearth.runtime.inbox import HandedOver, Inbox, Item, StageEnded
 from hearth.runtime.link import HostLost, TaskLink
 from hearth.runtime.observer import TaskObserver
@@ -32,6 +34,7 @@ from hearth_stage.task_call import (
     AddCredit,
     CommitRecords,
     CommitSource,
+    EndTransaction,
     HandOver,
     HoldPolling,
     Polled,
@@ -43,6 +46,7 @@ from hearth_stage.task_call import (
 )
 
 if TYPE_CHECKING:
+    from hearth.kafka.transactional_producer import TransactionalProducer
     from hearth.runtime.topic import TopicCreation  # with confluent-kafka's own clients: 6 MB
 
 log = logging.getLogger(__name__)
@@ -71,6 +75,8 @@ def answer_source(inbox: Inbox, link: TaskLink, request: Request) -> None:
     message = request.message
     if isinstance(message, HandOver):
         inbox.put(HandedOver(list(message.polled())))
+    elif isinstance(message, EndTransaction):
+        inbox.put(message)
     elif isinstance(message, PollFailed):
         inbox.put(message.error.to_error())
     elif isinstance(message, ReadOffsets):
@@ -82,7 +88,9 @@ def answer_source(inbox: Inbox, link: TaskLink, request: Request) -> None:
 def start_source(stage: Stage, plan: TaskPlan, inside: list[PluginSpec], *, is_paused: bool) -> SourceStarted:
     """Start the task in its stage, and let it poll; returns what it wants to hear of."""
     steps = [step_of(plugin) for plugin in inside]
-    started = stage.call(StartSource(plan.plugin("task").reference, dict(plan.task_config), steps))
+    source = plan.source
+    bounds = source is not None and source.transaction is not None and source.transaction.is_bound_by_task
+    started = stage.call(StartSource(plan.plugin("task").reference, dict(plan.task_config), steps, bounds))
     if is_paused:
         stage.notify(HoldPolling())
     stage.notify(AddCredit(AHEAD))
@@ -115,17 +123,31 @@ class SourceLoop:
         self._plan, self._settings, self._clock = plan, plan.settings, clock
         self._inbox, self._observer, self._link, self._tolerance = inbox, observer, link, tolerance
         self._stage, self._pipeline, self._producer = stage, pipeline, producer
-        tell = self._tell_done if started.wants_records else None
         self._wants_commits = started.wants_commits
-        self._outbox = Outbox(producer, topics, observer, tolerance, tell)
         self._waiting: deque[Any] = deque()
-        self._unstored: list[tuple[Any, Any]] = []
-        self._next_commit = clock() + plan.settings.flush_interval
+        tell = (lambda records: self._guarantee.tell(records)) if started.wants_records else None
+        self._transaction = None if plan.source is None else plan.source.transaction
+        is_atomic = self._transaction is not None
+        self._outbox = Outbox(producer, topics, observer, tolerance, tell, is_atomic=is_atomic)
+        self._guarantee: Guarantee = self._guaranteed()
         self._ping: tuple[float, Future[None]] | None = None
         self._ping_seconds = max(PING_SECONDS, plan.settings.call_timeout / PING_SHARE)
         self._hold: Future[None] | None = None
         self._deadline = 0.0
         self._is_paused = is_paused
+
+    def _guaranteed(self) -> Guarantee:
+        if self._transaction is None:
+            return AtLeastOnce(
+                self._link, self._outbox, self._producer,
+                inbox=self._inbox, observer=self._observer, settings=self._settings,
+                tell=self._tell_done, tell_commit=self._tell_commit, clock=self._clock,
+            )  # fmt: skip
+        return ExactlyOnce(
+            self._plan, self._transaction, self._outbox, cast("TransactionalProducer", self._producer),
+            observer=self._observer, tell=self._tell_done, tell_commit=self._tell_commit,
+            is_calm=lambda: not self._waiting and self._inbox.is_empty, wake=self._inbox.wake, clock=self._clock,
+        )  # fmt: skip
 
     def execute(self) -> None:
         """Take, transform, send and commit until told to stop, then drain.
@@ -149,24 +171,25 @@ class SourceLoop:
         """
         try:
             if self._is_drained():
-                self._producer.close()
-                self._commit()
+                self._guarantee.finish()
                 return False
             self._work()
             return True
         except HostLost:
             self._producer.close()  # another run may have begun, so nothing more is this one's to store
             raise
-        except Exception:
-            self._save()
+        except Exception as error:
+            self._guarantee.save()
+            if (reason := self._guarantee.reason(error)) is not error:
+                raise reason from error
             raise
 
     def _work(self) -> None:
         self._serve()
-        self._outbox.send()
+        self._send()
         self._advance()
         self._await_answers()
-        self._commit_when_due()
+        self._guarantee.step()
         self._watch()
 
     # What arrives ---------------------------------------------------------------------------------------------
@@ -199,10 +222,10 @@ class SourceLoop:
         """Return how long nothing needs to be done unless something arrives."""
         if self._outbox.is_blocked:
             return FULL_WAIT_SECONDS
-        if self._waiting or self._is_drained():
+        if (self._waiting and self._guarantee.may_take) or self._is_drained():
             return 0.0
         now = self._clock()
-        due = [now + IDLE_SECONDS, self._next_commit, self._ping_due]
+        due = [now + IDLE_SECONDS, self._guarantee.due, self._ping_due]
         if self._hold is not None:
             due.append(self._deadline)
         return max(0.0, min(due) - now)
@@ -210,15 +233,18 @@ class SourceLoop:
     def _command(self, command: Command) -> None:
         if isinstance(command, ENDS) and self._hold is None:
             self._deadline = self._clock() + self._settings.graceful_timeout
+            self._guarantee.rest(is_resting=True)
             self._hold = self._stage.begin(HoldPolling())
             self._hold.add_done_callback(lambda _: self._inbox.wake())
         elif isinstance(command, Pause) and not self._is_paused:
             self._is_paused = True
+            self._guarantee.rest(is_resting=True)
             self._stage.notify(HoldPolling())
             self._observer.runs(is_paused=True)
         elif isinstance(command, Resume) and self._is_paused:
             self._is_paused = False
             if self._hold is None:
+                self._guarantee.rest(is_resting=False)
                 self._stage.notify(ResumePolling())
             self._observer.runs(is_paused=False)
         elif isinstance(command, ForgetTopics):
@@ -244,14 +270,21 @@ class SourceLoop:
 
     # Sending --------------------------------------------------------------------------------------------------
 
+    def _send(self) -> None:
+        if self._guarantee.may_send:
+            self._outbox.send()
+
     def _advance(self) -> None:
         """Deal with the next thing the stage said, once everything before it is sent; credit is given with it."""
-        if not self._waiting or self._outbox.is_blocked:
+        if not self._waiting or self._outbox.is_blocked or not self._guarantee.may_take:
             return
         item = self._waiting.popleft()
         if isinstance(item, Polled):
             self._hand_over(self._joined(item))
-            self._outbox.send()
+            self._guarantee.taken(is_whole=bool(self._waiting) and self._waiting[0] is _CREDIT)
+            self._send()
+        elif isinstance(item, EndTransaction):
+            self._guarantee.end_transaction(aborts=item.aborts)
         elif isinstance(item, StageEnded):
             raise item.stage.died()
         elif isinstance(item, Exception):
@@ -271,20 +304,26 @@ class SourceLoop:
             self._stage.notify(AddCredit(count))
 
     def _joined(self, polled: Polled) -> Polled:
-        """Return what was polled with what waits behind it, as if a single poll had returned both."""
-        groups, end, rows = [polled.origins], 0, polled.num_rows
+        """Return what was polled with what waits behind it, as if a single poll had returned all.
+
+        Of a hand-over that another has begun it is all or nothing: a transaction ends between two.
+        """
+        groups, end, count, rows, is_own = [polled.origins], 0, 1, polled.num_rows, True
         for place, item in enumerate(self._waiting, 1):
-            if item is not _CREDIT:
-                rows += item.num_rows if _is_untouched(item) else JOINED_ROWS
-                if rows > JOINED_ROWS or not _is_untouched(polled):
-                    break
-                groups.append(item.origins)
-                end = place
-        if not end:
+            if item is _CREDIT:
+                end, count, is_own = place, len(groups), False
+                continue
+            rows += item.num_rows if _is_untouched(item) else JOINED_ROWS
+            if rows > JOINED_ROWS or not _is_untouched(polled):
+                break
+            groups.append(item.origins)
+            if is_own:
+                end, count = place, len(groups)
+        if count == 1:
             return polled
         over = [self._waiting.popleft() for _ in range(end)]
         self._waiting.extendleft(item for item in over if item is _CREDIT)
-        return Polled(join_all(groups))
+        return Polled(join_all(groups[:count]))
 
     def _hand_over(self, polled: Polled) -> None:
         """Transform, convert and submit what was polled; a record that is dropped or skipped counts as done.
@@ -295,6 +334,7 @@ class SourceLoop:
         prepared = self._pipeline.prepare(polled.results)
         prepared.failures = [*polled.failures, *prepared.failures]
         prepared, end = self._judged(prepared, polled.origins)
+        self._guarantee.admit(prepared)
         if end is None:
             self._outbox.submit(polled.origins, prepared)
             return
@@ -321,24 +361,7 @@ class SourceLoop:
         if self._stage.is_alive:
             self._stage.notify(CommitRecords(records))
 
-    # Committing -----------------------------------------------------------------------------------------------
-
-    def _commit_when_due(self) -> None:
-        if self._clock() >= self._next_commit:
-            self._next_commit = self._clock() + self._settings.flush_interval
-            self._commit()
-
-    def _commit(self) -> None:
-        """Store what is committable; what cannot be stored now is kept for the next time."""
-        self._unstored += self._outbox.positions.committable()
-        if self._unstored:
-            try:
-                self._link.write_offsets(self._unstored, self._settings.flush_timeout)
-            except ConnectError as error:
-                self._observer.commit_failed(f"they are kept: {error}")
-                return
-            self._unstored = []
-            self._observer.committed()
+    def _tell_commit(self) -> None:
         if self._wants_commits and self._stage.is_alive:
             self._stage.notify(CommitSource())
 
@@ -351,33 +374,7 @@ class SourceLoop:
         if self._clock() >= self._deadline:
             return True
         is_all_here = self._hold.done() and self._inbox.is_empty and not self._waiting
-        return is_all_here and self._outbox.is_empty
-
-    def _save(self) -> None:
-        """Wait for what is on its way, at most as long as a commit may take, and commit what is acknowledged.
-
-        The failure that brought the task here is the one to be told, so what else goes wrong is only noted.
-        """
-        try:
-            self._await_acknowledgements()
-        except HostLost:
-            raise
-        except Exception as error:
-            log.warning("its last records are not waited for: %s", error)
-        finally:
-            self._producer.close()
-        try:
-            self._commit()
-        except Exception as error:
-            log.warning("its last commit: %s", error)
-
-    def _await_acknowledgements(self) -> None:
-        deadline = self._clock() + self._settings.flush_timeout
-        while self._producer.in_flight and self._clock() < deadline:
-            self._outbox.collect(round(FULL_WAIT_SECONDS * 1000))
-            for item in self._inbox.take():
-                if isinstance(item, HostLost):
-                    raise item
+        return is_all_here and self._outbox.is_empty and self._guarantee.is_settled
 
     def _stop_task(self) -> None:
         """Stop the task, unless it did not come back from its poll: what that would return was never taken."""

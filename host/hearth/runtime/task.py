@@ -18,6 +18,7 @@ from hearth.isolation.stage_tenant import StageLost
 from hearth.kafka.consumer import Consumer
 from hearth.kafka.membership import GroupIdentity
 from hearth.kafka.producer import Producer
+from hearth.kafka.transactional_producer import TransactionalProducer
 from hearth.runtime.delivery import Conversion
 from hearth.runtime.end import RunEnd
 from hearth.runtime.inbox import Inbox, StageEnded
@@ -31,6 +32,7 @@ from hearth.runtime.source import SourceLoop, answer_source, start_source
 from hearth.runtime.subscription import Subscription
 from hearth.runtime.tolerance import DeadLetters, Tolerance
 from hearth_api import ConnectError
+from hearth_execution.failure import RemoteError
 from hearth_execution.load import load_lock
 from hearth_execution.retry import Retry
 from hearth_stage.channel import Request
@@ -117,7 +119,7 @@ class TaskRun:
 
     def _open_source(self, opened: ExitStack, source: SourcePlan) -> SourceLoop:
         plan = self._plan
-        producer = opened.enter_context(closing(Producer(plan.named("producer", source.producer))))
+        producer = self._open_producer(opened, source)
         topics = self._topic_creation(source)
         inside, between = split(plan)
         stage, places = self.open_places(opened, partial(answer_source, self._inbox, self._link))
@@ -204,6 +206,32 @@ class TaskRun:
         stage.await_hello()
         stage.call(Configure(plan.type, retry.timeout_ms, retry.delay_max_ms, retry.is_strict))
         return stage
+
+    def _open_producer(self, opened: ExitStack, source: SourcePlan) -> Producer:
+        """Open what the task writes with; with transactions it is the only one that does, before offsets are read."""
+        config = self._plan.named("producer", source.producer)
+        if source.transaction is None:
+            return opened.enter_context(closing(Producer(config)))
+        own = {"transactional.id": f"{source.transaction.id}-{self._plan.task}"}
+        producer = opened.enter_context(closing(TransactionalProducer({**config, **own})))
+        producer.claim(self._end.begun.is_set)
+        self._await_offsets()
+        return producer
+
+    def _await_offsets(self) -> None:
+        """Wait until the host has all offsets that are committed by now, whatever others have left open meanwhile.
+
+        Raises ``HostLost`` where another run of the task has begun, which may have claimed its transactions, too.
+        """
+        while True:
+            try:
+                self._link.read_offsets([])
+            except RemoteError as error:
+                if error.info.kind != "retriable" or self._end.begun.is_set():
+                    raise
+                log.warning("the task waits for the end of its topic of offsets: %s", error)
+            else:
+                return
 
     def _open_dead_letters(self, opened: ExitStack, sink: SinkPlan) -> DeadLetters | None:
         if (letters := sink.dead_letters) is None:

@@ -7,7 +7,7 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -22,6 +22,7 @@ from hearth.runtime.inbox import Inbox, StageEnded
 from hearth.runtime.link import HostLost
 from hearth.runtime.observer import TaskObserver
 from hearth.runtime.pipeline import Prepared
+from hearth.runtime.plan import SourcePlan, TransactionPlan
 from hearth.runtime.source import SourceLoop, answer_source, start_source
 from hearth.runtime.tolerance import Tolerance
 from hearth_api import STRING_SCHEMA, ConnectError, TimestampType
@@ -51,6 +52,8 @@ once because there is no room."""
 
 INVALID_RECORD, DIFFERENT_RECORD, TOO_LARGE, QUEUE_FULL, TIMED_OUT = 87, -138, 10, -184, -192
 PURGED_IN_QUEUE, PURGED_IN_FLIGHT, OUT_OF_ORDER = -152, -151, 45
+FENCED = -144
+OFFSETS_TOPIC = "offsets"
 ROOM = 6
 
 GRACEFUL, FLUSH_TIMEOUT, FLUSH_INTERVAL = 1.0, 0.2, 2.0
@@ -126,7 +129,7 @@ class World:
     def mend(self) -> None:
         """Repair what failed the task, as somebody does who restarts it."""
         for place, record in self.records.items():
-            if record.fate in (FAILING, BAD, HUGE) and place not in self.excused:
+            if record.fate in (FAILING, BAD, HUGE, CROWDED) and place not in self.excused:
                 self.records[place] = record._replace(fate=OK)
 
 
@@ -157,6 +160,11 @@ class WorldProducer:
         self._is_woken = False
 
     @property
+    def skips(self) -> bool:
+        """Return whether records are skipped that a broker refuses for their own sake."""
+        return self._world.is_tolerant
+
+    @property
     def in_flight(self) -> int:
         """Return the number of rows without an answer."""
         return sum(map(len, self.lines.values())) + sum(len(report.sequence) for report in self.reports)
@@ -185,7 +193,7 @@ class WorldProducer:
         if self.failure is not None:
             return -150
         if record.fate == HUGE:
-            if self._world.is_tolerant:
+            if self.skips:
                 self._world.excused.add(place)
             return TOO_LARGE
         if record.fate == CROWDED and place not in self._crowded:
@@ -222,7 +230,7 @@ class WorldProducer:
         request = [line.popleft() for _ in range(min(most, len(line)))]
         demand(all(sent.column() is not None for sent in request), "the memory of a row on its way was let go")
         bad = [sent for sent in request if sent.record.fate == BAD]
-        if bad and self._world.is_tolerant:
+        if bad and self.skips:
             self._world.excused.update((sent.record.source, sent.record.number) for sent in bad)
         if bad:
             errors = [INVALID_RECORD if sent in bad else DIFFERENT_RECORD for sent in request]
@@ -243,7 +251,7 @@ class WorldProducer:
         if sent.is_written:
             self.lines[place].appendleft(sent)
         else:
-            if self._world.is_tolerant:
+            if self.skips:
                 self._world.excused.add((sent.record.source, sent.record.number))
             self.reports.append(_delivery([(sent.number, TIMED_OUT, -1, -1)]))
 
@@ -265,6 +273,99 @@ class WorldProducer:
             return self._world.write(sent.record)
         log = self._world.log[sent.record.topic, sent.record.partition]
         return max(offset for offset, record in enumerate(log) if record[:2] == sent.record[:2])
+
+
+class WorldTransactions(WorldProducer):
+    """A producer with transactions: what it writes is in the topics, and its offsets stored, when they are committed.
+
+    The test says when and how a commit ends, ``decide``; one that was under way when the run is killed ends as
+    ``outlives`` says.
+    """
+
+    def __init__(self, world: World, *, outlives: bool = True) -> None:
+        super().__init__(world)
+        self.outlives = outlives
+        self.is_open = False
+        self.commits = 0
+        self._pending: list[Record] = []
+        self._positions: dict[str | None, int] = {}
+        self._deciding: Future[None] | None = None
+        self._on_end: Callable[[], None] = lambda: None
+
+    @property
+    def skips(self) -> bool:
+        """Return that none is skipped: a transaction has all of its records or none."""
+        return False
+
+    def send(self, outgoing: Outgoing, sequence: Any) -> DeliveryReport | None:
+        """Take rows into the transaction."""
+        demand(self._deciding is None, "sent while a commit is under way")
+        self.is_open = True
+        return super().send(outgoing, sequence)
+
+    def send_offsets(self, offsets: Sequence[Outgoing]) -> None:
+        """Take offsets."""
+        (outgoing,) = offsets
+        demand(self._deciding is None and self.in_flight == 0, "offsets are ahead of their records")
+        demand(outgoing.topic == OFFSETS_TOPIC, "offsets elsewhere")
+        self.is_open = True
+        for key, value in zip(outgoing.key.to_pylist(), outgoing.value.to_pylist()):
+            connector, partition = json.loads(key)
+            demand(connector == "c", "offsets of another")
+            self._positions[partition["source"]] = json.loads(value)["number"]
+
+    def commit(self, on_end: Callable[[], None]) -> Future[None]:
+        """Begin to commit."""
+        demand(self.is_open and self.in_flight == 0, "committed what is on its way, or nothing")
+        self._deciding, self._on_end = Future(), on_end
+        return self._deciding
+
+    def abort(self) -> None:
+        """Drop the records because the task wants that; they are not read again."""
+        self._world.excused.update((record.source, record.number) for record in self._pending)
+        self._drop()
+
+    def close(self) -> None:
+        """Drop what is not committed; a commit that is under way may have come too late for that."""
+        deciding, self._deciding = self._deciding, None
+        if deciding is not None and self.outlives:
+            self._apply()
+        self._drop()
+        super().close()
+
+    @property
+    def is_deciding(self) -> bool:
+        """Return whether a commit is under way."""
+        return self._deciding is not None
+
+    def decide(self, *, is_well: bool = True) -> None:
+        """Let the commit end."""
+        deciding, self._deciding = self._deciding, None
+        assert deciding is not None
+        if is_well:
+            self._apply()
+            deciding.set_result(None)
+        else:
+            deciding.set_exception(KafkaError(FENCED, "fenced"))
+        self._on_end()
+
+    def _drop(self) -> None:
+        self.is_open, self._pending, self._positions = False, [], {}
+
+    def _apply(self) -> None:
+        self.commits += 1
+        for record in self._pending:
+            self._world.write(record)
+        self._world.stored.update(self._positions)
+        self._drop()
+
+    def _write(self, sent: _Sent) -> int:
+        place = sent.record.topic, sent.record.partition
+        if not sent.is_written:
+            sent.is_written = True
+            self._pending.append(sent.record)
+        mine = [record for record in self._pending if (record.topic, record.partition) == place]
+        return len(self._world.log.get(place, [])) + mine.index(sent.record)
 
 
 def _delivery(rows: list[tuple[int, int, int, int]]) -> DeliveryReport:
@@ -424,13 +525,24 @@ class Run:
     """One run of the task in the world."""
 
     def __init__(
-        self, world: World, *, wants_records: bool = True, wants_commits: bool = True, is_paused: bool = False
+        self,
+        world: World,
+        *,
+        wants_records: bool = True,
+        wants_commits: bool = True,
+        is_paused: bool = False,
+        boundary: str | None = None,
+        interval: float = FLUSH_INTERVAL,
     ) -> None:
+        """With a ``boundary`` the task writes exactly once."""
         self.world = world
         world.read = {}
-        self.producer, self.link, self.topics = WorldProducer(world), WorldLink(world), WorldTopics()
+        self.transactions = WorldTransactions(world)
+        self.producer = WorldProducer(world) if boundary is None else self.transactions
+        self.link, self.topics = WorldLink(world), WorldTopics()
         self.stage = WorldStage(world, SourceStarted(None, wants_records, wants_commits))
         self.handed: list[Record] = []
+        self.polls: list[list[Record]] = []
         self.is_over = False
         self.error: Exception | None = None
         plan = task_plan(
@@ -440,6 +552,10 @@ class Run:
             graceful_timeout=GRACEFUL,
             is_tolerant=world.is_tolerant,
         )
+        if boundary is not None:
+            plan = replace(
+                plan, source=SourcePlan({}, transaction=TransactionPlan("id", (OFFSETS_TOPIC,), boundary, interval))
+            )
         self.inbox = Inbox()
         around = self.link, self.stage, self.producer, self.topics, WorldPipeline(world, self.link)
         link, stage, producer, topics, pipeline = map(cast_any, around)
@@ -480,6 +596,7 @@ class Run:
             polled = [self.world.poll(source, plans) for source, plans in parts]
         handed = [record for records in polled for record in records]
         self.handed += handed
+        self.polls.append(handed)
         for record in handed:
             if record.fate == DROPPED or (record.fate == FAILING and self.world.is_tolerant):
                 self.world.excused.add((record.source, record.number))

@@ -43,7 +43,11 @@ class SourceMachine(RuleBasedStateMachine):
         self.world = World(is_tolerant=is_tolerant)
         self.world.meanwhile = self.play
         self.wants_records = wants_records
-        self.run = Run(self.world, wants_records=wants_records)
+        self.run = self.new_run()
+
+    def new_run(self) -> Run:
+        """Start a run."""
+        return Run(self.world, wants_records=self.wants_records)
 
     # What may happen at any time, also while the loop waits ---------------------------------------------------
 
@@ -134,7 +138,7 @@ class SourceMachine(RuleBasedStateMachine):
             run.kill()
         self.world.mend()
         self.told = 0
-        self.run = Run(self.world, wants_records=self.wants_records)
+        self.run = self.new_run()
 
     # The promises ---------------------------------------------------------------------------------------------
 

@@ -19,9 +19,10 @@ from hearth.runtime.end import RunEnd
 from hearth.runtime.inbox import Inbox
 from hearth.runtime.launcher import RunLoss, TaskLaunch
 from hearth.runtime.link import Welcome
-from hearth.runtime.plan import TaskPlan
+from hearth.runtime.plan import SourcePlan, TaskPlan, TransactionPlan
 from hearth.runtime.task import OWN_STAGES, TaskRun, run_task
-from hearth_api import ConnectError, PluginError
+from hearth_api import ConnectError, PluginError, RetriableError
+from hearth_execution.failure import ErrorInfo, RemoteError
 from tests.unit.link.link_world import WAIT, Host
 from tests.unit.runtime.sample import sink_plan, task_plan
 from tests.unit.runtime.test_end import await_guards
@@ -193,3 +194,45 @@ def test_run_whose_start_fails_leaves_no_client_behind(exits: list[int], monkeyp
     end.complete()
     assert link.states == ["FAILED"]
     assert [each._client for each in consumers] == [None]
+
+
+def test_run_with_transactions_claims_them_before_it_waits_for_its_offsets(
+    exits: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a predecessor has left open is decided by then, and its stage starts when the host has read all of that."""
+    happened: list[str] = []
+
+    class Claimed:
+        def __init__(self, config: dict[str, str]) -> None:
+            happened.append(config["transactional.id"])
+
+        def claim(self, is_over: Any) -> None:
+            happened.append("claim")
+
+        def close(self) -> None:
+            happened.append("close")
+
+    class Late(Link):
+        def read_offsets(self, partitions: list[Any]) -> list[Any]:
+            happened.append("read")
+            if happened.count("read") < 3:
+                raise RemoteError(ErrorInfo.of(RetriableError("somebody has a transaction open")))
+            return []
+
+    def start(*_args: object) -> None:
+        happened.append("stage")
+        raise ConnectError("enough")
+
+    monkeypatch.setattr(module, "TransactionalProducer", Claimed)
+    monkeypatch.setattr(TaskRun, "_open_stage", start)
+    transaction = TransactionPlan("g-c", ("offsets",), "poll", 60.0)
+    plan = replace(task_plan("source"), source=SourcePlan({}, transaction=transaction))
+    link: Any = Late()
+    end = RunEnd(plan.name, Inbox())
+    TaskRun(Welcome(plan, is_paused=False), end, link, OWN_STAGES).execute()
+    assert happened == ["g-c-0", "claim", "read", "read", "read", "stage", "close"]
+    happened.clear()
+    end.complete()
+    TaskRun(Welcome(plan, is_paused=False), end, link, OWN_STAGES).execute()
+    assert happened == ["g-c-0", "claim", "read", "close"], "who is to end does not wait"
+    assert link.states == ["FAILED", "FAILED"]

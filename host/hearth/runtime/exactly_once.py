@@ -1,0 +1,212 @@
+"""Records and the offsets they were read up to in one transaction: a source that repeats nothing (KIP-618)."""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from contextlib import suppress
+from typing import Any
+
+import pyarrow as pa
+
+from hearth.kafka.kafka_error import KafkaError
+from hearth.kafka.library import ERR_FENCED, ERR_INVALID_PRODUCER_EPOCH, ERR_PRODUCER_FENCED
+from hearth.kafka.producer import Outgoing
+from hearth.kafka.transactional_producer import TransactionalProducer
+from hearth.runtime.guarantee import WAIT_MS, Guarantee, Tell
+from hearth.runtime.observer import TaskObserver
+from hearth.runtime.outbox import Outbox
+from hearth.runtime.pipeline import Prepared
+from hearth.runtime.plan import TaskPlan, TransactionPlan
+from hearth.storage.offset_record import offset_key, offset_value
+from hearth_api import ConnectError, TransactionBoundary
+
+log = logging.getLogger(__name__)
+
+COMMIT_SHARE = 8
+"""While more waits a transaction goes on for so many times as long as its predecessor's commit took."""
+LONGEST_SECONDS = 1.0
+"""Who reads committed records sees those of a poll within this time, whatever waits."""
+
+_COMMIT, _ABORT = "commit", "abort"
+_FENCED = (ERR_FENCED, ERR_INVALID_PRODUCER_EPOCH, ERR_PRODUCER_FENCED)
+
+
+class TransactionExpired(ConnectError):
+    """The producer of a task may write no more: brokers have ended its transaction, or another run has begun."""
+
+    code = "task.transaction"
+
+    def __init__(self, task: str) -> None:
+        super().__init__(
+            f"the transaction of task {task} expired before it was committed, or another run of the task has begun",
+            hint="let producer.override.transaction.timeout.ms be longer than a transaction lasts, or end each "
+            "earlier: by transaction.boundary=poll, or by a shorter transaction.boundary.interval.ms",
+        )
+
+
+class ExactlyOnce(Guarantee):
+    """Ends transactions where their boundary says, with the offsets of all that was polled in them (invariants 1, 2).
+
+    A boundary lies between polls, or where the task has said. At ``poll`` a transaction ends with each, unless others
+    wait already: then they join it for a while, for a commit takes longer than a poll. Nothing is sent while one is
+    committed; what was polled meanwhile is made ready.
+    """
+
+    def __init__(
+        self,
+        plan: TaskPlan,
+        transaction: TransactionPlan,
+        outbox: Outbox,
+        producer: TransactionalProducer,
+        *,
+        observer: TaskObserver,
+        tell: Tell,
+        tell_commit: Callable[[], None],
+        is_calm: Callable[[], bool],
+        wake: Callable[[], None],
+        clock: Callable[[], float],
+    ) -> None:
+        """``is_calm`` says that nothing waits that was polled, ``wake`` ends a wait of the loop, from any thread."""
+        self._plan, self._transaction = plan, transaction
+        self._outbox, self._producer = outbox, producer
+        self._observer, self._tell, self._tell_commit = observer, tell, tell_commit
+        self._is_calm, self._wake, self._clock = is_calm, wake, clock
+        self._has_taken = self._is_whole = self._is_resting = False
+        self._ending: str | None = None
+        self._commit: Future[None] | None = None
+        self._told: list[list[Any]] = []
+        self._begin = self._commit_begin = clock()
+        self._commit_seconds = 0.0
+        self._next = clock() + transaction.interval
+
+    @property
+    def may_take(self) -> bool:  # type: ignore[override]
+        """Return whether what is polled next belongs to this transaction, or may be made ready for the next."""
+        return self._ending is None
+
+    @property
+    def may_send(self) -> bool:  # type: ignore[override]
+        """Return whether no commit is under way."""
+        return self._commit is None
+
+    @property
+    def is_settled(self) -> bool:  # type: ignore[override]
+        """Return whether no transaction is to end; one without a boundary is dropped with its producer."""
+        is_due = self._has_taken and not self._transaction.is_bound_by_task
+        return self._commit is None and self._ending is None and not is_due
+
+    @property
+    def due(self) -> float:  # type: ignore[override]
+        """Return when the transaction is to end, unless that waits for the broker, or its end is to be looked at."""
+        if self._commit is not None:
+            return -math.inf if self._commit.done() else math.inf
+        if self._ending is not None or self._is_due():
+            return -math.inf if self._outbox.is_empty else math.inf
+        return self._next if self._has_taken and self._is_timed else math.inf
+
+    def admit(self, prepared: Prepared) -> None:
+        """Refuse records for the task's own offsets topic: who reads that would wait for their transaction."""
+        if any(outgoing.topic in self._transaction.topics for outgoing, _ in prepared.outgoing):
+            raise ConnectError(
+                "Source tasks may not produce to their own offsets topics when exactly-once support is enabled",
+                hint="let the connector write to another topic, or name another one by offsets.storage.topic",
+            )
+
+    def taken(self, *, is_whole: bool) -> None:
+        """Count records to the transaction."""
+        if not self._has_taken:
+            self._has_taken, self._begin = True, self._clock()
+        self._is_whole = is_whole
+
+    def rest(self, *, is_resting: bool) -> None:
+        """Let no transaction stay open while the task rests: it would expire."""
+        self._is_resting = is_resting
+
+    def end_transaction(self, *, aborts: bool) -> None:
+        """End it behind what was taken."""
+        self._ending = _ABORT if aborts else _COMMIT
+
+    def tell(self, records: list[list[Any]]) -> None:
+        """Keep it until the transaction is committed."""
+        self._told += records
+
+    def step(self) -> None:
+        """End the transaction when that is due and all of it is answered for, and see how a commit has ended."""
+        if self._commit is not None:
+            if not self._commit.done():
+                return
+            self._conclude(self._commit)
+        if self._ending is None and self._is_due():
+            self._ending = _COMMIT
+        if self._ending is not None and self._outbox.is_empty:
+            self._end()
+
+    def finish(self) -> None:
+        """Drop what has no boundary, or did not come to it in time: it is read again."""
+        self._producer.close()
+
+    def save(self) -> None:
+        """Commit nothing but what is being committed, and drop the rest at once."""
+        commit, deadline = self._commit, self._clock() + self._plan.settings.flush_timeout
+        with suppress(Exception):
+            while commit is not None and not commit.done() and self._clock() < deadline:
+                self._producer.poll(WAIT_MS)
+            if commit is not None and commit.done():
+                self._conclude(commit)
+        self._producer.close()
+
+    def reason(self, error: Exception) -> Exception:
+        """Return why the producer was fenced, where that is what happened."""
+        is_fenced = isinstance(error, KafkaError) and error.number in _FENCED
+        return TransactionExpired(self._plan.name) if is_fenced else error
+
+    @property
+    def _is_timed(self) -> bool:
+        return self._transaction.boundary == TransactionBoundary.INTERVAL
+
+    def _is_due(self) -> bool:
+        """Return whether the transaction is to end here, between two polls."""
+        if not (self._has_taken and self._is_whole) or self._transaction.is_bound_by_task:
+            return False
+        if self._is_timed:
+            return self._clock() >= self._next or (self._is_resting and self._is_calm())
+        together = min(COMMIT_SHARE * self._commit_seconds, LONGEST_SECONDS)
+        return self._is_calm() or self._clock() - self._begin >= together
+
+    def _end(self) -> None:
+        """Commit what was taken, or only its offsets where the task wants the records dropped."""
+        ending, self._ending, self._has_taken = self._ending, None, False
+        self._next = self._clock() + self._transaction.interval
+        if ending == _ABORT and not self._producer.is_open:
+            log.warning("the task wants its transaction aborted, which has no records")
+        elif ending == _ABORT:
+            log.info("the transaction is aborted, as the task wants it")
+            self._producer.abort()
+        if offsets := self._outbox.positions.committable():
+            self._producer.send_offsets(self._rows(offsets))
+        self._commit_begin = self._clock()
+        if self._producer.is_open:
+            self._commit = self._producer.commit(self._wake)
+        else:
+            self._tell_all()
+
+    def _conclude(self, commit: Future[None]) -> None:
+        self._commit = None
+        commit.result()
+        self._commit_seconds = self._clock() - self._commit_begin
+        self._observer.committed()
+        self._tell_all()
+
+    def _tell_all(self) -> None:
+        if self._told:
+            self._tell(self._told)
+            self._told = []
+        self._tell_commit()
+
+    def _rows(self, offsets: Sequence[tuple[Any, Any]]) -> list[Outgoing]:
+        keys = pa.array([offset_key(self._plan.connector, partition) for partition, _ in offsets], pa.binary())
+        values = pa.array([offset_value(offset) for _, offset in offsets], pa.binary())
+        return [Outgoing(topic, values, keys) for topic in self._transaction.topics]

@@ -1,0 +1,166 @@
+"""What a source is promised of its records: how those that are sent become durable, and its positions move on."""
+
+from __future__ import annotations
+
+import logging
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any
+
+from hearth.kafka.producer import Producer
+from hearth.runtime.inbox import Inbox
+from hearth.runtime.link import HostLost, TaskLink
+from hearth.runtime.observer import TaskObserver
+from hearth.runtime.outbox import Outbox
+from hearth.runtime.pipeline import Prepared
+from hearth.runtime.plan import TaskSettings
+from hearth_api import ConnectError
+
+log = logging.getLogger(__name__)
+
+WAIT_MS = 50
+"""So long a loop that ends waits for its broker before it looks for other news."""
+
+Tell = Callable[[list[list[Any]]], None]
+
+
+class Guarantee(ABC):
+    """Says when positions are committed, and with what; its loop asks it in every round.
+
+    All is called by the loop. After ``finish`` and ``save`` the producer is closed.
+    """
+
+    may_take = True
+    """Whether the loop may deal with what was polled next."""
+    may_send = True
+    """Whether records may go to the producer."""
+    is_settled = True
+    """Whether all that is done is committed, as far as it will be."""
+    due = 0.0
+    """When there is something to do next, by the loop's clock."""
+
+    @abstractmethod
+    def admit(self, prepared: Prepared) -> None:
+        """Raise ``ConnectError`` for records that may not be sent so."""
+
+    @abstractmethod
+    def taken(self, *, is_whole: bool) -> None:
+        """Note that records were submitted; ``is_whole`` where they are all that was polled together, or its end."""
+
+    @abstractmethod
+    def rest(self, *, is_resting: bool) -> None:
+        """Note that the task is not polled any more, because it is paused or stops, or that it is again."""
+
+    @abstractmethod
+    def end_transaction(self, *, aborts: bool) -> None:
+        """Do what the task asked for: to end its transaction here."""
+
+    @abstractmethod
+    def tell(self, records: list[list[Any]]) -> None:
+        """Let the task know which records are done."""
+
+    @abstractmethod
+    def step(self) -> None:
+        """Commit where that is due, without waiting for a broker."""
+
+    @abstractmethod
+    def finish(self) -> None:
+        """Commit for the last time: the task has drained, or its time for that is over."""
+
+    @abstractmethod
+    def save(self) -> None:
+        """Commit what may be when the task has failed; what else goes wrong is only noted, but for ``HostLost``."""
+
+    @abstractmethod
+    def reason(self, error: Exception) -> Exception:
+        """Return what a task fails with: the error, or one that says more."""
+
+
+class AtLeastOnce(Guarantee):
+    """Positions of records that brokers have are stored by the host, every so often (invariants 1 and 2)."""
+
+    def __init__(
+        self,
+        link: TaskLink,
+        outbox: Outbox,
+        producer: Producer,
+        *,
+        inbox: Inbox,
+        observer: TaskObserver,
+        settings: TaskSettings,
+        tell: Tell,
+        tell_commit: Callable[[], None],
+        clock: Callable[[], float],
+    ) -> None:
+        self._link, self._outbox, self._producer = link, outbox, producer
+        self._inbox, self._observer, self._settings = inbox, observer, settings
+        self._tell, self._tell_commit, self._clock = tell, tell_commit, clock
+        self._unstored: list[tuple[Any, Any]] = []
+        self.due = clock() + settings.flush_interval
+
+    def admit(self, prepared: Prepared) -> None:
+        """Admit all: whatever is sent, its position follows."""
+
+    def taken(self, *, is_whole: bool) -> None:
+        """Do nothing: what becomes of each record counts."""
+
+    def rest(self, *, is_resting: bool) -> None:
+        """Do nothing: time goes on for a task that rests."""
+
+    def end_transaction(self, *, aborts: bool) -> None:
+        """Do nothing: a task without transactions has no end of them."""
+
+    def tell(self, records: list[list[Any]]) -> None:
+        """Tell at once."""
+        self._tell(records)
+
+    def step(self) -> None:
+        """Commit every so often."""
+        if self._clock() >= self.due:
+            self.due = self._clock() + self._settings.flush_interval
+            self._commit()
+
+    def finish(self) -> None:
+        """Commit what is acknowledged."""
+        self._producer.close()
+        self._commit()
+
+    def save(self) -> None:
+        """Wait for what is on its way, at most as long as a commit may take, and commit what is acknowledged."""
+        try:
+            self._await_acknowledgements()
+        except HostLost:
+            raise
+        except Exception as error:
+            log.warning("its last records are not waited for: %s", error)
+        finally:
+            self._producer.close()
+        try:
+            self._commit()
+        except Exception as error:
+            log.warning("its last commit: %s", error)
+
+    def reason(self, error: Exception) -> Exception:
+        """Return the error."""
+        return error
+
+    def _commit(self) -> None:
+        """Store what is committable; what cannot be stored now is kept for the next time."""
+        self._unstored += self._outbox.positions.committable()
+        if self._unstored:
+            try:
+                self._link.write_offsets(self._unstored, self._settings.flush_timeout)
+            except ConnectError as error:
+                self._observer.commit_failed(f"they are kept: {error}")
+                return
+            self._unstored = []
+            self._observer.committed()
+        self._tell_commit()
+
+    def _await_acknowledgements(self) -> None:
+        deadline = self._clock() + self._settings.flush_timeout
+        while self._producer.in_flight and self._clock() < deadline:
+            self._outbox.collect(WAIT_MS)
+            for item in self._inbox.take():
+                if isinstance(item, HostLost):
+                    raise item
