@@ -336,6 +336,11 @@ class WorkerConfig(RestConfig, ServerTlsConfig, TaskRestartConfig, ConfinementCo
         return self.with_prefix(f"{role}.")
 
     @property
+    def is_exactly_once(self) -> bool:
+        """Return whether sources write in transactions, as only hosts of a cluster do."""
+        return False
+
+    @property
     def identity(self) -> str:
         """Return what tells this host from others and is the same after its restart; the mode knows what that is."""
         return ""

@@ -9,6 +9,7 @@ from functools import cached_property
 
 from hearth.config import (
     ConnectorConfig,
+    DistributedConfig,
     SinkConnectorConfig,
     SourceConnectorConfig,
     TopicGroup,
@@ -25,7 +26,15 @@ from hearth.herder.validation.override import ALL, refuse_overrides
 from hearth.herder.worker_choice import worker_for
 from hearth.isolation.environment import Environment
 from hearth.kafka.client import Translation, admin_config, consumer_config, group_name, producer_config
-from hearth.runtime.plan import DeadLetterPlan, PluginSpec, SinkPlan, SourcePlan, TaskPlan, TaskSettings
+from hearth.runtime.plan import (
+    DeadLetterPlan,
+    PluginSpec,
+    SinkPlan,
+    SourcePlan,
+    TaskPlan,
+    TaskSettings,
+    TransactionPlan,
+)
 from hearth_api import ConfigError, NotFoundError
 from hearth_api.worker import ConnectorClientConfigOverridePolicy
 
@@ -37,6 +46,8 @@ HIDDEN_TOPICS = "topic.blacklist"
 VERSION = "plugin.version"
 MESSAGES = "errors.log.include.messages"
 """Who says that messages are not to be included means their keys, too, wherever it is."""
+_ACCESS = tuple(f"producer.override.{name}" for name in ("bootstrap.servers", "security.", "sasl.", "ssl."))
+"""Who writes elsewhere, or as another, may have no part of the worker's topic of offsets."""
 _OWN_OF_TRANSFORM = ("type", "predicate", "negate", VERSION)
 _OWN_OF_PREDICATE = ("type", VERSION)
 _PARSERS: Mapping[PluginType, type[ConnectorConfig]] = {
@@ -96,6 +107,7 @@ class Planner:
         if isinstance(parsed, SinkConnectorConfig):
             plan = replace(plan, sink=self._sink(parsed, len(tasks)))
         else:
+            assert isinstance(parsed, SourceConnectorConfig), "a connector is a source or a sink"
             plan = replace(plan, source=self._source(parsed))
         return [replace(plan, task=number, task_config=own) for number, own in enumerate(tasks)]
 
@@ -125,9 +137,34 @@ class Planner:
             names_keys=config.errors_log_include_messages or MESSAGES not in config.originals,
         )
 
-    def _source(self, config: ConnectorConfig) -> SourcePlan:
-        groups = self._groups(config.originals)
-        return SourcePlan(self._producer(config), groups, self._admin(config) if groups else None)
+    def fencing(self, config: Mapping[str, str]) -> tuple[dict[str, str], str] | None:
+        """Return how the producers of a source's tasks are fenced, and what their transactional ids begin with.
+
+        None where they have no transactions.
+        """
+        worker = self.worker_for(config)
+        if not worker.is_exactly_once:
+            return None
+        return admin_config(worker.originals, config).config, transactional_id(worker, config[NAME])
+
+    def _source(self, config: SourceConnectorConfig) -> SourcePlan:
+        groups, transaction = self._groups(config.originals), self._transaction(config)
+        producer = self._producer(config, None if transaction is None else transaction.id)
+        return SourcePlan(producer, groups, self._admin(config) if groups else None, transaction)
+
+    def _transaction(self, config: SourceConnectorConfig) -> TransactionPlan | None:
+        worker = self.worker
+        if not isinstance(worker, DistributedConfig) or not worker.is_exactly_once:
+            return None
+        own = config.offsets_storage_topic or worker.offset_topic
+        has_access = not any(name.startswith(_ACCESS) for name in config.originals)
+        interval = config.transaction_boundary_interval_ms
+        return TransactionPlan(
+            id=transactional_id(worker, config.originals[NAME]),
+            topics=tuple(dict.fromkeys((own, worker.offset_topic) if has_access else (own,))),
+            boundary=config.transaction_boundary.lower(),
+            interval=(worker.offset_flush_interval_ms if interval is None else interval) / 1000,
+        )
 
     def _groups(self, config: Mapping[str, str]) -> tuple[TopicGroup, ...]:
         return tuple(topic_groups(config)) if self.worker.topic_creation_enable else ()
@@ -158,8 +195,8 @@ class Planner:
             admin=self._admin(config),
         )
 
-    def _producer(self, config: ConnectorConfig) -> dict[str, str]:
-        return self._honoured(config, producer_config(self.worker.originals, config.originals))
+    def _producer(self, config: ConnectorConfig, transactional_id: str | None = None) -> dict[str, str]:
+        return self._honoured(config, producer_config(self.worker.originals, config.originals, transactional_id))
 
     def _admin(self, config: ConnectorConfig) -> dict[str, str]:
         return self._honoured(config, admin_config(self.worker.originals, config.originals))
@@ -265,6 +302,11 @@ class _PluginSpecs:
         config = {key: value for key, value in settings.items() if key not in without}
         names = role, plugin.class_name, plugin.reference, plugin.version
         self.plugins.append(PluginSpec(*names, environment, config, predicate, negate))
+
+
+def transactional_id(worker: WorkerConfig, connector: str) -> str:
+    """Return what the transactional ids of a connector's tasks begin with, as ``Worker.taskTransactionalId``."""
+    return f"{worker.identity}-{connector}"
 
 
 def _below(config: Mapping[str, str], prefix: str) -> dict[str, str]:

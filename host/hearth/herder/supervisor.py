@@ -15,6 +15,7 @@ from hearth.config.variable import Resolved, Variables, asked_once
 from hearth.discovery import PluginType
 from hearth.foundation.log_context import about, label_of
 from hearth.herder.conduct import Conduct
+from hearth.herder.fencing import fence_earlier_tasks
 from hearth.herder.instance import ConnectorRun, TransitionFailed
 from hearth.herder.planner import Planner
 from hearth.herder.plugin.directory import (
@@ -335,6 +336,8 @@ class Supervisor:
             tasks = [variables.resolve(each).config for each in entry.tasks]
             named = {**settings.config, NAME: self.name}  # a connector is called as it is, whatever it says
             plans = self._with.planner.plan(plugin, version, named, tasks)
+            if plugin.type is PluginType.SOURCE:
+                fence_earlier_tasks(self._with.configs, self._with.planner, named, len(tasks))
             restarts = self._with.planner.worker_for(settings.config).task_restarts(settings.config)
         except (ConnectError, OSError) as error:
             trace = settings.hidden(summary_of(error))

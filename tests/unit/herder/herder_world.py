@@ -252,6 +252,7 @@ class Host:
             plan=_plans,
             topics_of=lambda config: (),
             worker_for=lambda config: worker,
+            fencing=lambda config: None,
         )
         pool = SimpleNamespace(take=self._take, close=lambda: None)
         equipment = Equipment(

@@ -12,10 +12,17 @@ from typing import Any
 import pytest
 
 import hearth
-from hearth.config import SinkConnectorConfig, SourceConnectorConfig, StandaloneConfig, TopicGroup, WorkerConfig
+from hearth.config import (
+    DistributedConfig,
+    SinkConnectorConfig,
+    SourceConnectorConfig,
+    StandaloneConfig,
+    TopicGroup,
+    WorkerConfig,
+)
 from hearth.config.connector_key import CONVERTER_KEYS
 from hearth.herder.planner import Planner
-from hearth.runtime.plan import SinkPlan, SourcePlan, TaskPlan
+from hearth.runtime.plan import SinkPlan, SourcePlan, TaskPlan, TransactionPlan
 from hearth_api import ConfigError
 from tests.unit.herder.catalogue import SINK, SOURCE, WORKER, directory
 
@@ -25,6 +32,18 @@ DEFAULTS: Mapping[str, Any] = {
     for name, key in config.definition().keys.items()
     if key.has_default
 }
+
+
+CLUSTER = {
+    "group.id": "g",
+    **{f"{each}.storage.topic": f"{each}-topic" for each in ("config", "offset", "status")},
+    "exactly.once.source.support": "enabled",
+}
+
+
+def worker_config(settings: dict[str, str]) -> WorkerConfig:
+    """Return the settings of a host, of a cluster where they have a group."""
+    return DistributedConfig(settings) if "group.id" in settings else WorkerConfig(settings)
 
 
 @pytest.fixture
@@ -38,7 +57,7 @@ def plan(tmp_path: Path) -> Callable[..., list[TaskPlan]]:
         if class_name == SINK and "topics.regex" not in config:
             config = {"topics": "t", **config}
         known = directory(tmp_path)
-        planner = Planner(known, WorkerConfig({**WORKER, **worker}))
+        planner = Planner(known, worker_config({**WORKER, **worker}))
         config = {"name": "c", "connector.class": class_name, "tasks.max": str(tasks), **config}
         return planner.plan(known.connector(config), "1", config, [{"number": str(each)} for each in range(tasks)])
 
@@ -274,6 +293,32 @@ def test_what_cannot_be_honoured_is_logged_once_for_the_connector(
     with caplog.at_level(logging.WARNING):
         plan(SINK, **overrides)
     assert len(caplog.messages) == 1  # it has no other clients
+
+
+def test_sources_write_exactly_once_where_their_cluster_does(plan: Plan) -> None:
+    """By the ids of Kafka Connect, and where their transactions end unless they say otherwise."""
+    exact = {f"worker.{key}": text for key, text in CLUSTER.items()}
+    told = source(plan(SOURCE, **exact)[0])
+    assert told.transaction == TransactionPlan("g-c", ("offset-topic",), "poll", seconds("offset.flush.interval.ms"))
+    assert told.producer["transactional.id"] == "g-c"
+    assert sink(plan(SINK, **exact)[0]).dead_letters is None
+    for support in ("disabled", "preparing"):
+        told = source(plan(SOURCE, **(exact | {"worker.exactly.once.source.support": support}))[0])
+        assert (told.transaction, "transactional.id" in told.producer) == (None, False)
+
+
+def test_a_source_says_how_it_writes_exactly_once(plan: Plan) -> None:
+    """Its own topic of offsets comes first; the worker's has them, too, where the connector is who the worker is."""
+    own = {f"worker.{key}": text for key, text in CLUSTER.items()} | {
+        "offsets.storage.topic": "own",
+        "transaction.boundary": "INTERVAL",
+        "transaction.boundary.interval.ms": "500",
+    }
+    told = source(plan(SOURCE, **own)[0]).transaction
+    assert told == TransactionPlan("g-c", ("own", "offset-topic"), "interval", 0.5)
+    other = source(plan(SOURCE, **own, **{"producer.override.bootstrap.servers": "other:1"})[0]).transaction
+    assert other is not None
+    assert other.topics == ("own",)
 
 
 def test_client_that_must_not_be_made_is_refused_on_the_host(plan: Plan) -> None:

@@ -101,12 +101,18 @@ _INTERNAL_DEFAULTS: dict[Role, dict[str, str]] = {
 }
 
 
-def producer_config(worker: Mapping[str, str], connector_config: Mapping[str, str]) -> Translation:
+def producer_config(
+    worker: Mapping[str, str], connector_config: Mapping[str, str], transactional_id: str | None = None
+) -> Translation:
     """Return the configuration of the producers of a connector's tasks, of a source's records or of dead letters.
 
-    As with the others' it has a name only if the user gave one: a task names its clients for itself.
+    As with the others' it has a name only if the user gave one: a task names its clients for itself. With a
+    ``transactional_id`` nobody else gives one, or rules out what transactions need, as in Kafka Connect.
     """
     own = {"bootstrap.servers": worker.get("bootstrap.servers", "")}
+    if transactional_id is not None:
+        forced = {"enable.idempotence": "true", "transactional.id": transactional_id}
+        return _layered("producer", PRODUCER_DEFAULTS | own, worker, connector_config, forced=forced)
     return _layered(
         "producer", PRODUCER_DEFAULTS | own | _plain_sends(worker, connector_config), worker, connector_config
     )
@@ -173,8 +179,12 @@ def _layered(
     worker: Mapping[str, str],
     connector_config: Mapping[str, str],
     plain: Mapping[str, str] | None = None,
+    forced: Mapping[str, str] | None = None,
 ) -> Translation:
-    """Lay the worker's and then the connector's keys over the defaults, and keep how the user wrote each."""
+    """Lay the worker's and then the connector's keys over the defaults, and keep how the user wrote each.
+
+    What is ``forced`` has the last word, which is told where the user's was another.
+    """
     java = dict(defaults)
     written = {key: key for key in plain or ()}
     for prefix, source in ((f"{role}.", worker), (f"{role}.override.", connector_config)):
@@ -182,4 +192,7 @@ def _layered(
             if name.startswith(prefix) and not name.startswith(_LISTENERS):
                 key = name.removeprefix(prefix)
                 java[key], written[key] = value, name
-    return translate(role, java, written)
+    replaced = [name for name, value in (forced or {}).items() if name in written and java[name].strip() != value]
+    found = translate(role, java | dict(forced or {}), written)
+    found.warnings.extend(f"{written[name]} has no effect, exactly once needs its own" for name in replaced)
+    return found

@@ -39,6 +39,21 @@ def test_source_producer_has_connects_defaults_and_is_real() -> None:
     confluent_kafka.Producer({**result.config, "log_level": "0"})
 
 
+def test_a_producer_with_transactions_has_its_own_id_and_no_limit_beyond_them() -> None:
+    """Who wants another id, or no idempotence, is told that it has no effect, as by Kafka Connect."""
+    result = producer_config(WORKER, {}, "g-c")
+    assert result.warnings == []
+    assert (result.config["transactional.id"], result.config["enable.idempotence"]) == ("g-c", "true")
+    assert "message.timeout.ms" not in result.config
+    theirs = {"producer.override.transactional.id": "theirs", "producer.override.enable.idempotence": "false"}
+    result = producer_config(WORKER, theirs, "g-c")
+    assert (result.config["transactional.id"], result.config["enable.idempotence"]) == ("g-c", "true")
+    assert sorted(warning.split()[0] for warning in result.warnings) == [
+        "producer.override.enable.idempotence", "producer.override.transactional.id",
+    ]  # fmt: skip
+    confluent_kafka.Producer({**result.config, "log_level": "0"})
+
+
 def test_connector_overrides_worker() -> None:
     """`producer.override.` of the connector wins over `producer.` of the worker, which wins over defaults."""
     result = producer_config(WORKER, {"producer.override.linger.ms": "0", "producer.override.acks": "1"})
