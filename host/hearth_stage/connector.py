@@ -19,8 +19,10 @@ from hearth_execution.load import load_class, version_of
 from hearth_stage.channel import Speaker
 from hearth_stage.connector_call import (
     AlterOffsets,
+    AskExactlyOnce,
     AskTaskConfigs,
     ConnectorLoaded,
+    ExactlyOnceTold,
     LoadConnector,
     OffsetsAltered,
     RaiseError,
@@ -101,6 +103,13 @@ class StageConnector:
             return OffsetsAltered(bool(connector.alter_offsets(call.config, offsets)))
         except NotImplementedError:
             return OffsetsAltered(None)
+
+    def exactly_once(self, call: AskExactlyOnce) -> ExactlyOnceTold:
+        """Ask the connector what it can do with transactions (KIP-618)."""
+        connector = self._loaded()
+        ask = connector.can_define_transaction_boundaries if call.boundaries else connector.exactly_once_support
+        told = ask(call.config)
+        return ExactlyOnceTold(None if told is None else getattr(told, "value", str(told)))
 
     def stop(self, call: StopConnector) -> None:
         """Stop the connector."""

@@ -68,6 +68,24 @@ class AlterOffsets(Call[OffsetsAltered], op="connector.alter_offsets"):
 
 
 @dataclass(frozen=True)
+class ExactlyOnceTold:
+    """The word of Kafka Connect's enumeration by which a connector answers; null where it does not know."""
+
+    support: str | None = None
+
+
+@dataclass(frozen=True)
+class AskExactlyOnce(Call[ExactlyOnceTold], op="connector.exactly_once"):
+    """Asks an instance that is not started whether it delivers exactly once with these settings (KIP-618).
+
+    With ``boundaries`` it is asked whether its tasks may say where their transactions end.
+    """
+
+    config: dict[str, str] = field(repr=False)
+    boundaries: bool = False
+
+
+@dataclass(frozen=True)
 class RequestReconfiguration(Notice, op="task_reconfiguration"):
     """The connector wants to be asked for its task configurations again."""
 
@@ -80,5 +98,5 @@ class RaiseError(Notice, op="raise_error"):
     trace: str
 
 
-TO_STAGE = operations(LoadConnector, StartConnector, AskTaskConfigs, AlterOffsets, StopConnector)
+TO_STAGE = operations(LoadConnector, StartConnector, AskTaskConfigs, AlterOffsets, AskExactlyOnce, StopConnector)
 FROM_STAGE = operations(RequestReconfiguration, RaiseError)

@@ -18,7 +18,14 @@ from hearth_stage import definition
 from hearth_stage.call import Message, PluginCall
 from hearth_stage.channel import ChannelClosed, Request, Speaker
 from hearth_stage.connector import StageConnector
-from hearth_stage.connector_call import AlterOffsets, AskTaskConfigs, LoadConnector, StartConnector, StopConnector
+from hearth_stage.connector_call import (
+    AlterOffsets,
+    AskExactlyOnce,
+    AskTaskConfigs,
+    LoadConnector,
+    StartConnector,
+    StopConnector,
+)
 from hearth_stage.log_output import forget_lines_of
 from hearth_stage.plugin_call import Configure, Describe, EndTenant, Ping, Stopping, TryPlugin, Validate
 from hearth_stage.sink import StageSink
@@ -125,6 +132,7 @@ class Tenant:
             StartConnector: connector.start,
             AskTaskConfigs: connector.task_configs,
             AlterOffsets: connector.alter_offsets,
+            AskExactlyOnce: connector.exactly_once,
             StopConnector: connector.stop,
         }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from hearth.config.source_key import OFFSETS_TOPIC_KEY
 from hearth.config.topic_key import check_partitions, check_replication_factor
 from hearth.config.worker_key import WorkerConfig
 from hearth_api import (
@@ -232,6 +233,10 @@ class DistributedConfig(WorkerConfig):
     def is_exactly_once(self) -> bool:
         """Return whether sources write in transactions."""
         return self.exactly_once.lower() == ENABLED
+
+    def has_own_offsets(self, config: Mapping[str, Any]) -> bool:
+        """Return whether a source has clients of its own for its offsets: with transactions, or a topic of its own."""
+        return self.is_exactly_once or bool((config.get(OFFSETS_TOPIC_KEY) or "").strip())
 
     @property
     def identity(self) -> str:

@@ -21,6 +21,8 @@ from hearth_api import (
 TOPIC_CREATION = "Topic Creation"
 EXACTLY_ONCE = "Exactly Once Support"
 EXACTLY_ONCE_KEY = "exactly.once.support"
+BOUNDARY_KEY = "transaction.boundary"
+OFFSETS_TOPIC_KEY = "offsets.storage.topic"
 OFFSETS_TOPIC = "offsets.topic"
 
 
@@ -59,7 +61,7 @@ class SourceConnectorConfig(ConnectorConfig):
         display_name="Exactly once support",
     )
     transaction_boundary: str = key(
-        "transaction.boundary",
+        BOUNDARY_KEY,
         default="poll",
         check=CaseInsensitiveValidString("poll", "interval", "connector"),
         importance=Importance.MEDIUM,
@@ -85,11 +87,12 @@ class SourceConnectorConfig(ConnectorConfig):
         display_name="Transaction boundary interval",
     )
     offsets_storage_topic: str | None = key(
-        "offsets.storage.topic",
+        OFFSETS_TOPIC_KEY,
         default=None,
         check=NonEmptyString(),
         importance=Importance.LOW,
-        doc="A topic of its own for this connector's source offsets; it has no effect on a standalone host.",
+        doc="A topic of its own for this connector's source offsets, beside the cluster's; it has no effect on a "
+        "standalone host.",
         group=OFFSETS_TOPIC,
         order_in_group=1,
         width=Width.LONG,

@@ -340,6 +340,10 @@ class WorkerConfig(RestConfig, ServerTlsConfig, TaskRestartConfig, ConfinementCo
         """Return whether sources write in transactions, as only hosts of a cluster do."""
         return False
 
+    def has_own_offsets(self, config: Mapping[str, Any]) -> bool:
+        """Return whether a source has clients of its own for its offsets, as only one of a cluster may."""
+        return False
+
     @property
     def identity(self) -> str:
         """Return what tells this host from others and is the same after its restart; the mode knows what that is."""

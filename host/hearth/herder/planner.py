@@ -82,7 +82,7 @@ class Planner:
         Raises ConfigError for the first plugin of its pipeline that is not there, and for the first wrong setting,
         ConnectError for clients that it may not have so.
         """
-        refuse_overrides(self.policy, connector, config)
+        refuse_overrides(self.policy, connector, config, self.worker)
         return self._chosen(config)._plan(connector, version, config, tasks)
 
     def _chosen(self, config: Mapping[str, str]) -> Planner:

@@ -19,7 +19,7 @@ from hearth.isolation.stage import Stage, StageBroken, StageDied, StageTimeout
 from hearth_api import ConfigError, ConnectError, PluginError
 from hearth_stage.call import Call, Message
 from hearth_stage.channel import ChannelClosed, Request
-from hearth_stage.connector_call import AlterOffsets, LoadConnector
+from hearth_stage.connector_call import AlterOffsets, AskExactlyOnce, LoadConnector
 from hearth_stage.plugin_call import Describe, KeyInfo, Validate, Validated
 
 ANSWER_SECONDS = 60.0
@@ -117,6 +117,13 @@ class PluginStage:
         """Return whether a connector, which is not started, saw to other offsets; None where it allows none."""
         self.call(LoadConnector(plugin.reference), seconds)
         return self.call(AlterOffsets(dict(config), offsets), seconds).is_seen_to
+
+    def exactly_once(
+        self, plugin: Plugin, config: Mapping[str, Any], seconds: float, *, boundaries: bool
+    ) -> str | None:
+        """Return what a connector, which is not started, says of transactions; None where it does not know."""
+        self.call(LoadConnector(plugin.reference), seconds)
+        return self.call(AskExactlyOnce(dict(config), boundaries), seconds).support
 
     def call(self, call: Call[R], seconds: float) -> R:
         """Return the answer; who waits for it is interrupted where somebody impatient waits behind him."""

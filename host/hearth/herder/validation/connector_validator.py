@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from hearth.config import WorkerConfig
+from hearth.config import DistributedConfig, WorkerConfig
 from hearth.config.confinement_key import refused
 from hearth.config.connector_key import CONNECTOR_CLASS, CONNECTOR_VERSION, CONVERTER_KEYS, VERSION_SUFFIX
 from hearth.config.sink_key import check_topics
@@ -19,6 +19,7 @@ from hearth.herder.plugin.pool import StagePool
 from hearth.herder.plugin.stage import PluginStage, answer_seconds, confinement_of, wants_apart
 from hearth.herder.plugin.version import VersionRange
 from hearth.herder.validation.alias_key import AliasKeys
+from hearth.herder.validation.cluster_key import Support, check_cluster_keys
 from hearth.herder.validation.doubt import Doubt, Doubts
 from hearth.herder.validation.framework_definition import DefinitionMaker
 from hearth.herder.validation.override import ALL, override_prefix, override_requests
@@ -135,6 +136,8 @@ class ConnectorValidator:
         told = AliasKeys(self._directory, maker, plugins, config).add_to(definition)
         values = _framework_values(plugin, definition, config, {**told, **complaints})
         maker.check_versions(config, values)
+        if isinstance(worker, DistributedConfig):
+            check_cluster_keys(worker, plugin, config, values, self._transactions(plugin, config))
         converters = self._converters(config, values, plugins)  # may find fault with the keys that name them
         connector = connector_section(definition, values, *said)
         return merge(class_name, [connector, *self._overrides(plugin, config), *converters])
@@ -195,6 +198,12 @@ class ConnectorValidator:
             raise ConfigError(f"{plugin.class_name}.validate() must return a Config that is not null.")
         return answer.definitions, answer.values
 
+    def _transactions(self, plugin: Plugin, config: Config) -> Support:
+        """Return what asks a connector whether it delivers exactly once, or may say where transactions end."""
+        return lambda boundaries: self._ask(
+            plugin, config, lambda stage, seconds: stage.exactly_once(plugin, config, seconds, boundaries=boundaries)
+        )
+
     def _ask(self, plugin: Plugin, config: Config, question: Callable[[PluginStage, float], T]) -> T:
         """Ask an instance of a connector that is not running."""
         environment = self._directory.environment(plugin).confined(confinement_of(self._worker, config))
@@ -203,7 +212,7 @@ class ConnectorValidator:
 
     def _overrides(self, plugin: Plugin, config: Config) -> list[Section]:
         """Return the sections of the clients that the connector's tasks use."""
-        return [self._client_section(request) for request in override_requests(plugin, config)]
+        return [self._client_section(request) for request in override_requests(plugin, config, self._worker)]
 
     def _client_section(self, request: ConnectorClientConfigRequest) -> Section:
         """Return the section of what a connector overrides of a client; the client's own checks are not asked.

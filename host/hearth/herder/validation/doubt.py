@@ -77,7 +77,7 @@ class Doubts:
         """Return which overrides the clients of the connector's tasks cannot honour; its start logs the same."""
         found: list[Doubt] = []
         worker, name = self._worker.originals, self._config.get(NAME, "")
-        for client in used_clients(self._plugin, self._config):
+        for client in used_clients(self._plugin, self._config, self._worker):
             prefix = override_prefix(client)
             try:
                 if client is ClientType.CONSUMER:
@@ -96,7 +96,7 @@ class Doubts:
         """Yield what is to be said of a key."""
         client = next((each for each in ClientType if name.startswith(override_prefix(each))), None)
         if client is not None:
-            if client not in used_clients(self._plugin, self._config):
+            if client not in used_clients(self._plugin, self._config, self._worker):
                 yield f"it has no effect: the tasks of this connector have no {client}"
         elif name in self._known:
             yield from self._of_known(name)

@@ -101,12 +101,14 @@ def _plugin_policy(
     return StagedPolicy(lambda: PolicyStage(plugin, directory.environment(plugin), worker.originals, seconds))
 
 
-def override_requests(connector: Plugin, config: Mapping[str, Any]) -> Iterator[ConnectorClientConfigRequest]:
+def override_requests(
+    connector: Plugin, config: Mapping[str, Any], worker: WorkerConfig
+) -> Iterator[ConnectorClientConfigRequest]:
     """Yield what a connector wants to override, for each of the clients that its tasks use, in Kafka Connect's order.
 
     The keys stand in the order of Java's maps.
     """
-    for client in used_clients(connector, config):
+    for client in used_clients(connector, config, worker):
         prefix = override_prefix(client)
         entries = hash_ordered(config, copied=len(config)).items()
         given = {name.removeprefix(prefix): value for name, value in entries if name.startswith(prefix)}
@@ -120,15 +122,16 @@ def override_requests(connector: Plugin, config: Mapping[str, Any]) -> Iterator[
         )
 
 
-def used_clients(connector: Plugin, config: Mapping[str, Any]) -> list[ClientType]:
+def used_clients(connector: Plugin, config: Mapping[str, Any], worker: WorkerConfig) -> list[ClientType]:
     """Return the clients that the tasks of a connector have, in Kafka Connect's order."""
     is_source = connector.type is PluginType.SOURCE
     has_dead_letters = not is_source and bool((config.get(DEAD_LETTER_TOPIC) or "").strip())
     creates_topics = is_source and any(name.startswith(TOPIC_CREATION) for name in config)
+    has_offsets = is_source and worker.has_own_offsets(config)
     used = {
         ClientType.PRODUCER: is_source or has_dead_letters,
-        ClientType.CONSUMER: not is_source,
-        ClientType.ADMIN: has_dead_letters or creates_topics,
+        ClientType.CONSUMER: not is_source or has_offsets,
+        ClientType.ADMIN: has_dead_letters or creates_topics or has_offsets,
     }
     return [client for client, is_used in used.items() if is_used]
 
@@ -139,10 +142,10 @@ def override_prefix(client: ClientType) -> str:
 
 
 def refuse_overrides(
-    policy: ConnectorClientConfigOverridePolicy, connector: Plugin, config: Mapping[str, Any]
+    policy: ConnectorClientConfigOverridePolicy, connector: Plugin, config: Mapping[str, Any], worker: WorkerConfig
 ) -> None:
     """Raise ConnectError where a policy does not allow, any more, what the clients of a connector would be told."""
-    for request in override_requests(connector, config):
+    for request in override_requests(connector, config, worker):
         messages = [message for value in policy.validate(request) for message in value.error_messages]
         if messages:
             raise ConnectError(

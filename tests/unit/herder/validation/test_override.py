@@ -109,7 +109,7 @@ def test_a_policy_is_asked_about_the_clients_that_tasks_use(
     """As Kafka Connect asks: a source that never reads is asked nothing of a consumer."""
     type_ = PluginType.SINK if class_name == SINK else PluginType.SOURCE
     given = {**config, "name": "n", "producer.override.acks": "1", "consumer.override.x": "2", "admin.override.y": "3"}
-    asked = list(override_requests(plugin(class_name, type_, "Source"), given))
+    asked = list(override_requests(plugin(class_name, type_, "Source"), given, WorkerConfig(WORKER)))
     assert [str(each.client_type) for each in asked] == clients
     settings = {"producer": {"acks": "1"}, "consumer": {"x": "2"}, "admin": {"y": "3"}}
     assert [each.client_props for each in asked] == [settings[client] for client in clients]
@@ -121,7 +121,7 @@ def test_a_policy_is_asked_about_the_clients_that_tasks_use(
 def test_settings_are_asked_about_in_the_order_of_javas_maps() -> None:
     """The order shows in the answer of a validation."""
     given = {f"producer.override.{key}": "v" for key in ("acks", "linger.ms", "zz")}
-    (asked,) = override_requests(plugin(SOURCE, PluginType.SOURCE, "Source"), given)
+    (asked,) = override_requests(plugin(SOURCE, PluginType.SOURCE, "Source"), given, WorkerConfig(WORKER))
     assert list(asked.client_props) == ["zz", "acks", "linger.ms"]
 
 
@@ -129,9 +129,9 @@ def test_tasks_do_not_start_with_what_a_policy_forbids(new: Make) -> None:
     """The policy may have become stricter since; values are not told, they may be secret."""
     source = plugin(SOURCE, PluginType.SOURCE, "Source")
     config = {"name": "n", "producer.override.sasl.jaas.config": "s3cret", "producer.override.acks": "1"}
-    refuse_overrides(new("All"), source, config)
+    refuse_overrides(new("All"), source, config, WorkerConfig(WORKER))
     with pytest.raises(
         ConnectError, match=r"Client Config Overrides not allowed \[The 'Principal' .*'acks'"
     ) as caught:
-        refuse_overrides(new("Principal"), source, config)
+        refuse_overrides(new("Principal"), source, config, WorkerConfig(WORKER))
     assert "s3cret" not in str(caught.value)

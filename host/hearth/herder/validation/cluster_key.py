@@ -1,0 +1,107 @@
+"""What a cluster checks of a connector's configuration beyond what one host alone does, in Kafka Connect's words."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from hearth.config import DistributedConfig
+from hearth.config.connector_key import NAME
+from hearth.config.source_key import BOUNDARY_KEY, EXACTLY_ONCE_KEY
+from hearth.discovery import Plugin, PluginType
+from hearth_api import (
+    ConfigValue,
+    ConnectError,
+    ConnectorTransactionBoundaries,
+    ExactlyOnceSupport,
+    TransactionBoundary,
+)
+
+log = logging.getLogger(__name__)
+
+Support = Callable[[bool], "str | None"]
+"""Asks the connector: with true whether its tasks may define boundaries, else whether it delivers exactly once."""
+
+_GROUP = "consumer.override.group.id"
+_REQUESTED, _REQUIRED = "requested", "required"
+
+
+def check_cluster_keys(
+    worker: DistributedConfig,
+    plugin: Plugin,
+    config: Mapping[str, Any],
+    values: dict[str, ConfigValue],
+    support: Support,
+) -> None:
+    """Add to ``values`` what a cluster has against them, as ``DistributedHerder`` does."""
+    if plugin.type is PluginType.SINK:
+        _check_group(worker, config, values)
+        return
+    exactly_once, boundary = values[EXACTLY_ONCE_KEY], values[BOUNDARY_KEY]
+    if not exactly_once.error_messages and str(exactly_once.value).lower() == _REQUIRED:
+        if not worker.is_exactly_once:
+            exactly_once.add_error_message("This worker does not have exactly-once source support enabled.")
+        _check(exactly_once, lambda: support(False), _against_support)
+    if not boundary.error_messages and str(boundary.value).lower() == TransactionBoundary.CONNECTOR:
+        _check(boundary, lambda: support(True), _against_boundaries)
+
+
+def _check(value: ConfigValue, ask: Callable[[], str | None], against: Callable[[str | None], str | None]) -> None:
+    """Add what speaks against a value; a connector that cannot say is told of as well."""
+    try:
+        message = against(ask())
+    except ConnectError as error:
+        log.error("the connector does not say whether %s may be %r: %s", value.name, value.value, error)
+        told = getattr(error, "info", error)
+        text = str(getattr(told, "message", told)).strip()
+        message = "An unexpected error occurred during validation"
+        message += f": {text}" if text else "; please see the worker logs for more details."
+    if message is not None:
+        value.add_error_message(message)
+
+
+def _against_support(told: str | None) -> str | None:
+    if told is None:
+        return (
+            "The connector does not implement the API required for preflight validation of exactly-once source "
+            "support. Please consult the documentation for the connector to determine whether it supports "
+            "exactly-once semantics, and then consider reconfiguring the connector to use the value "
+            f'"{_REQUESTED}" for this property (which will disable this preflight check and allow the connector to be '
+            "created)."
+        )
+    if told == ExactlyOnceSupport.UNSUPPORTED.value:
+        return "The connector does not support exactly-once semantics with the provided configuration."
+    if told != ExactlyOnceSupport.SUPPORTED.value:
+        raise ConnectError(f"Unexpected value returned from SourceConnector::exactlyOnceSupport: {told}")
+    return None
+
+
+def _against_boundaries(told: str | None) -> str | None:
+    if told is None:
+        return (
+            "This connector has returned a null value from its canDefineTransactionBoundaries method, which is not "
+            "permitted. The connector will be treated as if it cannot define its own transaction boundaries, and "
+            f"cannot be configured with '{BOUNDARY_KEY}' set to '{TransactionBoundary.CONNECTOR}'."
+        )
+    if told != ConnectorTransactionBoundaries.SUPPORTED.value:
+        return (
+            "The connector does not support connector-defined transaction boundaries with the given configuration. "
+            "Please reconfigure it to use a different transaction boundary definition."
+        )
+    return None
+
+
+def _check_group(worker: DistributedConfig, config: Mapping[str, Any], values: dict[str, ConfigValue]) -> None:
+    """A sink whose consumers joined the group of the hosts would be taken for one of them."""
+    if _GROUP in config:
+        if config[_GROUP] == worker.group_id:
+            group = values.setdefault(_GROUP, ConfigValue(_GROUP, config[_GROUP]))
+            group.add_error_message(
+                f"Consumer group {worker.group_id} conflicts with Connect worker group {worker.group_id}"
+            )
+    elif worker.group_id == f"connect-{values[NAME].value}":
+        values[NAME].add_error_message(
+            f"Consumer group for sink connector named {values[NAME].value} conflicts with Connect worker group "
+            f"{worker.group_id}"
+        )

@@ -1,0 +1,139 @@
+"""What a cluster has against a configuration: the words are Kafka Connect's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hearth.config import DistributedConfig, SourceConnectorConfig
+from hearth.discovery import PluginType
+from hearth.herder.plugin.pool import StagePool
+from hearth.herder.validation.cluster_key import check_cluster_keys
+from hearth.herder.validation.connector_validator import ConnectorValidator
+from hearth.herder.validation.override import used_clients
+from hearth_api import ConfigValue, ConnectError
+from tests.unit.herder.catalogue import GOLDEN, SINK, SOURCE, WORKER, directory, plugin
+
+SUPPORT, BOUNDARY = "exactly.once.support", "transaction.boundary"
+
+
+def worker(support: str = "enabled", group: str = "g") -> DistributedConfig:
+    """Return the settings of a host of a cluster."""
+    topics = {f"{each}.storage.topic": each for each in ("config", "offset", "status")}
+    return DistributedConfig({**WORKER, **topics, "group.id": group, "exactly.once.source.support": support})
+
+
+def unasked(boundaries: bool) -> str | None:
+    """Fail: there is nothing to ask the connector."""
+    raise AssertionError("the connector was asked")
+
+
+def complaints(
+    config: Mapping[str, str], told: Callable[[bool], str | None] = unasked, support: str = "enabled"
+) -> dict[str, list[str]]:
+    """Return what is wrong with the values of a source."""
+    values = SourceConnectorConfig.definition().validate_all({"name": "n", "connector.class": SOURCE, **config})
+    check_cluster_keys(worker(support), plugin(SOURCE, PluginType.SOURCE, "Source"), config, values, told)
+    return {name: value.error_messages for name, value in values.items() if value.error_messages}
+
+
+def test_a_connector_is_asked_only_what_matters() -> None:
+    """One that does not insist runs in any case, and boundaries of others need no support."""
+    assert complaints({}) == {}
+    assert complaints({SUPPORT: "REQUESTED", BOUNDARY: "interval"}) == {}
+    assert SUPPORT in complaints({SUPPORT: "nonsense"})
+    assert complaints({SUPPORT: "Required"}, lambda boundaries: "SUPPORTED") == {}
+    assert complaints({BOUNDARY: "Connector"}, lambda boundaries: "SUPPORTED" if boundaries else None) == {}
+
+
+@pytest.mark.parametrize(
+    ("told", "message"),
+    [
+        (None, "The connector does not implement the API required for preflight validation"),
+        ("UNSUPPORTED", "The connector does not support exactly-once semantics with the provided configuration."),
+        ("perhaps", "An unexpected error occurred during validation: Unexpected value returned from"),
+    ],
+)
+def test_a_connector_that_cannot_is_refused_where_it_has_to(told: str | None, message: str) -> None:
+    """Whatever else it says."""
+    (found,) = complaints({SUPPORT: "required"}, lambda boundaries: told)[SUPPORT]
+    assert found.startswith(message)
+
+
+def test_a_cluster_that_cannot_says_so_and_asks_all_the_same() -> None:
+    """Also one that prepares for it."""
+    for support in ("disabled", "preparing"):
+        found = complaints({SUPPORT: "required"}, lambda boundaries: "UNSUPPORTED", support)[SUPPORT]
+        assert [each.split(" exactly")[0] for each in found] == [
+            "This worker does not have", "The connector does not support",
+        ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("told", "message"),
+    [
+        (None, "This connector has returned a null value from its canDefineTransactionBoundaries method"),
+        ("UNSUPPORTED", "The connector does not support connector-defined transaction boundaries"),
+    ],
+)
+def test_boundaries_are_for_connectors_that_define_them(told: str | None, message: str) -> None:
+    """Others are told to choose another."""
+    (found,) = complaints({BOUNDARY: "connector"}, lambda boundaries: told)[BOUNDARY]
+    assert found.startswith(message)
+
+
+@pytest.mark.parametrize(("text", "end"), [("no licence ", ": no licence"), (" ", "; please see the worker logs")])
+def test_a_connector_that_raises_is_a_fault_of_the_value(text: str, end: str) -> None:
+    """A user is told what it said, or where to look."""
+
+    def ask(boundaries: bool) -> str | None:
+        raise ConnectError(text)
+
+    found = complaints({SUPPORT: "required", BOUNDARY: "connector"}, ask)
+    begin = f"An unexpected error occurred during validation{end}"
+    assert {key: [each[: len(begin)] for each in texts] for key, texts in found.items()} == {
+        SUPPORT: [begin], BOUNDARY: [begin],
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("config", "key", "message"),
+    [
+        ({"consumer.override.group.id": "connect-n"}, "consumer.override.group.id", "Consumer group connect-n"),
+        ({}, "name", "Consumer group for sink connector named n"),
+    ],
+)
+def test_a_sink_may_not_join_the_hosts(config: Mapping[str, str], key: str, message: str) -> None:
+    """By its own name, or by the group it names; with another group its name is its own affair."""
+    given = {"name": "n", **config}
+    sink, group = plugin(SINK, PluginType.SINK, "Sink"), worker(group="connect-n")
+    values = {"name": ConfigValue("name", "n")}
+    check_cluster_keys(group, sink, given, values, unasked)
+    assert values[key].error_messages == [f"{message} conflicts with Connect worker group connect-n"]
+    values = {"name": ConfigValue("name", "n")}
+    check_cluster_keys(group, sink, {**given, "consumer.override.group.id": "other"}, values, unasked)
+    assert values["name"].error_messages == []
+
+
+def test_a_source_has_clients_for_its_offsets() -> None:
+    """With transactions, or where it names a topic: what it overrides of them counts, and a policy is asked."""
+    source = plugin(SOURCE, PluginType.SOURCE, "Source")
+    everyone = ["producer", "consumer", "admin"]
+    assert [str(each) for each in used_clients(source, {}, worker())] == everyone
+    assert [str(each) for each in used_clients(source, {}, worker("disabled"))] == ["producer"]
+    own: dict[str, Any] = {"offsets.storage.topic": "t"}
+    assert [str(each) for each in used_clients(source, own, worker("disabled"))] == everyone
+
+
+def test_a_validation_asks_the_connector_itself(tmp_path: Path) -> None:
+    """In its stage: this one says nothing of exactly once, and that its tasks define no boundaries."""
+    pool = StagePool()
+    config = {**GOLDEN["cases"]["source minimal"]["config"], SUPPORT: "required", BOUNDARY: "connector"}
+    result = ConnectorValidator(directory(tmp_path), worker(), pool).validate(config)
+    pool.close()
+    found = {info["value"]["name"]: info["value"]["errors"] for info in result["configs"] if info["value"]["errors"]}
+    assert found[SUPPORT][0].startswith("The connector does not implement the API")
+    assert found[BOUNDARY][0].startswith("The connector does not support connector-defined")
