@@ -12,11 +12,12 @@ from typing import Any
 
 from hearth.config.connector_key import NAME
 from hearth.discovery import PluginType
+from hearth.herder.fencing import fence_earlier_tasks
 from hearth.herder.queue import Queues
 from hearth.herder.supervisor import Equipment
 from hearth.kafka.group_offset import GroupOffsets, has_members
 from hearth.kafka.kafka_error import KafkaError
-from hearth.storage import ConfiguredConnector, TargetState
+from hearth.storage import ConfiguredConnector, NotLeading, TargetState
 from hearth.storage.memory import partition_key
 from hearth_api import ConfigError, ConnectError, DataError, NotFoundError, TopicPartition
 from hearth_execution.failure import RemoteError
@@ -103,6 +104,7 @@ class ConnectorOffsets:
         return {"message": (_DONE if is_seen_to else _HALF_DONE).format("reset" if offsets is None else "altered")}
 
     def _modify_source(self, name: str, entry: ConfiguredConnector, offsets: Offsets | None) -> bool:
+        self._fence(name, entry)
         if offsets is None:
             offsets = [(partition, None) for partition in self._with.offsets.partitions(name)]
         # Of a partition that is named twice the last offset counts.
@@ -114,6 +116,17 @@ class ConnectorOffsets:
             raise ConfigError("The partition of a source offset cannot be null", code="offsets.invalid")
         self._with.offsets.put(name, [(part, offset) for part, offset in wanted if part is not None])  # Invariant 5
         return is_seen_to
+
+    def _fence(self, name: str, entry: ConfiguredConnector) -> None:
+        """Let no task that is thought to have ended commit an offset after this (KIP-618)."""
+        try:
+            fence_earlier_tasks(self._with.configs, self._with.planner, {**entry.config, NAME: name}, 0)
+        except NotLeading:
+            raise
+        except ConnectError as error:
+            log.error("no offsets are changed, its earlier tasks are not fenced: %s", error)
+            text = "Failed to perform zombie fencing for source connector prior to modifying offsets"
+            raise ConnectError(text, code="offsets.fencing") from error
 
     def _modify_sink(self, name: str, entry: ConfiguredConnector, offsets: Offsets | None) -> bool:
         group = self._group(name, entry)

@@ -67,3 +67,9 @@ WORKER = {
     "value.converter": "org.apache.kafka.connect.json.JsonConverter",
     "value.converter.schemas.enable": "false",
 }
+CLUSTER = {
+    "group.id": "g",
+    **{f"{each}.storage.topic": f"{each}-topic" for each in ("config", "offset", "status")},
+    "exactly.once.source.support": "enabled",
+}
+"""What the worker has beside, where it is a host of a cluster whose sources write exactly once."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hearth.config import WorkerConfig
+from hearth.config import DistributedConfig, WorkerConfig
 from hearth.config.variable import Variables
 from hearth.discovery import Plugin
 from hearth.herder.herder import Herder
@@ -176,7 +176,8 @@ class Bench:
         self.configs = MemoryConfigStore()
         self.statuses = StatusWatch()
         self.offsets = offsets(self.spark)
-        settings = WorkerConfig({**WORKER, "task.shutdown.graceful.timeout.ms": "300", **(worker or {})})
+        told = {**WORKER, "task.shutdown.graceful.timeout.ms": "300", **(worker or {})}
+        settings = DistributedConfig(told) if "group.id" in told else WorkerConfig(told)
         known, pool = directory(root / "environments", *plugins), StagePool()
         equipment = Equipment(
             directory=known,

@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 
 from hearth.herder.connector_offset import parse_sink_offsets
+from hearth.kafka import fence
 from hearth.storage import MemoryOffsetStore, State, TargetState
-from hearth_api import ConfigError, RetriableError, TopicPartition
+from hearth_api import ConfigError, ConnectError, RetriableError, TopicPartition
+from tests.unit.herder.catalogue import CLUSTER
 from tests.unit.herder.fake import Bench, FakeSpark
 
 ROWS = [({"p": 1}, {"n": 2})]
@@ -78,6 +80,37 @@ def test_offsets_that_cannot_be_written_stay_as_they_are(bench: Bench) -> None:
     with pytest.raises(RetriableError):
         bench.herder.offsets.alter("c", [({"p": 1}, None), ({"p": 2}, {"n": 1})]).result(30)
     assert bench.herder.offsets.read("c").result(30) == {"offsets": [{"partition": {"p": 1}, "offset": {"n": 2}}]}
+
+
+def test_earlier_tasks_are_fenced_before_offsets_are_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With transactions they write offsets themselves, and one that is not known to have ended may still do so."""
+    fenced: list[tuple[list[str], Any]] = []
+
+    def note(settings: Any, ids: list[str]) -> None:
+        if "no broker" in str(fenced):
+            raise ConnectError("no broker")
+        fenced.append((ids, exact.offsets.get("c", [{"p": 1}])))
+
+    monkeypatch.setattr(fence, "fence_producers", note)
+    exact = Bench(tmp_path, CLUSTER, offsets=Watched)
+    try:
+        exact.put("c", tasks_max="1")
+        exact.await_task("c", State.RUNNING)
+        assert exact.configs.snapshot().task_counts == {"c": 1}
+        exact.herder.want("c", TargetState.STOPPED).result(30)
+        exact.herder.offsets.alter("c", ROWS).result(30)
+        assert fenced == [(["g-c-0"], [None])]
+        exact.herder.offsets.reset("c").result(30)
+        assert len(fenced) == 1, "they were fenced already"
+        fenced.append((["no broker"], None))
+        exact.herder.want("c", TargetState.STARTED).result(30)
+        exact.await_task("c", State.RUNNING)
+        exact.herder.want("c", TargetState.STOPPED).result(30)
+        with pytest.raises(ConnectError, match="zombie fencing for source connector prior to modifying offsets"):
+            exact.herder.offsets.alter("c", ROWS).result(30)
+        assert exact.offsets.get("c", [{"p": 1}]) == [None]
+    finally:
+        exact.herder.shut_down()
 
 
 @pytest.mark.parametrize(

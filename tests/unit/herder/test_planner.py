@@ -24,20 +24,13 @@ from hearth.config.connector_key import CONVERTER_KEYS
 from hearth.herder.planner import Planner
 from hearth.runtime.plan import SinkPlan, SourcePlan, TaskPlan, TransactionPlan
 from hearth_api import ConfigError
-from tests.unit.herder.catalogue import SINK, SOURCE, WORKER, directory
+from tests.unit.herder.catalogue import CLUSTER, SINK, SOURCE, WORKER, directory
 
 DEFAULTS: Mapping[str, Any] = {
     name: key.default
     for config in (StandaloneConfig, SourceConnectorConfig, SinkConnectorConfig)
     for name, key in config.definition().keys.items()
     if key.has_default
-}
-
-
-CLUSTER = {
-    "group.id": "g",
-    **{f"{each}.storage.topic": f"{each}-topic" for each in ("config", "offset", "status")},
-    "exactly.once.source.support": "enabled",
 }
 
 

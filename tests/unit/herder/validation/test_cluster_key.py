@@ -15,15 +15,14 @@ from hearth.herder.validation.cluster_key import check_cluster_keys
 from hearth.herder.validation.connector_validator import ConnectorValidator
 from hearth.herder.validation.override import used_clients
 from hearth_api import ConfigValue, ConnectError
-from tests.unit.herder.catalogue import GOLDEN, SINK, SOURCE, WORKER, directory, plugin
+from tests.unit.herder.catalogue import CLUSTER, GOLDEN, SINK, SOURCE, WORKER, directory, plugin
 
 SUPPORT, BOUNDARY = "exactly.once.support", "transaction.boundary"
 
 
 def worker(support: str = "enabled", group: str = "g") -> DistributedConfig:
     """Return the settings of a host of a cluster."""
-    topics = {f"{each}.storage.topic": each for each in ("config", "offset", "status")}
-    return DistributedConfig({**WORKER, **topics, "group.id": group, "exactly.once.source.support": support})
+    return DistributedConfig({**WORKER, **CLUSTER, "group.id": group, "exactly.once.source.support": support})
 
 
 def unasked(boundaries: bool) -> str | None:
