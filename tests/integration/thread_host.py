@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 
-from hearth.config import StandaloneConfig
+from hearth.config import StandaloneConfig, WorkerConfig
 from hearth.discovery import discover
 from hearth.foundation.certificate import make_identity
 from hearth.herder.herder import Herder
@@ -19,10 +19,18 @@ from hearth.herder.supervisor import Equipment
 from hearth.herder.task_link import TaskLinkServer
 from hearth.herder.validation.connector_validator import ConnectorValidator
 from hearth.isolation.environment import Environment
-from hearth.runtime.launcher import TaskEnd, TaskLaunch
+from hearth.runtime.launcher import Launcher, TaskEnd, TaskLaunch
 from hearth.runtime.plan import TaskPlan
 from hearth.runtime.task import run_task
-from hearth.storage import MemoryConfigStore, MemoryOffsetStore, MemoryStatusStore, State
+from hearth.storage import (
+    ConfigStore,
+    MemoryConfigStore,
+    MemoryOffsetStore,
+    MemoryStatusStore,
+    OffsetStore,
+    State,
+    StatusStore,
+)
 from tests.bundles.build import environments
 from tests.peer.hearth_connect import file_bundle
 from tests.peer.rest import eventually
@@ -80,11 +88,11 @@ class ThreadHost:
             "offset.flush.interval.ms": "200",
             **{key.replace("_", "."): value for key, value in worker.items()},
         }
-        config = StandaloneConfig(settings)
+        config, stores, launcher = self._parts(settings)
         catalogue = discover([file_bundle()])
         directory = PluginDirectory(lambda: catalogue, environments())
-        self.statuses, self.offsets = MemoryStatusStore(), MemoryOffsetStore()
-        self._launcher, self._pool = ThreadLauncher(found), StagePool()
+        self.configs, self.statuses, self.offsets = stores
+        self._launcher, self._pool = launcher or ThreadLauncher(found), StagePool()
         self._link = TaskLinkServer(
             lambda event: self.herder.reconciler.on_event(event), self.offsets, make_identity()
         )
@@ -93,7 +101,7 @@ class ThreadHost:
                 directory=directory,
                 planner=Planner(directory, config),
                 pool=self._pool,
-                configs=MemoryConfigStore(),
+                configs=self.configs,
                 offsets=self.offsets,
                 board=StatusBoard(self.statuses, "w:1"),
                 launcher=self._launcher,
@@ -102,6 +110,12 @@ class ThreadHost:
             ),
             ConnectorValidator(directory, config, self._pool),
         )
+
+    def _parts(
+        self, settings: dict[str, str]
+    ) -> tuple[WorkerConfig, tuple[ConfigStore, StatusStore, OffsetStore], Launcher | None]:
+        """Return the settings as the host knows them, where it keeps what it remembers, and who runs its tasks."""
+        return StandaloneConfig(settings), (MemoryConfigStore(), MemoryStatusStore(), MemoryOffsetStore()), None
 
     def __enter__(self) -> ThreadHost:
         """Start it."""
@@ -120,11 +134,12 @@ class ThreadHost:
     def run(self, config: dict[str, str]) -> None:
         """Create a connector with one task, and wait until that runs."""
         self.herder.put(config["name"], config).result(WAIT)
-        assert eventually(lambda: self._state(config["name"]) is State.RUNNING, WAIT), self.statuses.task(
+        assert eventually(lambda: self.state(config["name"]) is State.RUNNING, WAIT), self.statuses.task(
             config["name"], 0
         )
 
-    def _state(self, connector: str) -> State | None:
+    def state(self, connector: str) -> State | None:
+        """Return the state of a connector's one task."""
         status = self.statuses.task(connector, 0)
         return None if status is None else status.state
 

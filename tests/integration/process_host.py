@@ -1,0 +1,90 @@
+"""A host of a cluster within the tests' process, whose tasks run in processes of their own that may be killed."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from hearth.config import DistributedConfig, WorkerConfig
+from hearth.runtime.launcher import Launcher, RunLoss, TaskEnd, TaskLaunch
+from hearth.runtime.plan import TaskPlan
+from hearth.runtime.task import run_task
+from hearth.storage import ConfigStore, OffsetStore, StatusStore
+from hearth.storage.topic_store import TopicStores
+from tests.integration.thread_host import WAIT, ThreadHost
+from tests.peer.distributed import cluster_settings
+
+_PROGRAM = f"from {__name__} import run; run()"
+
+
+def run() -> None:
+    """Run the task that stands in the standard input."""
+    run_task(pickle.load(sys.stdin.buffer), lambda environment: environment)
+
+
+class ProcessLauncher:
+    """Runs each task in a process, which Spark does otherwise."""
+
+    def __init__(self) -> None:
+        self.processes: list[subprocess.Popen[bytes]] = []
+        self._threads: list[threading.Thread] = []
+
+    def start(self) -> None:
+        """Nothing to warm up."""
+
+    def launch(self, launch: TaskLaunch, plan: TaskPlan, on_end: Callable[[TaskEnd], None]) -> None:
+        """Run a task."""
+        process = subprocess.Popen([sys.executable, "-c", _PROGRAM], stdin=subprocess.PIPE)
+        self.processes.append(process)
+        thread = threading.Thread(target=self._attend, args=(process, launch, on_end), name=f"task-{plan.name}")
+        self._threads.append(thread)
+        thread.start()
+
+    def has_begun(self, connector: str, task: int) -> None:
+        """Nothing to note: nobody waits for a slot."""
+
+    def cancel(self, connector: str, task: int) -> None:
+        """Tasks here end by themselves, or are killed."""
+
+    def stop(self) -> None:
+        """Wait until all tasks have ended."""
+        for thread in self._threads:
+            thread.join(WAIT)
+
+    def _attend(self, process: subprocess.Popen[bytes], launch: TaskLaunch, on_end: Callable[[TaskEnd], None]) -> None:
+        process.communicate(pickle.dumps(launch))
+        loss = None if process.returncode == 0 else RunLoss(f"its process ended with {process.returncode}")
+        on_end(TaskEnd(launch.connector, launch.task, launch.generation, loss))
+
+
+class ProcessHost(ThreadHost):
+    """Keeps what it remembers in Kafka's topics; it is its cluster's only host."""
+
+    def __init__(self, bootstrap_servers: str, group: str, **worker: str) -> None:
+        self.launcher = ProcessLauncher()
+        self._topics: TopicStores
+        settings: dict[str, Any] = {**cluster_settings(group), **worker}
+        super().__init__(bootstrap_servers, **settings)
+
+    def _parts(
+        self, settings: dict[str, str]
+    ) -> tuple[WorkerConfig, tuple[ConfigStore, StatusStore, OffsetStore], Launcher | None]:
+        del settings["offset.storage.file.filename"]
+        worker = DistributedConfig(settings)
+        topics = self._topics = TopicStores(worker, on_fenced=lambda: None)
+        return worker, (topics.configs, topics.statuses, topics.offsets), self.launcher
+
+    def __enter__(self) -> ThreadHost:
+        """Start it."""
+        self._topics.start()
+        self._topics.claim()
+        return super().__enter__()
+
+    def __exit__(self, *error: object) -> None:
+        """Drain everything and stop."""
+        super().__exit__(*error)  # type: ignore[arg-type]
+        self._topics.close()
