@@ -16,6 +16,7 @@ from hearth.broker import KafkaBroker
 from tests.bench.cluster import SparkCluster
 from tests.crash.process import tree
 from tests.integration.numbered_lines import NumberedLines
+from tests.integration.test_exactly_once import committed
 from tests.peer.distributed import HearthDistributed
 from tests.peer.rest import eventually
 
@@ -29,6 +30,7 @@ SETTINGS = {
     "errors.task.restart.backoff.ms": "200",
     "errors.task.restart.backoff.max.ms": "5000",
 }
+EXACTLY_ONCE = {"exactly.once.source.support": "enabled", "consumer.isolation.level": "read_committed"}
 HOSTS, PIPELINES, ACTS = 3, 4, 50
 
 
@@ -110,14 +112,20 @@ class Chaos:
         time.sleep(self._chance.uniform(0, most))
 
 
-def test_nothing_is_lost_whatever_is_killed_or_stopped(tmp_path: Path, own_broker: KafkaBroker) -> None:
-    """Of four pipelines on two Spark workers each line arrives, in order; what came again is counted and said."""
+@pytest.mark.parametrize("settings", [{}, EXACTLY_ONCE], ids=["at least once", "exactly once"])
+def test_nothing_is_lost_whatever_is_killed_or_stopped(
+    settings: dict[str, str], tmp_path: Path, own_broker: KafkaBroker
+) -> None:
+    """Of four pipelines on two Spark workers each line arrives, in order; what came again is counted and said.
+
+    With exactly once each is in its topic once.
+    """
     seed = int(os.environ.get("HEARTH_CHAOS", "1"))
     chance = random.Random(seed)
     servers = own_broker.bootstrap_servers
     with contextlib.ExitStack() as stack:
         spark = stack.enter_context(SparkCluster(tmp_path / "spark", workers=2))
-        settings = {**SETTINGS, **spark.settings()}
+        settings = {**SETTINGS, **settings, **spark.settings()}
         hosts = [HearthDistributed(tmp_path / str(each), servers, "chaos", settings) for each in range(HOSTS)]
         for host in hosts:
             stack.callback(host.stop)
@@ -143,6 +151,8 @@ def test_nothing_is_lost_whatever_is_killed_or_stopped(tmp_path: Path, own_broke
                 f"{lines.topic}: {lines.written} lines, {lines.arrivals.repeats} came again, nothing new for "
                 f"{lines.arrivals.longest_gap:.1f} s at most"
             )
+            if EXACTLY_ONCE.items() <= settings.items():
+                assert committed(own_broker, lines.topic) == list(range(lines.written))
         assert eventually(lambda: len({len(host.rest.call("GET", "/connectors").json) for host in hosts}) == 1, 20)
 
 
