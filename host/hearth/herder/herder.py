@@ -9,7 +9,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from hearth.config.connector_key import NAME
+from hearth.discovery import PluginType
 from hearth.foundation.log_context import about, label_of
+from hearth.herder.fencing import fence_earlier_tasks
 from hearth.herder.health_check import HealthCheck
 from hearth.herder.instance import TransitionFailed
 from hearth.herder.password_mask import PasswordMask
@@ -142,6 +145,10 @@ class Herder:
         """Replace the task configurations of a connector, as another worker of the cluster has made them."""
         return self._queues.submit(name, lambda: self._put_tasks(name, configs))
 
+    def fence(self, name: str) -> Future[None]:
+        """Fence what earlier tasks of a source may have left, where that has not been done, for another worker."""
+        return self._queues.submit(name, lambda: self._fence(name))
+
     def shut_down(self) -> None:
         """Stop all tasks, then all connectors; what was asked for and has not begun does not take place."""
         self._queues.close()
@@ -196,6 +203,14 @@ class Herder:
         self._entry(name)
         self._configs.put_tasks(name, configs)
         self.reconciler.reconcile(name)
+
+    def _fence(self, name: str) -> None:
+        self._refuse_unless_leading()
+        entry = self._entry(name)
+        config = self._with.resolve(entry).config
+        if self._with.directory.connector(config).type is not PluginType.SOURCE:
+            raise ConfigError(f"Connector {name} is not a source connector", code="connector.no_source")
+        fence_earlier_tasks(self._configs, self._with.planner, {**config, NAME: name}, len(entry.tasks))
 
     def _patched(self, name: str, changes: Mapping[str, str | None]) -> Mapping[str, str]:
         merged = self._meant(name, {**self._entry(name).config, **changes})

@@ -133,13 +133,12 @@ class ConnectorsResource:
         return Response(status_code=204)
 
     async def fence(self, request: Request) -> Response:
-        """Fence zombies for a worker that follows; hosts of Hearth never ask for it: who leads does so by itself."""
-        if self._signatures is not None:
-            await self._signatures.refuse_unsigned(request)
-            raise ConnectError(
-                "The leading host fences earlier tasks of source connectors itself, before tasks begin."
-            )
-        raise ConnectError("Kafka Connect in standalone mode does not support exactly-once source connectors.")
+        """Fence zombies for a worker that follows; one that works alone has none."""
+        if self._signatures is None:
+            raise ConnectError("Kafka Connect in standalone mode does not support exactly-once source connectors.")
+        await self._signatures.refuse_unsigned(request)
+        await self._wait(self._herder.fence(_name(request)))
+        return Response(status_code=204)
 
     def _expanded(self, name: str, request: Request) -> dict[str, Any] | None:
         """Return what is to be shown of a connector, None when it has just been deleted."""
