@@ -128,6 +128,8 @@ def _tell(finding: _Finding) -> None:
     click.echo(printable(f"{finding.topic} {finding.side}: {finding.verdict} for {outlook.subject} ({facts}{use})"))
     for reason in outlook.against:
         click.echo(printable(f"  {reason}"))
+    for doubt in outlook.doubts:
+        click.echo(printable(f"  not everybody may read it: {doubt}"))
 
 
 def _lines(text: str | None) -> list[str]:

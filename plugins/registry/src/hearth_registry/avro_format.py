@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -122,6 +123,20 @@ class AvroFormat(SchemaFormat):
         """Return the schema to register for a Connect schema."""
         made = self._schemas.avro_type(schema)
         return AvroSchema(SchemaText(AVRO, text_of(made)), made)
+
+    def doubts(self, schema: FormatSchema) -> list[str]:
+        """Return what fastavro has against a schema: Confluent's converter checks neither defaults nor decimals."""
+        from fastavro.schema import (
+            SchemaParseException,
+            UnknownType,
+            parse_schema,
+        )  # what only who asks for this needs
+
+        try:
+            parse_schema(json.loads(schema.text.text))
+        except (SchemaParseException, UnknownType) as error:
+            return [f"fastavro does not read it: {error}"]
+        return []
 
     def null_is_tombstone(self, schema: Schema | None) -> bool:
         """Tell that a null is one where it may be; of others the payload's writer says that it may not."""

@@ -125,6 +125,10 @@ class SchemaFormat(ABC):
         `version` is the registry's, for the root schema that has none of its own.
         """
 
+    def doubts(self, schema: FormatSchema) -> list[str]:
+        """Return for what other programs may refuse to read a schema that is about to be registered."""
+        return []
+
     @abstractmethod
     def incompatibilities(self, reader: FormatSchema, writer: FormatSchema) -> list[str]:
         """Return why what `writer` wrote cannot be read by `reader`; nothing where it can."""

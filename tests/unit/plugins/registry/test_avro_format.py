@@ -13,8 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hearth_api import DataError, Schema, SchemaBuilder, Struct, Type
+from hearth_api import STRING_SCHEMA, DataError, Decimal, Schema, SchemaBuilder, Struct, Type
 from hearth_registry.avro_format import AvroFormat, AvroSchema
+from hearth_registry.avro_setting import AvroSettings
 from hearth_registry.avro_type import text_of
 from hearth_registry.schema_format import PayloadError
 from hearth_registry.schema_text import AVRO, SchemaText
@@ -344,3 +345,18 @@ def test_names_are_scrubbed_as_java_does() -> None:
     with pytest.raises(DataError, match="Illegal character in: de-f") as raised:
         FORMAT.schema_of(schema)
     assert "scrub.invalid.names=true" in (raised.value.hint or "")
+
+
+@pytest.mark.parametrize(
+    ("schema", "doubt"),
+    [
+        (SchemaBuilder.struct().field("a", STRING_SCHEMA).build(), None),
+        (SchemaBuilder.struct().field("d", Decimal.schema(70)).build(), "scale must be less than or equal"),
+    ],
+    ids=["plain", "more places than digits"],
+)
+def test_what_others_cannot_read_is_told(schema: Schema, doubt: str | None) -> None:
+    """Confluent's converter registers it all the same; fastavro, which others read with, refuses it."""
+    form = AvroFormat(AvroSettings({"schema.registry.url": "mock://doubts"}))
+    found = form.doubts(form.schema_of(schema))
+    assert found == [] if doubt is None else doubt in found[0]
