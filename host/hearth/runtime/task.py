@@ -35,7 +35,7 @@ from hearth_api import ConnectError
 from hearth_execution.failure import RemoteError
 from hearth_execution.load import load_lock
 from hearth_execution.retry import Retry
-from hearth_stage.channel import Request
+from hearth_stage.channel import CallTimeout, Request
 from hearth_stage.plugin_call import Configure
 
 if TYPE_CHECKING:
@@ -226,8 +226,9 @@ class TaskRun:
         while True:
             try:
                 self._link.read_offsets([])
-            except RemoteError as error:
-                if error.info.kind != "retriable" or self._end.begun.is_set():
+            except (RemoteError, CallTimeout) as error:
+                is_passing = not isinstance(error, RemoteError) or error.info.kind == "retriable"
+                if not is_passing or self._end.begun.is_set():
                     raise
                 log.warning("the task waits for the end of its topic of offsets: %s", error)
             else:

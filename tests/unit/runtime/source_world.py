@@ -95,6 +95,8 @@ class World:
     stored: dict[str | None, int] = field(default_factory=dict)
     excused: set[tuple[str | None, int]] = field(default_factory=set)
     """Records that need not be written: filtered, or tolerated for their own sake."""
+    aborted: set[tuple[str | None, int]] = field(default_factory=set)
+    """Records that the task wanted dropped when they were written already, but not committed."""
     meanwhile: Callable[[], None] = lambda: None
     """What happens while the loop waits."""
 
@@ -322,7 +324,9 @@ class WorldTransactions(WorldProducer):
 
     def abort(self) -> None:
         """Drop the records because the task wants that; they are not read again."""
-        self._world.excused.update((record.source, record.number) for record in self._pending)
+        aborted = {(record.source, record.number) for record in self._pending}
+        self._world.aborted |= aborted
+        self._world.excused |= aborted
         self._drop()
 
     def close(self) -> None:
