@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from hearth.broker.data_directory import DataDirectory
+from hearth.broker.java_server import JavaServer
 from hearth.broker.process import QUICK_START, JavaProcess, JavaProgram
 from hearth.broker.unpacked import fetch_unpacked
-from hearth.foundation.java import find_java
-from hearth.foundation.port import LOOPBACK, PortTaken, is_free, next_free
+from hearth.foundation.port import LOOPBACK
 from hearth_api import ConnectError
 
 DEFAULT_PORT = 8081
@@ -23,7 +21,6 @@ REGISTRY_TITLE = "the schema registry"
 _API = "/apis/ccompat/v7"
 _START_TIMEOUT = 120.0
 _ANSWER_TIMEOUT = 10.0
-_POLL = 0.05
 _LOG_SIZE = "5M"
 _PREPARED = "prepared"
 
@@ -34,12 +31,15 @@ class RegistryUnavailable(ConnectError):
     code = "environment.registry"
 
 
-class ApicurioRegistry:
-    """A real schema registry that keeps its data in one directory and listens on 127.0.0.1 only.
+class ApicurioRegistry(JavaServer):
+    """A real schema registry.
 
-    It ends with the process that started it. A new object on the same directory continues its data. Where Apicurio
-    has no rule of compatibility, Confluent's has BACKWARD: so it is told that when its directory is new.
+    Where Apicurio has no rule of compatibility Confluent's has BACKWARD, so it is told that when its directory is new.
     """
+
+    name, title, serving = "registry", REGISTRY_TITLE, REGISTRY_TITLE
+    default_port = DEFAULT_PORT
+    unavailable = RegistryUnavailable
 
     def __init__(
         self,
@@ -49,18 +49,9 @@ class ApicurioRegistry:
         heap: str = "400m",
         report: Callable[[str], None] | None = None,
     ) -> None:
-        """Describe a registry; nothing is started. Without `port` it is 8081 or the next free one."""
-        self._directory = DataDirectory(data_dir)
-        self.port = port or 0
-        self._port_is_fixed = port is not None
+        """Describe a registry, as `JavaServer` does."""
+        super().__init__(data_dir, port, report)
         self._heap = heap
-        self._report = report or (lambda _sentence: None)
-        self._process: JavaProcess | None = None
-
-    @property
-    def folder(self) -> Path:
-        """Return the directory of its data."""
-        return self._directory.path
 
     @property
     def url(self) -> str:
@@ -68,83 +59,21 @@ class ApicurioRegistry:
         return f"http://{LOOPBACK}:{self.port}{_API}"
 
     @property
-    def pid(self) -> int | None:
-        """Return the process id of the registry, None while it is not running."""
-        return self._process.pid if self._process and self._process.is_running else None
+    def address(self) -> str:
+        """Return the address for `schema.registry.url`."""
+        return self.url
 
-    @property
-    def is_running(self) -> bool:
-        """Return whether the registry's process is alive."""
-        return self.pid is not None
+    def _fetch(self) -> Sequence[Path]:
+        return list(fetch_unpacked(REGISTRY_LOCK, REGISTRY_TITLE).glob("apicurio-registry-app-*-runner.jar"))
 
-    @property
-    def log(self) -> Path:
-        """Return the file the registry logs to."""
-        return self.folder / "registry.log.0"
+    def _run(self, java: Path, class_path: Sequence[Path]) -> None:
+        self._choose_port()
+        self._process = JavaProcess(self._program(java, class_path))
+        if not self._serves(self._answers, _START_TIMEOUT):
+            raise self._failure()
+        self._prepare()
 
-    def start(self) -> ApicurioRegistry:
-        """Start the registry and return when it answers; do nothing when it already runs.
-
-        Raises JavaMissing, JarsUnavailable, PortTaken, ConflictError (another registry uses the directory) or
-        RegistryUnavailable.
-        """
-        if self.is_running:
-            return self
-        java = find_java().executable
-        program = fetch_unpacked(REGISTRY_LOCK, REGISTRY_TITLE)
-        self._directory.take("registry")
-        try:
-            self._choose_port()
-            self._process = JavaProcess(self._program(java, program))
-            self._await()
-            self._prepare()
-        except BaseException:
-            self.kill()
-            raise
-        self._port_is_fixed = True
-        self._report(f"the schema registry serves on {self.url}, its data is in {self.folder}")
-        return self
-
-    def stop(self) -> None:
-        """Shut the registry down in order, and kill it if that takes too long."""
-        if self._process:
-            self._process.stop()
-        self._forget()
-
-    def kill(self) -> None:
-        """End the registry as a power cut would."""
-        if self._process:
-            self._process.kill()
-        self._forget()
-
-    def wait(self) -> int:
-        """Wait until the registry's process has ended, for whatever reason, and return its exit code."""
-        if self._process is None:
-            raise RegistryUnavailable("the schema registry is not running")
-        return self._process.wait()
-
-    def __enter__(self) -> ApicurioRegistry:
-        return self.start()
-
-    def __exit__(self, *_error: object) -> None:
-        self.stop()
-
-    def _forget(self) -> None:
-        self._process = None
-        self._directory.give_back()
-
-    def _choose_port(self) -> None:
-        if self._port_is_fixed:
-            if not is_free(self.port):
-                hint = "stop the other program, or leave the port out and the next free one is taken"
-                raise PortTaken(f"port {self.port} is taken by another program", hint=hint)
-            return
-        self.port = next_free(DEFAULT_PORT)
-        if self.port != DEFAULT_PORT:
-            self._report(f"port {DEFAULT_PORT} is taken, so the schema registry listens on {self.port}")
-
-    def _program(self, java: Path, program: Path) -> JavaProgram:
-        (jar,) = program.glob("apicurio-registry-app-*-runner.jar")
+    def _program(self, java: Path, class_path: Sequence[Path]) -> JavaProgram:
         settings = {
             "quarkus.http.host": LOOPBACK,
             "quarkus.http.port": self.port,
@@ -162,27 +91,15 @@ class ApicurioRegistry:
         }
         options = [f"-Xmx{self._heap}", *QUICK_START, *(f"-D{name}={value}" for name, value in settings.items())]
         return JavaProgram(
-            name="registry",
+            name=self.name,
             java=java,
             main_class="io.quarkus.runner.GeneratedMain",
             arguments=[],
-            class_path=[jar],
+            class_path=class_path,
             folder=self.folder,
             options=options,
             pass_fds=[self._directory.fileno()],
         )
-
-    def _await(self) -> None:
-        """Wait until the registry answers; raises when its process ends first, or time is over."""
-        assert self._process is not None
-        deadline = time.monotonic() + _START_TIMEOUT
-        while self._process.is_running and time.monotonic() < deadline:
-            if self._answers():
-                return
-            time.sleep(_POLL)
-        fact = "did not answer in time" if self._process.is_running else f"ended with code {self._process.wait()}"
-        words = self._process.last_words()
-        raise RegistryUnavailable(f"the schema registry {fact}; its last words:\n{words}", hint=f"see {self.log}")
 
     def _answers(self) -> bool:
         try:

@@ -102,7 +102,10 @@ def test_port_that_somebody_took_meanwhile_is_not_replaced_by_that_of_the_contro
     with socket.create_server((LOOPBACK, 0)) as somebody:
         other = reserve_port()
         chosen = iter([somebody.getsockname()[1], other, other])
-        monkeypatch.setattr("hearth.broker.broker.next_free", lambda port: next(chosen, None) or next_free(port))
+        for module in ("java_server", "broker"):  # the first chooses the port, the second the controller's
+            monkeypatch.setattr(
+                f"hearth.broker.{module}.next_free", lambda port: next(chosen, None) or next_free(port)
+            )
         with KafkaBroker(tmp_path / "broker") as broker:
             assert broker.port == other
 

@@ -1,0 +1,40 @@
+"""A directory of data has one server at a time."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from hearth.broker.data_directory import DataDirectory
+from hearth_api import ConflictError
+
+
+@pytest.fixture(autouse=True)
+def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hearth.broker.data_directory._LOCK_TIMEOUT", 0.0)
+
+
+def test_a_second_server_is_refused_until_the_first_gives_the_directory_back(tmp_path: Path) -> None:
+    """It is told who has the directory, and the directory need not be there beforehand."""
+    first, second = DataDirectory(tmp_path / "data"), DataDirectory(tmp_path / "data")
+    first.take("registry")
+    with pytest.raises(ConflictError, match=f"another registry uses {first.path}"):
+        second.take("registry")
+    first.give_back()
+    second.take("registry")
+    second.give_back()
+
+
+def test_who_inherited_the_lock_holds_it(tmp_path: Path) -> None:
+    """A server may live on for a moment behind the one that started it."""
+    directory = DataDirectory(tmp_path)
+    directory.take("broker")
+    inherited = os.dup(directory.fileno())
+    directory.give_back()
+    with pytest.raises(ConflictError):
+        DataDirectory(tmp_path).take("broker")
+    os.close(inherited)
+    directory.take("broker")
+    directory.give_back()
