@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, cast
 from hearth.isolation.stage import Stage
 from hearth.kafka.producer import Producer
 from hearth.link.link_call import ENDS, Command, ForgetTopics, Pause, Resume
-from hearth.runtime.exactly_once import ExactlyOnce
 from hearth.runtime.guarantee import AtLeastOnce, Guarantee
 from hearth.runtime.inbox import HandedOver, Inbox, Item, StageEnded
 from hearth.runtime.link import HostLost, TaskLink
@@ -143,6 +142,8 @@ class SourceLoop:
                 inbox=self._inbox, observer=self._observer, settings=self._settings,
                 tell=self._tell_done, tell_commit=self._tell_commit, clock=self._clock,
             )  # fmt: skip
+        from hearth.runtime.exactly_once import ExactlyOnce  # which loads what tasks without transactions never need
+
         return ExactlyOnce(
             self._plan, self._transaction, self._outbox, cast("TransactionalProducer", self._producer),
             observer=self._observer, tell=self._tell_done, tell_commit=self._tell_commit,
