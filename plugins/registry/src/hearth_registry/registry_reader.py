@@ -7,12 +7,12 @@ from dataclasses import replace
 from typing import Any
 
 from hearth_api import ConfigError, Headers, SchemaAndValue
-from hearth_registry.failure_wording import SerializationError, Wording, asking
+from hearth_registry.failure_wording import SerializationError, asking
 from hearth_registry.known_schema import parsed
 from hearth_registry.recent import Recent
 from hearth_registry.registry import RegisteredSchema, Registry
 from hearth_registry.registry_setting import SCHEMA_IDS, RegistrySettings
-from hearth_registry.registry_writer import latest, metadata_of
+from hearth_registry.registry_side import RegistrySide
 from hearth_registry.schema_format import FormatSchema, PayloadError, PayloadReader, SchemaFormat
 from hearth_registry.schema_text import PROTOBUF
 from hearth_registry.subject import SubjectStrategy
@@ -22,7 +22,7 @@ _VERSION = "confluent:version"
 _ERRORS_OF_PAYLOADS = (PayloadError, RecursionError)
 
 
-class RegistryReader:
+class RegistryReader(RegistrySide):
     """Reads what is in the keys or the values of topics."""
 
     def __init__(
@@ -34,29 +34,20 @@ class RegistryReader:
         strategy: SubjectStrategy,
     ) -> None:
         """Prepare; the registry is asked when the first bytes come."""
-        self._settings = settings
-        self._form = form
-        self._registry = registry
-        self._strategy = strategy
-        self._wording = Wording(form.schema_type, is_key)
+        super().__init__(settings, is_key, form, registry, strategy)
         self._has_indexes = form.schema_type == PROTOBUF
-        self._metadata = metadata_of(settings)
         id_reader = settings.key_id_reader if is_key else settings.value_id_reader
         header = KEY_HEADER if is_key else VALUE_HEADER
         self.header = header if id_reader == SCHEMA_IDS + "DualSchemaIdDeserializer" else None
         """The header that may say which schema it is, instead of the bytes themselves."""
         self._fixed = _fixed_id(settings, form) if id_reader == SCHEMA_IDS + "ConfigSchemaIdDeserializer" else None
-        ttl = settings.latest_cache_ttl if self._has_wanted else -1
+        ttl = settings.latest_cache_ttl if self._wants_latest else -1
         self._readers: Recent[Hashable, PayloadReader] = Recent(settings.schemas_cache_size, ttl)
         self._usual_prefix = ID_PREFIX + self._has_indexes
         """How long most prefixes are: an id, and in Protobuf that it is the first message of its file."""
         self._by_prefix: Recent[tuple[str, bytes], PayloadReader] = Recent(
             settings.schemas_cache_size if ttl < 0 else 0
         )
-
-    @property
-    def _has_wanted(self) -> bool:
-        return bool(self._settings.use_latest_version or self._metadata)
 
     def read(self, topic: str, data: bytes, headers: Headers | None) -> SchemaAndValue:
         """Return schema and value of one record's bytes."""
@@ -130,7 +121,7 @@ class RegistryReader:
         """Ask the registry for a schema and its version, and for the one to read as, where the keys say so."""
         subject, form_schema, found = self._find(topic, schema_id)
         version = self._version(schema_id, subject, found)
-        wanted = self._wanted(subject, schema_id) if self._has_wanted else None
+        wanted = self._wanted(subject, schema_id) if self._wants_latest else None
         try:
             return self._form.reader(form_schema, schema_id.message_indexes or (), wanted, version)
         except _ERRORS_OF_PAYLOADS as error:
@@ -172,7 +163,7 @@ class RegistryReader:
 
     def _wanted(self, subject: str, schema_id: SchemaId) -> FormatSchema:
         with asking(self._wording.latest, self._wording.reading_payload(schema_id), subject):
-            return self._parsed(schema_id, latest(self._registry, subject, self._metadata))
+            return self._parsed(schema_id, self._latest(subject))
 
 
 def _fixed_id(settings: RegistrySettings, form: SchemaFormat) -> SchemaId:

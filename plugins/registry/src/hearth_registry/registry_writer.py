@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from hearth_api import ConfigError, Headers, Schema, SchemaOutlook
-from hearth_registry.failure_wording import SerializationError, Wording, asking
+from hearth_api import Headers, Schema, SchemaOutlook
+from hearth_registry.failure_wording import SerializationError, asking
 from hearth_registry.known_schema import parsed
 from hearth_registry.recent import Recent
 from hearth_registry.registry import (
@@ -20,6 +19,7 @@ from hearth_registry.registry import (
     RegistryRefusal,
 )
 from hearth_registry.registry_setting import SCHEMA_IDS, RegistrySettings
+from hearth_registry.registry_side import RegistrySide
 from hearth_registry.schema_format import FormatSchema, PayloadError, PayloadWriter, SchemaFormat
 from hearth_registry.schema_text import SchemaText
 from hearth_registry.subject import SubjectStrategy
@@ -43,7 +43,7 @@ class _Written:
     prefix: bytes
 
 
-class RegistryWriter:
+class RegistryWriter(RegistrySide):
     """Writes values of the keys or the values of topics."""
 
     def __init__(
@@ -55,16 +55,11 @@ class RegistryWriter:
         strategy: SubjectStrategy,
     ) -> None:
         """Prepare; the registry is asked when the first value comes."""
-        self._settings = settings
-        self._form = form
-        self._registry = registry
-        self._strategy = strategy
-        self._wording = Wording(form.schema_type, is_key)
+        super().__init__(settings, is_key, form, registry, strategy)
         id_writer = settings.key_id_writer if is_key else settings.value_id_writer
         self._header = KEY_HEADER if is_key else VALUE_HEADER
         self.is_in_header = id_writer == SCHEMA_IDS + "HeaderSchemaIdSerializer"
-        self._metadata = metadata_of(settings)
-        ttl = -1 if settings.auto_register or not _is_latest(settings) else settings.latest_cache_ttl
+        ttl = -1 if settings.auto_register or not self._wants_latest else settings.latest_cache_ttl
         self._owns: Recent[Schema | None, _Own] = Recent(settings.schemas_cache_size)
         self._written: Recent[tuple[str, Schema | None], _Written] = Recent(settings.schemas_cache_size, ttl)
 
@@ -201,9 +196,9 @@ class RegistryWriter:
                 able = self._able(own, found, "id", settings.id_compatibility_strict)
                 known = self._registry.look_up(subject, able.text, settings.normalize)
                 return able, known
-        if self._metadata or settings.use_latest_version:
+        if self._wants_latest:
             with asking(self._wording.latest + text, payload, subject):
-                found = latest(self._registry, subject, self._metadata)
+                found = self._latest(subject)
                 return self._able(own, found, "latest", settings.latest_compatibility_strict), found
         with asking(self._wording.looking_up + text, payload, subject):
             found = self._registry.look_up(subject, own.text, settings.normalize)
@@ -243,20 +238,3 @@ class IncompatibleError(PayloadError):
             f"Incompatible schema of type '{schema_type}'. Set {which}.compatibility.strict=false to disable this"
             f" check. See log file for more details. ({'; '.join(why)})"
         )
-
-
-def latest(registry: Registry, subject: str, metadata: Mapping[str, str]) -> RegisteredSchema:
-    """Return the latest version of a subject, of those that carry some metadata."""
-    return registry.by_metadata(subject, metadata) if metadata else registry.by_version(subject, LATEST)
-
-
-def metadata_of(settings: RegistrySettings) -> dict[str, str]:
-    """Return what use.latest.with.metadata says, nothing where it is not set."""
-    pairs = [part.partition("=") for part in (settings.use_latest_with_metadata or "").split(",") if part.strip()]
-    if not all(found for _, found, _ in pairs):
-        raise ConfigError("use.latest.with.metadata", settings.use_latest_with_metadata, "it is not KEY=VALUE,...")
-    return {name.strip(): value.strip() for name, _, value in pairs}
-
-
-def _is_latest(settings: RegistrySettings) -> bool:
-    return settings.use_latest_version or bool(settings.use_latest_with_metadata)
