@@ -15,7 +15,7 @@ from hearth.runtime.plan import TaskPlan
 from hearth.runtime.task import run_task
 from hearth.storage import ConfigStore, OffsetStore, StatusStore
 from hearth.storage.topic_store import TopicStores
-from tests.integration.thread_host import WAIT, ThreadHost
+from tests.integration.thread_host import ThreadHost, ThreadLauncher
 from tests.peer.distributed import cluster_settings
 
 _PROGRAM = f"from {__name__} import run; run()"
@@ -26,15 +26,12 @@ def run() -> None:
     run_task(pickle.load(sys.stdin.buffer), lambda environment: environment)
 
 
-class ProcessLauncher:
-    """Runs each task in a process, which Spark does otherwise."""
+class ProcessLauncher(ThreadLauncher):
+    """Runs each task in a process, which Spark does otherwise; it may be killed."""
 
     def __init__(self) -> None:
+        super().__init__(lambda environment: environment)
         self.processes: list[subprocess.Popen[bytes]] = []
-        self._threads: list[threading.Thread] = []
-
-    def start(self) -> None:
-        """Nothing to warm up."""
 
     def launch(self, launch: TaskLaunch, plan: TaskPlan, on_end: Callable[[TaskEnd], None]) -> None:
         """Run a task."""
@@ -43,17 +40,6 @@ class ProcessLauncher:
         thread = threading.Thread(target=self._attend, args=(process, launch, on_end), name=f"task-{plan.name}")
         self._threads.append(thread)
         thread.start()
-
-    def has_begun(self, connector: str, task: int) -> None:
-        """Nothing to note: nobody waits for a slot."""
-
-    def cancel(self, connector: str, task: int) -> None:
-        """Tasks here end by themselves, or are killed."""
-
-    def stop(self) -> None:
-        """Wait until all tasks have ended."""
-        for thread in self._threads:
-            thread.join(WAIT)
 
     def _attend(self, process: subprocess.Popen[bytes], launch: TaskLaunch, on_end: Callable[[TaskEnd], None]) -> None:
         process.communicate(pickle.dumps(launch))

@@ -195,14 +195,19 @@ class SourceMachine(RuleBasedStateMachine):
         if hasattr(self, "world"):
             assert set(self.run.link.topics) <= {topic for (topic, _), log in self.world.log.items() if log}
 
+    def can_go_well(self) -> bool:
+        """Return whether there is a run that nothing keeps from bringing all that was polled to its end."""
+        if not hasattr(self, "world"):
+            return False
+        run = self.run
+        is_sound = run.stage.is_alive and not run.link.is_lost and run.producer.failure is None
+        return is_sound and not run.is_over and run.stage.hold is None
+
     def teardown(self) -> None:
         """When all goes well from now on, everything that was polled is written, stored and told."""
-        if not hasattr(self, "world"):
+        if not self.can_go_well():
             return
         run, self.script = self.run, []
-        is_sound = run.stage.is_alive and not run.link.is_lost and run.producer.failure is None
-        if run.is_over or not is_sound or run.stage.hold is not None:
-            return
         run.link.mood, run.topics.are_known = "well", True
         self.world.meanwhile = self.answer_all
         for _ in range(100):
