@@ -9,6 +9,8 @@ from __future__ import annotations
 import itertools
 import json
 import logging
+import math
+import time
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -39,6 +41,7 @@ from hearth_stage.task_call import (
     HoldPolling,
     Polled,
     PollFailed,
+    PollsEmpty,
     ResumePolling,
     SourceStarted,
     StartSource,
@@ -93,6 +96,31 @@ class StageSourceContext(SourceTaskContext):
         return self._transactions
 
 
+class _Quiet:
+    """Knows for how long polls have brought nothing, for who wants to be told of that, once."""
+
+    def __init__(self, empty_ms: int | None = None) -> None:
+        self._seconds = math.inf if empty_ms is None else empty_ms / 1000
+        self._since: float | None = None
+        self._is_told = False
+
+    def begin(self) -> None:
+        """Take note of a poll that begins: with the first that brings nothing it has become quiet."""
+        if self._since is None:
+            self._since = time.monotonic()
+
+    def broken(self) -> None:
+        """Take note of what came, or might have."""
+        self._since, self._is_told = None, False
+
+    def is_due(self) -> bool:
+        """Return whether it is to be told now that a poll has come back; true once."""
+        if self._is_told or self._since is None or time.monotonic() - self._since < self._seconds:
+            return False
+        self._is_told = True
+        return True
+
+
 class StageSource:
     """Answers the ``source.*`` calls of the protocol."""
 
@@ -107,6 +135,7 @@ class StageSource:
         """The bytes of each hand-over that the runtime has not dealt with yet."""
         self._polling = False
         self._wants_records = False
+        self._quiet = _Quiet()
         self._numbers = itertools.count()
         self._pending: dict[int, SourceRecord] = {}
 
@@ -125,6 +154,7 @@ class StageSource:
         task.initialize(StageSourceContext(self._channel, call.config, self._transactions))
         self._task = task
         task.start(call.config)
+        self._quiet = _Quiet(call.empty_ms)
         self._polling = True
         wants_commits = type(task).commit is not SourceTask.commit
         return SourceStarted(version_of(task), self._wants_records, wants_commits)
@@ -142,15 +172,20 @@ class StageSource:
     def resume(self, notice: ResumePolling) -> None:
         """Poll again."""
         self._polling = True
+        self._quiet.broken()
 
     def poll(self) -> None:
         """Poll once and hand over what came; a task that raises is reported and not polled again."""
+        self._quiet.begin()
         try:
             for polled, aborts in self._poll():
                 self._hand_over(polled)
                 if aborts is not None:
                     self._channel.notify(EndTransaction(aborts))
+            if self._quiet.is_due():
+                self._channel.notify(PollsEmpty())
         except RetriableError:
+            self._quiet.broken()
             log.warning("the task is polled again, it asked for that", exc_info=True)  # as Kafka Connect does
         except Exception as error:
             self.fail(error)
@@ -190,6 +225,7 @@ class StageSource:
 
     def _hand_over(self, polled: list[Polled]) -> None:
         if polled:
+            self._quiet.broken()
             self._credit -= 1
             self._ahead.append(sum(each.size for each in polled))
             self._channel.notify(HandOver.of(polled))

@@ -35,6 +35,7 @@ class StartSource(Call[SourceStarted], op="source.start"):
     config: dict[str, str] = field(repr=False)
     steps: list[Step] = field(default_factory=list)
     ends_transactions: bool = False
+    empty_ms: int | None = None
 
 
 @dataclass(frozen=True)
@@ -157,6 +158,11 @@ class EndTransaction(Notice, op="source.transaction"):
     """The task wants its transaction committed behind what was handed over, or the records in it dropped."""
 
     aborts: bool = False
+
+
+@dataclass(frozen=True)
+class PollsEmpty(Notice, op="source.empty"):
+    """Polls have brought nothing for the time that was asked for; the last of them has just come back."""
 
 
 @dataclass(frozen=True)
@@ -305,4 +311,4 @@ TO_STAGE = operations(
     ClosePartitions,
     StopSink,
 )
-FROM_STAGE = operations(HandOver, EndTransaction, PollFailed, ContextRequest, ReportRecord)
+FROM_STAGE = operations(HandOver, EndTransaction, PollsEmpty, PollFailed, ContextRequest, ReportRecord)

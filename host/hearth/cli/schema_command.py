@@ -17,7 +17,7 @@ import click
 from hearth.cli.connector_file import ConnectorFile, read_connector_file
 from hearth.cli.host import plugin_path
 from hearth.cli.json_option import json_option
-from hearth.cli.source_sample import NoHost, sampled
+from hearth.cli.source_sample import NoStore, sampled
 from hearth.cli.standalone_command import STANDALONE
 from hearth.cli.worker_file import read_worker
 from hearth.config import StandaloneConfig, WorkerConfig
@@ -31,7 +31,7 @@ from hearth.herder.plugin.directory import PluginDirectory
 from hearth.herder.plugin.pool import StagePool
 from hearth.herder.worker_choice import GovernedVariables
 from hearth.isolation.environment_store import user_environments
-from hearth.runtime.plan import TaskPlan
+from hearth.staging.plugin_plan import PluginPlan
 from hearth_api import ConfigError, ConnectError, RegisteringConverter, Schema, SchemaOutlook
 from hearth_api.batch import Batch
 from hearth_execution.plugins import Plugins
@@ -178,7 +178,7 @@ def _kind(batch: Batch, side: str) -> tuple[str, str, Schema | None] | None:
     return str(batch.topic), side, batch.key_schema if side == "key" else batch.value_schema
 
 
-def _converters(plan: TaskPlan) -> tuple[Plugins, dict[str, RegisteringConverter]]:
+def _converters(plan: PluginPlan) -> tuple[Plugins, dict[str, RegisteringConverter]]:
     """Return the converters that register schemas, by their side; a ConfigError where there is none."""
     specs = [plan.plugin(f"{side}.converter") for side in _SIDES]
     plugins = Plugins("source")
@@ -195,7 +195,7 @@ def _converters(plan: TaskPlan) -> tuple[Plugins, dict[str, RegisteringConverter
     return plugins, found
 
 
-def _plan(worker: WorkerConfig, directory: PluginDirectory, config: dict[str, str]) -> TaskPlan:
+def _plan(worker: WorkerConfig, directory: PluginDirectory, config: dict[str, str]) -> PluginPlan:
     """Return the plan of a source's first task, as its connector has it configured."""
     connector = directory.connector(config)
     if connector.type.value != "source":
@@ -213,7 +213,7 @@ def _plan(worker: WorkerConfig, directory: PluginDirectory, config: dict[str, st
         return Planner(directory, worker).plan(connector, instance.version, config, tasks[:1])[0]
 
 
-class _Silent(NoHost):
+class _Silent(NoStore):
     """Hears what a connector says by itself, which is nothing that matters here."""
 
     def on_task_reconfiguration(self) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hearth.config.worker_key import ANY_BUNDLE, HASHED, REVOKED, SIGNED, TRUST, TRUST_KEYS
+from hearth.config.plugin_key import ANY_BUNDLE, HASHED, REVOKED, SIGNED, TRUST, TRUST_KEYS
 from hearth.discovery.bundle import Bundle
 from hearth.discovery.refusal import BundleError
 from hearth.discovery.signature import TrustedSigner, signer, trusted_signers

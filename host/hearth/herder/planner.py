@@ -16,26 +16,23 @@ from hearth.config import (
     WorkerConfig,
     topic_groups,
 )
-from hearth.config.connector_key import CONVERTER_KEYS, NAME, VERSION_SUFFIX
+from hearth.config.connector_key import NAME
 from hearth.config.sink_key import TOPICS_REGEX, parse_topics
 from hearth.config.variable import Variables
 from hearth.discovery import Plugin, PluginType
 from hearth.herder.cluster_lookup import client_config
 from hearth.herder.plugin.directory import PluginDirectory
+from hearth.herder.plugin_planner import PluginPlanner
 from hearth.herder.validation.override import ALL, refuse_overrides
 from hearth.herder.worker_choice import worker_for
-from hearth.isolation.environment import Environment
 from hearth.kafka.client import Translation, admin_config, consumer_config, group_name, producer_config
 from hearth.runtime.plan import (
     DeadLetterPlan,
-    PluginSpec,
     SinkPlan,
     SourcePlan,
     TaskPlan,
-    TaskSettings,
     TransactionPlan,
 )
-from hearth_api import ConfigError, NotFoundError
 from hearth_api.worker import ConnectorClientConfigOverridePolicy
 
 log = logging.getLogger(__name__)
@@ -43,13 +40,8 @@ log = logging.getLogger(__name__)
 METADATA_AGE = "topic.metadata.refresh.interval.ms"
 HIDDEN_TOPICS = "topic.blacklist"
 """What a consumer's settings say of topics, in librdkafka's words."""
-VERSION = "plugin.version"
-MESSAGES = "errors.log.include.messages"
-"""Who says that messages are not to be included means their keys, too, wherever it is."""
 _ACCESS = tuple(f"producer.override.{name}" for name in ("bootstrap.servers", "security.", "sasl.", "ssl."))
 """Who writes elsewhere, or as another, may have no part of the worker's topic of offsets."""
-_OWN_OF_TRANSFORM = ("type", "predicate", "negate", VERSION)
-_OWN_OF_PREDICATE = ("type", VERSION)
 _PARSERS: Mapping[PluginType, type[ConnectorConfig]] = {
     PluginType.SOURCE: SourceConnectorConfig,
     PluginType.SINK: SinkConnectorConfig,
@@ -95,13 +87,8 @@ class Planner:
     ) -> list[TaskPlan]:
         parsed = _PARSERS[connector.type](config)
         parsed.refuse_too_many(len(tasks))
-        specs = _PluginSpecs(self.directory, self.worker, parsed)
-        specs.add_task(connector, version)
-        specs.add_converters()
-        specs.add_transforms()
-        plan = TaskPlan(
-            config[NAME], 0, connector.class_name, tuple(specs.plugins), specs.environments, {}, self._settings(parsed)
-        )
+        plugins = PluginPlanner(self.directory, self.worker).plan(connector, version, parsed)
+        plan = TaskPlan(**vars(plugins))
         if self.worker.shares_processes(config):
             plan = replace(plan, shares=plan.plugin("task").environment or "")
         if isinstance(parsed, SinkConnectorConfig):
@@ -120,22 +107,6 @@ class Planner:
         worker = self.worker_for(config).originals
         consumer = consumer_config(worker, config, config[NAME])
         return admin_config(worker, config).config, consumer.config["group.id"]
-
-    def _settings(self, config: ConnectorConfig) -> TaskSettings:
-        worker = self.worker
-        return TaskSettings(
-            flush_interval=worker.offset_flush_interval_ms / 1000,
-            flush_timeout=worker.offset_flush_timeout_ms / 1000,
-            graceful_timeout=worker.task_shutdown_graceful_timeout_ms / 1000,
-            call_timeout=worker.call_seconds(config.originals),
-            retry_timeout_ms=config.errors_retry_timeout,
-            retry_delay_max_ms=config.errors_retry_delay_max_ms,
-            is_tolerant=config.errors_tolerance == "all",
-            logs_failures=config.errors_log_enable,
-            logs_records=config.errors_log_include_messages,
-            tracks_topics=worker.topic_tracking_enable,
-            names_keys=config.errors_log_include_messages or MESSAGES not in config.originals,
-        )
 
     def fencing(self, config: Mapping[str, str]) -> tuple[dict[str, str], str] | None:
         """Return how the producers of a source's tasks are fenced, and what their transactional ids begin with.
@@ -217,97 +188,6 @@ class Planner:
         return frozenset(warning for client in clients for warning in client.warnings)
 
 
-class _PluginSpecs:
-    """The plugins of one connector's tasks while they are put together."""
-
-    def __init__(self, directory: PluginDirectory, worker: WorkerConfig, config: ConnectorConfig) -> None:
-        self._directory = directory
-        self._worker = worker
-        self._config: Mapping[str, str] = config.originals
-        self._settings = config
-        self._confinement = worker.confinement(config.originals)
-        self.plugins: list[PluginSpec] = []
-        self.environments: dict[str, Environment] = {}
-
-    def add_task(self, connector: Plugin, version: str | None) -> None:
-        """Add the connector; also one that is installed with the host runs in a stage of its own (Invariant 6)."""
-        environment = self._directory.environment(connector)
-        self.environments[environment.key] = environment.confined(self._confinement)
-        reference = connector.reference
-        self.plugins.append(PluginSpec("task", connector.class_name, reference, version, environment.key))
-
-    def add_converters(self) -> None:
-        """Add a converter for keys, values and headers: the connector's own, or the worker's with its settings."""
-        for role in CONVERTER_KEYS:
-            type_ = PluginType.HEADER_CONVERTER if role == "header.converter" else PluginType.CONVERTER
-            source = self._config if self._config.get(role) else self._worker.originals
-            settings = _below(source, f"{role}.")
-            name = source.get(role) or self._worker.parsed[role]
-            self._add(role, name, source.get(role + VERSION_SUFFIX), settings, (VERSION,), type_)
-
-    def add_transforms(self) -> None:
-        """Add the transformations in the order of the chain, and the predicates they refer to."""
-        for alias in dict.fromkeys(self._settings.transforms):
-            settings = _below(self._config, f"transforms.{alias}.")
-            guard = settings.get("predicate")
-            if guard is not None:
-                self._add_predicate(guard, alias)
-            negate = settings.get("negate", "").strip().lower() == "true"
-            self._add(
-                f"transforms.{alias}",
-                settings.get("type"),
-                settings.get(VERSION),
-                settings,
-                _OWN_OF_TRANSFORM,
-                PluginType.TRANSFORMATION,
-                predicate=None if guard is None else f"predicates.{guard}",
-                negate=negate and guard is not None,
-            )
-
-    def _add_predicate(self, alias: str, transform: str) -> None:
-        role = f"predicates.{alias}"
-        if any(plugin.role == role for plugin in self.plugins):
-            return
-        if alias not in self._settings.predicates:
-            raise ConfigError(
-                f"transforms.{transform}.predicate",
-                alias,
-                "no predicate of that name is listed in the configuration predicates",
-            )
-        settings = _below(self._config, f"{role}.")
-        version = settings.get(VERSION)
-        self._add(role, settings.get("type"), version, settings, _OWN_OF_PREDICATE, PluginType.PREDICATE)
-
-    def _add(
-        self,
-        role: str,
-        name: str | None,
-        version: str | None,
-        settings: Mapping[str, str],
-        without: tuple[str, ...],
-        type_: PluginType,
-        predicate: str | None = None,
-        negate: bool = False,
-    ) -> None:
-        key = role if role in CONVERTER_KEYS else f"{role}.type"
-        try:
-            plugin = self._directory.plugin((name or "").strip(), version, type_)
-        except NotFoundError as error:
-            raise ConfigError(key, name, f"Class {name} could not be found.", hint=error.hint) from error
-        environment = None
-        if plugin.bundle is not None:
-            built = self._directory.environment(plugin)
-            self.environments[built.key] = built.confined(self._confinement)
-            environment = built.key
-        config = {key: value for key, value in settings.items() if key not in without}
-        names = role, plugin.class_name, plugin.reference, plugin.version
-        self.plugins.append(PluginSpec(*names, environment, config, predicate, negate))
-
-
 def transactional_id(worker: WorkerConfig, connector: str) -> str:
     """Return what the transactional ids of a connector's tasks begin with, as ``Worker.taskTransactionalId``."""
     return f"{worker.identity}-{connector}"
-
-
-def _below(config: Mapping[str, str], prefix: str) -> dict[str, str]:
-    return {name[len(prefix) :]: value for name, value in config.items() if name.startswith(prefix)}

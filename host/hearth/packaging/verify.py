@@ -12,7 +12,7 @@ import importlib_metadata
 from packaging.utils import canonicalize_name
 
 from hearth.config.connector_key import CONNECTOR_CLASS
-from hearth.config.worker_key import SIGNED
+from hearth.config.plugin_key import SIGNED
 from hearth.discovery import PluginType, Rejected, alias
 from hearth.discovery.bundle import Bundle
 from hearth.discovery.catalogue import read

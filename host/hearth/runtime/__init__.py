@@ -18,7 +18,9 @@ A record of a sink goes from its fetch to its commit through ``hearth.kafka.cons
 ``pipeline``, ``hearth_execution.converter``, ``hearth_execution.plugins``, ``consumption``, ``tolerance``,
 ``observer``, ``hearth_stage.tenant``, ``hearth_stage.sink`` and ``inbox``, in this order.
 
-Below these lies what carries whatever it is given. Between processes: ``hearth.isolation.stage``,
+Below these lies what carries whatever it is given. Between loops and plugins, wherever these are:
+``hearth.staging.chain``, ``hearth.staging.place``, ``hearth.staging.source_stage`` and ``hearth.staging.poll_watch``.
+Between processes: ``hearth.isolation.stage``,
 ``hearth.isolation.stage_connection``, ``hearth_stage.program``, ``hearth_stage.channel``, ``hearth_stage.frame``,
 ``hearth_stage.form`` and ``hearth.link.encryption``, with what is said in ``hearth_stage.call``,
 ``hearth_stage.conversion_call`` and ``hearth_stage.task_call``, and the headers of Kafka's records as

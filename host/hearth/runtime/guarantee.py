@@ -13,7 +13,7 @@ from hearth.runtime.link import HostLost, TaskLink
 from hearth.runtime.observer import TaskObserver
 from hearth.runtime.outbox import Outbox
 from hearth.runtime.pipeline import Prepared
-from hearth.runtime.plan import TaskSettings
+from hearth.staging.plugin_plan import TaskSettings
 from hearth_api import ConnectError
 
 log = logging.getLogger(__name__)

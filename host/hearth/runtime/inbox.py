@@ -13,16 +13,10 @@ from dataclasses import dataclass
 
 from hearth.isolation.stage import Stage
 from hearth.link.link_call import Command
+from hearth.staging.source_stage import Said
 from hearth_api import ConnectError, TopicPartition
 from hearth_stage.channel import Request
-from hearth_stage.task_call import ContextRequest, EndTransaction, Polled, ReportRecord
-
-
-@dataclass(frozen=True)
-class HandedOver:
-    """What the stage of a source handed over together; it has taken one of the stage's credit."""
-
-    polled: list[Polled]
+from hearth_stage.task_call import ContextRequest, ReportRecord
 
 
 @dataclass(frozen=True)
@@ -49,7 +43,7 @@ class MadeRecord:
     report: ReportRecord
 
 
-Item = Command | HandedOver | EndTransaction | ContextRequest | Errant | MadeRecord | StageEnded | ConnectError
+Item = Command | Said | ContextRequest | Errant | MadeRecord | StageEnded | ConnectError
 """An error is what the task raised in a poll, or that the host is lost."""
 
 

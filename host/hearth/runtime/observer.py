@@ -13,7 +13,7 @@ from typing import Any
 
 from hearth.isolation.stage_tenant import StageLost
 from hearth.runtime.link import HostLost, TaskLink
-from hearth.runtime.plan import TaskSettings
+from hearth.staging.plugin_plan import TaskSettings
 from hearth_api import ConnectError, TopicPartition
 from hearth_execution.failure import ErrorInfo, Failure
 

@@ -1,93 +1,33 @@
-"""The pipeline: transformations and converters of a task, each run in its place, batch by batch.
-
-Plugins installed with the host run in a ``LocalPlace``, inside this process. Everything from plugin.path runs in the
-stage process of its environment, behind a ``StagePlace`` (invariant 6).
-"""
+"""The pipeline: transformations and converters of a task, each run in its place, batch by batch."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from itertools import groupby
 from operator import itemgetter
-from typing import Any, Protocol, TypeVar
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from hearth.isolation.stage import Stage
 from hearth.kafka.fetched import TIMESTAMP_TYPES, Incoming
 from hearth.kafka.library import PARTITION_ANY
 from hearth.kafka.producer import NO_TIMESTAMP, Outgoing
-from hearth.runtime.plan import PluginSpec, TaskPlan
+from hearth.staging.chain import Chain, Hop
+from hearth.staging.place import Place, StagePlace
+from hearth.staging.plugin_plan import PluginPlan, PluginSpec
 from hearth_api import OPTIONAL_BYTES_SCHEMA, ConnectError
 from hearth_api.batch import Batch, ColumnRun, arrow_type
 from hearth_execution.failure import ErrorInfo, Failure, first_of_each_row
 from hearth_execution.order import follow_each_other, numbered, rows_of
-from hearth_execution.plugins import Plugins
 from hearth_execution.raw_header import with_changes
-from hearth_execution.retry import Retry
-from hearth_execution.transformation import Guard, Outcome, Step, chain, without
-from hearth_stage.call import PluginCall
+from hearth_execution.transformation import Outcome, without
 from hearth_stage.conversion_call import Cells, Deserialize, DeserializeHeaders, Serialize, SerializeHeaders, side_of
-from hearth_stage.plugin_call import Load, WantedPlugin
-from hearth_stage.transformation_call import Apply, AskPredicate
-
-R = TypeVar("R")
 
 WORKER_CLASS = "org.apache.kafka.connect.runtime.WorkerSourceTask"
 """Who sends, in Kafka Connect's reports."""
-
-
-class Place(Protocol):
-    """Does what is asked of its plugins."""
-
-    def do(self, call: PluginCall[R]) -> R:
-        """Do a call, and return what it is answered with."""
-
-    def close(self) -> None:
-        """Close the plugins."""
-
-
-class LocalPlace:
-    """Plugins installed with the host, inside this process: a call is run."""
-
-    def __init__(self, type_: str, retry: Retry) -> None:
-        self._plugins = Plugins(type_, retry)
-        self.close = self._plugins.close
-
-    def do(self, call: PluginCall[R]) -> R:
-        """Run a call."""
-        return call.run(self._plugins)
-
-
-class StagePlace:
-    """Plugins of a bundle, in the stage process of its environment: a call is sent."""
-
-    def __init__(self, stage: Stage) -> None:
-        self.stage = stage
-        self.close = stage.close
-
-    def do(self, call: PluginCall[R]) -> R:
-        """Send a call and wait for its answer."""
-        return self.stage.call(call)
-
-
-@dataclass(frozen=True)
-class _Hop:
-    """Steps that run in one place without leaving it, or one step whose predicate lives elsewhere."""
-
-    place: Place
-    steps: list[Step]
-    guard: Guard | None = None
-
-    def apply(self, batches: list[Batch]) -> Outcome:
-        return self._transform(batches) if self.guard is None else self.guard.apply(batches, self._transform)
-
-    def _transform(self, batches: list[Batch]) -> Outcome:
-        return self.place.do(Apply(self.steps, batches))
 
 
 @dataclass
@@ -122,14 +62,19 @@ class Pipeline:
     """The part of a task's pipeline between its stage process and Kafka (``split`` says which part that is)."""
 
     def __init__(
-        self, plan: TaskPlan, places: Mapping[str | None, Place], transformations: Sequence[PluginSpec]
+        self, plan: PluginPlan, places: Mapping[str | None, Place], transformations: Sequence[PluginSpec]
     ) -> None:
         """``transformations`` are those of this part, in order."""
         others = (plugin for plugin in plan.plugins if plugin.role != "task")
         self._places = {plugin.role: places[plugin.environment] for plugin in others}
         self._converters = _together([(self._places[role], role) for role in ("key.converter", "value.converter")])
-        self.hops = self._chain(plan, transformations)
+        self._chain = Chain(plan, places, transformations)
         self._reading = threading.Lock()
+
+    @property
+    def hops(self) -> list[Hop]:
+        """Return the transformations of this part, those together that run in one place."""
+        return self._chain.hops
 
     @property
     def has_stages(self) -> bool:
@@ -149,13 +94,8 @@ class Pipeline:
         return [self._places[role] for role in ("key.converter", "value.converter", "header.converter")]
 
     def transform(self, batches: Sequence[Batch]) -> Outcome:
-        """Run batches, their rows numbered, through the chain; rows of one may come between those of another.
-
-        What was known of their columns is held no longer.
-        """
-        outcome = chain(batches, [hop.apply for hop in self.hops]) if self.hops else Outcome([*batches])
-        outcome.batches = [each.replace(grouped={}) if each.grouped else each for each in outcome.batches]
-        return outcome
+        """Run batches, their rows numbered, through the chain; rows of one may come between those of another."""
+        return self._chain.transform(batches)
 
     # Towards Kafka --------------------------------------------------------------------------------------------
 
@@ -264,32 +204,6 @@ class Pipeline:
             columns["timestamp"] = pa.array(incoming.timestamp)
         return columns
 
-    def _chain(self, plan: TaskPlan, transformations: Sequence[PluginSpec]) -> list[_Hop]:
-        hops: list[_Hop] = []
-        for home, group in groupby(transformations, lambda plugin: _home(plan, plugin)):
-            plugins = list(group)
-            if home is _APART:
-                hops += [self._guarded(plugin) for plugin in plugins]
-            else:
-                hops.append(_Hop(self._places[plugins[0].role], [step_of(plugin) for plugin in plugins]))
-        return hops
-
-    def _guarded(self, plugin: PluginSpec) -> _Hop:
-        assert plugin.predicate is not None
-        guard = Guard(partial(self._test, plugin.predicate), plugin.negate, plugin.class_name)
-        return _Hop(self._places[plugin.role], [Step(plugin.role)], guard)
-
-    def _test(self, role: str, batch: Batch) -> tuple[Any, list[Failure]]:
-        answer = self._places[role].do(AskPredicate(role, batch))
-        return answer.mask, answer.failures
-
-
-_APART = object()
-
-
-def _home(plan: TaskPlan, plugin: PluginSpec) -> Any:
-    return plugin.environment if predicate_is_near(plan, plugin) else _APART
-
 
 def _together(converters: Sequence[tuple[Place, str]]) -> list[tuple[Place, list[str]]]:
     """Return places with the converters there: those of one place that follow each other are asked in one call."""
@@ -319,40 +233,6 @@ def _woven(parts: Sequence[tuple[Outgoing, Any]]) -> tuple[Outgoing, Any]:
     rows = np.concatenate([own for _, own in parts])
     order = np.argsort(rows)
     return Outgoing.join([outgoing for outgoing, _ in parts]).take(order), rows[order]
-
-
-def loading(plan: TaskPlan, environment: str | None) -> Load:
-    """Return the call that loads what a task needs of one environment; the task itself is started later."""
-    plugins = [each for each in plan.plugins if each.environment == environment and each.role != "task"]
-    return Load([WantedPlugin(each.role, each.class_name, each.reference, each.config) for each in plugins])
-
-
-def step_of(plugin: PluginSpec) -> Step:
-    """Return the step of a transformation."""
-    return Step(plugin.role, plugin.predicate, plugin.negate)
-
-
-def predicate_is_near(plan: TaskPlan, plugin: PluginSpec) -> bool:
-    """Return whether a transformation's predicate lives in its own environment (or there is none)."""
-    return plugin.predicate is None or plan.plugin(plugin.predicate).environment == plugin.environment
-
-
-def split(plan: TaskPlan) -> tuple[list[PluginSpec], list[PluginSpec]]:
-    """Return the transformations of the task's own stage and the others.
-
-    A source's stage takes the first of the chain, a sink's the last, as long as they are of the task's environment.
-    """
-    chain = plan.transformations
-    home = plan.plugin("task").environment
-
-    def is_inside(plugin: PluginSpec) -> bool:
-        return plugin.environment == home and predicate_is_near(plan, plugin)
-
-    ordered = chain if plan.type == "source" else chain[::-1]
-    inside = next((index for index, plugin in enumerate(ordered) if not is_inside(plugin)), len(ordered))
-    if plan.type == "source":
-        return chain[:inside], chain[inside:]
-    return chain[len(chain) - inside :], chain[: len(chain) - inside]
 
 
 def _partitions(batch: Batch) -> Any:

@@ -11,51 +11,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hearth.config.topic_key import TopicGroup
-from hearth.isolation.environment import Environment
+from hearth.staging.plugin_plan import PluginPlan
 from hearth_api import TransactionBoundary
 from hearth_stage.form import codec_of
-
-
-@dataclass(frozen=True)
-class PluginSpec:
-    """One plugin of a pipeline.
-
-    ``role`` is ``task`` (``reference`` names the connector, which is asked for its task class), ``key.converter``,
-    ``value.converter``, ``header.converter``, ``transforms.ALIAS`` or ``predicates.ALIAS``. ``environment`` keys
-    ``TaskPlan.environments``, or ``None`` for a plugin installed with the host. ``config`` holds the plugin's own
-    settings without their prefix. ``predicate`` is the role of the predicate that guards a transformation.
-    """
-
-    role: str
-    class_name: str
-    reference: str
-    version: str | None = None
-    environment: str | None = None
-    config: dict[str, str] = field(default_factory=dict, repr=False)
-    predicate: str | None = None
-    negate: bool = False
-
-
-@dataclass(frozen=True)
-class TaskSettings:
-    """What the runtime itself is told of worker and connector; times are in seconds where they do not say otherwise.
-
-    ``flush_interval`` is between commits, ``flush_timeout`` for one of them, ``graceful_timeout`` for a stop that
-    drains, ``call_timeout`` for one call of a plugin. The two of ``Retry`` are counted as it does. ``names_keys`` is
-    whether the trace of a task may tell by its key which record it failed with.
-    """
-
-    flush_interval: float
-    flush_timeout: float
-    graceful_timeout: float
-    call_timeout: float
-    retry_timeout_ms: int
-    retry_delay_max_ms: int
-    is_tolerant: bool
-    logs_failures: bool
-    logs_records: bool
-    tracks_topics: bool
-    names_keys: bool = True
 
 
 @dataclass(frozen=True)
@@ -123,43 +81,16 @@ class SinkPlan:
 
 
 @dataclass(frozen=True)
-class TaskPlan:
-    """One task of a connector: the same from one run of it to the next.
+class TaskPlan(PluginPlan):
+    """One task of a connector: its plugins, and what it has of Kafka.
 
-    Tasks of one connector share every part that is the same for all of them. ``shares`` is with whom they share their
-    processes, on an executor all that say the same; nobody where it says nothing. No text of it shows settings: they
-    may be secret.
+    ``shares`` is with whom tasks share their processes, on an executor all that say the same; nobody where it says
+    nothing.
     """
 
-    connector: str
-    task: int
-    connector_class: str
-    plugins: tuple[PluginSpec, ...]
-    environments: dict[str, Environment]
-    task_config: Mapping[str, str] = field(repr=False)
-    settings: TaskSettings
     source: SourcePlan | None = None
     sink: SinkPlan | None = None
     shares: str = ""
-
-    @property
-    def name(self) -> str:
-        """Return the task's name, as Kafka Connect writes it: ``connector-0``."""
-        return f"{self.connector}-{self.task}"
-
-    @property
-    def type(self) -> str:
-        """Return ``source`` or ``sink``."""
-        return "sink" if self.source is None else "source"
-
-    def plugin(self, role: str) -> PluginSpec:
-        """Return the plugin of a role."""
-        return next(plugin for plugin in self.plugins if plugin.role == role)
-
-    @property
-    def transformations(self) -> list[PluginSpec]:
-        """Return the transformations in the order of the chain."""
-        return [plugin for plugin in self.plugins if plugin.role.startswith("transforms.")]
 
     def named(self, client: str, config: Mapping[str, str]) -> dict[str, str]:
         """Return the settings of a client of the task, with Kafka Connect's name for it unless the user named it."""

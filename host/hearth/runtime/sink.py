@@ -30,8 +30,8 @@ from hearth.runtime.delivery import (
 )
 from hearth.runtime.inbox import Errant, Inbox, Item, MadeRecord, StageEnded
 from hearth.runtime.observer import TaskObserver
-from hearth.runtime.pipeline import Pipeline, step_of
-from hearth.runtime.plan import PluginSpec, TaskPlan
+from hearth.runtime.pipeline import Pipeline
+from hearth.runtime.plan import TaskPlan
 from hearth.runtime.subscription import Subscription
 from hearth.runtime.tolerance import Tolerance
 from hearth_api import ConnectError, PluginError, TopicPartition
@@ -46,7 +46,7 @@ from hearth_stage.task_call import (
     PreCommit,
     PutDone,
     ReportRecord,
-    StartSink,
+    SinkStarted,
     StopSink,
 )
 
@@ -93,13 +93,8 @@ def answer_sink(inbox: Inbox, tolerance: Tolerance, request: Request) -> None:
         request.fail(LookupError(f"a sink task has no request {request.op!r}"))
 
 
-def start_sink(
-    stage: Stage, plan: TaskPlan, inside: list[PluginSpec], tolerance: Tolerance, most: int | None
-) -> Intake:
-    """Start the task in its stage; ``most`` is how many records the user wants it to be given at most."""
-    task, steps = plan.plugin("task"), [step_of(plugin) for plugin in inside]
-    start = StartSink(task.reference, dict(plan.task_config), steps, tolerance.is_reporting, tolerance.is_all)
-    started = stage.call(start)
+def intake_of(started: SinkStarted, most: int | None) -> Intake:
+    """Return what a started task takes; ``most`` is how many records the user wants it to be given at most."""
     default = MOST_MESSAGES if started.is_batch else JAVA_MAX_POLL_RECORDS
     return Intake(started.columns, default if most is None else most, started.takes_next)
 

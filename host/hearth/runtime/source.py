@@ -15,32 +15,28 @@ from hearth.isolation.stage import Stage
 from hearth.kafka.producer import Producer
 from hearth.link.link_call import ENDS, Command, ForgetTopics, Pause, Resume
 from hearth.runtime.guarantee import AtLeastOnce, Guarantee
-from hearth.runtime.inbox import HandedOver, Inbox, Item, StageEnded
+from hearth.runtime.inbox import Inbox, Item, StageEnded
 from hearth.runtime.link import HostLost, TaskLink
 from hearth.runtime.observer import TaskObserver
 from hearth.runtime.outbox import Outbox
-from hearth.runtime.pipeline import Pipeline, Prepared, step_of
-from hearth.runtime.plan import PluginSpec, TaskPlan
+from hearth.runtime.pipeline import Pipeline, Prepared
+from hearth.runtime.plan import TaskPlan
 from hearth.runtime.polled_record import PolledRecord
 from hearth.runtime.tolerance import Tolerance, ToleranceExceeded
+from hearth.staging.poll_watch import PollWatch
+from hearth.staging.source_stage import HandedOver
 from hearth_api import ConnectError
 from hearth_api.batch import Batch
 from hearth_execution.order import join_all, rows_before
-from hearth_stage.channel import Request
-from hearth_stage.offset_call import ReadOffsets, StoredOffsets
-from hearth_stage.plugin_call import Ping
 from hearth_stage.task_call import (
     AddCredit,
     CommitRecords,
     CommitSource,
     EndTransaction,
-    HandOver,
     HoldPolling,
     Polled,
-    PollFailed,
     ResumePolling,
     SourceStarted,
-    StartSource,
     StopSource,
 )
 
@@ -50,50 +46,16 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-AHEAD = 8
-"""Hand-overs a stage may be ahead; of large ones it makes no more than two (``PROTOCOL.md``, section 8)."""
 JOINED_ROWS = 4000
 """Rows that are dealt with together where they waited: what is done for a batch costs as much as for a few hundred."""
 
 IDLE_SECONDS = 60.0
 """How long a loop waits at most to which nothing happens: all that can happen to it ends its wait."""
-PING_SECONDS = 1.0
-"""How often a stage is asked, at most, whether it has come back from a poll; where that may take long, less often."""
-PING_SHARE = 10
-PING_EARLY = 0.1
-"""A stage is asked earlier, by this share of the time between two questions, where the loop is awake anyway."""
 FULL_WAIT_SECONDS = 0.05
 LEAST_STOP_SECONDS = 1.0
 
 _CREDIT = object()
 """Stands behind the records of one hand-over."""
-
-
-def answer_source(inbox: Inbox, link: TaskLink, request: Request) -> None:
-    """Take what the stage of a source sends, on the stage's reader thread; offsets are read from its start on."""
-    message = request.message
-    if isinstance(message, HandOver):
-        inbox.put(HandedOver(list(message.polled())))
-    elif isinstance(message, EndTransaction):
-        inbox.put(message)
-    elif isinstance(message, PollFailed):
-        inbox.put(message.error.to_error())
-    elif isinstance(message, ReadOffsets):
-        request.answer(lambda asked: StoredOffsets(link.read_offsets(asked.partitions)))
-    else:
-        request.fail(LookupError(f"a source task has no request {request.op!r}"))
-
-
-def start_source(stage: Stage, plan: TaskPlan, inside: list[PluginSpec], *, is_paused: bool) -> SourceStarted:
-    """Start the task in its stage, and let it poll; returns what it wants to hear of."""
-    steps = [step_of(plugin) for plugin in inside]
-    source = plan.source
-    bounds = source is not None and source.transaction is not None and source.transaction.is_bound_by_task
-    started = stage.call(StartSource(plan.plugin("task").reference, dict(plan.task_config), steps, bounds))
-    if is_paused:
-        stage.notify(HoldPolling())
-    stage.notify(AddCredit(AHEAD))
-    return started
 
 
 class SourceLoop:
@@ -129,8 +91,7 @@ class SourceLoop:
         is_atomic = self._transaction is not None
         self._outbox = Outbox(producer, topics, observer, tolerance, tell, is_atomic=is_atomic)
         self._guarantee: Guarantee = self._guaranteed()
-        self._ping: tuple[float, Future[None]] | None = None
-        self._ping_seconds = max(PING_SECONDS, plan.settings.call_timeout / PING_SHARE)
+        self._watch = PollWatch(stage, plan.settings.call_timeout, clock)
         self._hold: Future[None] | None = None
         self._deadline = 0.0
         self._is_paused = is_paused
@@ -191,7 +152,7 @@ class SourceLoop:
         self._advance()
         self._await_answers()
         self._guarantee.step()
-        self._watch()
+        self._watch.step()
 
     # What arrives ---------------------------------------------------------------------------------------------
 
@@ -226,7 +187,7 @@ class SourceLoop:
         if (self._waiting and self._guarantee.may_take) or self._is_drained():
             return 0.0
         now = self._clock()
-        due = [now + IDLE_SECONDS, self._guarantee.due, self._ping_due]
+        due = [now + IDLE_SECONDS, self._guarantee.due, self._watch.due]
         if self._hold is not None:
             due.append(self._deadline)
         return max(0.0, min(due) - now)
@@ -251,23 +212,6 @@ class SourceLoop:
         elif isinstance(command, ForgetTopics):
             self._observer.forget_topics()
             self._outbox.forget_topics()
-
-    def _watch(self) -> None:
-        """Raise when the stage has not come back from a poll for the longest time a call may take."""
-        now = self._clock()
-        if self._ping is None or self._ping[1].done():
-            if now >= self._ping_due - PING_EARLY * self._ping_seconds:
-                self._ping = (now, self._stage.begin(Ping()))
-        elif now >= self._ping_due:
-            raise self._stage.timed_out("poll", self._settings.call_timeout)
-
-    @property
-    def _ping_due(self) -> float:
-        """Return when the stage is to be asked again, or must have answered."""
-        if self._ping is None:
-            return -math.inf
-        sent, answer = self._ping
-        return sent + (self._ping_seconds if answer.done() else self._settings.call_timeout)
 
     # Sending --------------------------------------------------------------------------------------------------
 

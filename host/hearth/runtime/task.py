@@ -25,30 +25,27 @@ from hearth.runtime.inbox import Inbox, StageEnded
 from hearth.runtime.launcher import RunLoss, TaskLaunch
 from hearth.runtime.link import HostUnreachable, TaskLink, Welcome
 from hearth.runtime.observer import TaskObserver
-from hearth.runtime.pipeline import LocalPlace, Pipeline, Place, StagePlace, loading, split
+from hearth.runtime.pipeline import Pipeline
 from hearth.runtime.plan import SinkPlan, SourcePlan
-from hearth.runtime.sink import SinkLoop, answer_sink, start_sink
-from hearth.runtime.source import SourceLoop, answer_source, start_source
+from hearth.runtime.sink import SinkLoop, answer_sink, intake_of
+from hearth.runtime.source import SourceLoop
 from hearth.runtime.subscription import Subscription
 from hearth.runtime.tolerance import DeadLetters, Tolerance
+from hearth.staging.chain import split
+from hearth.staging.place import OWN_STAGES, OpenStage, Place, PlaceOpener
+from hearth.staging.sink_stage import start_sink
+from hearth.staging.source_stage import answer_source, start_source
 from hearth_api import ConnectError
 from hearth_execution.failure import RemoteError
 from hearth_execution.load import load_lock
 from hearth_execution.retry import Retry
 from hearth_stage.channel import CallTimeout, Request
-from hearth_stage.plugin_call import Configure
 
 if TYPE_CHECKING:
     from hearth.runtime.task_log import TaskLog
     from hearth.runtime.topic import TopicCreation
 
 log = logging.getLogger(__name__)
-
-
-OpenStage = Callable[..., Stage]
-"""Opens a stage, with the arguments of ``TenantStages.open``."""
-OWN_STAGES: OpenStage = partial(Stage.open, has_columns=True)
-"""Each has a process of its own."""
 
 
 def run_task(
@@ -91,7 +88,7 @@ class TaskRun:
     def __init__(self, welcome: Welcome, end: RunEnd, link: TaskLink, open_stage: OpenStage) -> None:
         self._plan, self._is_paused = welcome.plan, welcome.is_paused
         self._inbox, self._end, self._link = end.inbox, end, link
-        self._open_new_stage = open_stage
+        self._open_stage = open_stage
         self._settings = self._plan.settings
         self._observer = TaskObserver(self._plan.name, link, self._settings)
 
@@ -122,7 +119,8 @@ class TaskRun:
         producer = self._open_producer(opened, source)
         topics = self._topic_creation(source)
         inside, between = split(plan)
-        stage, places = self.open_places(opened, partial(answer_source, self._inbox, self._link))
+        is_bound = source.transaction is not None and source.transaction.is_bound_by_task
+        stage, places = self._open_places(opened, partial(answer_source, self._inbox.put, self._link.read_offsets))
         return SourceLoop(
             plan,
             is_paused=self._is_paused,
@@ -134,7 +132,7 @@ class TaskRun:
             pipeline=Pipeline(plan, places, between),
             producer=producer,
             topics=topics,
-            started=start_source(stage, plan, inside, is_paused=self._is_paused),
+            started=start_source(stage, plan, inside, is_paused=self._is_paused, ends_transactions=is_bound),
         )
 
     def _open_sink(self, opened: ExitStack, sink: SinkPlan) -> SinkLoop:
@@ -143,9 +141,10 @@ class TaskRun:
         consumer = Consumer(plan.named("consumer", sink.consumer), GroupIdentity(sink.group, plan.task, sink.members))
         opened.callback(consumer.close, self._settings.graceful_timeout)
         inside, between = split(plan)
-        stage, places = self.open_places(opened, partial(answer_sink, self._inbox, tolerance))
+        stage, places = self._open_places(opened, partial(answer_sink, self._inbox, tolerance))
         pipeline = Pipeline(plan, places, between)
         conversion = opened.enter_context(closing(Conversion(pipeline, self._inbox.wake)))
+        started = start_sink(stage, plan, inside, has_reporter=tolerance.is_reporting, is_tolerant=tolerance.is_all)
         return SinkLoop(
             plan,
             is_paused=self._is_paused,
@@ -157,55 +156,24 @@ class TaskRun:
             conversion=conversion,
             consumer=consumer,
             subscription=Subscription(sink),
-            intake=start_sink(stage, plan, inside, tolerance, sink.max_poll_records),
+            intake=intake_of(started, sink.max_poll_records),
         )
 
     # What a loop needs ----------------------------------------------------------------------------------------
 
-    def open_places(
+    def _open_places(
         self, opened: ExitStack, answer: Callable[[Request], None]
     ) -> tuple[Stage, dict[str | None, Place]]:
         """Start the stages of all environments and load the plugins; returns the task's own stage as well."""
-        plan = self._plan
-        home = plan.plugin("task").environment
-        assert home is not None, "a task runs in a stage process, never in the runtime (invariant 6)"
-        settings = self._settings
+        settings, end = self._settings, self._end
         retry = Retry(
-            settings.retry_timeout_ms,
-            settings.retry_delay_max_ms,
-            self._end.begun,
-            is_strict=not settings.is_tolerant,
+            settings.retry_timeout_ms, settings.retry_delay_max_ms, end.begun, is_strict=not settings.is_tolerant
         )
-        stages = {
-            environment: self._open_stage(opened, environment, answer, retry)
-            for environment in dict.fromkeys([home, *(plugin.environment for plugin in plan.plugins)])
-            if environment is not None
-        }
-        local = LocalPlace(plan.type, retry)
-        opened.callback(local.close)
-        places: dict[str | None, Place] = {None: local} | {key: StagePlace(stage) for key, stage in stages.items()}
-        for environment, place in places.items():
-            place.do(loading(plan, environment))
-        return stages[home], places
-
-    def _open_stage(
-        self, opened: ExitStack, environment: str, answer: Callable[[Request], None], retry: Retry
-    ) -> Stage:
-        plan = self._plan
 
         def on_death(stage: Stage) -> None:
             self._inbox.put(StageEnded(stage))
 
-        own = plan.environments[environment]
-        label = label_of(plan.connector, plan.task)
-        plugins = [f"{each.class_name} {each.version}" for each in plan.plugins if each.environment == environment]
-        limit = self._settings.call_timeout
-        stage = self._open_new_stage(own, plan.name, answer, on_death, limit, label=label, plugins=plugins)
-        opened.callback(stage.close)
-        self._end.watch(stage)
-        stage.await_hello()
-        stage.call(Configure(plan.type, retry.timeout_ms, retry.delay_max_ms, retry.is_strict))
-        return stage
+        return PlaceOpener(self._plan, answer, on_death, retry, end.watch, self._open_stage).open(opened)
 
     def _open_producer(self, opened: ExitStack, source: SourcePlan) -> Producer:
         """Open what the task writes with; with transactions it is the only one that does, before offsets are read."""

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from hearth.runtime.consumed_record import Consumed
 from hearth.runtime.inbox import Errant, Inbox, MadeRecord
 from hearth.runtime.observer import TaskObserver
-from hearth.runtime.plan import TaskSettings
+from hearth.staging.plugin_plan import TaskSettings
 from hearth_api import ConnectError
 from hearth_execution.failure import ErrorInfo, Failure
 from hearth_stage.channel import ChannelClosed, Request

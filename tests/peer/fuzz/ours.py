@@ -22,8 +22,9 @@ from hearth.kafka.fetched import Incoming
 from hearth.runtime.consumed_record import Consumed
 from hearth.runtime.dead_letter import DeadLetter
 from hearth.runtime.delivery import converted
-from hearth.runtime.pipeline import LocalPlace, Pipeline, loading
+from hearth.runtime.pipeline import Pipeline
 from hearth.runtime.plan import TaskPlan
+from hearth.staging.place import LocalPlace, loading
 from hearth_api import ConnectError, Header, Schema, SinkRecord, SourceRecord
 from hearth_api.batch import (
     BatchConverter,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hearth.config.worker_key import ANY_BUNDLE, HASHED, SIGNED
+from hearth.config.plugin_key import ANY_BUNDLE, HASHED, SIGNED
 from hearth.discovery import Bundle, BundleError, discover, read
 from hearth.discovery.trust import Trust, trust_of
 from hearth.isolation.environment_store import EnvironmentStore

@@ -35,6 +35,7 @@ from hearth_stage.task_call import (
     HandOver,
     HoldPolling,
     PollFailed,
+    PollsEmpty,
     ResumePolling,
     StartSource,
     StopSource,
@@ -137,11 +138,15 @@ class Wire:
     """The runtime's side: notes notices and answers what is asked."""
 
     def __init__(self) -> None:
-        self.sent: list[HandOver | PollFailed] = []
+        self.sent: list[HandOver | PollFailed | PollsEmpty] = []
 
-    def notify(self, notice: HandOver | PollFailed) -> None:
+    def notify(self, notice: HandOver | PollFailed | PollsEmpty) -> None:
         """Note a notice."""
         self.sent.append(notice)
+
+    def told(self, kind: type) -> int:
+        """Return how many notices of a kind were sent."""
+        return sum(isinstance(each, kind) for each in self.sent)
 
     @property
     def handed_over(self) -> list[HandOver]:
@@ -249,6 +254,40 @@ def test_polling_needs_credit_and_permission() -> None:
     poll(source, records("a"))
     assert [*states, source.may_poll] == [True, False, True, False]
     assert len(wire.handed_over) == 1
+
+
+def test_polls_that_bring_nothing_are_told_to_who_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once they did for as long as was asked, and again behind the next records; one that is to be repeated is none.
+
+    The notice comes behind all that was handed over, so whoever hears it has all there was.
+    """
+    now = [100.0]
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
+    source, wire = started(empty_ms=1000)
+    poll(source, None)
+    now[0] += 0.9
+    poll(source, None, RetriableError("again"))
+    now[0] += 0.9
+    poll(source, [], None)
+    assert wire.told(PollsEmpty) == 0
+    now[0] += 1.0
+    poll(source, None, None)
+    assert wire.told(PollsEmpty) == 1
+    poll(source, records("a"), None)
+    now[0] += 1.0
+    poll(source, None)
+    assert wire.told(PollsEmpty) == 2
+    source.hold(HoldPolling())
+    source.resume(ResumePolling())
+    poll(source, None)
+    now[0] += 1.0
+    poll(source, None)
+    assert wire.told(PollsEmpty) == 3
+    nobody, silent = started()
+    poll(nobody, None)
+    now[0] += 1e9
+    poll(nobody, None)
+    assert silent.told(PollsEmpty) == 0
 
 
 def test_a_task_is_far_ahead_with_what_is_small_only(monkeypatch: pytest.MonkeyPatch) -> None:

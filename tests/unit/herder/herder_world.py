@@ -31,7 +31,8 @@ from hearth.isolation.environment import Environment
 from hearth.link.admission import LinkAddress
 from hearth.link.link_call import COMMANDS, ENDS
 from hearth.runtime.launcher import RunLoss, TaskEnd, TaskLaunch
-from hearth.runtime.plan import PluginSpec, TaskPlan
+from hearth.runtime.plan import TaskPlan
+from hearth.staging.plugin_plan import PluginSpec
 from hearth.storage import (
     ConfiguredConnector,
     MemoryConfigStore,
@@ -543,6 +544,6 @@ def _plans(
     """Return plans that keep the configuration of the connector in that of its class, and load its version."""
     plugins = (PluginSpec("task", connector.class_name, connector.version, config=dict(config)),)
     return [
-        TaskPlan(config["name"], number, connector.class_name, plugins, {}, dict(task), SETTINGS)
+        TaskPlan(config["name"], number, str(connector.type), connector.class_name, plugins, {}, dict(task), SETTINGS)
         for number, task in enumerate(tasks)
     ]

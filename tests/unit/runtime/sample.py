@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from hearth.runtime.plan import PluginSpec, SinkPlan, SourcePlan, TaskPlan, TaskSettings
+from hearth.runtime.plan import SinkPlan, SourcePlan, TaskPlan
+from hearth.staging.plugin_plan import PluginSpec, TaskSettings
 from hearth_execution.failure import ErrorInfo, Failure
 
 SETTINGS = TaskSettings(
@@ -63,6 +64,7 @@ def task_plan(
     return TaskPlan(
         connector="c",
         task=0,
+        type=type_,
         connector_class="sample.Connector",
         plugins=(plugin("task", "Connector", home), *converters, *transformations),
         environments={},

@@ -28,8 +28,9 @@ from hearth.runtime.consumed_record import Consumed
 from hearth.runtime.delivery import MOST_PUTS, Conversion
 from hearth.runtime.inbox import Inbox, Item
 from hearth.runtime.observer import TaskObserver
-from hearth.runtime.sink import SinkLoop, answer_sink, start_sink
+from hearth.runtime.sink import SinkLoop, answer_sink, intake_of
 from hearth.runtime.tolerance import Tolerance
+from hearth.staging.sink_stage import start_sink
 from hearth_api import STRING_SCHEMA, ConnectError, DataError, RetriableError, TimestampType, TopicPartition
 from hearth_api.batch import Batch
 from hearth_execution.failure import ErrorInfo, Failure
@@ -601,6 +602,7 @@ class World:
         self.observer = TaskObserver("c-0", link, plan.settings)
         tolerance = Tolerance(plan.settings, self.observer, self.reporter)
         self.answer = partial(answer_sink, self.inbox, tolerance)
+        started = start_sink(stage, plan, [], has_reporter=tolerance.is_reporting, is_tolerant=tolerance.is_all)
         self.loop = SinkLoop(
             plan,
             is_paused=paused,
@@ -612,7 +614,7 @@ class World:
             conversion=Conversion(pipeline, self.inbox.wake, self.thread, self._quick),
             consumer=consumer,
             subscription=subscription,
-            intake=start_sink(stage, plan, [], tolerance, self._most),
+            intake=intake_of(started, self._most),
             clock=self.clock,
         )
         self.is_over = False

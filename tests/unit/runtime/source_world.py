@@ -23,8 +23,9 @@ from hearth.runtime.link import HostLost
 from hearth.runtime.observer import TaskObserver
 from hearth.runtime.pipeline import Prepared
 from hearth.runtime.plan import SourcePlan, TransactionPlan
-from hearth.runtime.source import SourceLoop, answer_source, start_source
+from hearth.runtime.source import SourceLoop
 from hearth.runtime.tolerance import Tolerance
+from hearth.staging.source_stage import answer_source, start_source
 from hearth_api import STRING_SCHEMA, ConnectError, TimestampType
 from hearth_api.batch import Batch
 from hearth_execution.failure import ErrorInfo, Failure
@@ -606,7 +607,7 @@ class Run:
                 self.world.excused.add((record.source, record.number))
         together = [Polled(_by_kind(records) if alternate else [_batch(records)]) for records in polled]
         request: Any = SimpleNamespace(message=HandOver.of(together))
-        answer_source(self.inbox, cast_any(self.link), request)
+        answer_source(self.inbox.put, cast_any(self.link).read_offsets, request)
         return handed
 
     def answer_hold(self) -> None:

@@ -13,8 +13,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hearth.kafka.fetched import Incoming
-from hearth.runtime.pipeline import LocalPlace, Pipeline, Place, Prepared, loading, split
-from hearth.runtime.plan import PluginSpec, TaskPlan
+from hearth.runtime.pipeline import Pipeline, Prepared
+from hearth.runtime.plan import TaskPlan
+from hearth.staging.chain import split
+from hearth.staging.place import LocalPlace, Place, loading
+from hearth.staging.plugin_plan import PluginSpec
 from hearth_api import (
     OPTIONAL_STRING_SCHEMA,
     STRING_SCHEMA,

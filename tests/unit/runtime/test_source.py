@@ -21,8 +21,10 @@ from hearth.runtime.link import HostLost
 from hearth.runtime.observer import TaskObserver
 from hearth.runtime.outbox import Outbox
 from hearth.runtime.pipeline import Prepared
-from hearth.runtime.source import AHEAD, IDLE_SECONDS, PING_EARLY, PING_SHARE
+from hearth.runtime.source import IDLE_SECONDS
 from hearth.runtime.tolerance import Tolerance, ToleranceExceeded
+from hearth.staging.poll_watch import PING_EARLY, PING_SHARE
+from hearth.staging.source_stage import AHEAD
 from hearth_api import STRING_SCHEMA, ConnectError, SourceRecord, TimestampType
 from hearth_api.batch import Batch, records_to_batches
 from hearth_execution.failure import ErrorInfo, Failure

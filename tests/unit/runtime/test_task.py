@@ -20,7 +20,8 @@ from hearth.runtime.inbox import Inbox
 from hearth.runtime.launcher import RunLoss, TaskLaunch
 from hearth.runtime.link import Welcome
 from hearth.runtime.plan import SourcePlan, TaskPlan, TransactionPlan
-from hearth.runtime.task import OWN_STAGES, TaskRun, run_task
+from hearth.runtime.task import TaskRun, run_task
+from hearth.staging.place import OWN_STAGES
 from hearth_api import ConnectError, PluginError, RetriableError
 from hearth_execution.failure import ErrorInfo, RemoteError
 from tests.unit.link.link_world import WAIT, Host
@@ -51,6 +52,10 @@ class Link:
     def status(self, state: str, trace: str | None = None) -> None:
         """Note a state."""
         self.states.append(state)
+
+    def read_offsets(self, partitions: list[Any]) -> list[Any]:
+        """Know of none."""
+        return [None] * len(partitions)
 
     def close(self) -> None:
         """End."""
@@ -164,7 +169,7 @@ def test_run_that_a_shared_process_lets_down_is_to_begin_anew(
             except PluginError as error:
                 raise PutFailed(error, "a.Sink", Delivery()) from error
 
-        monkeypatch.setattr(TaskRun, "_open_stage", fail)
+        monkeypatch.setattr(TaskRun, "_open_places", fail)
         end = RunEnd("c-0", Inbox())
         run = TaskRun(Welcome(task_plan("source"), is_paused=False), end, link, OWN_STAGES)
         assert run.execute() == RunLoss("the process ended, which it shares with others", True, is_suspect)
@@ -185,7 +190,7 @@ def test_run_whose_start_fails_leaves_no_client_behind(exits: list[int], monkeyp
         raise ConnectError("the stage does not start")
 
     monkeypatch.setattr(module, "Consumer", Noted)
-    monkeypatch.setattr(TaskRun, "_open_stage", fail)
+    monkeypatch.setattr(TaskRun, "_open_places", fail)
     consumer = {"bootstrap.servers": "127.0.0.1:1", "log_level": "0", "group.id": "connect-c"}
     plan = replace(task_plan("sink"), sink=sink_plan(consumer=consumer))
     link: Any = Link()
@@ -224,7 +229,7 @@ def test_run_with_transactions_claims_them_before_it_waits_for_its_offsets(
         raise ConnectError("enough")
 
     monkeypatch.setattr(module, "TransactionalProducer", Claimed)
-    monkeypatch.setattr(TaskRun, "_open_stage", start)
+    monkeypatch.setattr(TaskRun, "_open_places", start)
     transaction = TransactionPlan("g-c", ("offsets",), "poll", 60.0)
     plan = replace(task_plan("source"), source=SourcePlan({}, transaction=transaction))
     link: Any = Late()

@@ -13,7 +13,7 @@ import pytest
 from hearth.isolation.environment_store import python_environment
 from hearth.isolation.interpreter import host
 from hearth.isolation.stage import Stage
-from hearth.runtime.pipeline import LocalPlace, Place, StagePlace
+from hearth.staging.place import LocalPlace, Place, StagePlace
 from hearth_api import (
     INT64_SCHEMA,
     OPTIONAL_BYTES_SCHEMA,
@@ -40,7 +40,7 @@ from hearth_stage.conversion_call import (
 from hearth_stage.plugin_call import Configure, Load, WantedPlugin
 from hearth_stage.transformation_call import Apply, AskPredicate
 
-SAMPLES = Path(__file__).parent.parent / "samples"
+SAMPLES = Path(__file__).parents[2] / "samples"
 RETRY_TIMEOUT, RETRY_DELAY_MAX = 60_000, 1
 
 

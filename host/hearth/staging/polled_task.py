@@ -1,0 +1,144 @@
+"""A source's task that runs for whoever wants its records themselves: polled, transformed, and not converted."""
+
+from __future__ import annotations
+
+import logging
+import queue
+import time
+from collections import deque
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import partial
+from threading import Event
+
+from hearth.isolation.stage import Stage
+from hearth.staging.chain import Chain, split
+from hearth.staging.place import OWN_STAGES, OpenStage, PlaceOpener
+from hearth.staging.plugin_plan import PluginPlan
+from hearth.staging.poll_watch import PollWatch
+from hearth.staging.source_stage import HandedOver, ReadStored, Said, answer_source, start_source
+from hearth_api import ConnectError
+from hearth_api.batch import Batch
+from hearth_execution.failure import Failure
+from hearth_execution.order import numbered
+from hearth_execution.retry import Retry
+from hearth_stage.plugin_call import Stopping
+from hearth_stage.task_call import AddCredit, CommitSource, Polled, PollsEmpty, StopSource
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Transformed:
+    """What a poll returned, and what the transformations made of it.
+
+    ``origins`` hold all rows as they were polled, with their source offsets; ``batches`` what goes on, ``failures``
+    the rows that a step could not process.
+    """
+
+    origins: list[Batch]
+    batches: list[Batch]
+    failures: list[Failure]
+
+    @property
+    def num_rows(self) -> int:
+        """Return how many rows go on."""
+        return sum(each.num_rows for each in self.batches)
+
+
+class PolledTask:
+    """Runs a source's task from its start to its stop; it polls while what it returned is taken.
+
+    ``read_offsets`` returns committed offsets, from any thread. ``empty_ms`` is after how long a time of polls that
+    brought nothing ``take`` says so. All but ``wake`` belong to one thread.
+    """
+
+    def __init__(
+        self,
+        plan: PluginPlan,
+        read_offsets: ReadStored,
+        *,
+        empty_ms: int | None = None,
+        open_stage: OpenStage = OWN_STAGES,
+    ) -> None:
+        self._plan, self._read_offsets, self._empty_ms = plan, read_offsets, empty_ms
+        self._open_stage = open_stage
+        self._said: queue.SimpleQueue[Said | Stage | None] = queue.SimpleQueue()
+        self._ready: deque[Polled] = deque()
+        self._is_owed = False
+        self._begun = Event()
+        self._stage: Stage
+
+    def open(self, opened: ExitStack) -> None:
+        """Start the stages and the task; the stack stops and ends them."""
+        inside, between = split(self._plan)
+        settings = self._plan.settings
+        retry = Retry(
+            settings.retry_timeout_ms, settings.retry_delay_max_ms, self._begun, is_strict=not settings.is_tolerant
+        )
+        answer = partial(answer_source, self._said.put, self._read_offsets)
+        opener = PlaceOpener(self._plan, answer, self._said.put, retry, open_stage=self._open_stage)
+        self._stage, places = opener.open(opened)
+        self._chain = Chain(self._plan, places, between)
+        opened.callback(self._stop)
+        started = start_source(self._stage, self._plan, inside, empty_ms=self._empty_ms)
+        self.wants_commits, self.wants_records = started.wants_commits, started.wants_records
+        self._watch = PollWatch(self._stage, settings.call_timeout)
+
+    def take(self, seconds: float) -> Transformed | PollsEmpty | None:
+        """Return what was polled next, or that nothing was; ``None`` when there is neither in so many seconds.
+
+        Raises what the task raised, and what there is to say of a process that ended or a poll that hangs. By calling
+        again its caller says that he is done with what he was given.
+        """
+        if self._ready:
+            return self._transformed(self._ready.popleft())
+        if self._is_owed:
+            self._is_owed = False
+            self._stage.notify(AddCredit(1))
+        until = time.monotonic() + seconds
+        while True:
+            self._watch.step()
+            now = time.monotonic()
+            try:
+                said = self._said.get(timeout=max(0.0, min(until, self._watch.due) - now))
+            except queue.Empty:
+                if time.monotonic() >= until:
+                    return None
+                continue
+            return self._taken(said)
+
+    def wake(self) -> None:
+        """End the wait of ``take``, which then returns ``None``; may be called from any thread."""
+        self._said.put(None)
+
+    def commit(self) -> None:
+        """Tell the task that all offsets it was asked to have stored are stored."""
+        if self.wants_commits and self._stage.is_alive:
+            self._stage.notify(CommitSource())
+
+    def _taken(self, said: Said | Stage | None) -> Transformed | PollsEmpty | None:
+        if isinstance(said, HandedOver):
+            self._is_owed = True
+            self._ready.extend(said.polled)
+            return self._transformed(self._ready.popleft())
+        if isinstance(said, Stage):
+            raise said.died()
+        if isinstance(said, ConnectError):
+            raise said
+        return said if isinstance(said, PollsEmpty) else None
+
+    def _transformed(self, polled: Polled) -> Transformed:
+        results = numbered(polled.results) if self._chain.hops else polled.results
+        outcome = self._chain.transform(results)
+        return Transformed(polled.origins, outcome.batches, [*polled.failures, *outcome.failures])
+
+    def _stop(self) -> None:
+        self._begun.set()
+        if not self._stage.is_alive:
+            return
+        try:
+            self._stage.notify(Stopping())
+            self._stage.call(StopSource(), self._plan.settings.graceful_timeout)
+        except ConnectError as error:
+            log.warning("the task stopped with an error: %s", error)

@@ -1,0 +1,79 @@
+"""What whoever runs a source's task says to its stage, and hears of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hearth.isolation.stage import Stage
+from hearth.staging.chain import step_of
+from hearth.staging.plugin_plan import PluginPlan, PluginSpec
+from hearth_api import ConnectError
+from hearth_stage.channel import Request
+from hearth_stage.offset_call import ReadOffsets, StoredOffsets
+from hearth_stage.task_call import (
+    AddCredit,
+    EndTransaction,
+    HandOver,
+    HoldPolling,
+    Polled,
+    PollFailed,
+    PollsEmpty,
+    SourceStarted,
+    StartSource,
+)
+
+AHEAD = 8
+"""Hand-overs a stage may be ahead; of large ones it makes no more than two (``PROTOCOL.md``, section 8)."""
+
+
+@dataclass(frozen=True)
+class HandedOver:
+    """What the stage of a source handed over together; it has taken one of the stage's credit."""
+
+    polled: list[Polled]
+
+
+Said = HandedOver | EndTransaction | PollsEmpty | ConnectError
+"""What a source's stage says by itself; an error is what the task raised in a poll."""
+ReadStored = Callable[[list[dict[str, Any]]], list[dict[str, Any] | None]]
+"""Returns the committed offsets of source partitions."""
+
+
+def answer_source(hear: Callable[[Said], None], read_offsets: ReadStored, request: Request) -> None:
+    """Take what the stage of a source sends, on the stage's reader thread; offsets are read from its start on."""
+    message = request.message
+    if isinstance(message, HandOver):
+        hear(HandedOver(list(message.polled())))
+    elif isinstance(message, (EndTransaction, PollsEmpty)):
+        hear(message)
+    elif isinstance(message, PollFailed):
+        hear(message.error.to_error())
+    elif isinstance(message, ReadOffsets):
+        request.answer(lambda asked: StoredOffsets(read_offsets(asked.partitions)))
+    else:
+        request.fail(LookupError(f"a source task has no request {request.op!r}"))
+
+
+def start_source(
+    stage: Stage,
+    plan: PluginPlan,
+    inside: Sequence[PluginSpec],
+    *,
+    is_paused: bool = False,
+    ends_transactions: bool = False,
+    empty_ms: int | None = None,
+) -> SourceStarted:
+    """Start the task in its stage, and let it poll; returns what it wants to hear of.
+
+    ``inside`` are the transformations that run there. ``empty_ms`` is after how long a time of polls that bring
+    nothing the stage says so, for who wants to know.
+    """
+    steps = [step_of(plugin) for plugin in inside]
+    start = StartSource(plan.plugin("task").reference, dict(plan.task_config), steps, ends_transactions, empty_ms)
+    started = stage.call(start)
+    if is_paused:
+        stage.notify(HoldPolling())
+    stage.notify(AddCredit(AHEAD))
+    return started
