@@ -1,0 +1,61 @@
+"""What a DataFrame's reader and writer are told."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from hearth.datasource.option import Options
+from hearth_api import ConfigError
+
+FILE = {"connector.class": "FileStreamSink"}
+
+
+def test_names_outside_the_house_are_the_connectors() -> None:
+    """Whatever they are; the data source's own are typed."""
+    options = Options.parse({**FILE, "file": "out.txt", "hearth.idle.ms": "50", "plugin.path": "a,b"})
+    assert options.config == {**FILE, "file": "out.txt"}
+    assert options.settings.idle_ms == 50
+    assert options.settings.plugin_path == ["a", "b"]
+
+
+def test_what_spark_adds_is_no_configuration() -> None:
+    """A stream's options have its checkpoint, a table's its path."""
+    options = Options.parse({**FILE, "checkpointLocation": "c", "path": "p", "serialization.format": "1"})
+    assert options.config == FILE
+    named = Options.parse({**FILE, "path": "spark's", "hearth.config": json.dumps({"path": "the connector's"})})
+    assert named.config == {**FILE, "path": "the connector's"}
+
+
+def test_a_configuration_in_one_piece_keeps_its_case_and_goes_first() -> None:
+    """Spark lower-cases names of options, and nothing within one."""
+    text = json.dumps({"topicName": "T", "tasks.max": 3, "flag": True, "gone": None, "hearth.idle.ms": 7})
+    options = Options.parse({**FILE, "topicname": "t", "tasks.max": "1", "hearth.config": text})
+    assert options.config == {**FILE, "topicName": "T", "tasks.max": "3", "flag": "true"}
+    assert options.exact == {"topicName", "tasks.max", "flag", "hearth.idle.ms"}
+    assert options.settings.idle_ms == 7
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({}, "connector.class"),
+        ({**FILE, "hearth.spol": "x"}, "did you mean 'hearth.spool'?"),
+        ({**FILE, "hearth.idle.ms": "soon"}, "hearth.idle.ms"),
+        ({**FILE, "hearth.value": "xml"}, "hearth.value"),
+        ({**FILE, "hearth.config": "{"}, "hearth.config is no JSON"),
+        ({**FILE, "hearth.config": "[1]"}, "no object"),
+        ({**FILE, "hearth.config": '{"a": [1]}'}, "a is a list"),
+    ],
+)
+def test_what_is_wrong_is_named(given: dict[str, str], said: str) -> None:
+    """By its key."""
+    with pytest.raises(ConfigError, match=said.replace("?", r"\?")):
+        Options.parse(given)
+
+
+def test_no_text_shows_a_secret() -> None:
+    """Options go into traces and logs."""
+    options = Options.parse({**FILE, "password": "hush", "hearth.config": '{"token": "hush"}'})
+    assert "hush" not in repr(options)
