@@ -146,6 +146,12 @@ class Reconciler(ConfigListener):
         if supervisor is not None:
             supervisor.on_event(event)
 
+    def move(self, connector: str, task: int) -> bool:
+        """Let a task drain and go on wherever its launcher puts it; returns whether it will."""
+        with self._lock:
+            supervisor = self._supervisors.get(connector)
+        return supervisor is not None and supervisor.move(task)
+
     def _upgrade(self, name: str) -> None:
         with self._lock:
             classes = self._changed_classes.pop(name, set())

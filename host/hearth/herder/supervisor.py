@@ -168,6 +168,12 @@ class Supervisor:
         ]
         return Restart(run is None or run.plugin != plugin, numbers)
 
+    def move(self, number: int) -> bool:
+        """Let a task drain and go on elsewhere; returns whether it will. From any thread, and never waits."""
+        with self._lock:
+            task = None if self._is_over else self._tasks.get(number)
+        return task is not None and task.move()
+
     def end(self) -> None:
         """Stop the tasks, then the instance, and wait until they have ended; nothing begins afterwards."""
         with self._lock:

@@ -100,6 +100,7 @@ class SupervisedTask:
         self._generation = -1
         self._is_paused = False
         self._is_stopping = False
+        self._is_moving = False
         self._has_failed = False
         self._launched_at = 0.0
         self._losses = 0
@@ -122,6 +123,19 @@ class SupervisedTask:
             if paused is not self._is_paused:
                 self._is_paused = paused
                 self._tell()
+
+    def move(self) -> bool:
+        """Let the run drain and another take its place, on another executor perhaps; returns whether it will.
+
+        One that is not linked, or has failed, stays where it is. Nobody waits for the end of the run.
+        """
+        task = (self.plan.connector, self.number)
+        with self._lock:
+            if self._is_over or self._has_failed or self._is_moving or not self._link.is_linked(*task):
+                return False
+            self._is_moving = True
+            self._link.command(*task, "replace")
+            return True
 
     def begin_stop(self, *, is_followed: bool = False) -> None:
         """Tell the task to drain and end; a run that has not begun is called off.
@@ -163,6 +177,8 @@ class SupervisedTask:
         with self._lock:
             if generation != self._generation or self._is_over:
                 return
+            if self._is_moving and state is State.FAILED:
+                return  # what a run that was told to end says of that is not the task's failure: another follows it
             self._launcher.has_begun(self.plan.connector, self.number)
             self._has_failed = state is State.FAILED
             self._report(state, trace)
@@ -192,6 +208,9 @@ class SupervisedTask:
             if self._is_stopping or self._has_failed:
                 self._ended.set()
                 return
+            if self._is_moving:
+                self._launch()
+                return
             if end.loss is not None and end.loss.was_shared:
                 with self._about():
                     self._conduct.lost(is_known=end.loss.is_suspect)
@@ -216,7 +235,7 @@ class SupervisedTask:
     def _launch(self, loss: str | None = None) -> None:
         """Launch a run; its status shows why the one before was lost."""
         self._generation = next(self._generations)
-        self._has_failed = False
+        self._has_failed = self._is_moving = False
         self._launched_at = self._clock()
         self._report(State.UNASSIGNED, loss)
         address = self._link.expect(self.plan, self._generation, self._is_paused, self.settings.hidden)

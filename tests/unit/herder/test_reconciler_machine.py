@@ -185,6 +185,11 @@ class ReconcilerMachine(RuleBasedStateMachine):
         else:
             run.is_deaf = True
 
+    @rule(name=NAMES, task=TASKS)
+    def an_executor_is_wanted_back(self, name: str, task: int) -> None:
+        """What runs on it is to go on elsewhere."""
+        self.world.host.reconciler.move(name, task)
+
     @precondition(lambda self: bool(self.world.host.alarms))
     @rule(number=NUMBERS)
     def a_pause_is_over(self, number: int) -> None:

@@ -288,3 +288,52 @@ def test_a_task_that_was_told_to_stop_is_not_begun(stand: Stand) -> None:
     run.start(paused=False)
     assert spark.runs == []
     assert run.await_stop(time.monotonic() + 5)
+
+
+def test_a_task_that_moves_drains_and_goes_on_under_a_new_generation(stand: Stand) -> None:
+    """It is told once, and counts as no loss; what its run says of its end is no failure."""
+    assert not stand.run.move(), "it has not begun"
+    stand.report(State.RUNNING)
+    stand.spark.is_deaf = True
+    assert stand.run.move()
+    assert not stand.run.move()
+    assert stand.spark.commands == [("c", 0, "replace")]
+    stand.report(State.FAILED, "it was in the midst of something")
+    assert stand.state() is State.RUNNING
+    for _ in range(LOSSES + 2):
+        stand.spark.end(stand.spark.runs[-1])
+        stand.report(State.RUNNING)
+        assert stand.run.move()
+    assert stand.state() is State.RUNNING
+    assert [run.generation for run in stand.spark.runs] == list(range(LOSSES + 3))
+
+
+def test_a_task_that_has_failed_or_stops_does_not_move(stand: Stand) -> None:
+    """The one stays for somebody to look at, the other is not to go on anywhere."""
+    stand.report(State.FAILED, "why")
+    assert not stand.run.move()
+    stand.spark.end(stand.spark.runs[0])
+    assert len(stand.spark.runs) == 1
+
+
+def test_a_task_that_is_stopped_while_it_moves_stays_stopped(stand: Stand) -> None:
+    """Whichever end comes first."""
+    stand.report(State.RUNNING)
+    stand.spark.is_deaf = True
+    assert stand.run.move()
+    stand.run.begin_stop()
+    stand.spark.end(stand.spark.runs[0])
+    assert stand.run.await_stop(time.monotonic() + 1)
+    assert len(stand.spark.runs) == 1
+    assert not stand.run.move()
+
+
+def test_a_moving_run_that_is_lost_with_its_executor_goes_on_elsewhere_too(stand: Stand) -> None:
+    """The executor it was to leave may die before it has drained."""
+    stand.report(State.RUNNING)
+    stand.spark.is_deaf = True
+    assert stand.run.move()
+    stand.spark.end(stand.spark.runs[0], "executor 3 exited")
+    stand.report(State.RUNNING)
+    assert stand.state() is State.RUNNING
+    assert len(stand.spark.runs) == 2
