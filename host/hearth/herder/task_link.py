@@ -30,6 +30,8 @@ from hearth.link.link_call import (
     AddTopics,
     Admitted,
     Alive,
+    AskUsage,
+    ExecutorUsage,
     ForgetTopics,
     Introduce,
     TellStatus,
@@ -48,6 +50,8 @@ log = logging.getLogger(__name__)
 
 WRITE_SECONDS = 5.0
 """How long a store may take with the offsets of a run that is put out."""
+ANSWER_SECONDS = 5.0
+"""How long a task may take to say what its executor takes."""
 GREETING_BYTES = 4096
 """Longest frame of a visitor whose token is not checked."""
 MOST_STRANGERS = 256
@@ -227,6 +231,15 @@ class TaskLinkServer:
     def on_levels(self, rules: Rules) -> None:
         """Tell all tasks that run what they are to log from now on; others are told when they link."""
         self._notify(self._channels(), SetLevels(dict(rules)))
+
+    def executor_usage(self, connector: str, task: int) -> ExecutorUsage:
+        """Ask a task what its executor takes; raises ConnectError where it is not linked, or does not answer soon."""
+        with self._lock:
+            registration = self._registrations.get(task_id(connector, task))
+            channel = None if registration is None else registration.channel
+        if channel is None:
+            raise ConnectError(f"task {connector}-{task} is not linked", code="task.unlinked")
+        return channel.call(AskUsage(), ANSWER_SECONDS)
 
     def is_linked(self, connector: str, task: int) -> bool:
         """Return whether a run of a task is linked now."""

@@ -80,11 +80,28 @@ class ForgetTopics(Notice, op="topics.forget"):
     """The task is to tell the topics again that it touches from now on."""
 
 
+@dataclass(frozen=True)
+class ExecutorUsage:
+    """CPU seconds that an executor has taken since it began, how many processors it may use, and when that was.
+
+    The moment is in seconds of its own clock. Where nothing is known ``cpu`` is null.
+    """
+
+    cpu: float | None
+    processors: float
+    at: float
+
+
+@dataclass(frozen=True)
+class AskUsage(Call[ExecutorUsage], op="executor.usage"):
+    """What does the executor of the task take?"""
+
+
 Command = Pause | Resume | Stop | Replace | ForgetTopics
 """What a host tells a task to do."""
 COMMANDS: dict[str, type[Command]] = {kind.op: kind for kind in (Pause, Resume, Stop, Replace)}
 """Those that tell in which state a task is wanted."""
 ENDS = (Stop, Replace)
 """Commands that end a task."""
-TO_TASK = {**COMMANDS, **operations(ForgetTopics, SetLevels, Alive)}
+TO_TASK = {**COMMANDS, **operations(ForgetTopics, SetLevels, Alive, AskUsage)}
 TO_HOST = operations(Introduce, TellStatus, LogLine, AddTopics, ReadOffsets, WriteOffsets, Alive)

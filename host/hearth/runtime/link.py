@@ -25,6 +25,7 @@ from hearth.link.link_call import (
     TO_TASK,
     AddTopics,
     Alive,
+    AskUsage,
     Command,
     Introduce,
     TellStatus,
@@ -143,6 +144,10 @@ class TaskLink:
             self._on_command(message)
         elif isinstance(message, Alive):
             say_alive(self._channel)
+        elif isinstance(message, AskUsage):
+            from hearth.runtime.executor_usage import executor_usage  # which few hosts ask for
+
+            request.answer(lambda _: executor_usage())
         elif isinstance(message, SetLevels):
             levels.take(message.levels)
 

@@ -14,6 +14,7 @@ import signal
 import sys
 from pathlib import Path
 
+from hearth.runtime.executor_usage import EXECUTOR
 from hearth_execution.load import load_class
 from hearth_stage.single_thread import single_threaded
 
@@ -51,6 +52,7 @@ def adopt_orphans() -> None:
 
 
 if __name__ == "__main__":
+    os.environ[EXECUTOR] = str(os.getppid())
     os.environ.pop("_SPARK_AUTH_SECRET", None)  # the executor's, by which no plugin should know the cluster
     sys.path[:] = without_zips(sys.path, os.environ.get("SPARK_HOME"))
 
