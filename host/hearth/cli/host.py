@@ -113,7 +113,7 @@ class Host(ABC):
         policy = new_policy(worker, directory)
         self._stops.append(policy.close)
         find_java()
-        launcher = SparkLauncher(worker.originals, self._fail_without_spark)
+        launcher = SparkLauncher(worker.originals, self._fail_without_spark, worker.capacity)
         self._stops.append(launcher.stop)
         self._warm(launcher)
         cluster_id = cluster.wait()
@@ -141,6 +141,7 @@ class Host(ABC):
             variables=variables,
         )
         self.herder = Herder(equipment, ConnectorValidator(directory, worker, pool, policy, variables))
+        launcher.attend(self.herder.reconciler.move, link.executor_usage)
         self.herder.worker_configurations.check_all()
         directory.subscribe(self.herder.reconciler.on_plugins)
         watch = PluginWatch(directory.look)

@@ -76,7 +76,7 @@ AS_HOST = Confinement(passed=("*",))
 """Plugins that a worker's own configuration names work for the worker and know what it knows."""
 
 
-def _absent_or_at_least(least: float) -> Lambda:
+def absent_or_at_least(least: float) -> Lambda:
     """Return the check of a limit, which may be left out."""
 
     def check(name: str, value: Any) -> None:
@@ -104,7 +104,7 @@ class LimitConfig(Settings):
         MEMORY,
         type=ConfigType.LONG,
         default=None,
-        check=_absent_or_at_least(LEAST_MEMORY),
+        check=absent_or_at_least(LEAST_MEMORY),
         importance=Importance.MEDIUM,
         doc="How many bytes of memory a process of a connector's plugins may have, with the processes it starts. One "
         "that has more is ended, and its task fails and says so. No limit unless given.",
@@ -112,7 +112,7 @@ class LimitConfig(Settings):
     plugin_cpus: float | None = key(
         CPUS,
         default=None,
-        check=_absent_or_at_least(LEAST_CPUS),
+        check=absent_or_at_least(LEAST_CPUS),
         importance=Importance.MEDIUM,
         doc="How much processor time a process of a connector's plugins may take in a second, with the processes it "
         "starts: 1 is one processor, 0.5 half of one. One that takes more is held up. No limit unless given.",
@@ -120,7 +120,7 @@ class LimitConfig(Settings):
     plugin_open_files: int | None = key(
         FILES,
         default=None,
-        check=_absent_or_at_least(LEAST_FILES),
+        check=absent_or_at_least(LEAST_FILES),
         importance=Importance.LOW,
         doc="How many files and connections a process of a connector's plugins may have open; about ten are the "
         "host's own. As many as the system lets it unless given.",
@@ -129,7 +129,7 @@ class LimitConfig(Settings):
         TEMPORARY,
         type=ConfigType.LONG,
         default=None,
-        check=_absent_or_at_least(LEAST_TEMPORARY),
+        check=absent_or_at_least(LEAST_TEMPORARY),
         importance=Importance.LOW,
         doc="How many bytes the temporary files of a process of a connector's plugins may take. It has a directory "
         "for them (TMPDIR) of its own then, in memory, which is gone when it ends. No limit unless given.",

@@ -7,6 +7,7 @@ import socket
 from collections.abc import Mapping
 from typing import Any
 
+from hearth.config.capacity_key import CapacityConfig
 from hearth.config.confinement_key import VARIABLE
 from hearth.config.connector_key import RESTART
 from hearth.config.plugin_key import PluginConfig
@@ -44,7 +45,7 @@ OPEN_PREFIXES = (
 """What may stand below these is for others to judge: clients, plugins, Spark."""
 
 
-class WorkerConfig(RestConfig, ServerTlsConfig, TaskRestartConfig, PluginConfig):
+class WorkerConfig(RestConfig, ServerTlsConfig, TaskRestartConfig, PluginConfig, CapacityConfig):
     """What a worker's properties file may say in any mode."""
 
     bootstrap_servers: list[str] = key(

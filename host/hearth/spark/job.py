@@ -9,14 +9,19 @@ from __future__ import annotations
 import itertools
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import Any, Protocol
 
 from hearth_api import ConnectError
 
 OnEnd = Callable[["list[Any]", "Exception | None"], None]
 """Hears what a job returned, or why it failed."""
-Submit = Callable[["list[Any]", OnEnd], None]
-"""Submits a job with the rows that it is given, and returns then."""
+
+
+class Submit(Protocol):
+    """Submits a job with the rows that it is given, and returns then; it may prefer an executor, by its place."""
+
+    def __call__(self, rows: list[Any], on_end: OnEnd, place: str | None = None) -> None:
+        """Submit a job."""
 
 
 class JobFailed(ConnectError):
@@ -55,11 +60,18 @@ class Jobs:
         rdd = context.parallelize([None], 1).mapPartitions(function)
         write, read = rdd._prev_jrdd_deserializer.serializer.dumps, rdd._jrdd_deserializer.serializer.loads
         wrapped = _wrap_function(context, rdd.func, rdd._prev_jrdd_deserializer, rdd._jrdd_deserializer)
+        as_seq = self._jvm.scala.jdk.javaapi.CollectionConverters.asScala
         tag, as_rdd, as_list = rdd._prev_jrdd.classTag(), self._jvm.PythonRDD, self._jvm.java.util.List.of
 
-        def submit(rows: list[Any], on_end: OnEnd) -> None:
-            data = context._jsc.parallelize(as_list(bytearray(write(rows))), 1)
-            action = self._actions(as_rdd(data.rdd(), wrapped, False, False), tag).collectAsync()
+        def data(rows: list[Any], place: str | None) -> Any:
+            row = bytearray(write(rows))
+            if place is None:
+                return context._jsc.parallelize(as_list(row), 1).rdd()
+            preferring = self._jvm.scala.Tuple2(row, as_seq(as_list(place)).toList())
+            return context._jsc.sc().makeRDD(as_seq(as_list(preferring)).toList(), tag)
+
+        def submit(rows: list[Any], on_end: OnEnd, place: str | None = None) -> None:
+            action = self._actions(as_rdd(data(rows, place), wrapped, False, False), tag).collectAsync()
             self.watch(self._as_java(action), lambda found, error: on_end(_read(found, read), error))
 
         return submit

@@ -46,6 +46,11 @@ class SlotWatch:
         with self._changed:
             self._submitted.pop(group, None)
 
+    def late(self) -> list[str]:
+        """Return the jobs that have not been heard of for so long that they may wait for a slot."""
+        with self._changed:
+            return [group for group, since in self._submitted.items() if self._clock() - since >= PATIENCE_SECONDS]
+
     def watch(self, context: Any) -> None:
         """Look for ever, or until the context is stopped."""
         while context._jsc is not None:
@@ -59,8 +64,7 @@ class SlotWatch:
 
     def look(self, context: Any) -> None:
         """Tell of jobs that have waited long enough, once for the same jobs."""
-        with self._changed:
-            due = [group for group, since in self._submitted.items() if self._clock() - since >= PATIENCE_SECONDS]
+        due = self.late()
         waiting = frozenset(group for group in due if not _is_running(context, group))
         for group in set(due) - waiting:
             self.placed(group)

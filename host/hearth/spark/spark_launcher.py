@@ -13,13 +13,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from hearth.config.capacity_key import COUNT, LEAST, MOST, Capacity
+from hearth.link.link_call import ExecutorUsage
 from hearth.runtime.launcher import RunLoss, TaskEnd, TaskLaunch
 from hearth.runtime.plan import TaskPlan
 from hearth.runtime.task_log import READ_BY_HOST
 from hearth.spark.address import LOOPBACK, listening_address, own_address, silence_of
+from hearth.spark.autoscaler import Autoscaler
 from hearth.spark.driver import Driver, executors_python, is_local, reason_of
 from hearth.spark.environment_archive import ship
 from hearth.spark.executor import nothing
+from hearth.spark.executor_set import ExecutorSet, starting_settings
 from hearth.spark.page import open_page
 from hearth.spark.prewarm import keep_warm
 from hearth.spark.setting_name import misspelled
@@ -94,11 +98,16 @@ _PYTHON = re.compile(r"No module named|module specification for|PYTHON_VERSION_M
 """What Spark says of executors whose Python is not there or is not this host's."""
 
 
-def spark_settings(worker: Mapping[str, str]) -> dict[str, str]:
-    """Return Spark's configuration: Hearth's defaults, then every ``spark.*`` key of the worker."""
+def spark_settings(worker: Mapping[str, str], capacity: Capacity | None = None) -> dict[str, str]:
+    """Return Spark's configuration: Hearth's defaults, then every ``spark.*`` key of the worker.
+
+    A ``capacity`` says how many executors a cluster gives.
+    """
     own = {key: value for key, value in worker.items() if key.startswith("spark.")}
     settings = {**_DEFAULTS, **own}
     settings = {**(_LOCAL if is_local(settings) else _CLUSTER), **settings}
+    if capacity is not None and not is_local(settings):
+        settings = {**settings, **starting_settings(capacity)}
     if is_on(settings, ENCRYPT):
         settings.setdefault(FALL_BACK, "false")  # or anybody on the way could have both sides speak in clear
     settings.setdefault("spark.driver.host", own_address(settings["spark.master"]))
@@ -136,8 +145,19 @@ class SparkLauncher:
     A few threads submit the jobs, and nobody waits for one.
     """
 
-    def __init__(self, worker: Mapping[str, str], on_error: Callable[[str], None] | None = None) -> None:
-        self.settings = spark_settings(worker)
+    def __init__(
+        self,
+        worker: Mapping[str, str],
+        on_error: Callable[[str], None] | None = None,
+        capacity: Capacity | None = None,
+    ) -> None:
+        """With a ``capacity`` it says how many executors there are, and on which of them a task runs."""
+        self.settings = spark_settings(worker, capacity)
+        self._capacity = None if is_local(self.settings) else capacity
+        self._is_capacity_idle = capacity is not None and self._capacity is None
+        self._tasks = _Tasks()
+        self._executors: ExecutorSet | None = None
+        self._autoscaler: Autoscaler | None = None
         self._opens_page = is_local(self.settings) and _PAGE not in worker
         self._given = [key for key in worker if key.startswith("spark.")]
         self._on_error = on_error or (lambda text: log.error("%s", text))
@@ -178,6 +198,10 @@ class SparkLauncher:
         self._starter = threading.Thread(target=self._start, name="spark-start", daemon=True)
         self._starter.start()
 
+    def attend(self, move: Callable[[str, int], bool], usage: Callable[[str, int], ExecutorUsage]) -> None:
+        """Know from now on how a task, by connector and number, is moved, and what its executor takes."""
+        self._tasks.move_task, self._tasks.usage_by = move, usage
+
     def wait_until_ready(self, timeout: float | None = None) -> bool:
         """Wait until Spark takes tasks; returns whether it does."""
         return self._ready.wait(timeout) and self._failure is None
@@ -213,6 +237,7 @@ class SparkLauncher:
             self._stopping.set()
             driver, self._driver = self._driver or self._prepared, None
             self._prepared = None
+            self._close_autoscaler()
         for _ in range(LAUNCHERS):
             self._launches.put(None)
         if driver is not None:
@@ -243,6 +268,8 @@ class SparkLauncher:
         except Exception as error:
             self._give_up(f"Spark did not start: {reason_of(error)}")
             return
+        if self._capacity is not None:
+            self._scale(driver, self._capacity)
         self._ready.set()
         threading.Thread(target=self._slots.watch, args=(driver.context,), name="spark-slots", daemon=True).start()
         with contextlib.suppress(Exception):  # a context that is going away answers nothing
@@ -254,6 +281,21 @@ class SparkLauncher:
             self._open_page(driver)
         if not is_local(self.settings):
             keep_warm(driver.context)
+
+    def _scale(self, driver: Driver, capacity: Capacity) -> None:
+        executors = ExecutorSet(driver.context)
+        autoscaler = Autoscaler(capacity, executors, self._tasks, self._slots.late)
+        with self._lock:
+            if self._driver is not driver:
+                return
+            self._close_autoscaler()
+            self._executors, self._autoscaler = executors, autoscaler
+        threading.Thread(target=autoscaler.run, name="autoscaler", daemon=True).start()
+
+    def _close_autoscaler(self) -> None:
+        if self._autoscaler is not None:
+            self._autoscaler.close()
+        self._executors = self._autoscaler = None
 
     def _open_page(self, driver: Driver) -> None:
         """Open Spark's page in a while: the first tasks come before it."""
@@ -278,6 +320,9 @@ class SparkLauncher:
         if (warning := exposure(self.settings)) is not None:
             log.warning("%s", warning)
         master = self.settings["spark.master"]
+        if self._is_capacity_idle:
+            log.warning("%s, %s and %s have no effect with spark.master=%s: all tasks run in one executor, on this "
+                        "machine", COUNT, LEAST, MOST, master)  # fmt: skip
         if (reason := silence_of(master)) is not None:
             log.error("nobody answers at spark.master=%s (%s); Spark goes on trying for a minute", master, reason)
 
@@ -321,6 +366,7 @@ class SparkLauncher:
             self._driver = None
             self._shipped.clear()
             self._ready.clear()
+            self._close_autoscaler()
         log.error("Spark ended unexpectedly, another one is started")
         ended.stop()
         self._begin()
@@ -334,8 +380,12 @@ class SparkLauncher:
         # A cancelled task is not interrupted in the JVM: its thread would spin until Spark kills the Python worker.
         context.setJobGroup(group, f"{plan.name} ({plan.connector_class})", False)
 
+        executors = self._executors
+
         def end(told: list[Any], failure: Exception | None) -> None:
             self._slots.placed(group)
+            if executors is not None:
+                executors.ended(group)
             if failure is None:
                 launch.end(next(map(RunLoss.from_json, told), None))
                 return
@@ -344,9 +394,11 @@ class SparkLauncher:
 
         self._slots.submitted(group)
         try:
-            driver.run_task([launch.launch.to_json()], end)
+            driver.run_task([launch.launch.to_json()], end, None if executors is None else executors.prefer(group))
         except Exception:
             self._slots.placed(group)
+            if executors is not None:
+                executors.ended(group)
             raise
 
     def _ship(self, context: Any, plan: TaskPlan) -> None:
@@ -370,6 +422,25 @@ class _Launch:
     def end(self, loss: RunLoss | None) -> None:
         """Tell that the run is over, and why where that was not the task's own end."""
         self.on_end(TaskEnd(self.launch.connector, self.launch.task, self.launch.generation, loss))
+
+
+class _Tasks:
+    """The tasks by their job groups, once somebody has said how they are moved and asked."""
+
+    move_task: Callable[[str, int], bool] = staticmethod(lambda connector, task: False)
+    usage_by: Callable[[str, int], ExecutorUsage] | None = None
+
+    def move(self, group: str) -> bool:
+        """Let a task drain and begin elsewhere."""
+        connector, _, task = group.rpartition("-")
+        return self.move_task(connector, int(task))
+
+    def usage(self, group: str) -> ExecutorUsage:
+        """Ask a task what its executor takes."""
+        if self.usage_by is None:
+            raise ConnectError("nobody can be asked yet", code="task.unlinked")
+        connector, _, task = group.rpartition("-")
+        return self.usage_by(connector, int(task))
 
 
 def _tell_of_page(address: str) -> None:

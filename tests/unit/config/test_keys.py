@@ -17,6 +17,11 @@ KAFKA: dict[str, list[list[Any]]] = json.loads((Path(__file__).parent / "kafka_k
 DISTRIBUTED = DistributedConfig.definition()
 HIDDEN = ("documentation", "dependents")
 OWN: list[list[Any]] = [
+    ["autoscaling.max.worker.count", "INT", None, "MEDIUM"],
+    ["autoscaling.min.worker.count", "INT", None, "MEDIUM"],
+    ["autoscaling.scale.in.cpu.utilization.percentage", "INT", "20", "LOW"],
+    ["autoscaling.scale.out.cpu.utilization.percentage", "INT", "80", "LOW"],
+    ["capacity.worker.count", "INT", None, "MEDIUM"],
     ["errors.task.restart.backoff.max.ms", "LONG", "60000", "LOW"],
     ["errors.task.restart.backoff.ms", "LONG", "1000", "LOW"],
     ["errors.task.restart.max", "INT", "0", "MEDIUM"],

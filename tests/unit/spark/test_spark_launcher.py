@@ -124,7 +124,7 @@ class Spark:
         """Start, which takes its time."""
         assert self.is_started.wait(10)
 
-    def run_task(self, rows: list[Any], on_end: OnEnd) -> None:
+    def run_task(self, rows: list[Any], on_end: OnEnd, place: str | None = None) -> None:
         """Take a job, and what travels to its executor."""
         self.carried = rows
         self.submitted.put(on_end)

@@ -1,0 +1,62 @@
+"""The keys that say how many executors there are."""
+
+from __future__ import annotations
+
+import pytest
+
+from hearth.config.capacity_key import COUNT, IN, LEAST, MOST, OUT, Capacity, CapacityConfig
+from hearth_api import ConfigError
+
+BETWEEN = {LEAST: "1", MOST: "4"}
+
+
+def test_nobody_says_how_many_by_default() -> None:
+    """Spark does then, as before."""
+    assert CapacityConfig({}).capacity is None
+
+
+def test_a_count_is_least_and_most() -> None:
+    """No load changes it."""
+    assert CapacityConfig({COUNT: "3"}).capacity == Capacity(3, 3, 0.2, 0.8)
+
+
+def test_two_counts_have_loads_between_which_they_are_chosen() -> None:
+    """Those of managed services by default."""
+    assert CapacityConfig(BETWEEN).capacity == Capacity(1, 4, 0.2, 0.8)
+    assert CapacityConfig({**BETWEEN, IN: "5", OUT: "50"}).capacity == Capacity(1, 4, 0.05, 0.5)
+    assert CapacityConfig({LEAST: "2", MOST: "2"}).capacity == Capacity(2, 2, 0.2, 0.8)
+
+
+@pytest.mark.parametrize(
+    ("props", "key", "remedy"),
+    [
+        ({COUNT: "0"}, COUNT, "at least 1"),
+        ({COUNT: "two"}, COUNT, "two"),
+        ({COUNT: "2", **BETWEEN}, LEAST, "leave out either"),
+        ({COUNT: "2", OUT: "70"}, OUT, "leave out either"),
+        ({LEAST: "2"}, MOST, "give both"),
+        ({MOST: "2"}, LEAST, "give both"),
+        ({LEAST: "3", MOST: "2"}, LEAST, f"no greater than {MOST}=2"),
+        ({**BETWEEN, IN: "80"}, IN, f"less than {OUT}=80"),
+        ({**BETWEEN, OUT: "101"}, OUT, "no more than 100"),
+        ({**BETWEEN, IN: "0"}, IN, "at least 1"),
+        ({IN: "10"}, IN, f"no effect without {LEAST}"),
+        ({COUNT: "2", "spark.executor.instances": "3"}, "spark.executor.instances", COUNT),
+        (
+            {**BETWEEN, "spark.dynamicAllocation.enabled": "True"},
+            "spark.dynamicAllocation.enabled",
+            "leave out either",
+        ),
+    ],
+)
+def test_what_contradicts_is_refused_with_key_and_remedy(props: dict[str, str], key: str, remedy: str) -> None:
+    """Two who decide would take from each other what each has asked for."""
+    with pytest.raises(ConfigError) as told:
+        CapacityConfig(props)
+    assert key in str(told.value)
+    assert remedy in str(told.value)
+
+
+def test_spark_may_allocate_by_itself_where_nobody_else_says_how_many() -> None:
+    """Its own keys go through as they are."""
+    assert CapacityConfig({"spark.dynamicAllocation.enabled": "true"}).capacity is None
