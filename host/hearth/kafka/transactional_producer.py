@@ -78,6 +78,8 @@ class TransactionalProducer(Producer):
     def poll(self, wait_ms: int) -> list[DeliveryReport]:
         """Collect what was delivered of the rows that have numbers."""
         found = super().poll(wait_ms)
+        if found and self.in_flight == 0 and not any(each.error.any() for each in found):
+            self._met.update(self._topics)
         return found if not self._offsets else [each for each in map(_numbered, found) if len(each.sequence)]
 
     def commit(self, on_end: Callable[[], None]) -> Future[None]:
@@ -118,7 +120,18 @@ class TransactionalProducer(Producer):
 
     def _open(self) -> None:
         self._is_claimed = False
+        self._met: set[str] = set()  # topics whose partitions the client knows for certain: it has written there
         super()._open()
+
+    def _send_batch(self, outgoing: Outgoing, sequence: Any) -> Any:
+        """Hand rows over one by one where they have partitions of a topic that the client may not know yet.
+
+        A batch of such rows waits in a partition without a number, which librdkafka has its transaction register as
+        well: the broker refuses that, and the transaction fails.
+        """
+        if outgoing.partition is None or outgoing.topic in self._met:
+            return super()._send_batch(outgoing, sequence)
+        return self._send_rows(outgoing, sequence)
 
     def _adapt(self, outgoing: Outgoing) -> None:
         if not self.is_open:

@@ -114,6 +114,19 @@ def test_rows_are_read_when_they_are_committed(open_producer: Open, new_topic: N
     assert (committed(topic), committed(offsets)) == ([b"1", b"2"], [b"{}"])
 
 
+def test_rows_name_their_partition_from_the_first_one_on(
+    open_producer: Open, new_topic: NewTopic, committed: Committed
+) -> None:
+    """Of a topic that the client does not know yet as well, and the next transaction's as a batch."""
+    topic = new_topic(partitions=2)
+    producer = open_producer()
+    for values in ([b"1", b"2"], [b"3", b"4"]):
+        both = Outgoing(topic, pa.array(values, pa.binary()), partition=np.array([0, 1], np.int32))
+        send(producer, both)
+        commit(producer)
+    assert committed(topic) == [b"1", b"3"]
+
+
 def test_what_is_aborted_is_never_read(open_producer: Open, new_topic: NewTopic, committed: Committed) -> None:
     """Neither what was answered for nor what is still on its way; the next transaction is."""
     topic = new_topic()
