@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from confluent_kafka import Consumer, KafkaException, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
 PATIENCE = 2.0
 _BATCH = 5000
@@ -123,7 +123,7 @@ class Books:
             yield Event(int(moment), path.stem, word, tuple(rest))
 
 
-def new_consumer(servers: str, group: str) -> Any:
+def new_consumer(servers: str, group: str, isolation: str = "read_uncommitted") -> Any:
     """Return a client of the test's own that reads, or asks what a group has committed.
 
     A broker that stood still for longer than its session is fenced for a moment when it goes on, and says that there
@@ -135,6 +135,8 @@ def new_consumer(servers: str, group: str) -> Any:
             "bootstrap.servers": servers,
             "group.id": group,
             "enable.auto.commit": False,
+            "enable.partition.eof": True,
+            "isolation.level": isolation,
             "reconnect.backoff.max.ms": 500,
             "log_level": 0,
         }
@@ -144,8 +146,8 @@ def new_consumer(servers: str, group: str) -> Any:
 class Tail:
     """Reads a topic from its beginning, each time as far as it goes at that moment."""
 
-    def __init__(self, servers: str, topic: str, partitions: int) -> None:
-        self._servers, self._topic = servers, topic
+    def __init__(self, servers: str, topic: str, partitions: int, isolation: str = "read_uncommitted") -> None:
+        self._servers, self._topic, self._isolation = servers, topic, isolation
         self._next = dict.fromkeys(range(partitions), 0)
         self._consumer = self._begin()
 
@@ -155,7 +157,7 @@ class Tail:
         self._consumer = self._begin()
 
     def _begin(self) -> Any:
-        consumer = new_consumer(self._servers, "ledger-tail")
+        consumer = new_consumer(self._servers, "ledger-tail", self._isolation)
         consumer.assign([TopicPartition(self._topic, number, at) for number, at in self._next.items()])
         return consumer
 
@@ -175,6 +177,9 @@ class Tail:
 
     def _consume(self, take: Callable[[Any], None], timeout: float) -> None:
         for message in self._consumer.consume(_BATCH, timeout=timeout):
+            if message.error() and message.error().code() == KafkaError._PARTITION_EOF:
+                self._next[message.partition()] = message.offset()  # behind marks of transactions, too
+                continue
             if message.error():
                 raise KafkaException(message.error())
             self._next[message.partition()] = message.offset() + 1

@@ -1,27 +1,30 @@
-"""Hosts, executors, tasks and Spark's own processes are killed and stopped at random, and no line is lost."""
+"""Everything of a cluster but its broker is killed and stopped at random, and nothing of what flows is lost."""
 
 from __future__ import annotations
 
-import contextlib
+import json
 import os
 import random
-import signal
 import time
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from hearth.broker import KafkaBroker
 from tests.bench.cluster import SparkCluster
-from tests.crash.process import tree
-from tests.integration.numbered_lines import NumberedLines
-from tests.integration.test_exactly_once import committed
-from tests.peer.distributed import HearthDistributed
+from tests.bundles.build import plugin_path
+from tests.crash.actor import Journal
+from tests.crash.arrival import Tail
+from tests.crash.chaos import Chaos
+from tests.crash.kept_host import KeptHost
+from tests.crash.numbers import Numbers
 from tests.peer.rest import eventually
 
-pytestmark = [pytest.mark.slow, pytest.mark.long]
 STRING = "org.apache.kafka.connect.storage.StringConverter"
+GROUP = "chaos"
 SETTINGS = {
     "key.converter": STRING,
     "value.converter": STRING,
@@ -30,132 +33,118 @@ SETTINGS = {
     "errors.task.restart.backoff.ms": "200",
     "errors.task.restart.backoff.max.ms": "5000",
 }
-EXACTLY_ONCE = {"exactly.once.source.support": "enabled", "consumer.isolation.level": "read_committed"}
-HOSTS, PIPELINES, ACTS = 3, 4, 50
+EXACTLY_ONCE = {"exactly.once.source.support": "enabled"}
+HOSTS, WORKERS, TASKS, ACTS = 3, 2, 4, 50
+RATE = 1000
+FLOWS_SECONDS = 120.0
 
 
-class Chaos:
-    """Ends and stops processes of a cluster as chance has it, and starts again what has to be there."""
+class StoredPositions:
+    """The positions of a source's partitions in its cluster's topic of offsets."""
 
-    def __init__(self, hosts: list[HearthDistributed], spark: SparkCluster, chance: random.Random) -> None:
-        self._hosts, self._spark, self._chance = hosts, spark, chance
-        self.done: list[str] = []
+    def __init__(self, servers: str, connector: str) -> None:
+        self._connector = connector
+        self._found: dict[int, int] = {}
+        self._tail = Tail(servers, f"{GROUP}-offsets", 5, "read_committed")
 
-    def act(self) -> None:
-        """Do one thing."""
-        acts: list[Callable[[], str]] = [
-            self._kill_host, self._kill_host, self._stop_host, self._restart_host,
-            self._kill_executor, self._kill_python, self._stop_executor, self._kill_worker,
-        ]  # fmt: skip
-        began = time.strftime("%H:%M:%S", time.gmtime())
-        self.done.append(f"{began} {self._chance.choice(acts)()}")
-        print(self.done[-1], flush=True)
+    def __call__(self) -> dict[int, int]:
+        """Return what is committed at this moment."""
+        self._tail.read(self._take)
+        return dict(self._found)
 
-    def _kill_host(self) -> str:
-        host = self._chance.choice(self._hosts)
-        host.kill()
-        self._pause(3)
-        host.start()
-        return f"host at {host.port} killed"
+    def close(self) -> None:
+        """Leave the broker."""
+        self._tail.close()
 
-    def _restart_host(self) -> str:
-        host = self._chance.choice(self._hosts)
-        host.stop()
-        host.start()
-        return f"host at {host.port} restarted"
-
-    def _stop_host(self) -> str:
-        host = self._chance.choice(self._hosts)
-        return f"host at {host.port} {self._stopped([host.pid], 40)}"
-
-    def _stop_executor(self) -> str:
-        executor = self._any_executor()
-        if executor is None:
-            return "no executor"
-        return f"executor {executor} {self._stopped([each.pid for each in tree(executor)], 20)}"
-
-    def _kill_executor(self) -> str:
-        executor = self._any_executor()
-        return "no executor" if executor is None else f"executor {self._killed(executor)}"
-
-    def _kill_python(self) -> str:
-        executor = self._any_executor()
-        below = [] if executor is None else [each.pid for each in tree(executor) if each.pid != executor]
-        return f"process of a task {self._killed(self._chance.choice(below))}" if below else "no task"
-
-    def _kill_worker(self) -> str:
-        worker = self._chance.choice(self._spark.pids[1:])
-        self._killed(worker)
-        self._spark.replace(worker)
-        return f"Spark worker {worker} killed, another one started"
-
-    def _any_executor(self) -> int | None:
-        found = list(self._spark.executors())
-        return self._chance.choice(found) if found else None
-
-    def _killed(self, pid: int) -> str:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
-        return f"{pid} killed"
-
-    def _stopped(self, pids: list[int], most: float) -> str:
-        seconds = self._chance.uniform(0.5, most)
-        for number in (signal.SIGSTOP, signal.SIGCONT):
-            for pid in pids:
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(pid, number)
-            if number is signal.SIGSTOP:
-                time.sleep(seconds)
-        return f"stopped for {seconds:.1f} s"
-
-    def _pause(self, most: float) -> None:
-        time.sleep(self._chance.uniform(0, most))
+    def _take(self, message: Any) -> None:
+        connector, partition = json.loads(message.key())
+        if connector == self._connector:
+            self._found[partition["ledger"]] = json.loads(message.value())["next"]
 
 
+class Cluster:
+    """Hosts on a Spark cluster, with a source and a sink."""
+
+    def __init__(self, folder: Path, broker: KafkaBroker, settings: dict[str, str], spark: SparkCluster) -> None:
+        servers = broker.bootstrap_servers
+        own = {**SETTINGS, **settings, **spark.settings(), "plugin.path": str(plugin_path("ledger"))}
+        self.hosts = [KeptHost(folder / f"host-{each}", servers, GROUP, own) for each in range(HOSTS)]
+        self.numbers = Numbers(folder, servers, "ledger", (TASKS, TASKS), RATE, TASKS)
+        self._servers, self._is_exact = servers, EXACTLY_ONCE.items() <= settings.items()
+
+    @contextmanager
+    def running(self, journal: Journal) -> Iterator[None]:
+        """Have hosts, connectors, records and judges."""
+        numbers = self.numbers
+        with ExitStack() as stack:
+            for host in self.hosts:
+                stack.callback(host.stop)
+                host.start()
+            stored = stack.enter_context(closing(StoredPositions(self._servers, f"{numbers.name}-source")))
+            isolation = "read_committed" if self._is_exact else "read_uncommitted"
+            stack.enter_context(numbers.judged(stored, journal, isolation))
+            for config in (numbers.sink({"ledger.seed": "1"}), numbers.source(1)):
+                assert self.hosts[-1].rest.create(config).status == 201
+            numbers.flow.start()
+            yield
+
+    def flows(self) -> bool:
+        """Wait until all has arrived that was there when this was asked, and more has been made."""
+        numbers = self.numbers
+        produced, made = dict(numbers.flow.produced), numbers.source_judge.reaches()
+        return eventually(
+            lambda: (
+                numbers.sink_judge.has_all(produced)
+                and all(reach > made.get(place, 0) for place, reach in numbers.source_judge.reaches().items())
+                and len(numbers.source_judge.reaches()) == TASKS
+            ),
+            FLOWS_SECONDS,
+        )
+
+
+@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("settings", [{}, EXACTLY_ONCE], ids=["at least once", "exactly once"])
 def test_nothing_is_lost_whatever_is_killed_or_stopped(
     settings: dict[str, str], tmp_path: Path, own_broker: KafkaBroker
 ) -> None:
-    """Of four pipelines on two Spark workers each line arrives, in order; what came again is counted and said.
+    """Four tasks of a source and four of a sink: all arrives, in order, and what came again is counted and said.
 
-    With exactly once each is in its topic once.
+    What a source has written exactly once is in its topic once.
     """
-    seed = int(os.environ.get("HEARTH_CHAOS", "1"))
-    chance = random.Random(seed)
-    servers = own_broker.bootstrap_servers
-    with contextlib.ExitStack() as stack:
-        spark = stack.enter_context(SparkCluster(tmp_path / "spark", workers=2))
-        settings = {**SETTINGS, **settings, **spark.settings()}
-        hosts = [HearthDistributed(tmp_path / str(each), servers, "chaos", settings) for each in range(HOSTS)]
-        for host in hosts:
-            stack.callback(host.stop)
-            host.start()
-        pipelines = [stack.enter_context(NumberedLines(tmp_path, f"chaos-{each}")) for each in range(PIPELINES)]
-        for lines in pipelines:
-            for config in lines.configs():
-                assert hosts[-1].rest.create(config).status == 201
-        assert all(lines.flows() for lines in pipelines), hosts[0].last_words()
-        for lines in pipelines:
-            lines.arrivals.forget_gaps()
-        chaos = Chaos(hosts, spark, chance)
-        for _ in range(int(os.environ.get("HEARTH_CHAOS_ACTS", ACTS))):
-            chaos.act()
-            assert not any(lines.arrivals.faults for lines in pipelines), chaos.done
-            if chance.random() < 0.6:
-                assert all(lines.flows(120) for lines in pipelines), told(chaos, hosts)
-        assert all(lines.flows(120) for lines in pipelines), told(chaos, hosts)
-        assert all(lines.is_complete(120) for lines in pipelines), told(chaos, hosts)
-        for lines in pipelines:
-            assert lines.arrivals.faults == [], told(chaos, hosts)
-            print(
-                f"{lines.topic}: {lines.written} lines, {lines.arrivals.repeats} came again, nothing new for "
-                f"{lines.arrivals.longest_gap:.1f} s at most"
-            )
-            if EXACTLY_ONCE.items() <= settings.items():
-                assert committed(own_broker, lines.topic) == list(range(lines.written))
-        assert eventually(lambda: len({len(host.rest.call("GET", "/connectors").json) for host in hosts}) == 1, 20)
+    chance = random.Random(int(os.environ.get("HEARTH_CHAOS", "1")))
+    acts = int(os.environ.get("HEARTH_CHAOS_ACTS", ACTS))
+    with SparkCluster(tmp_path / "spark", WORKERS) as spark, closing(Journal(tmp_path / "journal.txt")) as journal:
+        cluster = Cluster(tmp_path, own_broker, settings, spark)
+        with cluster.running(journal), cluster.numbers.looking():
+            assert cluster.flows(), told(tmp_path)
+            since = time.time()
+            chaos = Chaos(cluster.hosts, spark, chance, journal)
+            for _ in range(acts):
+                chaos.act()
+                if chance.random() < 0.6:
+                    assert cluster.flows(), told(tmp_path)
+            cluster.numbers.flow.finish()
+            assert eventually(lambda: cluster.numbers.sink_judge.has_all(cluster.numbers.flow.produced), 120)
+            cluster.numbers.await_look()
+            sink, source = cluster.numbers.conclude()
+        paces = (cluster.numbers.sink_judge.pace, cluster.numbers.source_judge.pace)
+        for name, verdict, pace in zip(("sink", "source"), (sink, source), paces, strict=True):
+            journal.note(f"{name}: {verdict}")
+            for seconds, moment, place in pace.longest(since)[:12]:
+                journal.note(f"{name}: nothing new in {place} for {seconds:.1f} s, until {clock(moment)}")
+    print((tmp_path / "journal.txt").read_text())
+    assert sink.is_sound, told(tmp_path)
+    assert source.is_sound, told(tmp_path)
+    if settings:
+        assert source.repeats + source.repeats_due == 0, told(tmp_path)
 
 
-def told(chaos: Chaos, hosts: list[HearthDistributed]) -> str:
-    """Say what was done, and what the hosts said last."""
-    return "\n".join([*chaos.done, *(host.last_words() for host in hosts)])
+def told(folder: Path) -> str:
+    """Return what was done, and where the hosts have said what."""
+    return f"{(folder / 'journal.txt').read_text()}\nsee {folder}"
+
+
+def clock(moment: float) -> str:
+    """Return a moment as the journal has it."""
+    return time.strftime("%H:%M:%S", time.gmtime(moment))

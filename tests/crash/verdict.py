@@ -19,6 +19,7 @@ from tests.crash.arrival import PATIENCE, Arrived, Books, Event, Tail, new_consu
 ERRANT_EVERY = 101
 """Every so-manyth number is bad for a sink that is particular, as in the bundle `ledger`."""
 _MOST_FAULTS = 5
+_MOST_SILENCES = 100
 
 Place = tuple[str, int]
 
@@ -73,6 +74,26 @@ class Verdict:
         return "\n  ".join([line, *self.faults])
 
 
+@dataclass
+class Pace:
+    """How long nothing new came at a time, in each of some places."""
+
+    _last: dict[str, float] = field(default_factory=dict)
+    _silences: list[tuple[float, float, str]] = field(default_factory=list)
+
+    def add(self, place: str, moment: float, ahead: int) -> None:
+        """Take note of what came at a moment of the day's clock, which is new where it is ``ahead`` of the rest."""
+        if ahead < 0:
+            return
+        self._silences.append((moment - self._last.get(place, moment), moment, place))
+        self._silences = sorted(self._silences, reverse=True)[:_MOST_SILENCES]
+        self._last[place] = max(moment, self._last.get(place, moment))
+
+    def longest(self, since: float = 0.0) -> list[tuple[float, float, str]]:
+        """Return the longest silences that were over after a moment: seconds, moment and place of each."""
+        return [each for each in self._silences if each[1] >= since]
+
+
 class SinkJudge:
     """Judges a ledger sink that reads one topic, whose offsets and numbers are the same."""
 
@@ -81,6 +102,7 @@ class SinkJudge:
         self.verdict = Verdict()
         self.silence = ""
         self.partitions = 1
+        self.pace = Pace()
         self.arrived: dict[Place, Arrived] = defaultdict(Arrived)
         self._topic = topic
         self._letters = Tail(servers, letters, 1)
@@ -157,6 +179,7 @@ class SinkJudge:
                 place, offset, number, count = event.records()
                 if offset != number:
                     self.verdict.fault(f"number {number} came as offset {offset} of {place}")
+                self.pace.add(str(place[1]), event.time / 1e9, offset + count - 1 - self.arrived[place].end)
                 self.arrived[place].add(offset, count)
 
     def _compare(self, number: int, offset: int) -> None:
@@ -226,6 +249,7 @@ class History:
         if self._owner.get(place) != event.run or place in self._given_up:
             self._verdict.strays += count
             self._verdict.fault(f"stray: {place} {first} to {first + count - 1} at {event.time} in {event.run}")
+            return
         is_back = first < self._expected.get(place, first + 1)
         self._judge_order(event, place, first, count)
         agreed = self._arrived[place].known(first, min(first + count, self._agreed[place]))
@@ -261,10 +285,18 @@ class History:
 class SourceJudge:
     """Judges a ledger source: its numbers stand in the partition of a topic that has the number of their own."""
 
-    def __init__(self, servers: str, topic: str, partitions: int, stored: Callable[[], dict[int, int]]) -> None:
+    def __init__(
+        self,
+        servers: str,
+        topic: str,
+        partitions: int,
+        stored: Callable[[], dict[int, int]],
+        isolation: str = "read_uncommitted",
+    ) -> None:
         self.verdict = Verdict()
         self.silence = ""
-        self._tail = Tail(servers, topic, partitions)
+        self.pace = Pace()
+        self._tail = Tail(servers, topic, partitions, isolation)
         self._stored = stored
         self._reach: Counter[int] = Counter()
         self._last: dict[tuple[int, str], int] = {}
@@ -295,6 +327,10 @@ class SourceJudge:
             self.verdict.looks += 1
             return True
 
+    def reaches(self) -> dict[int, int]:
+        """Return how many numbers are in each partition, without a gap."""
+        return dict(self._reach)
+
     def conclude(self, books: Books) -> Verdict:
         """Judge everything; call it when nothing moves any more."""
         books.read()
@@ -313,7 +349,9 @@ class SourceJudge:
         partition = message.partition()
         text, run = message.value().decode().split(" ")
         number = int(text)
-        self._judge_run(partition, run, number)
+        if self._is_stray(partition, run, number):
+            return
+        self.pace.add(str(partition), message.timestamp()[1] / 1000, number - self._reach[partition])
         expected = self._last.get((partition, run), number - 1) + 1
         if number != expected or number > self._reach[partition]:
             self.verdict.disorders += 1
@@ -324,10 +362,12 @@ class SourceJudge:
         self._reach[partition] = max(self._reach[partition], number + 1)
         self._last[(partition, run)] = number
 
-    def _judge_run(self, partition: int, run: str, number: int) -> None:
+    def _is_stray(self, partition: int, run: str, number: int) -> bool:
+        """Return whether a run sends something after another has begun; all of that comes again, from the other."""
         newest = self._newest.get(partition, run)
         self._before.setdefault((partition, run), newest)
         self._newest[partition] = max(newest, run)
         if run < newest:
             self.verdict.strays += 1
             self.verdict.fault(f"stray: {number} in partition {partition} of {run}, after {newest} began")
+        return run < newest

@@ -22,6 +22,7 @@ from hearth.rest.request_signature import SignatureCheck
 from hearth.rest.tls_context import client_context
 from hearth.spark.driver import is_local
 from hearth.spark.spark_launcher import SparkLauncher
+from hearth.spark.standalone_application import Term
 from hearth.storage.topic_store import TopicStores
 
 LONGEST_HEARTBEAT_MS = 1000
@@ -101,7 +102,7 @@ class DistributedHost(Host):
             # Java's workers count from the first member of their group on, and statuses go by who has counted further.
             equipment.board.generation = max(term, self._topics.statuses.next_generation) & INT_MAX
             if not is_local(launcher.settings):
-                launcher.start()
+                launcher.start(Term(f"{self.cluster_id}/{self._cluster.group_id}", term))
             reconciler.lead(term)
 
         def follow() -> None:

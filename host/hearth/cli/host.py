@@ -91,6 +91,7 @@ class Host(ABC):
         self._failure: ConnectError | None = None
         self._stops: list[Callable[[], None]] = []
         self.health = Health()
+        self.cluster_id: str
         self.herder: Herder
 
     def start(self) -> None:
@@ -116,7 +117,7 @@ class Host(ABC):
         launcher = SparkLauncher(worker.originals, self._fail_without_spark, worker.capacity)
         self._stops.append(launcher.stop)
         self._warm(launcher)
-        cluster_id = cluster.wait()
+        self.cluster_id = cluster_id = cluster.wait()
         self._warn_of_rejected(catalogue.result())
         stores = self._open_stores(listeners)
         link = TaskLinkServer(

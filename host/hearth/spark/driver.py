@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import re
 import shlex
@@ -17,6 +18,7 @@ from typing import Any
 from hearth.foundation.class_archive import ClassArchive
 from hearth.foundation.java import java_executable
 from hearth.foundation.log_level import levels
+from hearth.spark.address import silence_of
 from hearth.spark.executor import run
 from hearth.spark.gateway import installed_spark, start_jvm
 from hearth.spark.job import JobFailed, Jobs, Submit
@@ -24,7 +26,10 @@ from hearth.spark.spark_log import JvmLevels
 from hearth.spark.standalone_master import seek_admission
 from hearth_api import ConnectError
 
+log = logging.getLogger(__name__)
+
 ENDING_SECONDS = 2
+LOOK_SECONDS = 0.5
 MOST_LINES = 12
 _PY4J = re.compile(r"\AAn error occurred while calling .*\n: ")
 _OPTIONS = "spark.driver.extraJavaOptions"
@@ -45,7 +50,7 @@ class Driver:
         self._lock = threading.Lock()
         self._jvm: subprocess.Popen[bytes] | None = None
         self._gateway: Any = None
-        self._is_over = False
+        self.is_over = threading.Event()
 
     def prepare(self) -> None:
         """Start its JVM on the calling thread, which takes longer than all that follows; raises JvmEnded."""
@@ -68,13 +73,17 @@ class Driver:
         """Return whether there is a JVM for it."""
         return self._gateway is not None and self._jvm is not None and self._jvm.poll() is None
 
-    def start(self) -> None:
-        """Start it on the calling thread; raises DriverFailed."""
+    def start(self, settings: Mapping[str, str]) -> None:
+        """Start it on the calling thread, with settings that were not known before; raises DriverFailed.
+
+        A master that nobody finds is waited for: Spark would give up after a minute.
+        """
         if not self.is_prepared:
             self.prepare()
+        self._await_master()
         from pyspark import SparkConf, SparkContext
 
-        own, gateway = self._own, self._gateway
+        own, gateway = {**self._own, **settings}, self._gateway
         configuration = SparkConf().setAll(list(own.items()))
         try:
             seek_admission(gateway.jvm, own["spark.master"])
@@ -89,6 +98,14 @@ class Driver:
             reason = reason_of(error)  # which py4j asks the JVM for, so while there is one
             self._end_jvm(ENDING_SECONDS)
             raise DriverFailed(reason) from error
+
+    def _await_master(self) -> None:
+        """Wait until somebody answers where the master should be, or until this is stopped; says so once."""
+        master, is_told = self._settings["spark.master"], False
+        while (reason := silence_of(master)) is not None and not self.is_over.wait(LOOK_SECONDS):
+            if not is_told:
+                log.error("nobody answers at spark.master=%s (%s); tasks wait until somebody does", master, reason)
+            is_told = True
 
     def has_ended(self, failure: BaseException) -> bool:
         """Return whether the JVM is gone or Spark has stopped in it, which a call that failed makes one think."""
@@ -110,7 +127,7 @@ class Driver:
         input only when it has been able to say where it listens.
         """
         with self._lock:
-            self._is_over = True
+            self.is_over.set()
             if self._jvm is None:
                 return
         with contextlib.suppress(Exception):
@@ -131,7 +148,7 @@ class Driver:
         """Take the JVM as soon as there is one, so that it can be ended before it can be spoken to."""
         with self._lock:
             self._jvm = jvm
-            if self._is_over:
+            if self.is_over.is_set():
                 jvm.kill()
 
     def _end_jvm(self, grace: float) -> None:

@@ -81,7 +81,7 @@ class LocalCluster:
     def start(self) -> None:
         """Start the master and, when it answers, the workers; raises ClusterFailed."""
         self._folder.mkdir(parents=True, exist_ok=True)
-        self._start("master.Master", "--host", self._host, "--port", str(self._port))
+        self._start_master()
         deadline = time.monotonic() + START_SECONDS
         while (silence := silence_of(self.url)) is not None:
             if self._processes[0].poll() is not None or time.monotonic() > deadline:
@@ -106,11 +106,14 @@ class LocalCluster:
         return [process.pid for process in self._processes]
 
     def replace(self, pid: int) -> None:
-        """Start another worker in the place of one that has ended."""
+        """Start another master, or worker, in the place of one that has ended; returns at once."""
         number = self.pids.index(pid)
         self._processes[number].wait()
-        self._start_worker(number - 1)
+        self._start_worker(number - 1) if number else self._start_master()
         self._processes[number] = self._processes.pop()
+
+    def _start_master(self) -> None:
+        self._start("master.Master", "--host", self._host, "--port", str(self._port))
 
     def _start_worker(self, number: int) -> None:
         work = str(self._folder / f"work-{number}")

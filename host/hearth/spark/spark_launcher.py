@@ -18,7 +18,7 @@ from hearth.link.link_call import ExecutorUsage
 from hearth.runtime.launcher import RunLoss, TaskEnd, TaskLaunch
 from hearth.runtime.plan import TaskPlan
 from hearth.runtime.task_log import READ_BY_HOST
-from hearth.spark.address import LOOPBACK, listening_address, own_address, silence_of
+from hearth.spark.address import LOOPBACK, listening_address, own_address
 from hearth.spark.autoscaler import Autoscaler
 from hearth.spark.driver import Driver, executors_python, is_local, reason_of
 from hearth.spark.environment_archive import ship
@@ -28,6 +28,7 @@ from hearth.spark.page import open_page
 from hearth.spark.prewarm import keep_warm
 from hearth.spark.setting_name import misspelled
 from hearth.spark.slot import SlotWatch
+from hearth.spark.standalone_application import StandaloneApplication, Term
 from hearth.spark.standalone_master import AUTHENTICATE, ENCRYPT, FALL_BACK, SECRET, is_on
 from hearth_api import ConnectError
 
@@ -162,6 +163,7 @@ class SparkLauncher:
         self._given = [key for key in worker if key.startswith("spark.")]
         self._on_error = on_error or (lambda text: log.error("%s", text))
         self._ready = threading.Event()
+        self._term: Term | None = None
         self._driver: Driver | None = None
         self._prepared: Driver | None = None
         self._launches: queue.SimpleQueue[_Launch | None] = queue.SimpleQueue()
@@ -180,16 +182,24 @@ class SparkLauncher:
         self._starter = threading.Thread(target=self._prepare, name="spark-prepare", daemon=True)
         self._starter.start()
 
-    def start(self) -> None:
-        """Begin to start Spark, also anew after a stop; returns at once, tasks launched meanwhile wait for it."""
+    def start(self, term: Term | None = None) -> None:
+        """Begin to start Spark, also anew after a stop; returns at once, tasks launched meanwhile wait for it.
+
+        A host that leads others says in which term: on a standalone cluster nothing of an earlier one stays.
+        """
         if self._starter is not None:
             self._starter.join()  # what was still starting when it was stopped has cleared away after itself
         with self._lock:
+            self._term = term
             self._launches, self._failure = queue.SimpleQueue(), None
             self._shipped.clear()
             self._ready.clear()
             self._stopping.clear()
-        threading.Thread(target=self._look_for_master, name="spark-master", daemon=True).start()
+        if (warning := exposure(self.settings)) is not None:
+            log.warning("%s", warning)
+        if self._is_capacity_idle:
+            log.warning("%s, %s and %s have no effect with spark.master=%s: all tasks run in one executor, on this "
+                        "machine", COUNT, LEAST, MOST, self.settings["spark.master"])  # fmt: skip
         for _ in range(LAUNCHERS):
             threading.Thread(target=self._submit_all, args=[self._launches], name="spark-launch", daemon=True).start()
         self._begin()
@@ -235,15 +245,15 @@ class SparkLauncher:
         """Stop Spark and its JVM, which has ``grace`` seconds to end; every task's process ends with it."""
         with self._lock:
             self._stopping.set()
-            driver, self._driver = self._driver or self._prepared, None
-            self._prepared = None
+            drivers = [each for each in (self._driver, self._prepared) if each is not None]
+            self._driver = self._prepared = None
             self._close_autoscaler()
         for _ in range(LAUNCHERS):
             self._launches.put(None)
-        if driver is not None:
+        for driver in drivers:
             driver.stop(grace)
-            if self._starter is not None:
-                self._starter.join(grace)  # where it was still starting, it has something to clear away
+        if drivers and self._starter is not None:
+            self._starter.join(grace)  # where it was still starting, it has something to clear away
 
     def _prepare(self) -> None:
         driver = Driver(self.settings)
@@ -264,7 +274,7 @@ class SparkLauncher:
             driver = prepared if prepared is not None and prepared.is_prepared else Driver(self.settings)
             self._driver = driver
         try:
-            driver.start()
+            driver.start({} if self._term is None else self._term.settings())
         except Exception as error:
             self._give_up(f"Spark did not start: {reason_of(error)}")
             return
@@ -277,6 +287,8 @@ class SparkLauncher:
                 log.warning("%s", text)
             if driver.context.uiWebUrl is not None:
                 _tell_of_page(driver.context.uiWebUrl)
+        if self.settings["spark.master"].startswith("spark://"):
+            threading.Thread(target=self._watch_master, args=[driver], name="spark-application", daemon=True).start()
         if self._opens_page:
             self._open_page(driver)
         if not is_local(self.settings):
@@ -297,6 +309,12 @@ class SparkLauncher:
             self._autoscaler.close()
         self._executors = self._autoscaler = None
 
+    def _watch_master(self, driver: Driver) -> None:
+        """Start Spark anew where its master knows it no more; a JVM is made ready while tasks still run."""
+        application = StandaloneApplication(driver.context, self.settings["spark.master"], self._term)
+        with contextlib.suppress(Exception):  # the context has gone away, and nothing is to be seen to any more
+            application.watch(self._prepare, lambda: self._replace(driver), driver.is_over)
+
     def _open_page(self, driver: Driver) -> None:
         """Open Spark's page in a while: the first tasks come before it."""
         if self._stopping.wait(PAGE_SECONDS):
@@ -314,17 +332,6 @@ class SparkLauncher:
         self._ready.set()
         if not self._stopping.is_set():
             self._on_error(reason)
-
-    def _look_for_master(self) -> None:
-        """Say what the user should know of a cluster before Spark does, which takes it a minute."""
-        if (warning := exposure(self.settings)) is not None:
-            log.warning("%s", warning)
-        master = self.settings["spark.master"]
-        if self._is_capacity_idle:
-            log.warning("%s, %s and %s have no effect with spark.master=%s: all tasks run in one executor, on this "
-                        "machine", COUNT, LEAST, MOST, master)  # fmt: skip
-        if (reason := silence_of(master)) is not None:
-            log.error("nobody answers at spark.master=%s (%s); Spark goes on trying for a minute", master, reason)
 
     def _submit_all(self, launches: queue.SimpleQueue[_Launch | None]) -> None:
         """Submit what is launched and still wanted, as soon as Spark takes tasks."""
@@ -368,7 +375,7 @@ class SparkLauncher:
             self._ready.clear()
             self._close_autoscaler()
         log.error("Spark ended unexpectedly, another one is started")
-        ended.stop()
+        ended.stop(0)
         self._begin()
 
     def _submit(self, driver: Driver | None, launch: _Launch, group: str) -> None:

@@ -120,7 +120,7 @@ class Spark:
     submitted: queue.SimpleQueue[OnEnd] = field(default_factory=queue.SimpleQueue)
     ended: queue.SimpleQueue[TaskEnd] = field(default_factory=queue.SimpleQueue)
 
-    def start(self) -> None:
+    def start(self, settings: dict[str, str]) -> None:
         """Start, which takes its time."""
         assert self.is_started.wait(10)
 
@@ -286,7 +286,7 @@ class Standby:
             self.told.append("prepare")
             self.is_prepared = True
 
-        def start(self) -> None:
+        def start(self, settings: dict[str, str]) -> None:
             """Start Spark in it."""
             self.told.append("start")
 

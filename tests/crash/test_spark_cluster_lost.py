@@ -1,0 +1,129 @@
+"""What hosts of a cluster do on a real Spark cluster that loses its parts, or its host that leads."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import pytest
+
+from hearth.broker import KafkaBroker
+from tests.bench.cluster import SparkCluster
+from tests.crash.kept_host import KeptHost
+from tests.crash.process import await_end, tree
+from tests.integration.numbered_lines import NumberedLines
+from tests.peer.rest import eventually
+
+pytestmark = [pytest.mark.slow, pytest.mark.long]
+STRING = "org.apache.kafka.connect.storage.StringConverter"
+SETTINGS = {"key.converter": STRING, "value.converter": STRING, "offset.flush.interval.ms": "200"}
+GROUP = "spark-lost"
+STOP_SECONDS = 30.0
+KEEPS = {"spark.deploy.recoveryMode": "FILESYSTEM"}
+
+
+class Parts:
+    """Hosts of which the first leads, the Spark cluster they work on, and lines that flow."""
+
+    def __init__(self, hosts: list[KeptHost], spark: SparkCluster, lines: NumberedLines) -> None:
+        self.hosts, self.spark, self.lines = hosts, spark, lines
+
+    def standstill(self, act: Callable[[], None]) -> float:
+        """Do something, and return how long nothing new came from then on until lines flow again."""
+        arrivals = self.lines.arrivals
+        arrivals.forget_gaps()
+        act()
+        assert self.lines.flows(120), self.told()
+        assert eventually(self._is_calm, 60), self.told()
+        return arrivals.longest_gap
+
+    def _is_calm(self) -> bool:
+        """Return whether executors are there as before, and warm."""
+        executors = self.spark.executors()
+        return len(executors) == self.spark.size and all(executors.values())
+
+    def end_master(self) -> None:
+        """Kill Spark's master and start another in its place."""
+        self._end(self.spark.pids[0])
+
+    def end_worker(self) -> None:
+        """Kill the Spark worker under the executor that runs tasks, with this, and start another worker."""
+        busiest = self.spark.busiest_executor()
+        worker = next(pid for pid in self.spark.pids if busiest in {each.pid for each in tree(pid)})
+        self._end(worker)
+
+    def _end(self, pid: int) -> None:
+        os.kill(pid, signal.SIGKILL)
+        self.spark.replace(pid)
+
+    def told(self) -> str:
+        """Return what the hosts said last."""
+        return "\n\n".join(each.last_words() for each in self.hosts)
+
+
+@contextmanager
+def running(folder: Path, broker: KafkaBroker, size: int, properties: dict[str, str]) -> Iterator[Parts]:
+    """Have hosts, and lines flow."""
+    with ExitStack() as stack:
+        spark = stack.enter_context(SparkCluster(folder / "spark", 2, properties=properties))
+        settings = {**SETTINGS, **spark.settings()}
+        hosts = [KeptHost(folder / str(number), broker.bootstrap_servers, GROUP, settings) for number in range(size)]
+        for host in hosts:
+            stack.callback(host.stop)
+            host.start()
+        lines = stack.enter_context(NumberedLines(folder, GROUP))
+        parts = Parts(hosts, spark, lines)
+        for config in lines.configs():
+            assert hosts[-1].rest.create(config).status == 201
+        assert lines.flows(), parts.told()
+        assert eventually(parts._is_calm, 60), parts.told()
+        yield parts
+
+
+@pytest.mark.parametrize("keeps", [False, True], ids=["which forgets", "which remembers"])
+def test_a_lost_master_is_followed_by_another(tmp_path: Path, own_broker: KafkaBroker, keeps: bool) -> None:
+    """Lines flow while there is none; one that forgets its applications ends them, and Spark is started anew."""
+    kept = {**KEEPS, "spark.deploy.recoveryDirectory": str(tmp_path / "kept")} if keeps else {}
+    with running(tmp_path, own_broker, 1, kept) as parts:
+        seconds = parts.standstill(parts.end_master)
+        print(f"lines stood still for {seconds:.1f} s after the master was lost")
+        time.sleep(20)
+        assert parts.lines.flows(60), parts.told()
+        print(f"and for {parts.lines.arrivals.longest_gap:.1f} s later")
+        seconds = parts.standstill(parts.end_worker)
+        print(f"lines stood still for {seconds:.1f} s after a worker was lost")
+        assert parts.lines.is_complete(), parts.told()
+        assert parts.lines.arrivals.faults == []
+
+
+def test_a_leading_host_is_followed_on_the_same_cluster(tmp_path: Path, own_broker: KafkaBroker) -> None:
+    """Whether it dies or stands still: who follows does not wait for the executors of the one before."""
+    with running(tmp_path, own_broker, 3, {}) as parts:
+        first, second, third = parts.hosts
+        print(f"lines stood still for {parts.standstill(first.kill):.1f} s after the leading host was killed")
+        leader = next(each for each in (second, third) if leads(each))
+        os.kill(leader.pid, signal.SIGSTOP)
+        stopped = time.monotonic()
+        try:
+            seconds = parts.standstill(lambda: time.sleep(1))
+            print(f"lines stood still for {seconds:.1f} s after the leading host was stopped")
+            assert time.monotonic() - stopped < STOP_SECONDS, parts.told()
+        finally:
+            os.kill(leader.pid, signal.SIGCONT)
+        assert eventually(lambda: "leads no more" in leader.last_words(), 30), leader.last_words()
+        assert parts.lines.flows(), parts.told()
+        rest = {each.pid: each for each in tree(leader.pid)}
+        leader.stop()
+        await_end(list(rest.values()))
+        assert parts.lines.is_complete(), parts.told()
+        assert parts.lines.arrivals.faults == []
+
+
+def leads(host: KeptHost) -> bool:
+    """Return whether tasks run in the name of a host."""
+    status = host.rest.status(f"{GROUP}-source")
+    return bool(status["connector"]["worker_id"] == f"127.0.0.1:{host.port}")
