@@ -93,7 +93,10 @@ class StandaloneApplication:
         for application, term in state.applications.items():
             if self._term is not None and self._term.follows(term):
                 log.warning("application %s is ended, whose host leads no more", application)
-                self._master.send(getattr(_deploy(self._context), f"{_MESSAGES}UnregisterApplication")(application))
+                self._end(application)
+
+    def _end(self, application: str) -> None:
+        self._master.send(getattr(_deploy(self._context), f"{_MESSAGES}UnregisterApplication")(application))
 
     def _asked(self) -> MasterState | None:
         """Return what the master knows that leads; None where none answers."""

@@ -1,0 +1,77 @@
+"""What a host makes of what its Spark master knows: of applications of earlier terms, and of its own that is gone."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from hearth.spark import standalone_application
+from hearth.spark.standalone_application import MasterState, StandaloneApplication, Term
+
+OWN = Term("kafka/group", 7)
+
+
+class Application(StandaloneApplication):
+    """One whose master knows one thing after the other; what is ended there is only taken note of."""
+
+    def __init__(self, *states: MasterState | None) -> None:
+        self._id, self._term = "own", OWN
+        self._states = list(states)
+        self.is_over = threading.Event()
+        self.told: list[str] = []
+
+    def _asked(self) -> MasterState | None:
+        if len(self._states) == 1:
+            self.is_over.set()
+        return self._states.pop(0)
+
+    def _await_end_of_master(self) -> None:
+        pass
+
+    def _end(self, application: str) -> None:
+        self.told.append(application)
+
+    def seen(self) -> list[str]:
+        """Return what was told of all states."""
+        self.watch(lambda: self.told.append("away"), lambda: self.told.append("forgotten"), self.is_over)
+        return self.told
+
+
+@pytest.fixture(autouse=True)
+def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let nobody wait for a master."""
+    monkeypatch.setattr(standalone_application, "AWAY_SECONDS", 0.0)
+
+
+def knows(*others: Term | None, own: bool = True, workers: bool = True) -> MasterState:
+    """Return what a master knows: applications of these terms, this host's, workers."""
+    found: dict[str, Term | None] = {f"other-{number}": term for number, term in enumerate(others)}
+    return MasterState({**found, **({"own": OWN} if own else {})}, workers)
+
+
+def test_earlier_terms_of_the_same_hosts_are_ended_and_nothing_else() -> None:
+    """Neither those of others who share the cluster, nor of who leads after this one that does not know it yet."""
+    others = (Term("kafka/group", 6), Term("kafka/group", 7), Term("kafka/group", 8), Term("kafka/other", 1), None)
+    assert Application(knows(*others)).seen() == ["other-0"]
+
+
+def test_a_master_that_comes_back_and_remembers_is_no_news() -> None:
+    """Spark's driver has heard of it then."""
+    assert Application(knows(), None, None, knows(workers=False), knows()).seen() == []
+
+
+def test_spark_begins_anew_when_workers_are_back_at_a_master_that_forgot() -> None:
+    """Not before: until then all that runs goes on, and time enough to make a JVM ready, once."""
+    forgot = knows(own=False, workers=False)
+    assert Application(knows(), None, forgot, forgot).seen() == ["away"]
+    assert Application(knows(), None, forgot, forgot, knows(own=False), None).seen() == ["away", "forgotten"]
+    assert Application(None, knows(own=False), None).seen() == ["forgotten"]
+
+
+def test_an_application_says_in_which_term_it_was_begun() -> None:
+    """To the master, by what its executors are told."""
+    assert OWN.settings() == {
+        "spark.executorEnv.HEARTH_CLUSTER": "kafka/group",
+        "spark.executorEnv.HEARTH_TERM": "7",
+    }
