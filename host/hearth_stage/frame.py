@@ -10,8 +10,10 @@ from __future__ import annotations
 import json
 import socket
 import struct
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate, islice
 from typing import Any, NoReturn
 
 from hearth_api.batch import Batch
@@ -22,6 +24,8 @@ MAX_FRAME = 1 << 31
 BUFFER_BYTES = 4 << 20
 
 _PREFIX = struct.Struct("<II")
+_MOST_PARTS = 1024
+"""Most parts that one system call takes (``IOV_MAX`` of Linux)."""
 
 
 @dataclass(frozen=True)
@@ -49,17 +53,22 @@ def widen(sock: socket.socket) -> None:
 
 
 def write_frame(sock: socket.socket, header: dict[str, Any], batches: Sequence[Batch] = ()) -> None:
-    """Write one frame; the caller holds the lock of the socket. Raises ``ValueError`` before the first byte."""
+    """Write one frame; the caller holds the lock of the socket. Raises ``ValueError`` before the first byte.
+
+    Columns are sent from where they lie: to lay them out as one body first would cost more than the system call.
+    """
     bodies = [_encode(batch) for batch in batches]
     if bodies:
-        header = {**header, "batches": [len(body) for body in bodies]}
+        header = {**header, "batches": [body.size for body in bodies]}
     text = json.dumps(header, separators=(",", ":"), allow_nan=False).encode()
-    length = 4 + len(text) + sum(map(len, bodies))
+    length = 4 + len(text) + sum(body.size for body in bodies)
     if length >= MAX_FRAME:
         raise ValueError(f"a frame of {length} bytes is longer than the protocol's {MAX_FRAME}")
-    sock.sendall(_PREFIX.pack(length, len(text)) + text)
-    for body in bodies:
-        sock.sendall(body)
+    begin = _PREFIX.pack(length, len(text)) + text
+    if bodies:
+        _send(sock, [begin, *(part for body in bodies for part in body.parts)])
+    else:
+        sock.sendall(begin)  # which also a socket with TLS can
 
 
 def read_frame(sock: socket.socket, limit: int = MAX_FRAME, is_trusted: bool = True) -> Frame | None:
@@ -77,11 +86,11 @@ def read_frame(sock: socket.socket, limit: int = MAX_FRAME, is_trusted: bool = T
         raise ValueError(f"not a frame: length {length}, header length {header_length}")
     if length >= limit:
         raise ValueError(f"a frame of {length} bytes, fewer than {limit} are taken")
-    content = _read(sock, length - 4)
-    header = _decode_header(str(content[:header_length], "utf-8"))
+    header = _decode_header(str(_grown(sock, b"", header_length), "utf-8"))
     if not isinstance(header, dict):
         raise ValueError(f"not a frame: the header is {type(header).__name__}, not an object")
-    return Frame(header, _bodies(content, header_length, header.pop("batches", [])), is_trusted)
+    content = _read(sock, length - 4 - header_length)
+    return Frame(header, _bodies(content, header.pop("batches", [])), is_trusted)
 
 
 def _refuse(constant: str) -> NoReturn:
@@ -91,27 +100,28 @@ def _refuse(constant: str) -> NoReturn:
 _decode_header = json.JSONDecoder(parse_constant=_refuse).decode
 
 
-def _bodies(content: memoryview, start: int, lengths: Any) -> tuple[memoryview, ...]:
+def _bodies(content: memoryview, lengths: Any) -> tuple[memoryview, ...]:
     if not isinstance(lengths, list) or not all(type(length) is int and length >= 0 for length in lengths):
         raise ValueError("not a frame: the lengths of its bodies are no list of numbers")
-    if start + sum(lengths) != len(content):
+    if sum(lengths) != len(content):
         raise ValueError(f"not a frame: {len(lengths)} bodies of {sum(lengths)} bytes do not fill it")
-    bodies = []
-    for length in lengths:
-        bodies.append(content[start : start + length])
-        start += length
-    return tuple(bodies)
+    ends = accumulate(lengths)
+    return tuple(content[end - length : end] for length, end in zip(lengths, ends))
 
 
 def _read(sock: socket.socket, size: int) -> memoryview:
-    """Read so many bytes; memory is taken as they arrive, whatever the other side has announced."""
-    content = bytearray(min(size, BUFFER_BYTES))
-    done = 0
-    while True:
+    """Read so many bytes, if they are there soon into memory that nobody has cleared before."""
+    begun = sock.recv(min(size, BUFFER_BYTES), socket.MSG_WAITALL) if size else b""
+    return memoryview(begun if len(begun) == size else _grown(sock, begun, size))
+
+
+def _grown(sock: socket.socket, begun: bytes, size: int) -> bytearray:
+    """Read the rest of so many bytes; memory is taken as they arrive, whatever the other side has announced."""
+    content = bytearray(begun)
+    while (done := len(content)) < size:
+        content.extend(bytes(min(done or BUFFER_BYTES, size - done)))
         _fill(sock, content, done)
-        if (done := len(content)) == size:
-            return memoryview(content)
-        content.extend(bytes(min(done, size - done)))
+    return content
 
 
 def _fill(sock: socket.socket, content: bytearray, done: int) -> None:
@@ -123,12 +133,40 @@ def _fill(sock: socket.socket, content: bytearray, done: int) -> None:
             done += count
 
 
-def _encode(batch: Batch) -> Any:
-    data = batch.to_arrow()
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, data.schema) as writer:
+class _Body:
+    """What Arrow writes of a batch: in parts, of which the columns are those of the batch, not copies."""
+
+    closed = False
+
+    def __init__(self) -> None:
+        self.parts: list[memoryview] = []
+        self.size = 0
+
+    def write(self, part: Any) -> None:
+        """Take in bytes, or a buffer."""
+        self.parts.append(view := memoryview(part))
+        self.size += view.nbytes
+
+    def flush(self) -> None:
+        """Nothing is held back."""
+
+
+def _encode(batch: Batch) -> _Body:
+    data, body = batch.to_arrow(), _Body()
+    with pa.ipc.new_stream(pa.PythonFile(body, "w"), data.schema) as writer:
         writer.write_batch(data)
-    return memoryview(sink.getvalue())
+    return body
+
+
+def _send(sock: socket.socket, parts: Iterable[bytes | memoryview]) -> None:
+    """Write parts one behind the other, all of each."""
+    waiting = deque(memoryview(part) for part in parts)
+    while waiting:
+        sent = sock.sendmsg(islice(waiting, _MOST_PARTS))
+        while waiting and sent >= waiting[0].nbytes:
+            sent -= waiting.popleft().nbytes
+        if sent:
+            waiting[0] = waiting[0][sent:]
 
 
 def _decode(body: memoryview, is_trusted: bool) -> Batch:

@@ -9,7 +9,7 @@ import struct
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -200,6 +200,50 @@ def test_batches_are_read_in_place(pair: Pair) -> None:
     assert received.address <= address < received.address + received.size
 
 
+class Trickle:
+    """A socket that takes in so many bytes at once."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self.parts: list[memoryview] = []
+
+    def sendmsg(self, parts: Iterable[memoryview]) -> int:
+        """Take in the first bytes, and say how many."""
+        left = self._most
+        for part in parts:
+            self.parts.append(part[:left])
+            left -= len(self.parts[-1])
+        return self._most - left
+
+
+@pytest.mark.parametrize("most", [1, 7, 1 << 20])
+def test_a_frame_is_whole_however_little_is_taken_at_once(most: int) -> None:
+    """What a system call left is sent by the next ones, and nothing twice."""
+    taken = Trickle(most)
+    header: dict[str, Any] = {"op": "x", "args": {}}
+    batches = [sample("a", None, "bc"), sample()]
+    write_frame(taken, header, batches)  # type: ignore[arg-type]
+    assert b"".join(taken.parts) == written(header, *batches)
+
+
+def test_columns_are_sent_from_where_they_lie() -> None:
+    """No copy is made of them."""
+    taken, batch = Trickle(1 << 20), sample("a" * 1000)
+    write_frame(taken, {}, [batch])  # type: ignore[arg-type]
+    address = batch.column("value").buffers()[2].address
+    assert address in [pa.py_buffer(part).address for part in taken.parts]
+
+
+def test_a_frame_may_have_more_parts_than_a_system_call_takes(pair: Pair) -> None:
+    """A batch of many columns is one as well."""
+    names = [str(number) for number in range(1500)]
+    data = pa.RecordBatch.from_arrays([pa.array([number]) for number in range(1500)], names=names)
+    write_frame(pair[0], {}, [Batch("t", None, None, data)])
+    frame = read_frame(pair[1])
+    assert frame is not None
+    assert frame.batches[0].data.to_pydict() == {name: [int(name)] for name in names}
+
+
 def test_end_between_frames_is_the_end(pair: Pair) -> None:
     """A connection that closes where a frame could begin has ended in order."""
     write_frame(pair[0], {"re": 1, "args": {}})
@@ -288,10 +332,10 @@ def test_frame_beyond_the_readers_limit_is_refused_before_it_is_read(pair: Pair)
 
 
 LYING = """
-import resource, socket, struct
+import resource, socket, struct, sys
 from hearth_stage.frame import MAX_FRAME, read_frame
 ours, theirs = socket.socketpair()
-ours.sendall(struct.pack("<II", MAX_FRAME - 1, 2) + b"{}")
+ours.sendall(struct.pack("<II", MAX_FRAME - 1, int(sys.argv[1])) + b"{}")
 ours.close()
 pages = int(open("/proc/self/statm").read().split()[0])
 limit = pages * resource.getpagesize() + (64 << 20)
@@ -303,10 +347,11 @@ except EOFError:
 """
 
 
-def test_announced_length_takes_no_memory() -> None:
+@pytest.mark.parametrize("header_length", [2, MAX_FRAME - 10])
+def test_announced_length_takes_no_memory(header_length: int) -> None:
     """Eight bytes that promise 2 GiB are read by a process that may take 64 MiB more than it has."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    command = [sys.executable, "-c", LYING]
+    command = [sys.executable, "-c", LYING, str(header_length)]
     result = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=60, check=False)
     assert (result.stdout, result.stderr) == ("broken off\n", "")
 
