@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from hearth.kafka.library import Library
+from hearth_api.layout import copied
 
 MESSAGE = np.dtype(
     [
@@ -53,23 +54,12 @@ list of messages (``rd_kafka_messages_t``) is one of their number and their addr
 
 
 def gather(addresses: Any, sizes: Any) -> Any:
-    """Copy the pieces at ``addresses`` into one ``large_binary`` array, in their order, wherever they lie.
-
-    A binary array is a buffer and offsets into it. Here the buffer is all memory from the lowest address on, and every
-    second element is one piece; ``take`` copies just those, so what lies between is never read. It reserves memory by
-    the mean size of all elements, for which it believes the last offset: that says what the pieces need (0065).
-    """
-    if len(addresses) == 0:
-        return pa.array([], pa.large_binary())
-    count, base = len(addresses), int(addresses.min())
-    offsets = np.empty(2 * count + 1, np.int64)
-    starts = np.subtract(addresses, base, out=offsets[0:-1:2])
-    np.add(starts, sizes, out=offsets[1::2])
-    offsets[-1] = offsets[0] + 2 * (int(sizes.sum()) + count)
-    everything = pa.LargeBinaryArray.from_buffers(
-        pa.large_binary(), 2 * count, [None, pa.py_buffer(offsets), pa.foreign_buffer(base, int(offsets[-1]))]
-    )
-    return everything.take(pa.array(np.arange(0, 2 * count, 2)))
+    """Copy the pieces at ``addresses`` into one ``large_binary`` array, in their order, wherever they lie."""
+    base = int(addresses.min()) if len(addresses) else 0
+    edges = np.empty(2 * len(addresses) + 1, np.int64)
+    starts = np.subtract(addresses, base, out=edges[:-1:2])
+    np.add(starts, sizes, out=edges[1::2])
+    return copied(base, edges, int(sizes.sum()))
 
 
 def gather_nullable(addresses: Any, sizes: Any) -> Any:

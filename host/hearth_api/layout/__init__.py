@@ -6,7 +6,7 @@ together to. `piece` cuts texts and joins them.
 """
 
 from hearth_api.layout.alike import Alike, Grouped, GroupedParts, Layouts, in_rows
-from hearth_api.layout.piece import as_string, constant, join, memory, nulled, replaced, rows_of
+from hearth_api.layout.piece import address_of, as_string, constant, copied, join, memory, nulled, replaced, rows_of
 from hearth_api.layout.scalars import ManyOfColumn
 from hearth_api.layout.stretch import to_texts
 from hearth_api.layout.template import Fitting, Known, NoTemplateError, Payloads, Template, Walker, are_few, cut
@@ -23,9 +23,11 @@ __all__ = [
     "Payloads",
     "Template",
     "Walker",
+    "address_of",
     "are_few",
     "as_string",
     "constant",
+    "copied",
     "cut",
     "in_rows",
     "join",

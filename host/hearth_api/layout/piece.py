@@ -90,48 +90,56 @@ def _merged(pieces: Sequence[Any]) -> list[Any]:
 def _gathered(pieces: Sequence[Any], length: int) -> Any:
     """Return the pieces joined by one copy of each, which for spans is half of what cutting and joining takes.
 
-    All that is copied from becomes one column, in which every second element is a piece and the others what lies
-    between. What is taken out of it lies piece by piece, so a row ends where its last piece does (decision 0018).
+    They are copied piece by piece, so a row ends where its last piece does.
     """
     count = len(pieces)
-    contents, places = _laid_out(pieces)
-    edges = np.empty(2 * count * length + 1, np.int32)
-    for number, (starts, ends) in enumerate(places):
-        edges[2 * number : -1 : 2 * count] = starts
-        edges[2 * number + 1 :: 2 * count] = ends
-    edges[-1] = len(contents)
-    buffers = [None, pa.py_buffer(edges), pa.py_buffer(contents)]
-    laid_out = pa.Array.from_buffers(_BYTES, 2 * count * length, buffers)
-    taken = pc.take(laid_out, _evens(count * length), boundscheck=False)
-    if count == 1:
-        return taken
-    _, offsets, data = taken.buffers()
-    ends = np.frombuffer(offsets, np.int32, count * length + 1)[::count].copy()
-    return pa.Array.from_buffers(_BYTES, length, [_validity(pieces), pa.py_buffer(ends), data])
-
-
-def _laid_out(pieces: Sequence[Any]) -> tuple[Any, list[tuple[Any, Any]]]:
-    """Return the contents that pieces are copied from, each once and one behind the other, and where each piece is.
-
-    The error of Arrow for a column that is too long is raised where they are too long for its offsets.
-    """
-    contents: dict[int, tuple[int, Any]] = {}
-    places: list[tuple[Any, Any]] = []
-    size = 0
-    for piece in pieces:
-        content, starts, ends = _where(piece)
-        if id(content) not in contents:
-            contents[id(content)] = size, content
-            size += len(content)
-        base = contents[id(content)][0]
-        places.append((starts + base, ends + base))
+    places = [_where(piece) for piece in pieces]
+    size = sum(_size(starts, ends, length) for _, starts, ends in places)
     if size > _MOST_BYTES:
         raise pa.ArrowCapacityError(f"texts of {size} bytes are too many for one column")
-    found = [content for _, content in contents.values()]
-    return found[0] if len(found) == 1 else np.concatenate(found), places
+    addresses = [address_of(content) for content, _, _ in places]
+    base = min(addresses)
+    edges = np.empty(2 * count * length + 1, np.int64)
+    for number, (address, (_, starts, ends)) in enumerate(zip(addresses, places)):
+        np.add(starts, address - base, out=edges[2 * number : -1 : 2 * count])
+        np.add(ends, address - base, out=edges[2 * number + 1 :: 2 * count])
+    _, offsets, data = copied(base, edges, size).buffers()
+    row_ends = np.frombuffer(offsets, np.int64, count * length + 1)[::count].astype(np.int32)
+    return pa.Array.from_buffers(_BYTES, length, [_validity(pieces), pa.py_buffer(row_ends), data])
+
+
+def _size(starts: Any, ends: Any, length: int) -> int:
+    """Return how many bytes a piece has in all rows together."""
+    return length * (ends - starts) if isinstance(ends, int) else int((ends - starts).sum())
+
+
+def address_of(content: Any) -> int:
+    """Return where the bytes of a numpy array are."""
+    address: int = content.__array_interface__["data"][0]
+    return address
+
+
+def copied(base: int, edges: Any, size: int) -> Any:
+    """Copy pieces of memory, wherever they lie, `size` bytes together, into one column.
+
+    Where a piece begins and ends is told by every two edges, int32 for binary or int64 for large binary, counted from
+    `base`, an address; there is one edge more, which means nothing and is changed. An array of Arrow is a buffer and
+    offsets into it: here the buffer is all memory from `base` on, and every second element is a piece. `take` copies
+    just those and never reads what lies between (decision 0018). It reserves memory by the mean size of all elements,
+    for which it believes the last offset. That says what the pieces need: with less there it copies them again
+    whenever they outgrow it, and with more to give back the rest (0074).
+    """
+    type_ = pa.large_binary() if edges.dtype == np.int64 else _BYTES
+    count = len(edges) // 2
+    if count == 0:
+        return pa.array([], type_)
+    edges[-1] = last = min(int(edges[0]) + 2 * (size + 1), np.iinfo(edges.dtype).max)
+    buffers = [None, pa.py_buffer(edges), pa.foreign_buffer(base, last)]
+    return pc.take(pa.Array.from_buffers(type_, 2 * count, buffers), _evens(count), boundscheck=False)
 
 
 def _where(piece: Any) -> tuple[Any, Any, Any]:
+    """Return the content that a piece stands in, and where in it the piece begins and ends in each row, or in all."""
     if isinstance(piece, Spans):
         return piece.content, piece.starts, piece.ends
     if isinstance(piece, bytes):

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hearth_api.layout import constant
+from hearth_api.layout import address_of, constant, copied
 from hearth_file.line import decode
 from hearth_file.window import Window
 
@@ -95,15 +95,14 @@ class LineColumnReader:
         return np.flatnonzero(np.equal(octets, wanted, out=self._matches[: len(octets)]))
 
     def _texts(self, first: int, last: int) -> Any:
-        # The window is seen as line, line end, line, line end, ...; every second piece is a line.
         index, count = self._index, last - first
-        bounds = np.empty(2 * count + 1, np.int32)
-        bounds[0] = index.start(first)
-        bounds[1::2] = index.ends[first:last]
-        bounds[2::2] = index.nexts[first:last]
-        buffers = [None, pa.py_buffer(bounds), pa.py_buffer(self._window.data)]
-        pieces = pa.Array.from_buffers(pa.binary(), 2 * count, buffers)
-        return _decoded(pieces.take(pa.array(np.arange(0, 2 * count, 2))), index.is_ascii)
+        edges = np.empty(2 * count + 1, np.int32)
+        edges[0] = index.start(first)
+        edges[1::2] = index.ends[first:last]
+        edges[2::2] = index.nexts[first:last]
+        size = int((edges[1::2] - edges[:-1:2]).sum(dtype=np.int64))
+        content = np.frombuffer(self._window.data, np.uint8)
+        return _decoded(copied(address_of(content), edges, size), index.is_ascii)
 
 
 def _decoded(lines: Any, is_ascii: bool) -> Any:

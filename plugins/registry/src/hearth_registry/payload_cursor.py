@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from hearth_api.layout import address_of, copied
 from hearth_registry.payload_block import UnsuitedError
 
 _SPARE = 16
@@ -98,10 +99,8 @@ def spans(rows: Rows, sizes: Any) -> Any:
     if len(ends) and (ends.max() > rows.source.size or sizes.sum() > rows.source.size):
         raise UnsuitedError
     edges = np.empty(2 * len(sizes) + 1, np.int32)
-    edges[:-1:2], edges[1::2], edges[-1] = starts, ends, rows.source.size
-    buffers = [None, pa.py_buffer(edges), pa.py_buffer(rows.source.content)]
-    spans = pa.Array.from_buffers(pa.binary(), 2 * len(sizes), buffers)
-    return spans.take(pa.array(np.arange(0, 2 * len(sizes), 2, dtype=np.int32)))
+    edges[:-1:2], edges[1::2] = starts, ends
+    return copied(address_of(rows.source.content), edges, int(sizes.sum()))
 
 
 def scattered(values: Any, present: Any, type_: Any) -> Any:

@@ -11,9 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hearth_api.layout import piece as module
-from hearth_api.layout.piece import Spans, join
+from hearth_api.layout.piece import Spans, address_of, copied, join
 
 TEXT = st.binary(max_size=4)
+POOLS: list[Any] = []
+"""They have to outlive what was copied."""
 
 
 @st.composite
@@ -59,4 +61,24 @@ def test_more_than_a_column_holds_is_refused(monkeypatch: pytest.MonkeyPatch) ->
     spans = Spans(np.frombuffer(b"abc", np.uint8), np.array([0]), np.array([1]))
     assert join([spans], 1).to_pylist() == [b"a"]
     with pytest.raises(pa.ArrowCapacityError, match="texts of 4 bytes"):
-        join([spans, b"x"], 1)
+        join([spans, b"xyz"], 1)
+
+
+@pytest.mark.parametrize("width", [np.int32, np.int64])
+@pytest.mark.parametrize("gap", [0, 1, 1000])
+def test_a_copy_takes_its_size_in_memory_and_no_more_meanwhile(width: Any, gap: int) -> None:
+    """With less reserved it would be copied again as it grows, with more to give back the rest (decision 0074)."""
+    count, size = 1000, 100
+    content = np.zeros(count * (size + gap), np.uint8)
+    edges = np.zeros(2 * count + 1, width)
+    edges[:-1:2] = np.arange(count) * (size + gap)
+    edges[1::2] = edges[:-1:2] + size
+    before = pa.default_memory_pool()
+    POOLS.append(pool := pa.proxy_memory_pool(before))
+    pa.set_memory_pool(pool)
+    try:
+        column = copied(address_of(content), edges, count * size)
+    finally:
+        pa.set_memory_pool(before)
+    assert column.to_pylist() == [bytes(size)] * count
+    assert pool.total_bytes_allocated() == pool.bytes_allocated()
