@@ -11,6 +11,7 @@ from confluent_kafka import KafkaException
 from hearth.cli.host import Host, Stores
 from hearth.config import DistributedConfig
 from hearth.config.distributed_key import INT_MAX
+from hearth.herder.key_rotation import KeyRotation
 from hearth.herder.leader_watch import LeaderWatch
 from hearth.herder.leadership import Leadership
 from hearth.herder.supervisor import Equipment
@@ -97,15 +98,18 @@ class DistributedHost(Host):
 
     def _begin(self, equipment: Equipment) -> None:
         reconciler, launcher = self.herder.reconciler, self._launcher
+        rotation = KeyRotation(self._cluster.inter_worker_key_ttl_ms / 1000, self._exchange_key)
 
         def lead(term: int) -> None:
             # Java's workers count from the first member of their group on, and statuses go by who has counted further.
             equipment.board.generation = max(term, self._topics.statuses.next_generation) & INT_MAX
             if not is_local(launcher.settings):
                 launcher.start(Term(f"{self.cluster_id}/{self._cluster.group_id}", term))
+            rotation.begin()
             reconciler.lead(term)
 
         def follow() -> None:
+            rotation.end()
             reconciler.follow()
             if not is_local(launcher.settings):
                 launcher.stop()
@@ -120,6 +124,9 @@ class DistributedHost(Host):
         self._group.join(self._fail)
         self._leader_watch.start()
         self._await_leader()
+
+    def _exchange_key(self) -> None:
+        self._topics.exchange_key()
 
     def _leave(self) -> None:
         self._is_leaving = True

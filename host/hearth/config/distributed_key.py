@@ -194,7 +194,8 @@ class DistributedConfig(WorkerConfig):
         default=3600000,
         check=Range.between(0, INT_MAX),
         importance=Importance.LOW,
-        doc="How many milliseconds a key is used by which hosts sign what they ask of each other.",
+        doc="After how many milliseconds the leading host writes another key by which hosts sign what they ask each "
+        "other; 0 is never.",
     )
     inter_worker_key_generation_algorithm: str = key(
         "inter.worker.key.generation.algorithm",

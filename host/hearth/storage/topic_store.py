@@ -95,6 +95,10 @@ class TopicStores:
         """
         self._producer.claim()
         self._reader.read_to_end(self._cluster_topics(), START_SECONDS)
+        return self.exchange_key()
+
+    def exchange_key(self) -> int:
+        """Write another key by which hosts sign from now on, and return the offset behind it; raises ConnectError."""
         return self.configs.put_session_key(self.new_session_key())
 
     def relinquish(self) -> None:

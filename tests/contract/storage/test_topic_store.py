@@ -398,3 +398,18 @@ def test_rights_that_a_host_lacks_are_told(tmp_path: Path) -> None:
             assert "WRITE and DESCRIBE on that id" in str(refusal.value.hint)
         with pytest.raises(ConnectError, match=r"Could not look up .* for topic 'others-configs'"):
             Host(broker, "others")
+
+
+def test_a_key_that_is_exchanged_is_read_by_all(hosts: tuple[Host, Host], leader: Host) -> None:
+    """It is another one, and belongs to the same term: the next is greater all the same."""
+    before, other = leader.configs.snapshot().session_key, hosts[1]
+    assert before is not None
+    number = leader.exchange_key()
+    after = leader.configs.snapshot().session_key
+    assert after is not None
+    assert after.key != before.key
+    assert after.created_ms >= before.created_ms
+    assert eventually(lambda: other.configs.snapshot().session_key == after, SOON)
+    assert other.claim() > number
+    with pytest.raises(NotLeading):
+        leader.exchange_key()
