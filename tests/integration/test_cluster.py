@@ -19,8 +19,10 @@ from hearth.spark.standalone_master import NotAdmitted, seek_admission
 from tests.bench.cluster import SparkCluster
 from tests.bundles.build import plugin_path
 from tests.crash.process import stages, tree
+from tests.integration.numbered_lines import NumberedLines
 from tests.java import java
-from tests.peer.hearth_connect import HearthConnect
+from tests.peer.distributed import HearthDistributed
+from tests.peer.hearth_connect import ROOT, HearthConnect
 from tests.peer.rest import eventually
 from tests.peer.worker import Worker
 
@@ -176,6 +178,50 @@ def test_environments_travel_once_to_each_executor_and_one_that_is_gone_is_told(
             assert trace.startswith("the environment of greeting-source is not on "), trace
             assert f"{unpacked}/0' is missing" in trace
             assert host.rest.states("second")[1:] == ["RUNNING"] * 4
+
+
+@pytest.mark.long
+def test_executors_need_a_python_and_nothing_else(
+    tmp_path: Path, broker: KafkaBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their machines have Spark, and neither Hearth nor a package: a mount of theirs hides what this one has."""
+    if os.geteuid() != 0 or shutil.which("unshare") is None:
+        pytest.skip("a mount of one's own takes root and util-linux")
+    home, kept, spark = tmp_path / "home", tmp_path / "kept", installed_spark()
+    home.mkdir()
+    kept.mkdir()
+    monkeypatch.setenv("HEARTH_HOME", str(home))
+    packages = " && ".join(
+        [
+            f"mount --bind {spark} {kept}",
+            *(f"mount -t tmpfs none {each}" for each in (home, ROOT / "host", ROOT / "plugins", spark.parent)),
+            f"mkdir {spark}",
+            f"mount --bind {kept} {spark}",
+        ]
+    )
+    bare = ["unshare", "--mount", "--propagation", "private", "sh", "-c", f'{packages} && exec "$@"', "sh"]
+    with SparkCluster(tmp_path / "cluster", 2, through=bare) as cluster:
+        settings = {
+            **cluster.settings(),
+            "spark.executor.cores": "4",
+            "key.converter": STRING,
+            "value.converter": STRING,
+        }
+        with (
+            HearthDistributed(tmp_path / "host", broker.bootstrap_servers, "bare", settings) as host,
+            NumberedLines(tmp_path, "bare") as lines,
+        ):
+            for config in lines.configs():
+                host.run(config, 180)
+            assert lines.flows(), host.last_words()
+            assert is_said(host, "it is sent to them, with the packages that it needs")
+            assert host.last_words().count("it is sent to them, with") == 1
+            running = [each for pid in cluster.executors() for each in stages(pid)]
+            assert len(running) == 2
+            for each in running:
+                assert not any(Path(f"/proc/{each.pid}/root{ROOT}/host").iterdir())
+            assert lines.is_complete(), host.last_words()
+            assert (lines.arrivals.faults, lines.arrivals.repeats) == ([], 0)
 
 
 @pytest.fixture(scope="module")

@@ -21,6 +21,7 @@ from hearth.foundation.log_level import levels
 from hearth.spark.address import silence_of
 from hearth.spark.executor import run
 from hearth.spark.gateway import installed_spark, start_jvm
+from hearth.spark.host_archive import IMPORT_PATH as HOST_PATH
 from hearth.spark.job import JobFailed, Jobs, Submit
 from hearth.spark.spark_log import JvmLevels
 from hearth.spark.standalone_master import seek_admission
@@ -61,12 +62,19 @@ class Driver:
             os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
         os.environ["PYTHONPATH"] = os.pathsep.join(_import_path())
         options = f"{settings[_OPTIONS]} {shlex.join(driver_archive().options())}".strip()
-        # Executors on this machine import what this process does, installed or not; on others the path leads nowhere.
-        self._own = {_IMPORT_PATH: os.environ["PYTHONPATH"], **settings, _OPTIONS: options}
+        self._own = {_IMPORT_PATH: self._executors_path(), **settings, _OPTIONS: options}
         self._gateway = start_jvm(self._own, self._keep)
         import pyspark  # noqa: F401  # the JVM comes first, and starts beside this process
 
         _spare_numpy()
+
+    def _executors_path(self) -> str:
+        """Return where executors find modules: on this machine where this process does, installed or not.
+
+        On others that leads nowhere, and to what was sent to them where they lack it.
+        """
+        own = os.environ["PYTHONPATH"]
+        return own if is_local(self._settings) else os.pathsep.join((own, HOST_PATH))
 
     @property
     def is_prepared(self) -> bool:

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Callable
 from typing import Any
 
+from hearth.spark.driver import reason_of
 from hearth.spark.executor import nothing
 
 log = logging.getLogger(__name__)
@@ -17,8 +19,8 @@ log = logging.getLogger(__name__)
 LOOK_SECONDS = 1.0
 
 
-def keep_warm(context: Any) -> None:
-    """Prewarm executors as they come, until the context is stopped."""
+def keep_warm(context: Any, explain: Callable[[str], str] = str) -> None:
+    """Prewarm executors as they come, until the context is stopped; ``explain`` is told why one could not be."""
     warm: frozenset[str] = frozenset()
     while True:
         try:
@@ -29,7 +31,7 @@ def keep_warm(context: Any) -> None:
         except Exception as error:  # whatever it is, the first task meets it as well and tells the user
             if context._jsc is None or context._jsc.sc().isStopped():
                 return
-            log.debug("executors were not prewarmed: %s", error)
+            log.debug("executors were not prewarmed: %s", explain(reason_of(error)))
         time.sleep(LOOK_SECONDS)
 
 

@@ -24,6 +24,8 @@ from hearth.spark.driver import Driver, executors_python, is_local, reason_of
 from hearth.spark.environment_archive import ship
 from hearth.spark.executor import nothing
 from hearth.spark.executor_set import ExecutorSet, starting_settings
+from hearth.spark.host_archive import NAME as HOST_KEY
+from hearth.spark.host_archive import ship_host
 from hearth.spark.page import open_page
 from hearth.spark.prewarm import keep_warm
 from hearth.spark.setting_name import misspelled
@@ -95,8 +97,10 @@ _CLUSTER = {
     _PAGE: "false",
 }
 
-_PYTHON = re.compile(r"No module named|module specification for|PYTHON_VERSION_MISMATCH|Cannot run program")
-"""What Spark says of executors whose Python is not there or is not this host's."""
+_PACKAGES = re.compile(r"No module named|module specification for")
+"""What Spark says of executors whose Python lacks what the daemon of its workers imports."""
+_PYTHON = re.compile(rf"{_PACKAGES.pattern}|PYTHON_VERSION_MISMATCH|Cannot run program")
+"""What Spark says of executors whose Python is not there, or is not this host's, as well."""
 
 
 def spark_settings(worker: Mapping[str, str], capacity: Capacity | None = None) -> dict[str, str]:
@@ -172,6 +176,9 @@ class SparkLauncher:
         """What is launched and not submitted yet, by its job group."""
         self._failure: str | None = None
         self._shipped: set[str] = set()
+        self._shipping = threading.Lock()
+        self._is_code_missing = False
+        """Whether executors were met that lack what tasks are run by, so that it has to travel as well."""
         self._slots = SlotWatch(self.settings)
         self._lock = threading.Lock()
         self._stopping = threading.Event()
@@ -292,7 +299,7 @@ class SparkLauncher:
         if self._opens_page:
             self._open_page(driver)
         if not is_local(self.settings):
-            keep_warm(driver.context)
+            keep_warm(driver.context, self._explained)
 
     def _scale(self, driver: Driver, capacity: Capacity) -> None:
         executors = ExecutorSet(driver.context)
@@ -356,13 +363,19 @@ class SparkLauncher:
             self._replace(driver)
 
     def _explained(self, reason: str) -> str:
-        """Return a reason with the key that mends it, where it is the Python of the executors."""
+        """Return a reason with the key that mends it, where it is the Python of the executors.
+
+        Where they lack packages these travel before the next task does.
+        """
         if not _PYTHON.search(reason):
             return reason
+        if _PACKAGES.search(reason) and HOST_KEY not in self._shipped and not is_local(self.settings):
+            self._is_code_missing = True
+            return f"{reason}\nexecutors lack packages that tasks are run by, which are sent to them"
         own = f"{sys.version_info.major}.{sys.version_info.minor}"
         return (
-            f"{reason}\nexecutors run {executors_python(self.settings)}, which has to be Python {own} with "
-            "hearth-connect installed, as on this host; spark.pyspark.python names another"
+            f"{reason}\nexecutors run {executors_python(self.settings)}, which has to be Python {own}, "
+            "as on this host; spark.pyspark.python names another"
         )
 
     def _replace(self, ended: Driver) -> None:
@@ -411,7 +424,11 @@ class SparkLauncher:
     def _ship(self, context: Any, plan: TaskPlan) -> None:
         if is_local(self.settings):
             return
-        with self._lock:
+        with self._shipping:
+            if self._is_code_missing and HOST_KEY not in self._shipped:
+                log.info("executors have no Hearth of their own: it is sent to them, with the packages that it needs")
+                ship_host(context)
+                self._shipped.add(HOST_KEY)
             for key, environment in plan.environments.items():
                 if key not in self._shipped:
                     ship(context, environment)

@@ -10,6 +10,7 @@ import pytest
 from confluent_kafka import Consumer
 
 from hearth.broker import KafkaBroker
+from hearth.kafka import host_group
 from hearth.kafka.admin import TopicAdmin
 from hearth.kafka.host_group import GroupTaken, HostGroup
 from hearth_api import ConfigError, ConnectError
@@ -110,6 +111,17 @@ def test_a_group_of_other_consumers_is_refused(broker: KafkaBroker, hosts: Hosts
             hosts.join("taken", 1)
     finally:
         consumer.close()
+
+
+def test_hosts_of_another_version_are_refused(hosts: Hosts, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They may understand each other's records, or not; whoever comes second hears of it before it takes part."""
+    hosts.join("versions", 1)
+    monkeypatch.setattr(host_group, "PROTOCOL", 2)
+    with pytest.raises(GroupTaken, match=r"group\.id='versions' has hosts of another version: http://127") as caught:
+        hosts.join("versions", 2)
+    assert "speaks protocol 1, this one 2" in str(caught.value)
+    assert "stop the hosts of the other version first" in str(caught.value.hint)
+    assert hosts.holding == {1: True}
 
 
 def test_a_session_that_brokers_do_not_allow_is_refused(hosts: Hosts) -> None:

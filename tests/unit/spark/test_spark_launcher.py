@@ -209,6 +209,27 @@ def test_launch_that_is_called_off_in_time_is_never_submitted(launcher: SparkLau
     assert spark.submitted.empty()
 
 
+def test_what_executors_lack_is_sent_before_the_next_launch(spark: Spark, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once for each Spark, and not where all they lack is another Python."""
+    sent: list[Any] = []
+    monkeypatch.setattr(spark_launcher, "ship_host", sent.append)
+    launcher = SparkLauncher({"spark.master": "yarn", "spark.driver.host": "127.0.0.1"})
+    launcher.start()
+    spark.is_started.set()
+    reasons = []
+    for failure in ('Cannot run program "python"', *["No module named 'hearth'"] * 2):
+        launched(launcher, spark)
+        spark.submitted.get(timeout=10)([], JobFailed(failure))
+        reasons.append((len(sent), str(spark.ended.get(timeout=10).reason)))
+    launched(launcher, spark)
+    spark.submitted.get(timeout=10)
+    assert sent == [spark.context]
+    assert [count for count, _ in reasons] == [0, 0, 1]
+    assert ["which are sent to them" in reason for _, reason in reasons] == [False, True, False]
+    assert "spark.pyspark.python" in reasons[2][1]
+    launcher.stop()
+
+
 SECRETS = {
     "worker": {
         "producer.sasl.mechanism": "PLAIN",
