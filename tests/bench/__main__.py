@@ -18,6 +18,7 @@ from tests.bench import (
     installation,
     isolation,
     latency,
+    mode,
     parallel,
     plugin_list,
     record_form,
@@ -48,11 +49,15 @@ CASES: dict[str, Callable[[Bench], Result]] = {
     "n": installation.measure,
     **registry_form.CASES,
     "s": recovery.measure_cluster,
+    "stores": mode.measure_stores,
+    "once": mode.measure_once,
     "t": transformation.measure,
 }
 
-USUAL = [case for case in CASES if case not in "st"]
-"""The cases that run where none is named: all but those that have more pipelines than all others, or wait longer."""
+USUAL = [case for case in CASES if case not in ("s", "t", "stores", "once")]
+"""The cases that run where none is named: all but those that have more pipelines than all others, wait longer, or
+compare Hearth with itself.
+"""
 
 
 def _numbers(_context: click.Context, _option: click.Parameter, text: str) -> list[int]:
@@ -109,7 +114,8 @@ def main(
     idle; (j) record form; (k) eight transformations in a chain; (l) eight tasks; (m) plugins in stages, beside
     the same ones in the task's process; (n) bundles from a file to a list, and starts of stages; (o) b with Avro and
     (p) d with Avro, (q) and (r) with JSON Schema, (u) and (v) with Protobuf, each beside Json in Java. Without any,
-    all of these. (s) the end of the host that leads others; (t) every transformation in a pipeline of its own.
+    all of these. (s) the end of the host that leads others; (t) every transformation in a pipeline of its own;
+    (stores) a to d with stores in topics, beside files; (once) a and b exactly once, beside at least once.
     """
     with tempfile.TemporaryDirectory(prefix="hearth-bench-") as folder:
         # Kafka's own settings for its server: this machine's broker is not what is measured, and both sides get it.

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from hearth.broker import KafkaBroker
 from tests.bench.meter import Meter
+from tests.peer.distributed import HearthDistributed, JavaDistributed
 from tests.peer.hearth_connect import HearthConnect
 from tests.peer.java_connect import DISTRIBUTION_OPTIONS, JavaConnect
 from tests.peer.topic import Topics
@@ -71,6 +72,15 @@ class Bench:
         if side == "java":
             return JavaConnect(folder, self.broker.bootstrap_servers, merged, connectors, DISTRIBUTION_OPTIONS)
         return HearthConnect(folder, self.broker.bootstrap_servers, {**merged, **self.hearth}, connectors)
+
+    def cluster_worker(self, side: str, settings: Mapping[str, str] | None = None, strings: bool = True) -> Worker:
+        """Return the only worker of a cluster of its own, which is not started yet; its stores are topics."""
+        name = self.fresh(f"{side}-cluster")
+        folder, servers = self.folder / name, self.broker.bootstrap_servers
+        merged = {**_WORKER, **(_STRINGS if strings else {}), **(settings or {})}
+        if side == "java":
+            return JavaDistributed(folder, servers, name, merged, DISTRIBUTION_OPTIONS)
+        return HearthDistributed(folder, servers, name, {**merged, **self.hearth})
 
 
 @contextmanager

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tests.peer.hearth_connect import HearthConnect
-from tests.peer.java_connect import JavaConnect
+from tests.peer.java_connect import SMALL_OPTIONS, JavaConnect
 
 
 def cluster_settings(group: str) -> dict[str, str]:
@@ -23,9 +23,15 @@ class JavaDistributed(JavaConnect):
     main_class = "org.apache.kafka.connect.cli.ConnectDistributed"
 
     def __init__(
-        self, folder: Path, bootstrap_servers: str, group: str, settings: Mapping[str, str] | None = None
+        self,
+        folder: Path,
+        bootstrap_servers: str,
+        group: str,
+        settings: Mapping[str, str] | None = None,
+        jvm_options: Sequence[str] = SMALL_OPTIONS,
     ) -> None:
-        super().__init__(folder, bootstrap_servers, {**cluster_settings(group), **(settings or {})})
+        told = {**cluster_settings(group), **(settings or {})}
+        super().__init__(folder, bootstrap_servers, told, jvm_options=jvm_options)
         del self._settings["offset.storage.file.filename"]
 
 

@@ -20,6 +20,7 @@ PERFORMANCE_OPTIONS = (
     "-server", "-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20", "-XX:InitiatingHeapOccupancyPercent=35",
     "-XX:+ExplicitGCInvokesConcurrent", "-Djava.awt.headless=true",
 )  # fmt: skip
+SMALL_OPTIONS = ("-Xmx512m", *QUICK_START)
 DISTRIBUTION_OPTIONS = ("-Xms256M", "-Xmx2G", *PERFORMANCE_OPTIONS)
 
 
@@ -57,7 +58,7 @@ class JavaConnect(Worker):
         bootstrap_servers: str,
         settings: Mapping[str, str] | None = None,
         connectors: Sequence[Mapping[str, str]] = (),
-        jvm_options: Sequence[str] = ("-Xmx512m", *QUICK_START),
+        jvm_options: Sequence[str] = SMALL_OPTIONS,
     ) -> None:
         super().__init__(folder, bootstrap_servers, settings, connectors)
         self._options = jvm_options
