@@ -18,6 +18,7 @@ from tests.bench import (
     installation,
     isolation,
     latency,
+    leader,
     mode,
     parallel,
     plugin_list,
@@ -51,10 +52,11 @@ CASES: dict[str, Callable[[Bench], Result]] = {
     "s": recovery.measure_cluster,
     "stores": mode.measure_stores,
     "once": mode.measure_once,
+    "leader": leader.measure,
     "t": transformation.measure,
 }
 
-USUAL = [case for case in CASES if case not in ("s", "t", "stores", "once")]
+USUAL = [case for case in CASES if case not in ("s", "t", "stores", "once", "leader")]
 """The cases that run where none is named: all but those that have more pipelines than all others, wait longer, or
 compare Hearth with itself.
 """
@@ -87,7 +89,7 @@ def _properties(_context: click.Context, _option: click.Parameter, texts: Sequen
     default="100,200",
     show_default=True,
     callback=_numbers,
-    help="How many connectors there are in the runs of case i.",
+    help="How many connectors there are in the runs of cases i and leader.",
 )
 @click.option(
     "--hearth",
@@ -115,7 +117,8 @@ def main(
     the same ones in the task's process; (n) bundles from a file to a list, and starts of stages; (o) b with Avro and
     (p) d with Avro, (q) and (r) with JSON Schema, (u) and (v) with Protobuf, each beside Json in Java. Without any,
     all of these. (s) the end of the host that leads others; (t) every transformation in a pipeline of its own;
-    (stores) a to d with stores in topics, beside files; (once) a and b exactly once, beside at least once.
+    (stores) a to d with stores in topics, beside files; (once) a and b exactly once, beside at least once; (leader)
+    what many connectors cost the leading host of a cluster, whose tasks run elsewhere.
     """
     with tempfile.TemporaryDirectory(prefix="hearth-bench-") as folder:
         # Kafka's own settings for its server: this machine's broker is not what is measured, and both sides get it.

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from hearth.foundation.port import LOOPBACK
-from hearth.spark.local_cluster import LocalCluster
+from hearth.spark.local_cluster import SLOTS, LocalCluster
 from tests.bench.meter import descendants
 from tests.reservation import reserve_port
 
@@ -24,8 +24,9 @@ class SparkCluster(LocalCluster):
         through: Sequence[str] = (),
         jvm_options: Sequence[str] | None = None,
         properties: Mapping[str, str] | None = None,
+        slots: int = SLOTS,
     ) -> None:
-        super().__init__(folder, workers, host, through, jvm_options, properties, find_port=reserve_port)
+        super().__init__(folder, workers, host, through, jvm_options, properties, reserve_port, slots)
 
     def __enter__(self) -> SparkCluster:
         self.start()

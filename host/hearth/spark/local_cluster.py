@@ -44,15 +44,17 @@ class LocalCluster:
         jvm_options: Sequence[str] | None = None,
         properties: Mapping[str, str] | None = None,
         find_port: Callable[[], int] = lambda: next_free(MASTER_PORT),
+        slots: int = SLOTS,
     ) -> None:
         """Describe a cluster at an address, whose processes are started through a command of another machine.
 
         By default its JVMs start quickly, from the archive of a driver's classes, and compile little; what is measured
         runs as Spark starts it. Its properties, with a secret perhaps, are those of master and workers; a host has its
-        own.
+        own. An executor runs as many tasks as it has ``slots``.
         """
         self._folder = folder
         self.size = workers
+        self._slots = slots
         self._properties = dict(properties or {})
         self._host = host
         self._through = list(through)
@@ -73,7 +75,7 @@ class LocalCluster:
         """
         return {
             "spark.master": self.url,
-            "spark.executor.cores": str(SLOTS),
+            "spark.executor.cores": str(self._slots),
             "spark.executor.memory": "512m",
             **({"spark.executor.extraJavaOptions": self._options} if self._options else {}),
         }
@@ -117,7 +119,7 @@ class LocalCluster:
 
     def _start_worker(self, number: int) -> None:
         work = str(self._folder / f"work-{number}")
-        self._start("worker.Worker", "--host", self._host, "--cores", str(SLOTS), "--memory", "1g",
+        self._start("worker.Worker", "--host", self._host, "--cores", str(self._slots), "--memory", "1g",
                     "--work-dir", work, self.url)  # fmt: skip
 
     def _with_properties(self) -> list[str]:
