@@ -13,7 +13,13 @@ import click
 import pytest
 
 from hearth.cli.main import COMMANDS, hearth
-from hearth.config import ConnectorConfig, SinkConnectorConfig, SourceConnectorConfig, StandaloneConfig
+from hearth.config import (
+    ConnectorConfig,
+    DistributedConfig,
+    SinkConnectorConfig,
+    SourceConnectorConfig,
+    StandaloneConfig,
+)
 from hearth.config.tls_key import ServerTlsConfig
 from hearth.config.worker_configuration import CHOICE
 from hearth.discovery import PluginType
@@ -88,6 +94,7 @@ def test_keys_exist() -> None:
         name
         for settings in (
             StandaloneConfig,
+            DistributedConfig,
             AllowlistConfig,
             ConnectorConfig,
             SourceConnectorConfig,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -19,6 +20,9 @@ from hearth_api import (
 )
 
 CONFIG_TOPIC, STATUS_TOPIC, OFFSET_TOPIC = "config.storage.topic", "status.storage.topic", "offset.storage.topic"
+DEFAULT_OFFSET_TOPIC = "connect-offsets-"
+"""What stands before the name of a cluster in that of its topic of offsets, where nobody names one."""
+_TOPIC = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 CONFIG_STORAGE, STATUS_STORAGE, OFFSET_STORAGE = "config.storage.", "status.storage.", "offset.storage."
 _OWN_SETTINGS = ("topic", "partitions", "replication.factor", "cleanup.policy")
 """What stands below a prefix of storage and is no setting of the topic, or not for users to choose."""
@@ -122,10 +126,12 @@ class DistributedConfig(WorkerConfig):
         default=300000,
         doc="How long a Java worker that could not catch up stays out of its group; it has no meaning here.",
     )
-    offset_topic: str = key(
+    named_offset_topic: str | None = key(
         OFFSET_TOPIC,
+        default=None,
         importance=Importance.HIGH,
-        doc="The topic that keeps the offsets of source connectors.",
+        doc=f"The topic that keeps the offsets of source connectors; {DEFAULT_OFFSET_TOPIC}GROUP unless given. Java's "
+        "workers have to be given it.",
     )
     offset_partitions: int = key(
         "offset.storage.partitions",
@@ -245,6 +251,12 @@ class DistributedConfig(WorkerConfig):
         return self.group_id
 
     @property
+    def offset_topic(self) -> str:
+        """Return the topic that keeps the offsets of source connectors: each cluster has one of its own."""
+        named = self.named_offset_topic
+        return f"{DEFAULT_OFFSET_TOPIC}{self.group_id}" if named is None else named
+
+    @property
     def transactional_id(self) -> str:
         """Return the transactional id by which one host at a time writes, the one of Java's workers."""
         return f"connect-cluster-{self.group_id}"
@@ -277,9 +289,11 @@ class DistributedConfig(WorkerConfig):
         """Raise ConfigError where a name is missing, or one topic is to keep what belongs to two."""
         if not self.group_id.strip():
             raise ConfigError("group.id", self.group_id, "a cluster needs a name that its hosts share")
+        if self.named_offset_topic is None and not _TOPIC.fullmatch(self.offset_topic):
+            raise ConfigError(OFFSET_TOPIC, None, f"no topic can be called {self.offset_topic!r}: give it a name")
         seen: dict[str, str] = {}
-        for name in (CONFIG_TOPIC, STATUS_TOPIC, OFFSET_TOPIC):
-            topic = self.parsed[name]
+        topics = {CONFIG_TOPIC: self.config_topic, STATUS_TOPIC: self.status_topic, OFFSET_TOPIC: self.offset_topic}
+        for name, topic in topics.items():
             if not topic.strip():
                 raise ConfigError(name, topic, "the name of a topic is expected")
             if (other := seen.setdefault(topic, name)) != name:

@@ -30,6 +30,8 @@ from hearth.storage.offset_topic import TopicOffsetStore
 from hearth.storage.status_topic import TopicStatusStore
 from hearth_api import ConfigError, ConnectError
 
+log = logging.getLogger(__name__)
+
 START_SECONDS = 60.0
 """How long it may take to read what the topics hold."""
 OWN_TOPIC = "offsets.storage.topic"
@@ -48,6 +50,7 @@ class TopicStores:
         """``on_fenced`` is called when a write finds that another host leads, on the thread that wrote."""
         self._worker = worker
         self._on_fenced = on_fenced
+        self._told: set[str] = set()
         settings, base = worker.originals, worker.client_base
         quiet = {"logger": logging.getLogger(CLIENT)}
         self._admin = TopicAdmin(internal_config("admin", settings, f"{base}shared-admin").config | quiet)
@@ -69,6 +72,8 @@ class TopicStores:
 
     def start(self) -> None:
         """Make the topics that are missing, and read what they hold; raises ConfigError for one that is not fit."""
+        if self._worker.named_offset_topic is None:
+            log.info("%s names no topic: offsets are kept in %r", OFFSET_TOPIC, self._worker.offset_topic)
         partitions = {topic.name: topic.prepare(self._admin) for topic in self._topics()}
         count = partitions[self._worker.config_topic]
         if count > 1:
@@ -176,11 +181,19 @@ class TopicStores:
         config = self.configs.snapshot().entries[connector].config
         elsewhere = config.get(ELSEWHERE)
         here = self._worker.bootstrap_servers
-        if self._worker.is_exactly_once and elsewhere and {*map(str.strip, elsewhere.split(","))} != {*here}:
+        is_elsewhere = bool(elsewhere) and {*map(str.strip, str(elsewhere).split(","))} != {*here}
+        if self._worker.is_exactly_once and is_elsewhere:
             raise ConnectError(
                 f"{ELSEWHERE}={elsewhere!r} of connector {connector!r}: with exactly once its offsets would be in "
                 "that Kafka as well, and a host reads those of its own alone",
                 code="offsets.elsewhere",
                 hint="leave the override out, or run the connector on hosts of that Kafka",
             )
-        return config.get(OWN_TOPIC)
+        own = config.get(OWN_TOPIC)
+        if own and is_elsewhere and connector not in self._told:
+            self._told.add(connector)
+            log.warning(
+                "%s=%s of connector %r is a topic of this host's Kafka, and not of %s=%s",
+                OWN_TOPIC, own, connector, ELSEWHERE, elsewhere,
+            )  # fmt: skip
+        return own

@@ -272,6 +272,20 @@ def test_offsets_of_another_kafka_are_refused_with_exactly_once(leader: Host, br
         assert exactly.offsets.get("e", [{"p": 1}]) == [None]
 
 
+def test_own_topic_of_a_connector_that_writes_elsewhere_is_told(
+    leader: Host, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It is in this host's Kafka, and what it holds in the cluster's topic as well; the log says so once."""
+    leader.configs.put_connector(
+        "far", {"producer.override.bootstrap.servers": "elsewhere:9092", "offsets.storage.topic": "stores-far"}
+    )
+    for _ in range(2):
+        leader.offsets.put("far", [({"p": 1}, {"o": 1})])
+    assert leader.offsets.get("far", [{"p": 1}]) == [{"o": 1}]
+    told = [record.getMessage() for record in caplog.records if "stores-far" in record.getMessage()]
+    assert len([each for each in told if "is a topic of this host's Kafka" in each]) == 1
+
+
 def test_what_tasks_wrote_themselves_is_listed(leader: Host, broker: KafkaBroker) -> None:
     """With exactly once they write their offsets in their own transactions, which hold up nobody who writes."""
     settings = {"bootstrap.servers": broker.bootstrap_servers, "partitioner": "murmur2_random"}

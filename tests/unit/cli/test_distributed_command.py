@@ -52,7 +52,7 @@ def test_a_host_without_a_broker_says_so(worker: Path) -> None:
     assert "Traceback" not in outcome.stderr
 
 
-@pytest.mark.parametrize("missing", ["group_id", "config_storage_topic", "offset_storage_topic"])
+@pytest.mark.parametrize("missing", ["group_id", "config_storage_topic", "status_storage_topic"])
 def test_what_a_cluster_needs_has_to_be_said(worker: Path, missing: str) -> None:
     """In Kafka Connect's words."""
     with pytest.raises(ConfigError, match=f'Missing required configuration "{missing.replace("_", ".")}"'):

@@ -55,14 +55,23 @@ def test_names_of_clients_and_of_the_right_to_write_are_javas() -> None:
     assert DistributedConfig(SAMPLE).transactional_id == "connect-cluster-connect-cluster"
 
 
-@pytest.mark.parametrize(
-    "missing", ["group.id", *(f"{each}.storage.topic" for each in ("config", "offset", "status"))]
-)
+@pytest.mark.parametrize("missing", ["group.id", *(f"{each}.storage.topic" for each in ("config", "status"))])
 def test_a_missing_key_is_named(missing: str) -> None:
     """Kafka's sentence."""
     props = {name: value for name, value in SAMPLE.items() if name != missing}
     with pytest.raises(ConfigError, match=f'Missing required configuration "{missing}" which has no default value.'):
         DistributedConfig(props)
+
+
+def test_a_cluster_that_names_no_topic_of_offsets_has_one_of_its_own() -> None:
+    """Where Kafka Connect would not start; two clusters on one Kafka never share it."""
+    props = {name: value for name, value in SAMPLE.items() if name != "offset.storage.topic"}
+    assert DistributedConfig({**props, "group.id": "orders"}).offset_topic == "connect-offsets-orders"
+    assert DistributedConfig(SAMPLE).offset_topic == "connect-offsets"
+    with pytest.raises(ConfigError, match="no topic can be called 'connect-offsets-of all': give it a name"):
+        DistributedConfig({**props, "group.id": "of all"})
+    with pytest.raises(ConfigError, match=r"config\.storage\.topic names the same topic"):
+        DistributedConfig({**props, "group.id": "x", "config.storage.topic": "connect-offsets-x"})
 
 
 UNSUPPORTED = "the algorithm is not supported here; the supported algorithms are: HmacMD5, "
