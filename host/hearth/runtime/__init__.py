@@ -3,8 +3,9 @@
 ``task`` runs a task from top to bottom: it joins the host, opens what the task needs as its ``plan`` says, builds the
 loop whole, and closes everything; ``end`` is what ends a run from outside. ``source`` and ``sink`` are the two loops.
 What host, stage and context tell a task arrives in the ``inbox``; what the loops do, the ``observer`` hears.
-``task_log`` takes what is logged here to the host, ``dead_letter`` keeps records that failed, ``subscription`` says
-what a sink reads, ``topic`` how the topics of a source come to be, and ``launcher`` is what puts a task here.
+``task_log`` takes what is logged here to the host, ``dead_letter`` keeps records that failed, be it that a task found
+one bad itself (``errant_record``), ``subscription`` says what a sink reads, ``topic`` how the topics of a source come
+to be, and ``launcher`` is what puts a task here.
 ``shared_runtime`` is a process in which several run beside each other.
 
 A record of a source goes from its poll to its commit through ``hearth_stage.source``, ``hearth_stage.tenant``,
@@ -15,8 +16,9 @@ One that is written exactly once is committed by ``exactly_once`` and ``hearth.k
 offset it was read at.
 
 A record of a sink goes from its fetch to its commit through ``hearth.kafka.consumer``, ``sink``, ``delivery``,
-``pipeline``, ``hearth_execution.converter``, ``hearth_execution.plugins``, ``consumption``, ``tolerance``,
-``observer``, ``hearth_stage.tenant``, ``hearth_stage.sink`` and ``inbox``, in this order.
+``pipeline``, ``hearth_execution.converter``, ``hearth_execution.plugins``, ``consumption``,
+``hearth.staging.tolerance``, ``observer``, ``hearth_stage.tenant``, ``hearth_stage.sink`` and ``inbox``, in this
+order.
 
 Below these lies what carries whatever it is given. Between loops and plugins, wherever these are:
 ``hearth.staging.chain``, ``hearth.staging.place``, ``hearth.staging.source_stage`` and ``hearth.staging.poll_watch``.

@@ -13,6 +13,7 @@ from typing import Any
 
 from hearth.isolation.stage_tenant import StageLost
 from hearth.runtime.link import HostLost, TaskLink
+from hearth.staging.failure_log import FailureLog
 from hearth.staging.plugin_plan import TaskSettings
 from hearth_api import ConnectError, TopicPartition
 from hearth_execution.failure import ErrorInfo, Failure
@@ -39,7 +40,7 @@ class Counts:
     """Commits that are done, not records."""
 
 
-class TaskObserver:
+class TaskObserver(FailureLog):
     """Hears from the loops what they do, and passes it on: statuses and topics to the host, lines to the log.
 
     It is told of batches, never of a single record that nothing is wrong with, and nothing waits for it but a status,
@@ -48,8 +49,9 @@ class TaskObserver:
     """
 
     def __init__(self, task: str, link: TaskLink, settings: TaskSettings) -> None:
+        super().__init__(task, settings)
         self.counts = Counts()
-        self._task, self._link, self._settings = task, link, settings
+        self._link = link
         self._topics: set[str] = set()
         self._lock = threading.Lock()
 
@@ -112,18 +114,10 @@ class TaskObserver:
     # What went wrong ------------------------------------------------------------------------------------------
 
     def failed(self, failure: Failure, record: Any) -> None:
-        """A step could not process a record; logged as Kafka Connect words it, where ``errors.log.enable`` is set."""
+        """A step could not process a record."""
         with self._lock:
             self.counts.failed += 1
-        if not self._settings.logs_failures:
-            return
-        text = (
-            f"Error encountered in task {self._task}. Executing stage '{failure.phase}' "
-            f"with class '{failure.class_name}'"
-        )
-        if self._settings.logs_records and record is not None:
-            text += f", where {record.text()}"
-        log.error("%s.\n%s", text, failure.error.trace)
+        super().failed(failure, record)
 
     def dead_lettered(self) -> None:
         """A record that failed is in the dead letter topic."""

@@ -27,7 +27,7 @@ from hearth.runtime.observer import TaskObserver
 from hearth.runtime.pipeline import WORKER_CLASS, Prepared
 from hearth.runtime.polled_record import PolledRecord, RefusedRecord
 from hearth.runtime.position import SourceRows, SubmittedPositions
-from hearth.runtime.tolerance import Tolerance
+from hearth.staging.tolerance import Tolerance
 from hearth_api import ConnectError
 from hearth_api.batch import Batch
 from hearth_execution.failure import ErrorInfo, Failure

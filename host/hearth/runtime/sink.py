@@ -28,12 +28,13 @@ from hearth.runtime.delivery import (
     SentPuts,
     bounds,
 )
+from hearth.runtime.errant_record import report_errant, take_report
 from hearth.runtime.inbox import Errant, Inbox, Item, MadeRecord, StageEnded
 from hearth.runtime.observer import TaskObserver
 from hearth.runtime.pipeline import Pipeline
 from hearth.runtime.plan import TaskPlan
 from hearth.runtime.subscription import Subscription
-from hearth.runtime.tolerance import Tolerance
+from hearth.staging.tolerance import Tolerance
 from hearth_api import ConnectError, PluginError, TopicPartition
 from hearth_execution.failure import RemoteError, is_retriable
 from hearth_stage.call import Call
@@ -88,7 +89,7 @@ def answer_sink(inbox: Inbox, tolerance: Tolerance, request: Request) -> None:
     if isinstance(message, ContextRequest):
         inbox.put(message)
     elif isinstance(message, ReportRecord):
-        tolerance.take_report(inbox, request, message)
+        take_report(tolerance, inbox, request, message)
     else:
         request.fail(LookupError(f"a sink task has no request {request.op!r}"))
 
@@ -562,7 +563,7 @@ class SinkLoop:
         except ConnectError as error:
             made.request.fail(error)
         else:
-            self._tolerance.report_errant(self._inbox, made.request, made.report.error, record)
+            report_errant(self._tolerance, self._inbox, made.request, made.report.error, record)
 
     def _fail(self, item: Item) -> None:
         """Raise what ends the task; a record it reported as bad is committed by no run."""

@@ -22,9 +22,9 @@ from hearth.runtime.outbox import Outbox
 from hearth.runtime.pipeline import Pipeline, Prepared
 from hearth.runtime.plan import TaskPlan
 from hearth.runtime.polled_record import PolledRecord
-from hearth.runtime.tolerance import Tolerance, ToleranceExceeded
 from hearth.staging.poll_watch import PollWatch
 from hearth.staging.source_stage import HandedOver
+from hearth.staging.tolerance import Tolerance, ToleranceExceeded
 from hearth_api import ConnectError
 from hearth_api.batch import Batch
 from hearth_execution.order import join_all, rows_before

@@ -30,11 +30,11 @@ from hearth.runtime.plan import SinkPlan, SourcePlan
 from hearth.runtime.sink import SinkLoop, answer_sink, intake_of
 from hearth.runtime.source import SourceLoop
 from hearth.runtime.subscription import Subscription
-from hearth.runtime.tolerance import DeadLetters, Tolerance
 from hearth.staging.chain import split
 from hearth.staging.place import OWN_STAGES, OpenStage, Place, PlaceOpener
 from hearth.staging.sink_stage import start_sink
 from hearth.staging.source_stage import answer_source, start_source
+from hearth.staging.tolerance import DeadLetters, Tolerance
 from hearth_api import ConnectError
 from hearth_execution.failure import RemoteError
 from hearth_execution.load import load_lock

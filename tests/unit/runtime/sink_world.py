@@ -29,8 +29,8 @@ from hearth.runtime.delivery import MOST_PUTS, Conversion
 from hearth.runtime.inbox import Inbox, Item
 from hearth.runtime.observer import TaskObserver
 from hearth.runtime.sink import SinkLoop, answer_sink, intake_of
-from hearth.runtime.tolerance import Tolerance
 from hearth.staging.sink_stage import start_sink
+from hearth.staging.tolerance import Tolerance
 from hearth_api import STRING_SCHEMA, ConnectError, DataError, RetriableError, TimestampType, TopicPartition
 from hearth_api.batch import Batch
 from hearth_execution.failure import ErrorInfo, Failure

@@ -24,8 +24,8 @@ from hearth.runtime.observer import TaskObserver
 from hearth.runtime.pipeline import Prepared
 from hearth.runtime.plan import SourcePlan, TransactionPlan
 from hearth.runtime.source import SourceLoop
-from hearth.runtime.tolerance import Tolerance
 from hearth.staging.source_stage import answer_source, start_source
+from hearth.staging.tolerance import Tolerance
 from hearth_api import STRING_SCHEMA, ConnectError, TimestampType
 from hearth_api.batch import Batch
 from hearth_execution.failure import ErrorInfo, Failure

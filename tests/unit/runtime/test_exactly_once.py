@@ -5,7 +5,7 @@ from __future__ import annotations
 from hearth.kafka.kafka_error import KafkaError
 from hearth.link.link_call import Pause, Stop
 from hearth.runtime.exactly_once import TransactionExpired
-from hearth.runtime.tolerance import ToleranceExceeded
+from hearth.staging.tolerance import ToleranceExceeded
 from hearth_api import ConnectError
 from hearth_stage.task_call import EndTransaction
 from tests.unit.runtime.source_world import BAD, DROPPED, FENCED, OFFSETS_TOPIC, OK, Run, World

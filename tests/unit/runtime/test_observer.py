@@ -12,7 +12,7 @@ import pytest
 
 from hearth.runtime.link import HostLost
 from hearth.runtime.observer import Counts, TaskObserver
-from hearth.runtime.tolerance import ToleranceExceeded
+from hearth.staging.tolerance import ToleranceExceeded
 from hearth_api import ConnectError, TopicPartition
 from tests.unit.runtime.sample import SETTINGS, Record, failure
 

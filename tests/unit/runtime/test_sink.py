@@ -7,10 +7,10 @@ from functools import partial
 import pytest
 
 from hearth.link.link_call import ForgetTopics, Pause, Resume, Stop
-from hearth.runtime import tolerance
 from hearth.runtime.delivery import PutFailed
 from hearth.runtime.inbox import StageEnded
 from hearth.runtime.sink import IDLE_SECONDS, POLL_SECONDS
+from hearth.staging import tolerance
 from hearth_api import STRING_SCHEMA, ConnectError, DataError, SinkRecord, TopicPartition
 from hearth_api.batch import records_to_batches
 from hearth_execution.failure import ErrorInfo, RemoteError

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from hearth.link.link_call import Command, Pause, Resume, Stop
-from hearth.runtime import tolerance
 from hearth.runtime.sink import POLL_SECONDS
+from hearth.staging import tolerance
 from hearth_api import ConnectError
 from tests.profile import machine_settings
 from tests.unit.runtime.sink_world import PARTITIONS, Place, Turn, World, look

@@ -22,9 +22,9 @@ from hearth.runtime.observer import TaskObserver
 from hearth.runtime.outbox import Outbox
 from hearth.runtime.pipeline import Prepared
 from hearth.runtime.source import IDLE_SECONDS
-from hearth.runtime.tolerance import Tolerance, ToleranceExceeded
 from hearth.staging.poll_watch import PING_EARLY, PING_SHARE
 from hearth.staging.source_stage import AHEAD
+from hearth.staging.tolerance import Tolerance, ToleranceExceeded
 from hearth_api import STRING_SCHEMA, ConnectError, SourceRecord, TimestampType
 from hearth_api.batch import Batch, records_to_batches
 from hearth_execution.failure import ErrorInfo, Failure

@@ -10,14 +10,12 @@ import pyarrow as pa
 import pytest
 
 from hearth.runtime.consumed_record import Consumed
-from hearth.runtime.inbox import Errant, Inbox
 from hearth.runtime.observer import TaskObserver
-from hearth.runtime.tolerance import Tolerance, ToleranceExceeded, answer_when_kept
-from hearth_api import DataError, TopicPartition
+from hearth.staging.tolerance import Tolerance, ToleranceExceeded, answer_when_kept
+from hearth_api import DataError
 from hearth_api.batch import Batch
 from hearth_execution.failure import Failure
 from hearth_stage.channel import ChannelClosed
-from hearth_stage.task_call import ReportRecord
 from tests.unit.runtime.sample import SETTINGS, Record, failure
 
 TOLERANT = replace(SETTINGS, is_tolerant=True)
@@ -179,30 +177,6 @@ def bad_record() -> Batch:
     types = {"partition": pa.int32(), "offset": pa.int64(), "key": pa.binary(), "value": pa.binary()}
     columns = [pa.array(values, types[name]) for name, values in row.items()]
     return Batch("t", None, None, pa.RecordBatch.from_arrays(columns, names=list(row)))
-
-
-def test_record_that_fails_the_task_is_told_before_the_task_hears_of_it() -> None:
-    """Its stage may be gone, and nobody there to hear; what the record belongs to is not committed all the same."""
-    inbox = Inbox()
-    report = ReportRecord(failure(0).error, bad_record())
-    with pytest.raises(ChannelClosed):
-        Tolerance(SETTINGS, Ledger()).take_report(inbox, Gone(), report)  # type: ignore[arg-type]
-    (errant,) = inbox.take()
-    assert isinstance(errant, Errant)
-    assert (errant.partition, errant.offset) == (TopicPartition("t", 1), 7)
-
-
-def test_report_of_a_task_is_one_of_its_interface() -> None:
-    """Kafka Connect names ``SinkTask`` for it, whatever the task's class is, and the stage ``TASK_PUT``."""
-    letters = Letters()
-    letters.answer.set_result(None)
-    asked: Any = Asked()
-    Tolerance(TOLERANT, Ledger(), letters).take_report(Inbox(), asked, ReportRecord(failure(0).error, bad_record()))
-    ((reported, record),) = letters.failures
-    assert (reported.phase, reported.class_name) == ("TASK_PUT", "org.apache.kafka.connect.sink.SinkTask")
-    assert record.place() == "topic 't', partition 1, offset 7, key 'k', 2 bytes"
-    assert record.place(with_key=False) == "topic 't', partition 1, offset 7, 2 bytes"
-    assert asked.answers == ["done"]
 
 
 class Gone:

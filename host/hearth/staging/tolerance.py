@@ -9,14 +9,11 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, Protocol
 
-from hearth.runtime.consumed_record import Consumed
-from hearth.runtime.inbox import Errant, Inbox, MadeRecord
-from hearth.runtime.observer import TaskObserver
+from hearth.staging.failure_log import FailureLog
 from hearth.staging.plugin_plan import TaskSettings
 from hearth_api import ConnectError
 from hearth_execution.failure import ErrorInfo, Failure
 from hearth_stage.channel import ChannelClosed, Request
-from hearth_stage.task_call import ReportRecord
 
 _TASK_CLASS = "org.apache.kafka.connect.sink.SinkTask"
 """Which class finds bad what a task reports: Kafka Connect names the interface, whatever the task is."""
@@ -48,7 +45,8 @@ class ToleranceExceeded(ConnectError):
     ) -> None:
         super().__init__(text)
         self.failure = failure
-        place = "" if record is None else f"\nrecord: {record.place(with_key=names_key)}"
+        self.place = None if record is None else record.place(with_key=names_key)
+        place = "" if self.place is None else f"\nrecord: {self.place}"
         self.trace = (
             f"{self.java_name}: {self}{place}\nstage: {failure.phase} with class {failure.class_name}\n"
             f"Caused by: {failure.error.trace}"
@@ -72,9 +70,7 @@ class DeadLetters(Protocol):
 class Tolerance:
     """Decides about records that failed: ``none`` fails the task, ``all`` skips them; both have them reported."""
 
-    def __init__(
-        self, settings: TaskSettings, observer: TaskObserver, dead_letters: DeadLetters | None = None
-    ) -> None:
+    def __init__(self, settings: TaskSettings, log: FailureLog, dead_letters: DeadLetters | None = None) -> None:
         self.is_all = settings.is_tolerant
         self.shows_records = settings.logs_failures and settings.logs_records
         """Whether the log shows bad records themselves."""
@@ -84,7 +80,7 @@ class Tolerance:
         """Makes the error with which a record fails the task."""
         self.heard = 0
         """How many reports of the task were taken."""
-        self._observer, self._dead_letters = observer, dead_letters
+        self._log, self._dead_letters = log, dead_letters
         self._outstanding: list[Future[None]] = []
         self._lock = threading.Lock()
 
@@ -98,7 +94,7 @@ class Tolerance:
 
     def report(self, failure: Failure, record: FailedRecord | None) -> Future[None] | None:
         """Report one failure; returns its dead letter, raises ``ToleranceExceeded`` where nothing is tolerated."""
-        self._observer.failed(failure, record)
+        self._log.failed(failure, record)
         letter = None if self._dead_letters is None else self._dead_letters.report(failure, record)
         if letter is not None:
             letter.add_done_callback(self._count)
@@ -136,30 +132,14 @@ class Tolerance:
             letter.result()
         return len(late)
 
-    def take_report(self, inbox: Inbox, request: Request, report: ReportRecord) -> None:
-        """Report a record that the task itself found bad (KIP-610), and answer when its dead letter is kept.
-
-        Where nothing is tolerated the task fails even if it makes light of that; its loop is told before it is.
-        """
-        if report.made:
-            inbox.put(MadeRecord(request, report))
-        else:
-            self.report_errant(inbox, request, report.error, Consumed.of(report.record))
-        self.heard += 1
-
-    def report_errant(self, inbox: Inbox, request: Request, error: ErrorInfo, record: Consumed) -> None:
-        """Report a record as it was read, or as it would have been."""
-        try:
-            letter = self.report(Failure(0, "TASK_PUT", _TASK_CLASS, error), record)
-        except ConnectError as exceeded:
-            inbox.put(Errant(record.partition, record.offset, exceeded))
-            request.fail(exceeded)
-            return
-        answer_when_kept(letter, request)
-
     def _count(self, letter: Future[None]) -> None:
         if letter.exception() is None:
-            self._observer.dead_lettered()
+            self._log.dead_lettered()
+
+
+def reported_by_task(error: ErrorInfo) -> Failure:
+    """Return the failure of a record that a sink's task has found bad itself (KIP-610)."""
+    return Failure(0, "TASK_PUT", _TASK_CLASS, error)
 
 
 def answer_when_kept(letter: Future[None] | None, request: Request) -> None:
