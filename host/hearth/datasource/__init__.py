@@ -1,4 +1,10 @@
 """Any connector as a data source of Spark: DataFrames read from a source, and written to a sink, without Kafka.
 
-``option`` says what a user may set, and ``option_name`` puts names back into their own case.
+``option`` says what a user may set, and ``option_name`` puts names back into their own case; ``planning`` makes the
+plans of a connector's tasks of them, on the driver, and ``instruction`` words what goes wrong for who reads Spark's
+errors.
+
+A ``write`` gives each partition to a ``written_task`` on an executor, which is a ``kept_task`` between micro-batches.
+A row becomes a record by ``row_form``, its columns by ``connect_column`` and ``header_form``, and by ``row_reading``
+where a converter reads them. A ``written_row`` that failed goes to a ``dead_letter_file``.
 """

@@ -82,9 +82,22 @@ class DataSourceSettings(Settings):
         "hearth.batch.id",
         type=ConfigType.LONG,
         default=None,
-        check=None,
         doc="Which batch a batch write is: rows have the same offsets whenever it is written again under the same "
         "number. The time of the write in seconds unless given; a streaming write has the number of its micro-batch.",
+    )
+    flush_ms: int = key(
+        "hearth.flush.ms",
+        type=ConfigType.LONG,
+        default=10_000,
+        check=Range.at_least(0),
+        doc="For how many milliseconds a sink is asked at the end of a batch to write all it has, before that fails.",
+    )
+    retry_ms: int = key(
+        "hearth.retry.ms",
+        type=ConfigType.LONG,
+        default=600_000,
+        check=Range.at_least(0),
+        doc="For how many milliseconds a sink may put off the same rows, before the write fails.",
     )
     keep_ms: int = key(
         "hearth.keep.ms",

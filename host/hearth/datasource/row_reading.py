@@ -1,0 +1,44 @@
+"""Keys and values of rows that are bytes, read by the connector's converters as those of Kafka's records are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from hearth.staging.place import Place
+from hearth.staging.plugin_plan import PluginPlan
+from hearth_api import OPTIONAL_BYTES_SCHEMA
+from hearth_api.batch import Batch, ColumnRun
+from hearth_execution.failure import Failure
+from hearth_execution.order import rows_of
+from hearth_execution.transformation import without
+from hearth_stage.conversion_call import Cells, Deserialize
+
+
+def read_sides(
+    batches: Iterable[Batch], sides: Sequence[str], places: Mapping[str | None, Place], plan: PluginPlan
+) -> tuple[list[Batch], list[Failure]]:
+    """Return rows with these sides read, as batches of one schema each, and the rows that could not be."""
+    read, failures = [*batches], []
+    for side in sides:
+        place = places[plan.plugin(f"{side}.converter").environment]
+        found: list[Batch] = []
+        for batch in read:
+            made, failed = _read(batch, side, place)
+            found += made
+            failures += failed
+        read = found
+    return read, failures
+
+
+def _read(batch: Batch, side: str, place: Place) -> tuple[list[Batch], list[Failure]]:
+    run = ColumnRun(OPTIONAL_BYTES_SCHEMA, batch.column(side))
+    call = Deserialize([f"{side}.converter"], batch.topic or "", Cells({side: run}, rows_of(batch)))
+    done = place.do(call)
+    parts, start = [], 0
+    for own in done.by_converter()[0]:
+        part = batch.slice(start, len(own.column)).with_columns(**{side: own.column})
+        parts.append(part.replace(**{f"{side}_schema": own.schema}))
+        start += len(own.column)
+    if done.failures:
+        parts = [part.filter(without(part, done.failures)) for part in parts]
+    return [part for part in parts if part.num_rows], done.failures

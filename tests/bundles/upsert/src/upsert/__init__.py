@@ -1,0 +1,79 @@
+"""A sink that upserts into SQLite: one row for each topic, partition and offset, which counts how often it came.
+
+``dieOnce`` names a file: a task whose rows are in the database dies while nobody knows that yet, unless the file is
+there, which it makes first.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+from pathlib import Path
+
+from hearth_api import ConfigDef, ConfigType, Importance, SinkConnector, SinkTask
+
+_TABLE = (
+    "CREATE TABLE IF NOT EXISTS written (topic TEXT, partition INT, offset INT, value TEXT, headers TEXT, times INT, "
+    "PRIMARY KEY (topic, partition, offset))"
+)
+_UPSERT = (
+    "INSERT INTO written VALUES (?, ?, ?, ?, ?, 1) ON CONFLICT (topic, partition, offset) "
+    "DO UPDATE SET value = excluded.value, times = times + 1"
+)
+
+
+class UpsertSinkConnector(SinkConnector):
+    """Hands its configuration to every task."""
+
+    def version(self) -> str:
+        return "1.0"
+
+    def config(self) -> ConfigDef:
+        return (
+            ConfigDef()
+            .define("databaseFile", ConfigType.STRING, importance=Importance.HIGH, doc="The database.")
+            .define("dieOnce", ConfigType.STRING, default="", importance=Importance.LOW, doc="File of a death.")
+        )
+
+    def start(self, props) -> None:
+        self._props = dict(props)
+
+    def task_class(self):
+        return UpsertSinkTask
+
+    def task_configs(self, max_tasks: int):
+        return [self._props] * max_tasks
+
+    def stop(self) -> None:
+        return
+
+
+class UpsertSinkTask(SinkTask):
+    """Writes rows, and commits them when it is asked to flush."""
+
+    def version(self) -> str:
+        return "1.0"
+
+    def start(self, props) -> None:
+        self._die_once = props.get("dieOnce", "")
+        self._database = sqlite3.connect(props["databaseFile"], timeout=60, check_same_thread=False)
+        self._database.execute(_TABLE)
+        self._database.commit()
+
+    def put(self, records) -> None:
+        self._database.executemany(_UPSERT, [_row(each) for each in records])
+
+    def flush(self, current_offsets) -> None:
+        self._database.commit()
+        if self._die_once and current_offsets and not Path(self._die_once).exists():
+            Path(self._die_once).touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    def stop(self) -> None:
+        self._database.close()
+
+
+def _row(record):
+    headers = ",".join(f"{header.key}={header.value}" for header in record.headers)
+    return record.topic, record.kafka_partition, record.kafka_offset, str(record.value), headers

@@ -1,0 +1,199 @@
+"""DataFrames that Spark writes to sinks."""
+
+from __future__ import annotations
+
+import os
+import re
+import sqlite3
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark import cloudpickle
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.datasource import DataSource
+from pyspark.sql.types import StructType
+
+from hearth.datasource.row_form import first_offset
+from hearth.datasource.write import HearthStreamWriter, HearthWriter, batch_writer, stream_writer
+from tests.bundles.build import plugin_path
+from tests.crash.process import stages
+from tests.peer.hearth_connect import file_bundle
+from tests.peer.rest import eventually
+
+UPSERT = "org.example.upsert.UpsertSinkConnector"
+
+
+class Written(DataSource):  # type: ignore[misc]
+    """The half of the data source that writes."""
+
+    @classmethod
+    def name(cls) -> str:
+        """Return the name of the format."""
+        return "hearth"
+
+    def writer(self, schema: StructType, overwrite: bool) -> HearthWriter:
+        """Return what writes a DataFrame."""
+        return batch_writer(self.options, schema, overwrite)
+
+    def streamWriter(self, schema: StructType, overwrite: bool) -> HearthStreamWriter:
+        """Return what writes a query's micro-batches."""
+        return stream_writer(self.options, schema, overwrite)
+
+
+@pytest.fixture(scope="module")
+def bundles() -> str:
+    """Provide a plugin.path with the sinks."""
+    return f"{plugin_path('upsert')},{file_bundle()}"
+
+
+@pytest.fixture(scope="module")
+def spark() -> Iterator[SparkSession]:
+    """Provide a session of Spark on this machine, which has the format."""
+    cloudpickle.register_pickle_by_value(sys.modules[__name__])
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    settings = {
+        "spark.ui.enabled": "false", "spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1",
+        "spark.sql.shuffle.partitions": "2", "spark.executorEnv.PYTHONPATH": os.pathsep.join(sys.path),
+    }  # fmt: skip
+    builder = SparkSession.builder.master("local[2,2]").appName("write")
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("OFF")
+    session.dataSource.register(Written)
+    yield session
+    session.stop()
+
+
+def write(rows: DataFrame, bundles: str, mode: str = "append", **options: Any) -> None:
+    """Write rows to a sink; dots of options are two underscores."""
+    given = {name.replace("__", "."): str(value) for name, value in options.items()}
+    rows.write.format("hearth").mode(mode).option("plugin.path", bundles).options(**given).save()
+
+
+def kept(database: Path) -> list[tuple[Any, ...]]:
+    """Return what a database has."""
+    with sqlite3.connect(database) as opened:
+        return opened.execute("SELECT * FROM written ORDER BY topic, partition, offset").fetchall()
+
+
+def test_a_dataframe_is_written_by_its_offsets(spark: SparkSession, bundles: str, tmp_path: Path) -> None:
+    """Written again under the same number it is the same records; under its own it is more. Names keep their case."""
+    database = tmp_path / "d.sqlite"
+    rows = spark.range(4, numPartitions=2).selectExpr(
+        "concat('v', id) AS value", "map('h', 'x') AS headers", "if(id = 3, 'other', NULL) AS topic"
+    )
+    options: dict[str, Any] = {"connector__class": UPSERT, "databaseFile": database, "topic": "t"}
+    for _ in range(2):
+        write(rows, bundles, hearth__batch__id=7, **options)
+    base = first_offset(7)
+    assert kept(database) == [
+        ("other", 1, base + 1, "v3", "h=x", 2),
+        ("t", 0, base, "v0", "h=x", 2), ("t", 0, base + 1, "v1", "h=x", 2), ("t", 1, base, "v2", "h=x", 2),
+    ]  # fmt: skip
+    write(rows, bundles, **options)
+    assert len(kept(database)) == 8
+
+
+def test_a_task_that_dies_is_made_up_for(spark: SparkSession, bundles: str, tmp_path: Path) -> None:
+    """Spark runs its own task anew: rows come again as the same records."""
+    database = tmp_path / "d.sqlite"
+    rows = spark.range(100, numPartitions=2).selectExpr("cast(id AS string) AS value")
+    write(rows, bundles, connector__class=UPSERT, databaseFile=database, dieOnce=tmp_path / "died")
+    found = kept(database)
+    assert sorted(int(each[3]) for each in found) == list(range(100))
+    assert sum(each[5] for each in found) > 100
+
+
+def test_a_query_writes_exactly_once_into_what_keys_by_offsets(
+    spark: SparkSession, bundles: str, tmp_path: Path
+) -> None:
+    """Its task dies when rows are written and nobody knows; the rows come again, and none is there twice.
+
+    Also a sink that only appends is told by each row which one it is.
+    """
+    database, source, lines = tmp_path / "d.sqlite", tmp_path / "in", tmp_path / "out.txt"
+    options = {"connector.class": UPSERT, "databaseFile": str(database), "dieOnce": str(tmp_path / "died")}
+    schema = "value STRING"
+
+    def run(**given: str) -> None:
+        rows = spark.readStream.schema(schema).option("maxFilesPerTrigger", "1").text(str(source))
+        writer = rows.writeStream.format("hearth").option("plugin.path", bundles).options(**given)
+        query = writer.option("checkpointLocation", str(tmp_path / given["connector.class"])).trigger(
+            availableNow=True
+        )
+        query.start().awaitTermination()
+
+    source.mkdir()
+    number = iter(range(1_000_000))
+    for file in range(3):
+        (source / f"{file}.txt").write_text("".join(f"{next(number)}\n" for _ in range(50)))
+    run(**options)
+    found = kept(database)
+    assert sorted(int(each[3]) for each in found) == list(range(150))
+    assert {each[2] >> 32 for each in found} == {0, 1, 2}
+    assert sum(each[5] for each in found) > 150
+
+    hoist, insert = "org.apache.kafka.connect.transforms.HoistField$Value", "InsertField$Value"
+    run(**{
+        "connector.class": "FileStreamSink", "file": str(lines), "transforms": "Hoist,Place",
+        "transforms.Hoist.type": hoist, "transforms.Hoist.field": "line",
+        "transforms.Place.type": f"org.apache.kafka.connect.transforms.{insert}",
+        "transforms.Place.offset.field": "at", "transforms.Place.partition.field": "in",
+    })  # fmt: skip
+    places = [tuple(map(int, re.findall(r"\d+", line))) for line in lines.read_text().splitlines()]
+    assert sorted(place[0] for place in places) == list(range(150))
+    assert len({place[1:] for place in places}) == 150
+
+
+def test_a_task_is_kept_between_micro_batches_and_ended_soon_after(
+    spark: SparkSession, bundles: str, tmp_path: Path
+) -> None:
+    """One stage for all of a query, and none when its time is over."""
+    rows = spark.readStream.format("rate-micro-batch").option("rowsPerBatch", "5").load()
+    database = tmp_path / "d.sqlite"
+    writer = rows.selectExpr("cast(value AS string) AS value").coalesce(1).writeStream.format("hearth")
+    query = (
+        writer.option("plugin.path", bundles).option("connector.class", UPSERT)
+        .option("databaseFile", str(database)).option("hearth.keep.ms", "3000")
+        .option("checkpointLocation", str(tmp_path / "c")).start()
+    )  # fmt: skip
+    seen: set[int] = set()
+
+    def has_batches() -> bool:
+        seen.update(each.pid for each in stages(os.getpid()))
+        if query.exception() is not None:
+            raise query.exception()
+        return bool(query.lastProgress) and query.lastProgress["batchId"] >= 4
+
+    eventually(has_batches, 120)
+    query.stop()
+    assert seen
+    eventually(lambda: not stages(os.getpid()), 30)
+
+
+@pytest.mark.parametrize(
+    ("mode", "options", "said"),
+    [
+        ("overwrite", {}, "a sink cannot replace what it has; write with mode"),
+        ("append", {"databasefile": ""}, "databaseFile"),
+        ("append", {"connector.class": "UpsertSinc"}, "nearest names: "),
+        ("append", {"connector.class": "FileStreamSource"}, "is a source: it is read, with spark.read"),
+        ("append", {"hearth.batch.id": "-1"}, "hearth.batch.id"),
+    ],
+)
+def test_what_is_wrong_is_in_the_last_line(
+    spark: SparkSession, bundles: str, tmp_path: Path, mode: str, options: dict[str, str], said: str
+) -> None:
+    """Whatever Spark writes before it."""
+    given = {"connector.class": UPSERT, "databaseFile": str(tmp_path / "d"), **options}
+    if not given.get("databasefile", "x"):
+        del given["databaseFile"], given["databasefile"]
+    writer = spark.range(1).selectExpr("'v' AS value").write.format("hearth").mode(mode)
+    with pytest.raises(Exception, match="hearth") as caught:
+        writer.option("plugin.path", bundles).options(**given).save()
+    lines = [line for line in str(caught.value).splitlines() if "DataSourceFailed: " in line]
+    assert said in lines[-1]

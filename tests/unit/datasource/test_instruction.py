@@ -1,0 +1,53 @@
+"""The last line of an error."""
+
+from __future__ import annotations
+
+import traceback
+
+import pytest
+
+from hearth.datasource.instruction import DataSourceFailed, instructive
+from hearth_api import ConfigError, ConnectError, PluginError
+
+
+def shown(error: Exception) -> str:
+    """Return what Spark shows of an error that is raised at its border."""
+    with (
+        pytest.raises(type(error) if not isinstance(error, ConnectError) else DataSourceFailed) as caught,
+        instructive(),
+    ):
+        raise error
+    return "".join(traceback.format_exception(caught.value))
+
+
+def test_the_last_line_says_key_value_and_remedy() -> None:
+    """Spark wraps it, and puts its own trace before it."""
+    text = shown(ConfigError("batch.size", "many", "Not a number", hint="give a number"))
+    assert text.splitlines()[-1].endswith(
+        "Invalid value many for configuration batch.size: Not a number; give a number"
+    )
+    assert "direct cause" not in text
+
+
+def test_causes_are_part_of_it() -> None:
+    """In one line, each once; the remedy is that of the first that has one."""
+    inner = ConnectError("no route\nto host", hint="ask the network")
+    outer = PluginError("the sink did not start")
+    outer.__cause__ = inner
+    again = ConnectError("no route to host")
+    inner.__cause__ = again
+    assert shown(outer).splitlines()[-1].endswith("the sink did not start: no route to host; ask the network")
+
+
+def test_a_plugins_trace_stands_before_it() -> None:
+    """Authors look for it there."""
+    error = PluginError("it broke")
+    error.trace = "ValueError: it broke\n  File plugin.py, line 3"
+    lines = shown(error).splitlines()
+    assert lines[-1] == "it broke"
+    assert lines[-2] == "  File plugin.py, line 3"
+
+
+def test_what_is_nobodys_to_mend_keeps_its_trace() -> None:
+    """A fault of ours is not dressed up."""
+    assert "ZeroDivisionError: x" in shown(ZeroDivisionError("x"))
