@@ -95,6 +95,7 @@ from hearth_api.schema import (
     Schema,
     Type,
 )
+from hearth_api.schema_reference import SchemaReference, holds_itself
 from hearth_api.struct import Struct, is_logical, validate_value
 from hearth_api.task import (
     ErrantRecordReporter,
@@ -181,6 +182,7 @@ __all__ = [
     "SchemaBuilder",
     "SchemaBuilderError",
     "SchemaOutlook",
+    "SchemaReference",
     "Settings",
     "SinkConnector",
     "SinkConnectorContext",
@@ -207,6 +209,7 @@ __all__ = [
     "Validator",
     "Width",
     "converter_config_def",
+    "holds_itself",
     "is_logical",
     "key",
     "validate_value",

@@ -7,6 +7,7 @@ from typing import Any
 
 from hearth_api.errors import DataError, SchemaBuilderError
 from hearth_api.schema import Field, Schema, Type
+from hearth_api.schema_reference import Knot, SchemaReference
 from hearth_api.struct import validate_value
 
 
@@ -28,6 +29,7 @@ class SchemaBuilder:
         self._fields: dict[str, Field] = {}
         self._key_schema: Schema | None = None
         self._value_schema: Schema | None = None
+        self._knot: Knot | None = None
 
     @classmethod
     def type(cls, type_: Type) -> SchemaBuilder:
@@ -161,9 +163,19 @@ class SchemaBuilder:
         self._fields[name] = Field(name, len(self._fields), built)
         return self
 
+    def itself(self, optional: bool = False) -> SchemaReference:
+        """Return what stands for a struct inside of itself: `node.field("next", node.itself(optional=True))`.
+
+        It is known once the struct is built, and until then has no fields.
+        """
+        if self._type is not Type.STRUCT:
+            raise SchemaBuilderError(f"Only a struct can hold itself, not type {self._type}")
+        self._knot = self._knot or Knot()
+        return SchemaReference(self._knot, optional)
+
     def build(self) -> Schema:
         """Return the schema; the builder can go on afterwards."""
-        return Schema(
+        built = Schema(
             self._type,
             bool(self._optional),
             self._default,
@@ -175,6 +187,9 @@ class SchemaBuilder:
             self._key_schema,
             self._value_schema,
         )
+        if self._knot is not None:
+            self._knot.schema = built
+        return built
 
     @staticmethod
     def _once(part: str, present: Any, value: Any) -> Any:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from enum import Enum
 from types import MappingProxyType
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 from hearth_api.errors import DataError
 
@@ -70,6 +70,10 @@ _LOGICAL_PLAIN = {
     name: _NOTHING_PLAIN if kind is dt.datetime else (kind, 0, None)
     for name, kind in LOGICAL_KINDS.items()
 }
+_PARTS = (
+    "type_", "optional", "default", "name", "version", "doc", "parameters", "fields", "key_schema", "value_schema",
+)  # fmt: skip
+"""What a schema is made of, by the names of the constructor's arguments and in their order."""
 _STRUCT = Type.STRUCT  # a member of an Enum is looked up slowly
 
 
@@ -142,6 +146,8 @@ class Schema:
     """Whether a value that fits can never cease to: nothing in it is a list or a map."""
     _unset: list[None] | None
     """The values of a struct that has been given none; None where the type is another."""
+    is_reference: ClassVar[bool] = False
+    """Whether it stands for a struct inside of which it is: a `SchemaReference`."""
 
     def __init__(
         self,
@@ -256,6 +262,14 @@ class Schema:
             self.type, self.optional, self.default, self.name, self.version, self.doc, parameters,
             self._fields, self._key_schema, self._value_schema,  # type: ignore[attr-defined]
         )  # fmt: skip
+
+    def replaced(self, **parts: Any) -> Schema:
+        """Return the schema with some of the constructor's parts changed: `schema.replaced(optional=True)`."""
+        return Schema(**{**self._parts(), **parts})
+
+    def _parts(self) -> dict[str, Any]:
+        _, values = self.__reduce__()
+        return dict(zip(_PARTS, values))
 
     def __repr__(self) -> str:
         """Return Kafka Connect's short text of a schema."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from itertools import chain
 from typing import Any
 
-from hearth_api import Converter, PluginError, SchemaAndValue
+from hearth_api import Converter, PluginError, SchemaAndValue, holds_itself
 from hearth_api.batch import (
     BatchConverter,
     ColumnRun,
@@ -66,7 +66,7 @@ def _serialize_column(
 ) -> Any:
     def run(start: int, size: int) -> Any:
         part = column.slice(start, size)
-        cells = converter.from_connect_batch(topic, schema, part)
+        cells = NotImplemented if holds_itself(schema) else converter.from_connect_batch(topic, schema, part)
         if cells is NotImplemented:
             numbers = rows[start : start + size]
             return _serialize_values(converter, attempts, topic, schema, part, numbers, headers, start)

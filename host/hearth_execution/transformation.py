@@ -190,7 +190,7 @@ class Transformations:
     def _transform_batch(self, transformation: BatchTransformation, attempts: Attempts, batch: Batch) -> list[Batch]:
         def run(start: int, size: int) -> list[Batch]:
             part = batch.slice(start, size)
-            batches = transformation.apply_batch(part)
+            batches = NotImplemented if part.holds_itself else transformation.apply_batch(part)
             if batches is NotImplemented:
                 return self._transform_records(transformation, attempts, [part])
             if not all(map(is_numbered, batches)):
@@ -208,7 +208,7 @@ class Transformations:
     def _test_batch(self, predicate: BatchPredicate, attempts: Attempts, batch: Batch) -> Any:
         def run(start: int, size: int) -> Any:
             part = batch.slice(start, size)
-            mask = predicate.test_batch(part)
+            mask = NotImplemented if part.holds_itself else predicate.test_batch(part)
             if mask is NotImplemented:
                 return self._test_records(predicate, attempts, part)
             if len(mask) != size or mask.null_count:

@@ -282,5 +282,5 @@ class StageSink:
 
 
 def _put_batches(task: BatchSinkTask, batches: list[Batch]) -> None:
-    if task.put_batch(batches) is NotImplemented:
+    if any(batch.holds_itself for batch in batches) or task.put_batch(batches) is NotImplemented:
         task.put([record for batch in batches for record in batch_to_sink_records(batch)])

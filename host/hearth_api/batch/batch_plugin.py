@@ -8,7 +8,8 @@ written. What it says of one batch binds it for no other.
 
 When a batch method raises, the host repeats the work with halves of the batch, down to single rows, to find the
 records that fail, so a plugin need not sort them out, and must not leave half of a batch done. Each half may be
-answered in its own way. Where only the form for records knows what is wrong with a record, `NotImplemented` is the
+answered in its own way. What has a struct inside of itself (`SchemaReference`) is given to the form for records only.
+Where only the form for records knows what is wrong with a record, `NotImplemented` is the
 shorter way there.
 """
 

@@ -1,6 +1,7 @@
 """Columns: the values of many records as one Arrow array, there and back.
 
-Columns hold the physical form of values. A column without schema holds the plain JSON text of every value.
+Columns hold the physical form of values. A column without schema holds the plain JSON text of every value, and one of
+structs that stand inside of themselves the JSON text of their physical form, since Arrow has no types without end.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from struct import calcsize
 from typing import Any
 
 from hearth_api.batch import arrow as pa
-from hearth_api.batch.wire import plain_from_json, plain_to_json
+from hearth_api.batch.wire import plain_from_json, plain_to_json, value_from_json, value_to_json
 from hearth_api.errors import DataError
 from hearth_api.logical import Date, Decimal, Time, Timestamp
 from hearth_api.schema import Schema, Type
@@ -37,7 +38,7 @@ _LETTER = {
 @lru_cache(maxsize=1000)
 def arrow_type(schema: Schema | None) -> Any:
     """Return the Arrow type of a column of values of the schema."""
-    if schema is None:
+    if schema is None or schema.is_reference:
         return pa.string()
     if schema.type is Type.ARRAY:
         return pa.list_(arrow_type(schema.value_schema))
@@ -55,6 +56,8 @@ def values_to_column(schema: Schema | None, values: Sequence[Any]) -> Any:
     """
     if schema is None:
         return pa.array([None if value is None else plain_to_json(value) for value in values], pa.string())
+    if schema.is_reference:
+        return pa.array([None if value is None else value_to_json(schema, value) for value in values], pa.string())
     if schema.type is Type.STRUCT:
         return _struct_column(schema, values)
     if schema.type is Type.ARRAY or schema.type is Type.MAP:
@@ -70,6 +73,8 @@ def column_to_values(schema: Schema | None, column: Any) -> list[Any]:
     """Return the values of an Arrow array as Python values of the record API."""
     if schema is None:
         return [None if text is None else plain_from_json(text) for text in _texts(column)]
+    if schema.is_reference:
+        return [None if text is None else value_from_json(schema, text) for text in _texts(column)]
     if schema.type is Type.STRUCT:
         return _struct_values(schema, column)
     if schema.type is Type.ARRAY or schema.type is Type.MAP:

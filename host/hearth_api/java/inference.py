@@ -91,6 +91,5 @@ def _common(values: Iterable[Any]) -> Schema | None:
         return None
     (schema,) = schemas
     if schema is not None and any(value is None for value in values):
-        _, (type_, _, *rest) = schema.__reduce__()
-        return Schema(type_, True, *rest)
+        return schema.replaced(optional=True)
     return schema

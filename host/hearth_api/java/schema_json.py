@@ -1,4 +1,8 @@
-"""Schemas as JSON, in the shape Kafka Connect's JSON converter gives them."""
+"""Schemas as JSON, in the shape Kafka Connect's JSON converter gives them.
+
+Of a struct that stands inside of itself there is only `"reference": NUMBER`; where a number comes first, `"of"` has
+the struct. Kafka Connect's JSON has no form for that.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +17,7 @@ from typing import Any
 from hearth_api.errors import DataError
 from hearth_api.java.physical import from_physical, to_physical
 from hearth_api.schema import Field, Schema, Type
+from hearth_api.schema_reference import Knot, SchemaReference
 
 _JSON_NAME = {type_: type_.value for type_ in Type} | {Type.FLOAT32: "float", Type.FLOAT64: "double"}
 _TYPE_OF_NAME = {name: type_ for type_, name in _JSON_NAME.items()}
@@ -21,8 +26,15 @@ _CACHED = 1000
 
 def schema_to_json(schema: Schema) -> dict[str, Any]:
     """Return a schema as a JSON object, its members in Kafka Connect's order."""
+    return _to_json(schema, {})
+
+
+def _to_json(schema: Schema, known: dict[Knot, int]) -> dict[str, Any]:
+    """Return a schema, with numbers for what it refers to; those that are known already are only named."""
     form: dict[str, Any] = {"type": _JSON_NAME[schema.type]}
-    form.update(_parts_to_json(schema))
+    if isinstance(schema, SchemaReference):
+        return {**form, **_reference_to_json(schema, known)}
+    form.update(_parts_to_json(schema, known))
     form["optional"] = schema.optional
     for name in ("name", "version", "doc"):
         if getattr(schema, name) is not None:
@@ -31,17 +43,34 @@ def schema_to_json(schema: Schema) -> dict[str, Any]:
         form["parameters"] = dict(schema.parameters)
     if schema.default is not None:
         # A default struct has the schema as it was before the default was added.
-        form["default"] = _default_to_json(schema, to_physical(_changed(schema, None), schema.default))
+        form["default"] = _default_to_json(schema, to_physical(schema.replaced(default=None), schema.default))
     return form
+
+
+def _reference_to_json(schema: SchemaReference, known: dict[Knot, int]) -> dict[str, Any]:
+    form: dict[str, Any] = {"optional": schema.optional}
+    if schema.own_parameters:
+        form["parameters"] = schema.own_parameters
+    number = known.get(schema.knot)
+    if number is not None:
+        return {**form, "reference": number}
+    number = known[schema.knot] = len(known)
+    return {**form, "reference": number, "of": _to_json(schema.target, known)}
 
 
 def schema_from_json(form: Mapping[str, Any]) -> Schema:
     """Return the schema of a JSON object; one that is not a schema raises a DataError."""
+    return _from_json(form, {})
+
+
+def _from_json(form: Mapping[str, Any], known: dict[int, Knot]) -> Schema:
     if not isinstance(form, Mapping) or not isinstance(form.get("type"), str):
         raise DataError("Schema must contain 'type' field")
     type_ = _TYPE_OF_NAME.get(form["type"])
     if type_ is None:
         raise DataError(f"Unknown schema type: {form['type']}")
+    if "reference" in form and type_ is Type.STRUCT:
+        return _reference_from_json(form, known)
     schema = Schema(
         type_,
         bool(form.get("optional", False)),
@@ -50,13 +79,24 @@ def schema_from_json(form: Mapping[str, Any]) -> Schema:
         form.get("version"),
         form.get("doc"),
         form.get("parameters"),
-        _fields(form) if type_ is Type.STRUCT else (),
-        _inner(form, "keys") if type_ is Type.MAP else None,
-        _inner(form, "values" if type_ is Type.MAP else "items") if not type_.is_primitive else None,
+        _fields(form, known) if type_ is Type.STRUCT else (),
+        _inner(form, "keys", known) if type_ is Type.MAP else None,
+        _inner(form, "values" if type_ is Type.MAP else "items", known) if not type_.is_primitive else None,
     )
     if form.get("default") is None:
         return schema
-    return _changed(schema, from_physical(schema, _default_from_json(schema, form["default"])))
+    return schema.replaced(default=from_physical(schema, _default_from_json(schema, form["default"])))
+
+
+def _reference_from_json(form: Mapping[str, Any], known: dict[int, Knot]) -> Schema:
+    number = form["reference"]
+    if number not in known and not isinstance(form.get("of"), Mapping):
+        raise DataError(f"Schema refers to {number!r}, which is not in it")
+    if number not in known:
+        # Known before it is read: it holds what refers to it.
+        knot = known[number] = Knot()
+        knot.schema = _from_json(form["of"], known)
+    return SchemaReference(known[number], bool(form.get("optional", False)), form.get("parameters"))
 
 
 @lru_cache(maxsize=_CACHED)
@@ -71,34 +111,29 @@ def schema_from_text(text: str) -> Schema:
     return schema_from_json(json.loads(text))
 
 
-def _parts_to_json(schema: Schema) -> dict[str, Any]:
+def _parts_to_json(schema: Schema, known: dict[Knot, int]) -> dict[str, Any]:
     if schema.type is Type.STRUCT:
-        return {"fields": [{**schema_to_json(field.schema), "field": field.name} for field in schema.fields]}
+        return {"fields": [{**_to_json(field.schema, known), "field": field.name} for field in schema.fields]}
     parts: dict[str, Schema | None] = {}
     if schema.type is Type.ARRAY:
         parts = {"items": schema.value_schema}
     elif schema.type is Type.MAP:
         parts = {"keys": schema.key_schema, "values": schema.value_schema}
     # Arrays and maps of mixed types have no inner schema and leave the member out.
-    return {name: schema_to_json(inner) for name, inner in parts.items() if inner is not None}
+    return {name: _to_json(inner, known) for name, inner in parts.items() if inner is not None}
 
 
-def _fields(form: Mapping[str, Any]) -> list[Field]:
+def _fields(form: Mapping[str, Any], known: dict[int, Knot]) -> list[Field]:
     forms = form.get("fields")
     if not isinstance(forms, list):
         raise DataError('Struct schema\'s "fields" argument is not an array.')
     if not all(isinstance(part, Mapping) and isinstance(part.get("field"), str) for part in forms):
         raise DataError("Struct schema's field name not specified properly")
-    return [Field(part["field"], index, schema_from_json(part)) for index, part in enumerate(forms)]
+    return [Field(part["field"], index, _from_json(part, known)) for index, part in enumerate(forms)]
 
 
-def _inner(form: Mapping[str, Any], name: str) -> Schema | None:
-    return None if form.get(name) is None else schema_from_json(form[name])
-
-
-def _changed(schema: Schema, default: Any) -> Schema:
-    _, (type_, optional, _, *rest) = schema.__reduce__()
-    return Schema(type_, optional, default, *rest)
+def _inner(form: Mapping[str, Any], name: str, known: dict[int, Knot]) -> Schema | None:
+    return None if form.get(name) is None else _from_json(form[name], known)
 
 
 def _default_to_json(schema: Schema, value: Any) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from hearth_api import Schema, Type
+from hearth_api import DataError, Schema, Type
 from hearth_api.java import schema_to_json
 from hearth_json.literal import string_literal
 from hearth_json.value_writer import ValueWriter
@@ -41,6 +41,11 @@ class SchemaWriter:
         return members
 
     def _parts(self, schema: Schema) -> list[str]:
+        if schema.is_reference:
+            raise DataError(
+                f"a schema that holds itself has no form in JSON: {schema.name}",
+                hint="schemas.enable=false leaves schemas out",
+            )
         if schema.type is Type.STRUCT:
             fields = [
                 f'{{{",".join(self._members(field.schema))},"field":{string_literal(field.name)}}}'

@@ -6,7 +6,19 @@ import math
 from collections.abc import Mapping
 from typing import Any, TypeGuard
 
-from hearth_api import STRING_SCHEMA, DataError, Date, Decimal, Schema, SchemaBuilder, Struct, Time, Timestamp, Type
+from hearth_api import (
+    STRING_SCHEMA,
+    DataError,
+    Date,
+    Decimal,
+    Schema,
+    SchemaBuilder,
+    SchemaReference,
+    Struct,
+    Time,
+    Timestamp,
+    Type,
+)
 from hearth_api.java import from_physical, wrap
 from hearth_registry import avro_name as an
 from hearth_registry.avro_setting import AvroSettings
@@ -23,7 +35,6 @@ _JSON_OF: dict[str, Any] = {
     "int": _NUMBER, "long": _NUMBER, "float": _NUMBER, "double": _NUMBER, "string": str, "enum": str, "bytes": str,
     "fixed": str, "array": list, "map": dict, "record": dict,
 }  # fmt: skip
-_BYTES = "records have no such schemas here; ByteArrayConverter carries them as they are"
 _ENTRY_FIELDS = {"key", "value"}
 
 
@@ -46,11 +57,12 @@ class AvroSchemaReader:
 
 
 class _Reading:
-    """Reads one schema, and knows in which records it is, none of which may hold itself."""
+    """Reads one schema; a record inside of itself, or after it was found there, becomes a reference, as in Java."""
 
     def __init__(self, settings: AvroSettings, reader: AvroSchemaReader) -> None:
         self._settings, self._reader = settings, reader
-        self._open: list[AvroType] = []
+        self._records: dict[AvroType, SchemaBuilder] = {}
+        self._cyclic: set[AvroType] = set()
 
     def schema(
         self, type_: AvroType, optional: bool = False, field: AvroField | None = None, version: int | None = None,
@@ -60,17 +72,18 @@ class _Reading:
         if type_.kind == "union" and (single := self._single(type_)) is not None:
             is_optional = len(type_.branches) == 2
             return self.schema(single, is_optional, field_doc=field.doc if field else field_doc)
-        if any(each is type_ for each in self._open):
-            raise DataError(f"a schema that holds itself cannot be held in Connect: {type_.full_name}", hint=_BYTES)
-        self._open.append(type_)
+        if (record := self._records.get(type_)) is not None:
+            self._cyclic.add(type_)
+            return record.itself(optional)
         builder = self._builder(type_)
-        self._open.pop()
         doc = field.doc if field is not None else field_doc
         self._annotate(builder, type_, version, doc)
         self._set_name(builder, type_)
         self._set_default(builder, type_, field)
         if optional:
             builder.optional()
+        if type_ not in self._cyclic:
+            self._records.pop(type_, None)
         return builder.build()
 
     def _single(self, type_: AvroType) -> AvroType | None:
@@ -143,7 +156,7 @@ class _Reading:
         return SchemaBuilder.map(self.schema(key.type), self.schema(value.type))
 
     def _record(self, type_: AvroType) -> SchemaBuilder:
-        builder = SchemaBuilder.struct()
+        builder = self._records[type_] = SchemaBuilder.struct()
         tells_docs = self._settings.connect_meta_data and not self._settings.discard_type_doc_default
         if tells_docs and type_.doc is not None:
             builder.parameter(an.RECORD_DOC, type_.doc)
@@ -312,9 +325,10 @@ def _is_number(value: Any) -> TypeGuard[int | float]:
 
 def _with_parameters(schema: Schema, parameters: Mapping[str, Any]) -> Schema:
     """Return a schema with further parameters, those of a field."""
-    _, (type_, optional, default, name, version, doc, own, *rest) = schema.__reduce__()
     told = {key: str(value) for key, value in parameters.items()}
-    return Schema(type_, optional, default, name, version, doc, {**(own or {}), **told}, *rest)
+    if isinstance(schema, SchemaReference):
+        return schema.with_parameters(told)
+    return schema.replaced(parameters={**(schema.parameters or {}), **told})
 
 
 def _set_version(builder: SchemaBuilder, own: Any, version: int | None) -> None:

@@ -54,6 +54,7 @@ class _Making:
         self._is_old = settings.discard_type_doc_default
         self._known: dict[Schema, AvroType] = {}
         self._records: dict[str, AvroType] = {}
+        self._structs: dict[tuple[Field, ...], AvroType] = {}
         self._seen: set[str] = set()
         self._unnamed = 0
         self._anything = anything()
@@ -62,6 +63,8 @@ class _Making:
         """Return the type of a schema; that of an optional one is a union unless that is to be ignored."""
         if schema is None:
             return self._anything
+        if schema.is_reference and (record := self._structs.get(schema.fields)) is not None:
+            return record if ignore_optional else _maybe_optional(schema, record)
         is_union = an.is_union(schema)
         if not is_union and not schema.optional and schema in self._known:
             return self._known[schema]
@@ -108,6 +111,7 @@ class _Making:
         made.doc = an.parameter(schema, an.OLD_RECORD_DOC if self._is_old else an.RECORD_DOC)
         if schema.name is not None:
             self._records[schema.name] = made
+        self._structs[schema.fields] = made
         for field in schema.fields:
             name = self._field_name(field)
             doc = None if self._is_old else an.parameter(schema, an.FIELD_DOC + field.name)
@@ -240,8 +244,7 @@ def required(schema: Schema) -> Schema:
     """Return a schema without its being optional."""
     if not schema.optional:
         return schema
-    _, (type_, _, *rest) = schema.__reduce__()
-    return Schema(type_, False, *rest)
+    return schema.replaced(optional=False)
 
 
 def is_plain_map(schema: Schema, settings: AvroSettings) -> bool:

@@ -45,6 +45,7 @@ class ReaderCompiler:
     def __init__(self, settings: AvroSettings) -> None:
         """Keep the settings."""
         self._settings = settings
+        self._references: dict[tuple[int, int, int], list[Read]] = {}
 
     def read(self, written: AvroType, wanted: AvroType, schema: Schema | None) -> Read:
         """Return what reads values written by one schema as those of another, whose Connect schema is given."""
@@ -110,7 +111,7 @@ class ReaderCompiler:
         if not (are_records or is_same(wanted, written) or _is_wider(wanted, written)):
             return _misfit(written, wanted)
         if written.kind == "record":
-            return self._record(written, wanted, schema)
+            return (self._reference if schema.is_reference else self._record)(written, wanted, schema)
         if written.kind == "array":
             return self._array(written, wanted, schema)
         if written.kind == "map":
@@ -118,6 +119,15 @@ class ReaderCompiler:
         if written.kind == "enum":
             return _enum(written, wanted)
         return _logical(schema, _scalar(written, wanted))
+
+    def _reference(self, written: AvroType, wanted: AvroType, schema: Schema) -> Read:
+        """Return what reads records inside of themselves, which is made once for each place they stand in."""
+        key = (id(written), id(wanted), id(schema))
+        made = self._references.get(key)
+        if made is None:
+            made = self._references[key] = []
+            made.append(self._record(written, wanted, schema))
+        return lambda cursor: made[0](cursor)
 
     def _record(self, written: AvroType, wanted: AvroType, schema: Schema) -> Read:
         parts: list[tuple[int, Read]] = []

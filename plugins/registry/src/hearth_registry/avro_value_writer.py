@@ -28,6 +28,7 @@ class ValueCompiler:
     def __init__(self, settings: AvroSettings) -> None:
         """Keep the settings."""
         self._settings = settings
+        self._references: dict[tuple[Any, ...], list[Write]] = {}
 
     def root(self, schema: Schema | None, own: AvroType, target: AvroType) -> Write:
         """Return what writes values of a schema by `target`; `own` is the Avro schema that the schema itself has."""
@@ -76,7 +77,22 @@ class ValueCompiler:
     def _struct(self, schema: Schema, own: AvroType, target: AvroType) -> Write:
         if target.kind != "record":
             return misfit(schema, target)
-        numbers = {each.name: number for number, each in enumerate(own.fields)}
+        if schema.is_reference:
+            return self._reference(schema, own, target)
+        return self._fields(schema, own, target)
+
+    def _reference(self, schema: Schema, own: AvroType, target: AvroType) -> Write:
+        """Return what writes structs inside of themselves, which is made once for all of them."""
+        key = (schema.fields, id(own), id(target))
+        made = self._references.get(key)
+        if made is None:
+            made = self._references[key] = []
+            made.append(self._fields(schema, own, target))
+        return lambda out, value: made[0](out, value)
+
+    def _fields(self, schema: Schema, own: AvroType, target: AvroType) -> Write:
+        is_scrubbed = self._settings.scrub_invalid_names
+        numbers = {an.scrubbed(each.name) if is_scrubbed else each.name: each.index for each in schema.fields}
         parts = [self._part(schema, own, numbers.get(each.name), each, target) for each in target.fields]
 
         def write(out: bytearray, value: Any) -> None:
@@ -97,8 +113,9 @@ class ValueCompiler:
         """Return from which field a field of the target is written, by its number, its default, and what writes it."""
         if number is None:
             return 0, None, _absent(field, target)
-        inner = schema.fields[number].schema
-        return number, self._default(inner), self.write(inner, own.fields[number].type, field.type)
+        inner, own_field = schema.fields[number].schema, own.find(field.name)
+        write = misfit(inner, field.type) if own_field is None else self.write(inner, own_field.type, field.type)
+        return number, self._default(inner), write
 
     def _default(self, schema: Schema) -> Any:
         """Return what is written in the place of a null."""

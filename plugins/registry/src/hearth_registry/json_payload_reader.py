@@ -56,7 +56,10 @@ class JsonPayloadReader:
             tree = read_tree(payload)
         except DataError as error:
             raise PayloadError("payload is not JSON") from error
-        return self.value(schema, tree)
+        try:
+            return self.value(schema, tree)
+        except RecursionError as error:
+            raise PayloadError("the payload is nested too deeply") from error
 
     def _null(self, schema: Schema, tree: Any) -> Any:
         if schema.default is not None:

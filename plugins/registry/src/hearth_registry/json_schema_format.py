@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from hearth_api import Schema
+from hearth_api import DataError, Schema, holds_itself
 from hearth_registry.json_payload_check import PayloadCheck
 from hearth_registry.json_payload_reader import JsonPayloadReader
 from hearth_registry.json_payload_writer import JsonPayloadWriter, indented
@@ -114,7 +114,10 @@ class _Writer(PayloadWriter):
 
     def payload(self, value: Any) -> bytes:
         """Return the payload of a value."""
-        text = self._values.text(self._schema, value)
+        try:
+            text = self._values.text(self._schema, value)
+        except RecursionError as error:
+            raise DataError("the value is nested too deeply") from error
         if self._check is not None:
             self._check.payload(text.encode())
         return (indented(text) if self._settings.indent_output else text).encode()
@@ -148,7 +151,7 @@ class _Reader(PayloadReader):
 
     def values(self, payloads: Any) -> Any:
         """Return the values of payloads as a column."""
-        if self._check is not None:
+        if self._check is not None or holds_itself(self.schema):
             return NotImplemented
         if self._columns is None:
             from hearth_registry.json_payload_column import JsonPayloadColumnReader

@@ -38,8 +38,10 @@ class _Reader:
 
     def __init__(self, tree: SchemaTree, settings: JsonSchemaSettings, values: JsonPayloadReader) -> None:
         self._tree, self._settings, self._values = tree, settings, values
-        self._objects: dict[int, Schema | None] = {}
-        """The schemas of objects, as they were before they were made optional; None of those that are being read."""
+        self._objects: dict[int, Schema] = {}
+        """The schemas of objects, as they were before they were made optional."""
+        self._open: dict[int, SchemaBuilder] = {}
+        """Those of objects that are being read."""
         self._unions = self._references = self._count = 0
 
     def schema(self, node: Node, version: int | None = None, is_optional: bool = False) -> Schema:
@@ -68,6 +70,7 @@ class _Reader:
             builder.default(self._default(builder.build(), words["default"]))
         if node.kind == "object":
             self._objects[id(node)] = builder.build()
+            self._open.pop(id(node), None)
         return builder.optional().build() if is_optional else builder.build()
 
     def _default(self, schema: Schema, form: Any) -> Any:
@@ -122,14 +125,13 @@ class _Reader:
         return SchemaBuilder.map(STRING_SCHEMA, self.schema(node.others))
 
     def _struct(self, node: Node) -> SchemaBuilder:
-        self._objects[id(node)] = None
+        builder = self._open[id(node)] = SchemaBuilder.struct()
         has_extras = self._settings.preserve_additional_properties and node.permits_others
         if has_extras and word.EXTRAS in node.members:
             raise DataError(
                 f"JSON Schema property name '{word.EXTRAS}' collides with the reserved field name for"
                 " preserve.additional.properties=true. Rename the property or disable the config."
             )
-        builder = SchemaBuilder.struct()
         for name in _by_index(node.members):
             builder.field(name, self._member(node.members[name], name in node.required))
         if has_extras:
@@ -140,19 +142,16 @@ class _Reader:
         return self.schema(node, None, self._settings.optional_for_nonrequired and not is_required)
 
     def _referred(self, node: Node, version: int | None, is_optional: bool) -> Schema:
-        """Return the schema of what a reference stands for; of an object read before, with an id as Java gives it."""
-        if id(node) not in self._objects:
+        """Return the schema of what a reference stands for; of an object met before, with an id as Java gives it."""
+        known, builder = self._objects.get(id(node)), self._open.get(id(node))
+        if known is None and builder is None:
             return self.schema(node, version, is_optional)
-        known = self._objects[id(node)]
-        if known is None:
-            raise DataError(
-                "JSON schema contains itself, which a record cannot hold"
-                + ("" if node.title is None else f": {node.title}")
-            )
         self._references += 1
-        _, (type_, _, default, name, own, doc, parameters, *rest) = known.__reduce__()
-        parameters = {**(parameters or {}), word.ID: f"#id{self._references}"}
-        return Schema(type_, is_optional, default, name, own, doc, parameters, *rest)
+        id_ = f"#id{self._references}"
+        if builder is not None:
+            return builder.parameter(word.ID, id_).itself(is_optional)
+        assert known is not None
+        return known.replaced(optional=is_optional, parameters={**(known.parameters or {}), word.ID: id_})
 
     def _combined(self, node: Node, version: int | None, is_optional: bool) -> Schema:
         if len(node.parts) == 1 and self._settings.flatten_singleton_unions:

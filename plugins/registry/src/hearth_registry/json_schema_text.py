@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 
-from hearth_api import Decimal, Schema, Type
+from hearth_api import DataError, Decimal, Schema, Type
 from hearth_api.java import hash_ordered
 from hearth_registry import json_schema_word as word
 from hearth_registry.json_payload_writer import JsonPayloadWriter
@@ -52,6 +52,11 @@ class _Text:
     def schema(self, schema: Schema, index: int | None = None) -> str:
         """Return a schema; one that may be null is a choice of null and itself, which is told the index."""
         id_ = _id_of(schema)
+        if schema.is_reference and (id_ is None or id_ in self._ids):
+            raise DataError(
+                f"a schema that holds itself has no JSON Schema here: {schema.name}",
+                hint=f"its parameter {word.ID} gives it an id, by which fields and items of arrays refer to it",
+            )
         if id_ is not None:
             self._ids.add(id_)
         if not schema.optional or word.is_union(schema):

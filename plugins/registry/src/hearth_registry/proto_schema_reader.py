@@ -55,8 +55,11 @@ class ProtoSchemaReader:
     def __init__(self, file: ProtoFile, settings: ProtobufSettings) -> None:
         """Keep the settings."""
         self._file, self._settings = file, settings
-        self._seen: dict[str, dict[str, str] | None] = {}
-        """The parameters of messages that were met, by full name; None of those that are being read."""
+        self._seen: dict[str, dict[str, str]] = {}
+        """The parameters of messages that were read, by full name."""
+        self._open: dict[str, SchemaBuilder] = {}
+        """The messages that are being read, by full name."""
+        self._entries: set[str] = set()
         self._count = 0
 
     def schema(self, message: ProtoMessage, version: int | None) -> Schema:
@@ -69,8 +72,7 @@ class ProtoSchemaReader:
         self._count += 1 + len(message.fields)
         if self._count > PARTS_AT_MOST:
             raise DataError(f"Protobuf schema has more than {PARTS_AT_MOST} parts")
-        self._seen[message.full_name] = None
-        builder = SchemaBuilder.struct().name(self._name(message))
+        builder = self._open[message.full_name] = SchemaBuilder.struct().name(self._name(message))
         members_of: dict[str | None, list[ProtoField]] = {}
         for each in message.fields:
             members_of.setdefault(each.oneof, []).append(each)
@@ -84,6 +86,7 @@ class ProtoSchemaReader:
         for each in members_of.get(None, []):
             builder.field(each.name, self._field(each))
         self._seen[message.full_name] = {}
+        del self._open[message.full_name]
         return builder
 
     def _union(self, message: ProtoMessage, oneof: str, members: list[ProtoField]) -> Schema:
@@ -98,6 +101,8 @@ class ProtoSchemaReader:
         return builder.build()
 
     def _field(self, field: ProtoField) -> Schema:
+        if isinstance(field.kind, ProtoMessage) and field.kind.full_name in self._open and not is_map(field):
+            return self._itself(field, self._open[field.kind.full_name])
         builder = self._builder(field)
         if field.label == REPEATED and not is_map(field):
             builder = SchemaBuilder.array(builder.optional().build()).optional()
@@ -115,6 +120,13 @@ class ProtoSchemaReader:
         if isinstance(kind, ProtoMessage) and self._seen.get(kind.full_name) == {} and field.label != REPEATED:
             self._seen[kind.full_name] = dict(builder.build().parameters or {})
         return builder.build()
+
+    def _itself(self, field: ProtoField, message: SchemaBuilder) -> Schema:
+        """Return the schema of a message inside of itself; as in Java, it is optional then wherever it stands."""
+        reference = message.optional().itself(optional=True)
+        if field.label == REPEATED:
+            return SchemaBuilder.array(reference).optional().parameter(word.TAG, str(field.number)).build()
+        return reference.with_parameters({word.TAG: str(field.number)})
 
     def _builder(self, field: ProtoField) -> SchemaBuilder:
         kind = field.kind
@@ -150,19 +162,15 @@ class ProtoSchemaReader:
             return SchemaBuilder(_TYPES[known.WRAPPED[name]])
         if is_map(field):
             return self._map(message)
-        if name not in self._seen:
-            return self._struct(message)
-        parameters = self._seen[name]
-        if parameters is None:
-            raise DataError(f"Protobuf message contains itself, which a record cannot hold: {name}")
+        parameters = self._seen.get(name, {})
         return self._struct(message).parameters(parameters)
 
     def _map(self, entry: ProtoMessage) -> SchemaBuilder:
-        if self._seen.get(entry.full_name, {}) is None:
-            raise DataError(f"Protobuf message contains itself, which a record cannot hold: {entry.full_name}")
-        self._seen[entry.full_name] = None
+        if entry.full_name in self._entries:
+            raise DataError(f"Protobuf map contains itself, which a record cannot hold: {entry.full_name}")
+        self._entries.add(entry.full_name)
         key, value = (self._field(each) for each in entry.fields)
-        del self._seen[entry.full_name]
+        self._entries.remove(entry.full_name)
         name = self._name(entry)
         scope, dot, last = name.rpartition(".")
         last = re.sub(r"(?<!^)(?=[A-Z])", "_", last[: -len(word.ENTRY)]).lower()

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from urllib.parse import quote_plus
 
-from hearth_api import DataError, Date, Decimal, Schema, Time, Timestamp, Type
+from hearth_api import DataError, Date, Decimal, Field, Schema, Time, Timestamp, Type
 from hearth_api.java import hash_ordered
 from hearth_registry import proto_known as known
 from hearth_registry.proto_file import OPTIONAL, PROTO3, REPEATED, ProtoEnum, ProtoField, ProtoFile, ProtoMessage
@@ -104,6 +104,8 @@ class _File:
     has_unnamed_root: bool
     imports: list[str] = field(default_factory=list)
     unnamed: int = 0
+    structs: dict[tuple[Field, ...], str] = field(default_factory=dict)
+    """The names of messages by the fields of their schemas, for what stands inside of itself."""
 
     def made(self, package: str, name: str, schema: Schema) -> ProtoFile:
         self.unnamed = int(self.has_unnamed_root)
@@ -113,6 +115,7 @@ class _File:
 
     def message(self, name: str, schema: Schema) -> ProtoMessage:
         message = ProtoMessage(_checked(name))
+        self.structs[schema.fields] = name
         number = 0
         for each in schema.fields:
             tag = parameter(each.schema, TAG)
@@ -168,6 +171,8 @@ class _File:
         return self.scalar(schema, in_oneof, params)
 
     def struct(self, message: ProtoMessage, schema: Schema, field_name: str) -> str:
+        if schema.is_reference and schema.fields in self.structs:
+            return self.structs[schema.fields]
         type_ = self.short(schema.name)
         if type_ == field_name:
             type_ += "Message"

@@ -29,14 +29,32 @@ class ProtoValueWriter:
     def __init__(self, settings: ProtobufSettings) -> None:
         """Keep the settings."""
         self._settings = settings
+        self._references: dict[tuple[Any, ...], list[Encode]] = {}
 
     def root(self, schema: Schema, message: ProtoMessage) -> Encode:
         """Return what writes values of a root schema."""
-        if schema.type is Type.STRUCT:
-            return self.message(schema, message)
-        return self._wrapped(schema, message)
+        write = self.message(schema, message) if schema.type is Type.STRUCT else self._wrapped(schema, message)
+
+        def payload(value: Any) -> bytes:
+            try:
+                return write(value)
+            except RecursionError as error:
+                raise DataError("the value is nested too deeply") from error
+
+        return payload
 
     def message(self, schema: Schema, message: ProtoMessage) -> Encode:
+        """Return what writes structs; what stands inside of itself is written by what is made once for all of them."""
+        if not schema.is_reference:
+            return self._message(schema, message)
+        key = (schema, id(message))
+        made = self._references.get(key)
+        if made is None:
+            made = self._references[key] = []
+            made.append(self._message(schema, message))
+        return lambda value: made[0](value)
+
+    def _message(self, schema: Schema, message: ProtoMessage) -> Encode:
         """Return what writes structs; fields stand in the order of their numbers."""
         fills: list[tuple[int, Fill]] = []
         for field in schema.fields:

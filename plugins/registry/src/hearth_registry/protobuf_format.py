@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from hearth_api import DataError, Schema, Type
+from hearth_api import DataError, Schema, Type, holds_itself
 from hearth_registry import proto_known as known
 from hearth_registry.proto_difference import differences
 from hearth_registry.proto_file import ProtoFile, ProtoMessage
@@ -179,6 +179,8 @@ class _Reader(PayloadReader):
 
     def values(self, payloads: Any) -> Any:
         """Return the values of payloads as a column."""
+        if holds_itself(self.schema):
+            return NotImplemented
         if self._columns is None:
             from hearth_registry.proto_column_reader import ProtoColumnReader
 

@@ -51,8 +51,7 @@ class Drop(KafkaPlugin, BatchTransformation):
             return schema
         if self._behavior == "validate":
             raise DataError(f"the {self.side.name} cannot become null, since its schema is not optional: {schema}")
-        _, (type_, _, *rest) = schema.__reduce__()
-        return Schema(type_, True, *rest)
+        return schema.replaced(optional=True)
 
 
 class DropKey(Drop):

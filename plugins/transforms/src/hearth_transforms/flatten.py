@@ -104,6 +104,10 @@ class Flatten(FieldPlugin):
             path, own = self._path(prefix, field.name), field.schema
             is_optional = optional or own.optional
             own_default = default.get(field) if own.default is None and default is not None else own.default
+            if own.is_reference:
+                raise DataError(
+                    f"Flatten transformation does not support schemas that hold themselves (for field {path})."
+                )
             if own.type is Type.STRUCT:
                 yield from self._leaf_schemas(own, path, is_optional, own_default)
             elif own.type is Type.MAP:

@@ -68,8 +68,8 @@ class _Within(Alteration):
         if altered == field.schema:
             return schema
         fields = list(schema.fields)
-        _, (type_, _, *rest) = altered.__reduce__()
-        fields[field.index] = type(field)(field.name, field.index, Schema(type_, field.schema.optional, *rest))
+        altered = altered.replaced(optional=field.schema.optional)
+        fields[field.index] = type(field)(field.name, field.index, altered)
         return Schema(
             schema.type, schema.optional, None, schema.name, schema.version, schema.doc, schema.parameters, fields
         )

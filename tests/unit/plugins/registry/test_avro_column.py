@@ -28,6 +28,7 @@ from hearth_registry.avro_column_writer import ColumnWriter
 from hearth_registry.avro_format import FEW_READ, FEW_WRITTEN, AvroFormat, AvroSchema
 from hearth_registry.avro_output import put_long
 from hearth_registry.schema_format import PayloadError
+from tests.profile import decoder_settings
 from tests.unit.plugins.registry.avro_case import CASES, COLOR, OPT, USER, Case, configured, struct
 from tests.unit.plugins.registry.avro_sample import SCHEMAS, values
 from tests.unit.plugins.registry.test_avro_format import FORMAT, of, parsed, record
@@ -73,6 +74,7 @@ def test_both_forms_write_the_same_bytes_and_read_the_same_values(data: st.DataO
         check(schema, data.draw(st.lists(values(schema), max_size=6)))
 
 
+@decoder_settings()
 @given(st.data())
 def test_both_forms_read_the_same_in_bytes_that_nobody_wrote(data: st.DataObject) -> None:
     """What the form with columns takes on it reads as the plain form does; the rest it leaves to that."""

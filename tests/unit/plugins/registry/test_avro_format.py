@@ -190,7 +190,7 @@ def test_a_length_is_not_believed(tree: Any, payload: str) -> None:
 
 
 def test_schemas_that_nobody_could_hold_are_refused() -> None:
-    """A million fields, a short text that means a million of them, ever deeper ones, and one without end."""
+    """A million fields, a short text that means a million of them, and ever deeper ones."""
     fields = ",".join([f'{{"name":"f{number}","type":"int"}}' for number in range(200_000)])
     doubling: Any = "int"
     for number in range(30):
@@ -205,8 +205,6 @@ def test_schemas_that_nobody_could_hold_are_refused() -> None:
         parsed(deep)
     with pytest.raises(PayloadError, match="a union of 1002 types is too large"):
         parsed(["null", *[record(name=f"N{number}") for number in range(1001)]])
-    with pytest.raises(DataError, match="holds itself"):
-        FORMAT.reader(parsed(record(of("a", ["null", "R"]))), (), None, None)
 
 
 def test_a_large_schema_costs_what_it_has_and_no_more() -> None:

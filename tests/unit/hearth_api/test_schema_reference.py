@@ -1,0 +1,151 @@
+"""Schemas that hold themselves are compared, copied, told and kept in columns like any others, and end."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import time
+
+import pytest
+
+from hearth_api import (
+    INT64_SCHEMA,
+    STRING_SCHEMA,
+    DataError,
+    Schema,
+    SchemaBuilder,
+    SchemaBuilderError,
+    SchemaReference,
+    Struct,
+    holds_itself,
+)
+from hearth_api.batch import column_to_values, values_to_column
+from hearth_api.java import schema_from_text, schema_to_text
+
+
+def node(name: str | None = "Node", value: Schema = INT64_SCHEMA) -> Schema:
+    """Return the schema of nodes that have a next one and children, by place and by name."""
+    builder = SchemaBuilder.struct().name(name)
+    children = SchemaBuilder.array(builder.itself()).optional().build()
+    named = SchemaBuilder.map(STRING_SCHEMA, builder.itself(optional=True)).optional().build()
+    builder.field("value", value).field("next", builder.itself(optional=True))
+    return builder.field("children", children).field("named", named).build()
+
+
+def chain(schema: Schema, *numbers: int) -> Struct:
+    """Return nodes of which each is the next of the one before."""
+    struct = Struct(schema).put("value", numbers[0])
+    inner = schema.field("next")
+    assert inner is not None
+    return struct.put("next", chain(inner.schema, *numbers[1:])) if numbers[1:] else struct
+
+
+def reference(schema: Schema, name: str = "next") -> Schema:
+    """Return the schema of a field."""
+    field = schema.field(name)
+    assert field is not None
+    return field.schema
+
+
+NODE = node()
+TREE = chain(NODE, 1, 2, 3)
+TREE.put("children", [chain(reference(NODE, "children").value_schema or NODE, 4, 5)])
+TREE.put("named", {"a": None, "b": chain(reference(NODE, "named").value_schema or NODE, 6)})
+
+
+def test_a_reference_has_what_its_struct_has() -> None:
+    """But for being optional, which is its own."""
+    inner = reference(NODE)
+    assert isinstance(inner, SchemaReference)
+    assert (inner.name, inner.optional, inner.doc, inner.version, inner.default) == ("Node", True, None, None, None)
+    assert [field.name for field in inner.fields] == ["value", "next", "children", "named"]
+    assert Struct(inner).put("value", 1).get_int64("value") == 1
+    assert str(TREE) == (
+        "Struct{value=1,next=Struct{value=2,next=Struct{value=3}},"
+        "children=[Struct{value=4,next=Struct{value=5}}],named={a=null, b=Struct{value=6}}}"
+    )
+    TREE.validate()
+    assert holds_itself(NODE)
+    assert not holds_itself(STRING_SCHEMA)
+
+
+@pytest.mark.parametrize("name", ["Node", None])
+def test_copies_and_texts_of_it_are_equal_to_it(name: str | None) -> None:
+    """Pickled, copied, or as JSON text, which names what was there before instead of going on for ever."""
+    schema = node(name)
+    for other in (node(name), pickle.loads(pickle.dumps(schema)), copy.deepcopy(schema)):
+        assert other == schema
+        assert hash(other) == hash(schema)
+        assert schema_to_text(other) == schema_to_text(schema)
+    again = schema_from_text(schema_to_text(schema))
+    assert again == schema
+    assert reference(again) == reference(schema)
+    assert schema_from_text(schema_to_text(reference(schema))) == reference(schema)
+    assert copy.deepcopy(TREE) == TREE
+
+
+def test_what_differs_anywhere_is_another_schema() -> None:
+    """In the struct, in what is its own, or in there being a reference at all."""
+    assert node() != node("Other")
+    assert reference(node()) != reference(node("Other"))
+    assert reference(node(value=STRING_SCHEMA)) != reference(NODE)
+    assert reference(NODE) != reference(NODE).replaced(optional=False)
+    assert reference(NODE) != NODE
+    assert NODE.fields[0].schema != reference(NODE)
+
+
+def test_a_reference_can_be_changed_like_any_schema() -> None:
+    """As long as that is its own it stays one."""
+    inner = reference(NODE)
+    assert isinstance(inner, SchemaReference)
+    assert inner.replaced(optional=False).is_reference
+    assert inner.with_parameters({"a": "b"}).parameters == {"a": "b"}
+    assert schema_from_text(schema_to_text(inner.with_parameters({"a": "b"}))).parameters == {"a": "b"}
+    named = inner.replaced(name="Other")
+    assert not named.is_reference
+    assert (named.name, named.optional, named.fields) == ("Other", True, NODE.fields)
+
+
+def test_columns_hold_what_holds_itself() -> None:
+    """The first struct as a struct, those inside of it as texts, and a reference alone as well."""
+    values = [TREE, None, chain(NODE, 7)]
+    column = values_to_column(NODE, values)
+    assert column_to_values(NODE, column) == values
+    again = schema_from_text(schema_to_text(NODE))
+    assert column_to_values(again, column) == values
+    inner = reference(NODE)
+    assert column_to_values(inner, values_to_column(inner, [None, chain(inner, 8, 9)])) == [None, chain(inner, 8, 9)]
+    with pytest.raises(DataError):
+        values_to_column(inner, [TREE])
+
+
+def test_a_struct_that_is_not_built_yet_has_no_fields() -> None:
+    """And nothing but a struct can hold itself."""
+    with pytest.raises(DataError, match="before it is built"):
+        _ = SchemaBuilder.struct().itself().fields
+    with pytest.raises(SchemaBuilderError, match="Only a struct can hold itself, not type INT8"):
+        SchemaBuilder.int8().itself()
+    with pytest.raises(DataError, match="refers to 3, which is not in it"):
+        schema_from_text('{"type":"struct","reference":3}')
+
+
+def test_structs_that_all_hold_each_other_are_compared_soon() -> None:
+    """Each pair is compared once, however many ways lead to it."""
+
+    def all_in_all(depth: int) -> Schema:
+        builders = [SchemaBuilder.struct().name(f"N{number}") for number in range(depth)]
+        inner: Schema | None = None
+        for builder in reversed(builders):
+            for other in builders[: builders.index(builder) + 1]:
+                builder.field(f"to{builders.index(other)}", other.itself(optional=True))
+            if inner is not None:
+                builder.field("inner", inner)
+            inner = builder.build()
+        assert inner is not None
+        return inner
+
+    began = time.process_time()
+    one, other = all_in_all(40), all_in_all(40)
+    assert one == other
+    assert schema_from_text(schema_to_text(one)) == other
+    assert time.process_time() - began < 5
