@@ -28,13 +28,10 @@ T = TypeVar("T")
 class HttpRegistry(Registry):
     """Asks one registry, at any of its addresses."""
 
-    def __init__(
-        self, requests: RegistryRequests, propagate_tags: bool = False, schema_format: str | None = None
-    ) -> None:
+    def __init__(self, requests: RegistryRequests, propagate_tags: bool = False) -> None:
         """Ask through `requests`; the rest is what a configuration adds to what is sent."""
         self._requests = requests
         self._propagate_tags = propagate_tags
-        self._schema_format = schema_format
 
     def register(self, subject: str, schema: SchemaText, normalize: bool = False) -> RegisteredSchema:
         """Post it as a version; old registries answer with nothing but the id."""
@@ -54,18 +51,18 @@ class HttpRegistry(Registry):
     def by_id(self, schema_id: int, subject: str | None) -> RegisteredSchema:
         """Get it; the answer does not repeat the id."""
         extra = {} if subject is None else {"subject": subject}
-        path = _path("schemas", "ids", str(schema_id), fetchMaxId=False, **self._format(), **extra)
+        path = _path("schemas", "ids", str(schema_id), fetchMaxId=False, **extra)
         return self._schema("GET", path, with_id=schema_id)
 
     def by_guid(self, guid: str) -> RegisteredSchema:
         """Get it; the answer has an id of any context."""
-        return self._schema("GET", _path("schemas", "guids", guid, **self._format()))
+        return self._schema("GET", _path("schemas", "guids", guid))
 
     def by_version(self, subject: str, version: int, deleted: bool = False) -> RegisteredSchema:
         """Get it."""
         which = "latest" if version == LATEST else str(version)
         extra = {"deleted": True} if deleted else {}
-        return self._schema("GET", _path("subjects", subject, "versions", which, **extra, **self._format()))
+        return self._schema("GET", _path("subjects", subject, "versions", which, **extra))
 
     def by_metadata(self, subject: str, metadata: Mapping[str, str]) -> RegisteredSchema:
         """Get it, deleted versions among them."""
@@ -102,9 +99,6 @@ class HttpRegistry(Registry):
             if refusal.status != NOT_FOUND:
                 raise
             return self._ask("GET", "/config", _level)
-
-    def _format(self) -> dict[str, str]:
-        return {} if self._schema_format is None else {"format": self._schema_format}
 
     def _schema(
         self, method: str, path: str, body: Mapping[str, Any] | None = None, with_id: int | None = None

@@ -21,7 +21,7 @@ def open_registry(settings: RegistrySettings) -> Registry:
         if len(set(scopes)) > 1:
             raise ConfigError(f"Only one mock scope is permitted for 'schema.registry.url'. Got: {settings.urls}")
         return CachedRegistry(memory_registry(scopes[0]), Memory.of(settings))
-    registry = HttpRegistry(requests_of(settings), settings.propagate_tags, settings.schema_format)
+    registry = HttpRegistry(requests_of(settings), settings.propagate_tags)
     return CachedRegistry(registry, Memory.of(settings))
 
 

@@ -7,6 +7,7 @@ are no structs.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from hearth_registry.proto_file import PROTO3, ProtoEnum, ProtoField, ProtoFile, ProtoMessage
 
@@ -64,6 +65,43 @@ def _struct() -> ProtoFile:
     return _file("google.protobuf", [struct, value, _message("ListValue", "repeated Value values 1")], [null])
 
 
+def _options(java: str, name: str, go: str = "", arenas: bool = False, prefix: str = "", sharp: str = "") -> Any:
+    """Return the options of a file, in the order of their numbers."""
+    told = [("java_package", java), ("java_outer_classname", name), ("java_multiple_files", None), ("go_package", go)]
+    told += [("cc_enable_arenas", None if arenas else ""), ("objc_class_prefix", prefix), ("csharp_namespace", sharp)]
+    return [(key, "true" if text is None else f'"{text}"') for key, text in told if text != ""]
+
+
+_TYPE = "google.golang.org/genproto/googleapis/type/"
+_OPTIONS = {
+    "google/type/date.proto": _options("com.google.type", "DateProto", f"{_TYPE}date;date", True, "GTP"),
+    "google/type/timeofday.proto": _options(
+        "com.google.type", "TimeOfDayProto", f"{_TYPE}timeofday;timeofday", True, "GTP"
+    ),
+    "google/protobuf/timestamp.proto": _options(
+        "com.google.protobuf", "TimestampProto", "google.golang.org/protobuf/types/known/timestamppb", True, "GPB",
+        "Google.Protobuf.WellKnownTypes",
+    ),
+    "confluent/type/decimal.proto": _options("io.confluent.protobuf.type", "DecimalProto"),
+    "confluent/type/variant.proto": _options("io.confluent.protobuf.type", "VariantProto"),
+}  # fmt: skip
+"""Those of files that Connect schemas import."""
+
+
+def registrable(path: str) -> ProtoFile:
+    """Return a file that Connect schemas import as it is registered, for who does not skip known types."""
+    if path == WRAPPERS:
+        return wrappers()
+    known = KNOWN[path]
+    messages = [
+        ProtoMessage(
+            each.name, [ProtoField(part.name, part.type, part.number, json_name=part.name) for part in each.fields]
+        )
+        for each in known.messages
+    ]
+    return ProtoFile(PROTO3, known.package, options=_OPTIONS[path], messages=messages).resolve()
+
+
 KNOWN: dict[str, ProtoFile] = {
     WRAPPERS: wrappers(),
     "google/protobuf/timestamp.proto": _file(
@@ -96,8 +134,3 @@ KNOWN: dict[str, ProtoFile] = {
 """The files by the paths they are imported by."""
 FILE_OF = {message.full_name: path for path, file in KNOWN.items() for message in file.messages}
 """The paths of the files by the full names of the messages in them."""
-
-
-def is_known(path: str) -> bool:
-    """Tell whether nobody registers a file, because everybody has it."""
-    return path in KNOWN or path.startswith(("google/protobuf/", "google/type/", "confluent/"))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hearth_registry.proto_file import ProtoEnum, ProtoField, ProtoFile, ProtoMessage
 
 _VALUE_FIRST = ("precision", "scale")
@@ -18,6 +20,19 @@ def proto_text(file: ProtoFile) -> str:
     options = [f"option {name} = {value};\n" for name, value in file.options]
     types = [_message(message) for message in file.messages] + [_enum(enum) for enum in file.enums]
     return "\n".join("".join(block) for block in (head, imports, options, types) if block)
+
+
+def without_extensions(file: ProtoFile) -> ProtoFile:
+    """Return a file without Confluent's options, which a reader of Protobuf has to have an extension for."""
+    return replace(file, messages=[_without_extensions(each) for each in file.messages])
+
+
+def _without_extensions(message: ProtoMessage) -> ProtoMessage:
+    return replace(
+        message,
+        fields=[replace(each, params={}) for each in message.fields],
+        messages=[_without_extensions(each) for each in message.messages],
+    )
 
 
 def _message(message: ProtoMessage) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -13,17 +14,30 @@ from hearth_registry.proto_file import ProtoFile, ProtoMessage
 from hearth_registry.proto_parser import parse_proto
 from hearth_registry.proto_schema_reader import ProtoSchemaReader
 from hearth_registry.proto_schema_writer import ProtoSchemaWriter, full_name, root_wrapper
-from hearth_registry.proto_text import proto_text
+from hearth_registry.proto_text import proto_text, without_extensions
 from hearth_registry.proto_value_reader import ProtoValueReader
 from hearth_registry.proto_value_writer import ProtoValueWriter
 from hearth_registry.protobuf_setting import ProtobufSettings
-from hearth_registry.schema_format import FormatSchema, PayloadError, PayloadReader, PayloadWriter, SchemaFormat
+from hearth_registry.registry_setting import STRATEGIES
+from hearth_registry.schema_format import (
+    FormatSchema,
+    Import,
+    PayloadError,
+    PayloadReader,
+    PayloadWriter,
+    SchemaFormat,
+)
 from hearth_registry.schema_text import PROTOBUF, SchemaText
 from hearth_registry.schemaless_writer import SchemalessWriter
 
 if TYPE_CHECKING:
     from hearth_registry.proto_column_reader import ProtoColumnReader
     from hearth_registry.proto_column_writer import ProtoColumnWriter
+
+
+log = logging.getLogger(__name__)
+
+_IGNORE_EXTENSIONS = "ignore_extensions"
 
 
 class ProtobufSchema(FormatSchema):
@@ -89,13 +103,34 @@ class ProtobufFormat(SchemaFormat):
         """Keep the settings."""
         self._settings = settings
         self._schemas = ProtoSchemaWriter(settings)
+        if settings.schema_format not in (None, "", "default", _IGNORE_EXTENSIONS):
+            log.warning("schema.format=%s does nothing: files are registered as text", settings.schema_format)
 
     def schema_of(self, schema: Schema | None) -> ProtobufSchema:
         """Return the file of a Connect schema; for data without one, which is never written, an empty one."""
         if schema is None:
             return ProtobufSchema(SchemaText(PROTOBUF, 'syntax = "proto3";\n'), {})
-        text = proto_text(self._schemas.file(schema))
-        return ProtobufSchema(SchemaText(PROTOBUF, text), {}, self._name_of(schema))
+        file = self._schemas.file(schema)
+        if self._settings.schema_format == _IGNORE_EXTENSIONS and self._settings.auto_register:
+            file = without_extensions(file)
+        return ProtobufSchema(SchemaText(PROTOBUF, proto_text(file)), {}, self._name_of(schema))
+
+    def imports(self, schema: FormatSchema) -> tuple[Import, ...]:
+        """Return the files a schema imports, which are all known, unless known ones are skipped."""
+        assert isinstance(schema, ProtobufSchema)
+        settings = self._settings
+        if settings.skip_known_types:
+            return ()
+        is_qualified = settings.reference_strategy == STRATEGIES + "QualifiedReferenceSubjectNameStrategy"
+        return tuple(
+            Import(
+                path,
+                path.removesuffix(".proto").replace("/", ".") if is_qualified else path,
+                ProtobufSchema(SchemaText(PROTOBUF, proto_text(known.registrable(path))), {}),
+                settings.reference_lookup_only,
+            )
+            for path in schema.file.imports
+        )
 
     def null_is_tombstone(self, schema: Schema | None) -> bool:
         """Tell that every null is a record without value."""

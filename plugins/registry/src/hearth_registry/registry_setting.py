@@ -162,7 +162,7 @@ class RegistrySettings(Settings):
     )  # fmt: skip
     schema_format: str | None = key(
         "schema.format", default=None, importance=Importance.LOW,
-        doc="The format of schema texts that the registry is asked for: ignore_extensions or serialized, of Protobuf.",
+        doc="How schemas of Protobuf are registered: ignore_extensions leaves Confluent's own options out.",
     )  # fmt: skip
     max_schemas: int = key(
         "max.schemas.per.subject", default=1000, check=Range.at_least(1), importance=Importance.LOW,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from hearth_api import Headers, Schema, SchemaOutlook
@@ -20,8 +20,8 @@ from hearth_registry.registry import (
 )
 from hearth_registry.registry_setting import SCHEMA_IDS, RegistrySettings
 from hearth_registry.registry_side import RegistrySide
-from hearth_registry.schema_format import FormatSchema, PayloadError, PayloadWriter, SchemaFormat
-from hearth_registry.schema_text import SchemaText
+from hearth_registry.schema_format import FormatSchema, Import, PayloadError, PayloadWriter, SchemaFormat
+from hearth_registry.schema_text import Reference, SchemaText
 from hearth_registry.subject import SubjectStrategy
 from hearth_registry.wire_format import KEY_HEADER, VALUE_HEADER, guid_prefix, id_prefix
 
@@ -182,6 +182,7 @@ class RegistryWriter(RegistrySide):
         payload = self._wording.writing_payload
         with asking(f"Error retrieving associated subject for topic {topic}", payload, None):
             subject = self._strategy.subject(topic, own)
+        own = self._referring(own)
         if settings.auto_register:
             with asking(self._wording.registering + text, payload, subject):
                 found = self._registry.register(subject, own.text, settings.normalize)
@@ -203,6 +204,32 @@ class RegistryWriter(RegistrySide):
         with asking(self._wording.looking_up + text, payload, subject):
             found = self._registry.look_up(subject, own.text, settings.normalize)
             return own, found
+
+    def _referring(self, own: FormatSchema) -> FormatSchema:
+        """Return a schema with references to what it imports, all of which is in the registry then."""
+        imports = self._form.imports(own)
+        if not imports:
+            return own
+        references = tuple(self._reference(each) for each in imports)
+        texts = {each.name: each.schema.text.text for each in imports}
+        return self._form.parse(replace(own.text, references=references), texts)
+
+    def _reference(self, each: Import) -> Reference:
+        settings, text = self._settings, each.schema.text
+        with asking(text.text, self._wording.writing_payload, each.subject):
+            if settings.auto_register and not each.is_only_looked_up:
+                found = self._registry.register(each.subject, text, settings.normalize)
+            elif settings.use_latest_version and not each.is_only_looked_up:
+                found = self._registry.by_version(each.subject, LATEST)
+                self._able(each.schema, found, "latest", settings.latest_compatibility_strict)
+            else:
+                found = self._registry.look_up(each.subject, text, settings.normalize)
+            version = found.version
+            if version is None:  # registries before 8.0 tell the id alone
+                version = self._registry.look_up(each.subject, text, settings.normalize).version
+            if version is None:
+                raise SerializationError(f"the registry tells no version of {each.subject!r}")
+            return Reference(each.name, each.subject, version)
 
     def _parsed(self, found: RegisteredSchema, own: FormatSchema) -> FormatSchema:
         """Return the schema of an answer; that is the own one where it says no other."""

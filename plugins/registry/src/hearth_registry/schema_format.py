@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from hearth_api import ConnectError, Schema
@@ -44,6 +45,16 @@ class FormatSchema(ABC):
     @abstractmethod
     def record_name(self) -> str | None:
         """Return the full name of the record, for strategies that make subjects from it; None where there is none."""
+
+
+@dataclass(frozen=True)
+class Import:
+    """A schema that another one names, which has to be in the registry first: by which name, and as which subject."""
+
+    name: str
+    subject: str
+    schema: FormatSchema
+    is_only_looked_up: bool = False
 
 
 class PayloadWriter(ABC):
@@ -124,6 +135,10 @@ class SchemaFormat(ABC):
         values are carried over to that schema (Avro's reader schema), whose Connect schema then is the result's.
         `version` is the registry's, for the root schema that has none of its own.
         """
+
+    def imports(self, schema: FormatSchema) -> tuple[Import, ...]:
+        """Return what has to be in the registry before a schema that `schema_of` returned; mostly nothing."""
+        return ()
 
     def doubts(self, schema: FormatSchema) -> list[str]:
         """Return for what other programs may refuse to read a schema that is about to be registered."""

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from typing import Any
 
 import pyarrow as pa
 import pytest
-from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+from google.protobuf import descriptor_pb2, descriptor_pool, message_factory, struct_pb2
 from hypothesis import given, settings
 
-from hearth_api import INT32_SCHEMA, OPTIONAL_STRING_SCHEMA, STRING_SCHEMA, DataError, SchemaAndValue, Struct
+from hearth_api import (
+    INT8_SCHEMA,
+    INT32_SCHEMA,
+    OPTIONAL_STRING_SCHEMA,
+    STRING_SCHEMA,
+    DataError,
+    Date,
+    SchemaAndValue,
+    Struct,
+)
 from hearth_api.batch import column_to_values, values_to_column
 from hearth_registry.proto_file import REPEATED, ProtoEnum, ProtoFile, ProtoMessage
 from hearth_registry.protobuf_converter import ProtobufConverter
@@ -118,3 +128,85 @@ def test_Googles_library_reads_and_writes_the_same_bytes(value: Struct) -> None:
     message = GOOGLES.FromString(payload)
     assert message.SerializeToString(deterministic=True) == payload
     assert READS.value(message.SerializeToString()) == READS.value(payload)
+
+
+DATED = struct(day=Date.builder().build(), small=INT8_SCHEMA).name("com.acme.Dated").build()
+DATE_TEXT = """syntax = "proto3";
+package google.type;
+
+option java_package = "com.google.type";
+option java_outer_classname = "DateProto";
+option java_multiple_files = true;
+option go_package = "google.golang.org/genproto/googleapis/type/date;date";
+option cc_enable_arenas = true;
+option objc_class_prefix = "GTP";
+
+message Date {
+  int32 year = 1 [json_name = "year"];
+  int32 month = 2 [json_name = "month"];
+  int32 day = 3 [json_name = "day"];
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("strategy", "subject"), [("Default", "google/type/date.proto"), ("Qualified", "google.type.date")]
+)
+def test_imports_are_registered_first_where_known_types_are_not_skipped(strategy: str, subject: str) -> None:
+    """Each once, under a subject of its own; schemas refer to them, also when they are read."""
+    config = {
+        "skip_known_types": "false",
+        "reference_subject_name_strategy": (
+            f"io.confluent.kafka.serializers.subject.{strategy}ReferenceSubjectNameStrategy"
+        ),
+    }
+    value = Struct(DATED).put("day", dt.date(2026, 11, 23)).put("small", 3)
+    with serving() as server:
+        payload = converter(server.url, **config).from_connect_data("t", DATED, value)
+        bodies = [body for body in server.bodies if body and "schema" in body]
+        assert bodies[0]["schema"] == DATE_TEXT
+        assert bodies[-1]["references"] == [{"name": "google/type/date.proto", "subject": subject, "version": 1}]
+        assert converter(server.url).to_connect_data("t", payload).value.get("day") == dt.date(2026, 11, 23)
+        again = {**config, "auto_register_schemas": "false"}
+        assert converter(server.url, **again).from_connect_data("t", DATED, value) == payload
+        latest = {**again, "use_latest_version": "true"}
+        assert converter(server.url, **latest).from_connect_data("t", DATED, value) == payload
+
+
+def test_an_import_that_is_only_looked_up_has_to_be_there() -> None:
+    """What is not there is not registered with it."""
+    value = Struct(DATED).put("day", dt.date(2026, 11, 23)).put("small", 3)
+    with serving() as server:
+        found = converter(server.url, skip_known_types="false", reference_lookup_only="true")
+        with pytest.raises(DataError, match="Failed to serialize Protobuf data"):
+            found.from_connect_data("t", DATED, value)
+        server.registry.register("google/type/date.proto", SchemaText(PROTOBUF, DATE_TEXT))
+        assert found.from_connect_data("t", DATED, value) is not None
+
+
+def test_options_of_confluents_may_be_left_out(caplog: pytest.LogCaptureFixture) -> None:
+    """As `schema.format` says; a form that nobody makes here is named."""
+    value = Struct(DATED).put("day", dt.date(2026, 11, 23)).put("small", 3)
+    for told, is_there in (("ignore_extensions", False), ("serialized", True), ("", True)):
+        with serving() as server:
+            converter(server.url, schema_format=told).from_connect_data("t", DATED, value)
+            texts = [body["schema"] for body in server.bodies if body and "schema" in body]
+            assert [("(confluent.field_meta)" in text) for text in texts] == [is_there]
+    assert [record.getMessage() for record in caplog.records if "schema.format" in record.getMessage()] == [
+        "schema.format=serialized does nothing: files are registered as text"
+    ]
+
+
+def test_googles_struct_is_read_though_it_holds_itself() -> None:
+    """Its values are lists of values, and structs."""
+    text = 'syntax = "proto3"; import "google/protobuf/struct.proto"; message M { google.protobuf.Struct s = 1; }'
+    with serving() as server:
+        server.registry.register("t-value", SchemaText(PROTOBUF, text))
+        inner = struct_pb2.Struct()
+        inner.update({"a": 1.5, "b": [True, {"c": "d"}]})
+        content = inner.SerializeToString(deterministic=True)
+        payload = b"\0\0\0\0\1\0\x0a" + bytes([len(content)]) + content
+        fields = converter(server.url).to_connect_data("t", payload).value.get("s").get("fields")
+        assert fields["a"].get("kind_0").get("number_value") == 1.5
+        items = fields["b"].get("kind_0").get("list_value").get("values")
+        assert items[1].get("kind_0").get("struct_value").get("fields")["c"].get("kind_0").get("string_value") == "d"
