@@ -132,6 +132,8 @@ class ColumnWriter:
 
     def _struct(self, schema: Schema, own: AvroType, target: AvroType) -> Make:
         numbers = {each.name: number for number, each in enumerate(own.fields)}
+        if [*numbers] != an.field_names(schema, self._settings.scrub_invalid_names):
+            raise UnsuitedError  # another struct of its name was there first, and is its record
         parts: list[tuple[int, Schema, Make]] = []
         for each in target.fields:
             number = numbers.get(each.name)

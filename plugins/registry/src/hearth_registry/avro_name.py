@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from urllib.parse import quote_plus
 
-from hearth_api import Schema, Type
+from hearth_api import DataError, Schema, Type
 
 NAMESPACE = "io.confluent.connect.avro"
 DEFAULT_NAME = f"{NAMESPACE}.ConnectDefault"
@@ -13,6 +13,10 @@ ANYTHING = f"{NAMESPACE}.Anything"
 MAP_ENTRY = "MapEntry"
 UNION = f"{NAMESPACE}.Union"
 ENUM = f"{NAMESPACE}.Enum"
+VARIANT = "org.apache.kafka.connect.data.Variant"
+VARIANT_RECORD, VARIANT_WORD = "confluent.type.Variant", "variant"
+"""A struct that holds any value as bytes: its name in Connect, that of its record, and the logical type."""
+_VARIANT_FIELDS = {"metadata": Type.BYTES, "value": Type.BYTES}
 GENERAL_UNION = "org.apache.kafka.connect.data.Union"
 GENERAL_ENUM = "org.apache.kafka.connect.data.Enum"
 FIXED_SIZE = "connect.fixed.size"
@@ -48,14 +52,39 @@ def scrubbed_full(name: str) -> str:
     return ".".join(map(scrubbed, name.rstrip(".").split(".")))
 
 
+def field_names(schema: Schema, are_scrubbed: bool) -> list[str]:
+    """Return what the fields of a struct are called in its record."""
+    return [scrubbed(each.name) if are_scrubbed else each.name for each in schema.fields]
+
+
 def parameter(schema: Schema, name: str) -> str | None:
     """Return a parameter of a schema, or None."""
     return None if schema.parameters is None else schema.parameters.get(name)
 
 
+def number(schema: Schema, name: str, least: int) -> int | None:
+    """Return a parameter that is a whole number, or None; a DataError where it is none, or too small."""
+    told = parameter(schema, name)
+    if told is None:
+        return None
+    try:
+        found = int(told)
+    except ValueError as error:
+        raise DataError(f"parameter {name} of a schema is not a whole number: {told!r}") from error
+    if found < least:
+        raise DataError(f"parameter {name} of a schema is less than {least}: {told!r}")
+    return found
+
+
 def is_union(schema: Schema) -> bool:
     """Tell whether a struct stands for a union of the types of its fields."""
     return schema.name == UNION or parameter(schema, GENERAL_UNION) is not None
+
+
+def is_variant(schema: Schema) -> bool:
+    """Tell whether a struct holds any value as bytes."""
+    is_named = schema.type is Type.STRUCT and schema.name == VARIANT
+    return is_named and {each.name: each.schema.type for each in schema.fields} == _VARIANT_FIELDS
 
 
 def is_enum(schema: Schema) -> bool:

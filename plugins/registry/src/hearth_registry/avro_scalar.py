@@ -32,6 +32,11 @@ _LOGICAL: dict[str | None, tuple[Any, type, str, str]] = {
     Timestamp.LOGICAL_NAME: (Timestamp, dt.datetime, "Timestamp", "Date"),
 }
 _BYTES = (bytes, bytearray, memoryview)
+PHYSICAL = {
+    Date.LOGICAL_NAME: Type.INT32, Decimal.LOGICAL_NAME: Type.BYTES, Time.LOGICAL_NAME: Type.INT32,
+    Timestamp.LOGICAL_NAME: Type.INT64,
+}  # fmt: skip
+"""The types that logical types are of; a name of one may stand at any other."""
 NUMBERS = ("int", "long", "float", "double")
 
 
@@ -85,6 +90,8 @@ def _logical(schema: Schema) -> Callable[[Any], Any]:
         is_moment_for_day = expected is dt.date and isinstance(value, dt.datetime)
         if not isinstance(value, expected) or is_moment_for_day:
             raise DataError(f"Invalid type for {label}, expected {java} but was class {java_class(value, schema)}")
+        if schema.type is not PHYSICAL[kind.LOGICAL_NAME]:
+            raise wrong_type(schema, value)
         return kind.from_logical(schema, value)
 
     return checked

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, TypeGuard
 
 from hearth_api import (
+    BYTES_SCHEMA,
     STRING_SCHEMA,
     DataError,
     Date,
@@ -102,6 +103,8 @@ class _Reading:
             return self._array(type_)
         if type_.kind == "map":
             return SchemaBuilder.map(STRING_SCHEMA, self.schema(type_.items))
+        if is_variant(type_):
+            return SchemaBuilder.struct().name(an.VARIANT).field("metadata", BYTES_SCHEMA).field("value", BYTES_SCHEMA)
         if type_.kind == "record":
             return self._record(type_)
         if type_.kind == "enum":
@@ -239,7 +242,8 @@ class _Reading:
         if name is not None and not isinstance(name, str):
             raise DataError(f"Invalid schema name: {name}")
         if name is None and type_.kind in ("record", "enum", "fixed"):
-            name = None if type_.kind == "fixed" and present == Decimal.LOGICAL_NAME else type_.name
+            is_logical = present == an.VARIANT or (type_.kind == "fixed" and present == Decimal.LOGICAL_NAME)
+            name = None if is_logical else type_.name
         if name is None or name.startswith(an.DEFAULT_NAME):
             return
         if present is not None and present != name:
@@ -254,6 +258,13 @@ def is_map_entry(items: AvroType) -> bool:
     """Tell whether an array of these items stands for a map whose keys are no texts."""
     is_marked = items.props.get(an.INTERNAL_TYPE_PROP) == an.MAP_ENTRY
     return items.kind == "record" and (items.name == f"{an.NAMESPACE}.{an.MAP_ENTRY}" or is_marked)
+
+
+def is_variant(type_: AvroType) -> bool:
+    """Tell whether a record holds any value as bytes."""
+    parts = {each.name: each.type.kind for each in type_.fields}
+    is_fit = type_.kind == "record" and parts == {"metadata": "bytes", "value": "bytes"}
+    return is_fit and type_.logical == an.VARIANT_WORD
 
 
 def branch_name(branch: AvroType, number: int, settings: AvroSettings) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from hearth_api import DataError, Date, Decimal, Field, Schema, Struct, Time, Timestamp, Type
-from hearth_api.java import to_physical
+from hearth_api.java import java_class, to_physical
 from hearth_registry import avro_name as an
 from hearth_registry.avro_anything import anything
 from hearth_registry.avro_setting import AvroSettings
@@ -70,7 +70,7 @@ class _Making:
             return self._known[schema]
         if is_union:
             made = self._union(schema)
-        elif schema.type is Type.STRUCT and schema.optional:
+        elif schema.type is Type.STRUCT and schema.optional and not an.is_variant(schema):
             made = union_of(AvroType("null"), self._inner(required(schema)))
         else:
             made = self._base(schema)
@@ -89,6 +89,8 @@ class _Making:
         return record if ignore_optional else _maybe_optional(schema, record)
 
     def _base(self, schema: Schema) -> AvroType:
+        if an.is_variant(schema):
+            return _variant()
         if schema.type is Type.STRUCT:
             return self._record(schema)
         if schema.type is Type.ARRAY:
@@ -98,7 +100,7 @@ class _Making:
         if schema.type is Type.STRING and self._is_enum(schema):
             return self._enum(schema)
         if an.is_fixed(schema):
-            return AvroType("fixed", self._name(schema.name), size=int(schema.parameters[an.FIXED_SIZE]))  # type: ignore[index]
+            return AvroType("fixed", self._name(schema.name), size=an.number(schema, an.FIXED_SIZE, 0) or 0)
         return AvroType(KIND_OF[schema.type])
 
     def _union(self, schema: Schema) -> AvroType:
@@ -123,7 +125,7 @@ class _Making:
             return AvroField(checked(name), self._anything, doc)
         default: Any = None if schema.optional else NO_DEFAULT
         if schema.default is not None:
-            default = self._default(schema, schema.default)
+            default = self._own_default(schema)
         is_seen = schema.name is not None and self._scrubbed(schema.name) in self._seen
         if schema.name is not None:
             self._seen.add(self._scrubbed(schema.name))
@@ -176,9 +178,9 @@ class _Making:
     def _annotate(self, made: AvroType, schema: Schema) -> None:
         """Add what tells a reader of the Connect schema, and the logical type."""
         if schema.name == Decimal.LOGICAL_NAME:
-            precision = an.parameter(schema, an.PRECISION)
+            precision = an.number(schema, an.PRECISION, 1)
             made.props["scale"] = Decimal.scale(schema)
-            made.props["precision"] = an.DEFAULT_PRECISION if precision is None else int(precision)
+            made.props["precision"] = an.DEFAULT_PRECISION if precision is None else precision
         if self._settings.connect_meta_data:
             self._annotate_connect(made.props, schema)
         if schema.name in _LOGICAL:
@@ -197,7 +199,7 @@ class _Making:
         self._put_parameters(props, schema)
         has_own = self._is_old or an.parameter(schema, an.FIELD_DEFAULT) is None
         if schema.default is not None and has_own:
-            props[an.DEFAULT_PROP] = self._default(schema, schema.default)
+            props[an.DEFAULT_PROP] = self._own_default(schema)
         if schema.name is not None:
             props[an.NAME_PROP] = schema.name
         if schema.type is Type.INT8 or schema.type is Type.INT16:
@@ -208,6 +210,14 @@ class _Making:
         told = {name: value for name, value in (schema.parameters or {}).items() if name not in hidden}
         if told:
             props[an.PARAMETERS_PROP] = told
+
+    def _own_default(self, schema: Schema) -> Any:
+        """Return the default of a schema as JSON; a DataError where it is no value of the schema."""
+        try:
+            return self._default(schema, schema.default)
+        except (AttributeError, TypeError, ValueError) as error:
+            found = f"class {java_class(schema.default)}"
+            raise DataError(f"Invalid type used for default value of {schema.type} field: {found}") from error
 
     def _default(self, schema: Schema | None, value: Any) -> Any:
         """Return a default as JSON."""
@@ -251,6 +261,12 @@ def is_plain_map(schema: Schema, settings: AvroSettings) -> bool:
     """Tell whether a map is one in Avro as well, whose keys are texts."""
     keys = schema.key_schema
     return keys is not None and keys.type is Type.STRING and (not keys.optional or settings.allow_optional_map_keys)
+
+
+def _variant() -> AvroType:
+    made = AvroType("record", an.VARIANT_RECORD, props={"logicalType": an.VARIANT_WORD})
+    made.add(AvroField("metadata", AvroType("bytes")), AvroField("value", AvroType("bytes")))
+    return made
 
 
 def _maybe_optional(schema: Schema, made: AvroType) -> AvroType:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hearth_api import Date, Decimal, Field, Schema, Struct, Time, Timestamp, Type
+from hearth_api import DataError, Date, Decimal, Field, Schema, Struct, Time, Timestamp, Type
 from hearth_api.java import hash_ordered, wrap
 from hearth_registry import avro_name as an
 from hearth_registry.avro_anything import anything_at, as_key
@@ -30,6 +30,7 @@ from hearth_registry.avro_input import (
     text_at,
 )
 from hearth_registry.avro_map_order import order_read
+from hearth_registry.avro_scalar import PHYSICAL
 from hearth_registry.avro_schema_reader import default_of
 from hearth_registry.avro_setting import AvroSettings
 from hearth_registry.avro_skip import Skipping
@@ -246,6 +247,13 @@ def _misfit(written: AvroType, wanted: AvroType) -> Read:
     return _fail(f"Found {written.full_name}, expecting {f'[{names}]' if names else wanted.full_name}")
 
 
+def _unlike(schema: Schema) -> Read:
+    def read(cursor: Cursor) -> Any:
+        raise DataError(f"a schema of type {schema.type} cannot be a {schema.name}")
+
+    return read
+
+
 def _fail(complaint: str) -> Read:
     def read(cursor: Cursor) -> Any:
         raise PayloadError(complaint)
@@ -270,6 +278,8 @@ def _scalar(written: AvroType, wanted: AvroType) -> Read:
 def _logical(schema: Schema, inner: Read) -> Read:
     """Return what turns a number or bytes into the value of a logical type, or a number into one of few bits."""
     kind = _LOGICAL.get(schema.name)
+    if kind is not None and schema.type is not PHYSICAL[kind.LOGICAL_NAME]:
+        return _unlike(schema)
     if kind is not None:
         return lambda cursor: kind.to_logical(schema, inner(cursor))
     if schema.type is Type.INT8 or schema.type is Type.INT16:

@@ -91,8 +91,10 @@ class ValueCompiler:
         return lambda out, value: made[0](out, value)
 
     def _fields(self, schema: Schema, own: AvroType, target: AvroType) -> Write:
-        is_scrubbed = self._settings.scrub_invalid_names
-        numbers = {an.scrubbed(each.name) if is_scrubbed else each.name: each.index for each in schema.fields}
+        names = an.field_names(schema, self._settings.scrub_invalid_names)
+        numbers = {name: number for number, name in enumerate(names)}
+        if any(own.find(name) is None for name in numbers):
+            return misfit(schema, own)  # another struct of its name was there first, and is its record
         parts = [self._part(schema, own, numbers.get(each.name), each, target) for each in target.fields]
 
         def write(out: bytearray, value: Any) -> None:
@@ -102,20 +104,20 @@ class ValueCompiler:
                 raise DataError("Mismatching struct schema")
             values = value._values
             for number, default, part in parts:
-                item = values[number]
+                item = None if number is None else values[number]
                 part(out, default if item is None else item)
 
         return write
 
     def _part(
         self, schema: Schema, own: AvroType, number: int | None, field: AvroField, target: AvroType
-    ) -> tuple[int, Any, Write]:
+    ) -> tuple[int | None, Any, Write]:
         """Return from which field a field of the target is written, by its number, its default, and what writes it."""
         if number is None:
-            return 0, None, _absent(field, target)
+            return None, None, _absent(field, target)
         inner, own_field = schema.fields[number].schema, own.find(field.name)
-        write = misfit(inner, field.type) if own_field is None else self.write(inner, own_field.type, field.type)
-        return number, self._default(inner), write
+        assert own_field is not None
+        return number, self._default(inner), self.write(inner, own_field.type, field.type)
 
     def _default(self, schema: Schema) -> Any:
         """Return what is written in the place of a null."""

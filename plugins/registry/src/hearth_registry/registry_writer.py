@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from hearth_api import Headers, Schema, SchemaOutlook
+from hearth_api import DataError, Headers, Schema, SchemaOutlook
 from hearth_registry.failure_wording import SerializationError, asking
 from hearth_registry.known_schema import parsed
 from hearth_registry.recent import Recent
@@ -133,8 +133,11 @@ class RegistryWriter(RegistrySide):
     def _own(self, schema: Schema | None) -> _Own:
         own = self._owns.get(schema)
         if own is None:
-            form_schema = self._form.schema_of(schema)
-            writer = self._form.writer(schema, form_schema)
+            try:
+                form_schema = self._form.schema_of(schema)
+                writer = self._form.writer(schema, form_schema)
+            except PayloadError as error:
+                raise DataError(str(error), hint=error.hint) from error
             own = self._owns.put(schema, _Own(form_schema, writer, self._form.null_is_tombstone(schema)))
         return own
 

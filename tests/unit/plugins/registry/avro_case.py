@@ -7,6 +7,7 @@ from decimal import Decimal as Number
 from typing import Any
 
 from hearth_api import (
+    BYTES_SCHEMA,
     INT8_SCHEMA,
     INT32_SCHEMA,
     INT64_SCHEMA,
@@ -94,6 +95,12 @@ NESTED = (
     .field("a", SchemaBuilder.struct().name("T").field("b", INT8_SCHEMA))
     .field("c", SchemaBuilder.struct().name("n.T").optional()).build()
 )  # fmt: skip
+VARIANT = (
+    SchemaBuilder.struct().name("org.apache.kafka.connect.data.Variant")
+    .field("metadata", BYTES_SCHEMA).field("value", BYTES_SCHEMA)
+)  # fmt: skip
+ANY_VALUE = VARIANT.build()
+HELD = SchemaBuilder.struct().name("a.S").field("v", ANY_VALUE).field("w", ANY_VALUE).build()
 GENERAL = {"generalized.sum.type.support": "true"}
 _DECIMAL = (
     '{"type":"bytes","scale":2,"precision":%s,"connect.version":1,"connect.parameters":{"scale":"2"%s},'
@@ -101,6 +108,16 @@ _DECIMAL = (
 )
 CASES = [
     Case("optional text", OPTIONAL_STRING_SCHEMA, '["null","string"]', (("foo", "0206666f6f"),)),
+    Case(
+        "a value of any type",
+        HELD,
+        '{"type":"record","name":"S","namespace":"a","fields":[{"name":"v","type":{"type":"record","name":"Variant",'
+        '"namespace":"confluent.type","fields":[{"name":"metadata","type":"bytes"},{"name":"value","type":"bytes"}],'
+        '"logicalType":"variant","connect.name":"org.apache.kafka.connect.data.Variant"}},'
+        '{"name":"w","type":"confluent.type.Variant"}],"connect.name":"a.S"}',
+        ((struct(HELD, v=struct(ANY_VALUE, metadata=b"m", value=b"v"), w=struct(ANY_VALUE, metadata=b"", value=b"")),
+          "026d02760000"),),
+    ),
     Case(
         "a struct twice",
         SchemaBuilder.struct().field("struct", INNER).field("array", SchemaBuilder.array(INNER)).build(),

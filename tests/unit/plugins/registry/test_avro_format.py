@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import io
 import json
 import time
@@ -358,3 +359,46 @@ def test_what_others_cannot_read_is_told(schema: Schema, doubt: str | None) -> N
     form = AvroFormat(AvroSettings({"schema.registry.url": "mock://doubts"}))
     found = form.doubts(form.schema_of(schema))
     assert found == [] if doubt is None else doubt in found[0]
+
+
+def test_a_struct_that_has_the_name_of_another_is_refused() -> None:
+    """Its record is that of the other, as in Java, and has not its fields."""
+    inner = SchemaBuilder.struct().name("a.Same").field("y", STRING_SCHEMA).optional().build()
+    outer = SchemaBuilder.struct().name("a.Same").field("x", STRING_SCHEMA).field("inner", inner).build()
+    writer = FORMAT.writer(outer, FORMAT.schema_of(outer))
+    with pytest.raises(PayloadError, match=r"a value of type STRUCT cannot be written as a\.Same"):
+        writer.payload(struct(outer, x="x", inner=struct(inner, y="y")))
+
+
+def test_a_record_without_fields_is_written_by_one_that_has_some() -> None:
+    """Which are null then, or missing."""
+    empty = SchemaBuilder.struct().name("R").build()
+    target = parsed(record(of("a", ["null", "int"])))
+    assert FORMAT.writer(empty, target).payload(Struct(empty)) == b"\0"
+    with pytest.raises(PayloadError, match="null value for"):
+        FORMAT.writer(empty, parsed(record(of("a", "int")))).payload(Struct(empty))
+
+
+@pytest.mark.parametrize(
+    ("schema", "message"),
+    [
+        (SchemaBuilder.bytes().name("f").parameter("connect.fixed.size", "x").build(), "not a whole number: 'x'"),
+        (SchemaBuilder.bytes().name("f").parameter("connect.fixed.size", "-1").build(), "less than 0: '-1'"),
+        (Decimal.builder(2).parameter("connect.decimal.precision", "0").build(), "less than 1: '0'"),
+        (Schema(Type.ARRAY, default=3, value_schema=STRING_SCHEMA), "Invalid type used for default value of ARRAY"),
+    ],
+)
+def test_what_a_schema_says_wrong_is_named(schema: Schema, message: str) -> None:
+    """With the parameter and its value."""
+    with pytest.raises(DataError, match=message):
+        FORMAT.schema_of(schema)
+
+
+def test_a_logical_type_of_another_type_has_no_values() -> None:
+    """A name may stand anywhere."""
+    text = '{"type":"float","connect.name":"org.apache.kafka.connect.data.Date"}'
+    with pytest.raises(DataError, match="a schema of type FLOAT32 cannot be a"):
+        FORMAT.reader(FORMAT.parse(SchemaText(AVRO, text), {}), (), None, None).value(b"\0\0\0\0")
+    day = SchemaBuilder.string().name("org.apache.kafka.connect.data.Date").build()
+    with pytest.raises(DataError, match=r"Invalid type for STRING: class java\.util\.Date"):
+        FORMAT.writer(day, FORMAT.schema_of(day)).payload(dt.date(2026, 11, 23))

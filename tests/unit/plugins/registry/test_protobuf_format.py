@@ -35,6 +35,7 @@ from hearth_api import (
 from hearth_api.java import hash_ordered
 from hearth_registry import proto_schema_reader
 from hearth_registry.proto_wire import varint
+from hearth_registry.protobuf_converter import ProtobufConverter
 from hearth_registry.protobuf_format import ProtobufFormat
 from hearth_registry.protobuf_setting import ProtobufSettings
 from hearth_registry.schema_format import PayloadError, PayloadReader, PayloadWriter
@@ -480,3 +481,15 @@ def test_a_reader_is_compatible_where_it_reads_all_that_was_written(new: str, is
 def test_a_varint_has_seven_bits_in_a_byte() -> None:
     """The lowest come first."""
     assert [varint(number).hex() for number in (0, 127, 128, 300)] == ["00", "7f", "8001", "ac02"]
+
+
+def test_a_package_or_an_enum_that_protobuf_has_no_word_for_is_refused() -> None:
+    """By the converter, in a sentence of its own."""
+    found = ProtobufConverter()
+    found.configure({"schema.registry.url": "mock://words"}, is_key=False)
+    for schema, message in (
+        (SchemaBuilder.struct().name("a-b.C").build(), "unexpected '-'"),
+        (struct(e=SchemaBuilder.string().name("E").parameter(ENUM, "#1").build()).name("M").build(), "is not defined"),
+    ):
+        with pytest.raises(DataError, match=message):
+            found.from_connect_data("t", schema, Struct(schema))
