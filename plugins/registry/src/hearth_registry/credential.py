@@ -100,7 +100,7 @@ class OAuthToken:
         if self._clock() >= self._until:
             answer = self._ask()
             self._token = str(answer["access_token"])
-            self._until = self._clock() + float(answer.get("expires_in", 0)) - self._buffer_s
+            self._until = self._clock() + _seconds(answer.get("expires_in")) - self._buffer_s
         return self._token
 
     def _ask(self) -> dict[str, Any]:
@@ -120,6 +120,14 @@ class OAuthToken:
         if not isinstance(answer, dict) or "access_token" not in answer:
             raise RegistryAway(f"the issuer of tokens at {self._url} gave none: its answer has no access_token")
         return answer
+
+
+def _seconds(told: Any) -> float:
+    """Return for how long a token is good; one that does not say so is good for one request."""
+    try:
+        return float(told)
+    except (TypeError, ValueError):
+        return 0.0
 
 
 def is_header_value(text: str) -> bool:

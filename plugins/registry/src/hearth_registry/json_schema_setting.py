@@ -21,10 +21,6 @@ class JsonSchemaSettings(RegistrySettings):
         "decimal.format", default="BASE64", check=CaseInsensitiveValidString("BASE64", "NUMERIC"),
         importance=Importance.LOW, doc="How decimals are written: as the bytes of the unscaled number, or as numbers.",
     )  # fmt: skip
-    ignore_modern_dialects: bool = key(
-        "ignore.modern.dialects", default=False, importance=Importance.LOW,
-        doc="Whether schemas of dialects after draft 7 are read as if they were of that.",
-    )  # fmt: skip
     flatten_singleton_unions: bool = key(
         "flatten.singleton.unions", default=True, importance=Importance.LOW,
         doc="Whether a union of one type is read as that type.",

@@ -43,6 +43,9 @@ _UNHEARD = {
     "schema.backup.enabled": "wrapped schemas are not read",
     "execution.environment": "rules of data contracts are not run",
     "bearer.auth.custom.provider.class": "Java classes cannot be run",
+    "bearer.auth.scope.claim.name": "tokens are passed on without a look inside",
+    "bearer.auth.sub.claim.name": "tokens are passed on without a look inside",
+    "ignore.modern.dialects": "schemas of all dialects are read alike",
     "avro.use.logical.type.converters": _JAVA_OBJECTS,
     "avro.reflection.allow.null": _JAVA_OBJECTS,
     "avro.remove.java.properties": _JAVA_OBJECTS,
@@ -274,14 +277,6 @@ class RegistrySettings(Settings):
     oauth_scope: str | None = key(
         "bearer.auth.scope", default=None, importance=Importance.LOW, doc="The scope to ask for, for OAUTHBEARER."
     )
-    oauth_scope_claim: str = key(
-        "bearer.auth.scope.claim.name", default="scope", importance=Importance.LOW,
-        doc="The claim of a token that has its scope.",
-    )  # fmt: skip
-    oauth_sub_claim: str = key(
-        "bearer.auth.sub.claim.name", default="sub", importance=Importance.LOW,
-        doc="The claim of a token that has its subject.",
-    )  # fmt: skip
     oauth_expiry_buffer: int = key(
         "bearer.auth.cache.expiry.buffer.seconds", default=300, check=_SOME, importance=Importance.LOW,
         doc="How many seconds before its end a token is replaced.",
