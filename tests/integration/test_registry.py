@@ -15,6 +15,7 @@ from tests.registry_server import RegistryServer, serving
 AVRO = "io.confluent.connect.avro.AvroConverter"
 HOIST = "org.apache.kafka.connect.transforms.HoistField$Value"
 EXTRACT = "org.apache.kafka.connect.transforms.ExtractField$Value"
+MASK = "org.apache.kafka.connect.transforms.MaskField"
 COUNT = 3000
 
 
@@ -136,11 +137,43 @@ def test_a_record_without_schema_of_the_registry_is_a_dead_letter(
         assert cause in told["exception.stacktrace"]
 
 
+def test_records_inside_of_records_reach_a_sink(
+    host: Host, topics: Topics, name: str, registry: RegistryServer, tmp_path: Path
+) -> None:
+    """However many there are; a transformation changes the outermost, and what the stage is given holds itself."""
+    registry.fault = lambda _method, _path: None
+    topics.create(name)
+    text = (
+        '{"type":"record","name":"Node","fields":[{"name":"value","type":"string"},'
+        '{"name":"next","type":["null","Node"],"default":null}]}'
+    )
+    head = b"\0" + _id(registry, name, text).to_bytes(4, "big")
+    topics.produce(name, [Record(None, head + b"\x02a\x02" * depth + b"\x02z\0") for depth in range(50)])
+    sink = tmp_path / "sink.txt"
+    mask = {"transforms": "m", "transforms.m.type": f"{MASK}$Value", "transforms.m.fields": "value"}
+    host.run({
+        "name": name, "connector.class": "org.apache.kafka.connect.file.FileStreamSinkConnector",
+        "topics": name, "file": str(sink), **mask, **avro(registry),
+    })  # fmt: skip
+    assert eventually(lambda: len(lines(sink)) == 50, 30), lines(sink)
+    assert lines(sink)[:3] == [
+        "Struct{value=}",
+        "Struct{value=,next=Struct{value=z}}",
+        "Struct{value=,next=Struct{value=a,next=Struct{value=z}}}",
+    ]
+    assert lines(sink)[-1].count("value=a") == 48
+
+
 def _string_id(registry: RegistryServer, topic: str) -> int:
     """Return the id of a text's schema, which is registered for a topic's values."""
+    return _id(registry, topic, '"string"')
+
+
+def _id(registry: RegistryServer, topic: str, text: str) -> int:
+    """Return the id of a schema, which is registered for a topic's values."""
     from hearth_registry.schema_text import AVRO as TYPE
     from hearth_registry.schema_text import SchemaText
 
-    found = registry.registry.register(f"{topic}-value", SchemaText(TYPE, '"string"'))
+    found = registry.registry.register(f"{topic}-value", SchemaText(TYPE, text))
     assert found.schema_id is not None
     return found.schema_id
