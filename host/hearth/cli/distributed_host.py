@@ -110,6 +110,8 @@ class DistributedHost(Host):
 
         def follow() -> None:
             rotation.end()
+            if not is_local(launcher.settings):
+                launcher.begin_stop()  # its master may know it no more, and another would take what the next one needs
             reconciler.follow()
             if not is_local(launcher.settings):
                 launcher.stop()

@@ -248,6 +248,10 @@ class SparkLauncher:
         ended.wait()
         open_page(driver.context)
 
+    def begin_stop(self) -> None:
+        """Begin no other Spark; this one, and all that runs on it, goes on until `stop`."""
+        self._stopping.set()
+
     def stop(self, grace: float = 5) -> None:
         """Stop Spark and its JVM, which has ``grace`` seconds to end; every task's process ends with it."""
         with self._lock:

@@ -283,6 +283,24 @@ def test_spark_notes_at_once_that_a_task_runs() -> None:
     assert spark_settings({})["spark.ui.liveUpdate.period"] == "0s"
 
 
+@pytest.mark.parametrize("is_stopping", [False, True])
+def test_spark_that_has_ended_is_replaced_unless_its_host_leads_no_more(
+    monkeypatch: pytest.MonkeyPatch, is_stopping: bool
+) -> None:
+    """Tasks still drain then; another Spark would take the room that the next leader needs."""
+    standby = Standby(monkeypatch)
+    launcher = SparkLauncher({"spark.master": "local[1]", "spark.ui.enabled": "false"})
+    launcher.start()
+    assert launcher.wait_until_ready(5)
+    if is_stopping:
+        launcher.begin_stop()
+    (first,) = standby.drivers
+    launcher._replace(first)  # type: ignore[arg-type]
+    assert eventually(lambda: len(standby.drivers) == 2, 0.2 if is_stopping else 5) is not is_stopping
+    assert ("stop" in first.told) is not is_stopping
+    launcher.stop()
+
+
 class Standby:
     """Drivers of a launcher, each with a JVM that a test may let die."""
 
