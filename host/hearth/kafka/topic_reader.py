@@ -67,6 +67,11 @@ class TopicReader:
 
         Raises ``RetriableError`` where that takes more than ``timeout`` seconds.
         """
+        self.begin(takers, partitions)
+        self.read_to_end(takers, timeout)
+
+    def begin(self, takers: Mapping[str, Taker], partitions: Mapping[str, int]) -> None:
+        """Read topics from their beginning from now on, and return at once."""
         places = [(topic, partition) for topic in takers for partition in range(partitions[topic])]
         with self._moved:
             self._takers.update(takers)
@@ -74,7 +79,6 @@ class TopicReader:
             self._unassigned += [TopicPartition(*place, OFFSET_BEGINNING) for place in places]
         if not self._thread.is_alive():
             self._thread.start()
-        self.read_to_end(takers, timeout)
 
     def read_to_end(self, topics: Iterable[str], timeout: float) -> None:
         """Wait until everything was taken that these topics hold at this moment, of open transactions as well.

@@ -71,7 +71,11 @@ class TopicStores:
         )
 
     def start(self) -> None:
-        """Make the topics that are missing, and read what they hold; raises ConfigError for one that is not fit."""
+        """Make the topics that are missing, and read what they hold; raises ConfigError for one that is not fit.
+
+        Nobody waits for the offsets here: a task that was killed may have left a transaction open on them, which ends
+        when its successor begins, or after a minute. Who asks for one reads to the end first.
+        """
         if self._worker.named_offset_topic is None:
             log.info("%s names no topic: offsets are kept in %r", OFFSET_TOPIC, self._worker.offset_topic)
         partitions = {topic.name: topic.prepare(self._admin) for topic in self._topics()}
@@ -87,8 +91,8 @@ class TopicStores:
         takers = {
             self._worker.config_topic: self.configs.take,
             self._worker.status_topic: self.statuses.take,
-            self._worker.offset_topic: self.offsets.take,
         }
+        self._reader.begin({self._worker.offset_topic: self.offsets.take}, partitions)
         self._reader.follow(takers, partitions, START_SECONDS)
         self.configs.start()
 
@@ -96,10 +100,10 @@ class TopicStores:
         """Take the right to write from whichever host has it, and return the number of the term that begins.
 
         It is the offset of a new session key in the topic of configurations, so it is greater than those of all terms
-        before, on any host. All that others wrote in theirs is read when this returns.
+        before, on any host. All that others wrote in theirs is read when this returns, but for offsets (see `start`).
         """
         self._producer.claim()
-        self._reader.read_to_end(self._cluster_topics(), START_SECONDS)
+        self._reader.read_to_end([self._worker.config_topic, self._worker.status_topic], START_SECONDS)
         return self.exchange_key()
 
     def exchange_key(self) -> int:
@@ -131,10 +135,6 @@ class TopicStores:
     def _stop_statuses(self) -> None:
         self._writer.drop()
         self.statuses.forget_writes()
-
-    def _cluster_topics(self) -> list[str]:
-        worker = self._worker
-        return [worker.config_topic, worker.status_topic, worker.offset_topic]
 
     def _topics(self) -> list[InternalTopic]:
         worker = self._worker

@@ -7,6 +7,7 @@ import json
 import os
 import random
 import signal
+import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -126,6 +127,29 @@ def test_the_host_that_claims_the_right_takes_it_from_the_other(
     assert first.offsets.get("c", [{"p": 1}]) == [{"o": 2}]
     assert eventually(lambda: _refreshed(first) == ConnectorStatus("c", State.RUNNING, "second:1", 2), SOON)
     assert late().configs.snapshot() == first.configs.snapshot()
+
+
+def test_nobody_waits_for_the_transaction_of_a_task_to_lead(
+    hosts: tuple[Host, Host], late: Callable[[], Host], broker: KafkaBroker
+) -> None:
+    """Tasks that died with their host have left theirs open: who leads next begins the tasks that end them."""
+    leader = hosts[0]
+    leader.claim()
+    leader.offsets.put("t", [({"p": 1}, {"o": 1})])
+    killed, successor = (
+        Producer({"bootstrap.servers": broker.bootstrap_servers, "transactional.id": "stores-t-0"}) for _ in range(2)
+    )
+    killed.init_transactions(SOON)
+    killed.begin_transaction()
+    killed.produce(f"{GROUP}-offsets", b'{"o":2}', b'["t",{"p":1}]')
+    killed.flush(SOON)
+    began = time.monotonic()
+    third = late()
+    third.claim()
+    assert time.monotonic() - began < SOON
+    successor.init_transactions(SOON)
+    assert third.offsets.get("t", [{"p": 1}]) == [{"o": 1}]
+    assert time.monotonic() - began < 2 * SOON
 
 
 def _refreshed(host: Host) -> ConnectorStatus | None:
