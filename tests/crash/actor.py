@@ -25,13 +25,17 @@ class Journal:
     """What was done and seen, with the seconds since the start; also in a file, for whoever looks for a cause."""
 
     def __init__(self, path: Path) -> None:
-        self._file = path.open("w", buffering=1)
+        self._path, self._file = path, path.open("w", buffering=1)
         self.started = time.time()
 
     def note(self, text: str) -> None:
         """Write down one thing."""
         now = time.time()
         self._file.write(f"{now - self.started:8.3f} {time.strftime('%H:%M:%S', time.gmtime(now))} {text}\n")
+
+    def text(self) -> str:
+        """Return all of it, and where it is."""
+        return f"{self._path.read_text()}\nsee {self._path}"
 
     def close(self) -> None:
         """Close the file."""

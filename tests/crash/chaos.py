@@ -20,33 +20,55 @@ _JAVA = "java "
 
 
 class Chaos:
-    """Kills and stops anything of some hosts and of the Spark they work on; nothing is left away or standing still."""
+    """Kills and stops anything of some hosts and of the Spark they work on; nothing is left away or standing still.
+
+    Without a Spark cluster each host has a local Spark.
+    """
 
     def __init__(
         self,
         hosts: Sequence[HearthDistributed],
-        spark: SparkCluster,
+        spark: SparkCluster | None,
         chance: random.Random,
         journal: Journal,
         longest_stop: float = LONGEST_STOP,
     ) -> None:
-        self._hosts, self._spark, self._chance, self._journal = hosts, spark, chance, journal
+        self._hosts, self._chance, self._journal = hosts, chance, journal
         self._longest_stop = longest_stop
-        self._acts: Sequence[Callable[[], str]] = [
+        self._acts: list[Callable[[], str]] = [
             self._kill_host, self._kill_host, self._restart_host, self._stop_host, self._stop_whole_host,
             self._kill_driver, self._kill_python_of_host,
-            self._kill_master, self._kill_worker, self._stop_master, self._stop_worker,
-            self._kill_executor, self._kill_executor, self._stop_executor, self._stop_whole_executor,
-            self._kill_python, self._kill_python, self._stop_python,
         ]  # fmt: skip
+        if spark is not None:
+            self._spark = spark
+            self._acts += [
+                self._kill_master, self._kill_worker, self._stop_master, self._stop_worker,
+                self._kill_executor, self._kill_executor, self._stop_executor, self._stop_whole_executor,
+                self._kill_python, self._kill_python, self._stop_python,
+            ]  # fmt: skip
 
     def act(self) -> None:
-        """Do one thing, and say so."""
+        """Do one thing, whatever it is."""
+        self._do(self._chance.choice(self._acts))
+
+    def kill_first_host(self) -> None:
+        """Kill the host that was there first, which does not come back."""
+        self._do(self._end_first_host)
+
+    def kill_process(self) -> None:
+        """Kill a process of a task, or one that belongs to a connector."""
+        self._do(self._kill_python_of_host)
+
+    def _do(self, act: Callable[[], str]) -> None:
         began = time.monotonic()
-        done = self._chance.choice(self._acts)()
+        done = act()
         self._journal.note(f"{done}, in {time.monotonic() - began:.1f} s")
 
     # Hosts, with the JVM of the driver and the processes of connectors -----------------------------------------
+
+    def _end_first_host(self) -> str:
+        self._hosts[0].kill()
+        return f"host at {self._hosts[0].port} killed"
 
     def _kill_host(self) -> str:
         host = self._chance.choice(self._hosts)
@@ -74,7 +96,8 @@ class Chaos:
         return f"Spark's driver {self._killed([each.pid for each in drivers])}"
 
     def _kill_python_of_host(self) -> str:
-        below = [each.pid for host in self._hosts for each in tree(host.pid)[1:] if _JAVA not in each.command]
+        running = [host for host in self._hosts if host.is_running]
+        below = [each.pid for host in running for each in tree(host.pid)[1:] if _JAVA not in each.command]
         return f"process of a host {self._killed(below)}"
 
     # The master and the workers of Spark -----------------------------------------------------------------------

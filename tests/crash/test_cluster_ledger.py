@@ -6,8 +6,9 @@ import json
 import os
 import random
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from tests.crash.arrival import Tail
 from tests.crash.chaos import Chaos
 from tests.crash.kept_host import KeptHost
 from tests.crash.numbers import Numbers
+from tests.crash.verdict import Verdict
 from tests.peer.rest import eventually
 
 STRING = "org.apache.kafka.connect.storage.StringConverter"
@@ -35,7 +37,8 @@ SETTINGS = {
 }
 EXACTLY_ONCE = {"exactly.once.source.support": "enabled"}
 HOSTS, WORKERS, TASKS, ACTS = 3, 2, 4, 50
-RATE = 1000
+MOST_SILENCES = 12
+RATE, SHORT_RATE = 1000, 200
 FLOWS_SECONDS = 120.0
 
 
@@ -62,14 +65,42 @@ class StoredPositions:
             self._found[partition["ledger"]] = json.loads(message.value())["next"]
 
 
-class Cluster:
-    """Hosts on a Spark cluster, with a source and a sink."""
+@dataclass(frozen=True)
+class Outcome:
+    """What became of the numbers."""
 
-    def __init__(self, folder: Path, broker: KafkaBroker, settings: dict[str, str], spark: SparkCluster) -> None:
+    sink: Verdict
+    source: Verdict
+    is_exact: bool
+    journal: Journal
+
+    def prove(self) -> None:
+        """See that every promise was kept, and say what was done."""
+        told = f"{self.journal.text()}\nsink: {self.sink}\nsource: {self.source}"
+        print(told)
+        assert self.sink.is_sound, told
+        assert self.source.is_sound, told
+        if self.is_exact:
+            assert self.source.repeats + self.source.repeats_due == 0, told
+
+
+class Cluster:
+    """Hosts, on a Spark cluster or each with a local Spark, with a source and a sink."""
+
+    def __init__(
+        self,
+        folder: Path,
+        broker: KafkaBroker,
+        settings: dict[str, str],
+        spark: SparkCluster | None,
+        size: int = HOSTS,
+    ) -> None:
+        rate = RATE if spark is not None else SHORT_RATE
         servers = broker.bootstrap_servers
-        own = {**SETTINGS, **settings, **spark.settings(), "plugin.path": str(plugin_path("ledger"))}
-        self.hosts = [KeptHost(folder / f"host-{each}", servers, GROUP, own) for each in range(HOSTS)]
-        self.numbers = Numbers(folder, servers, "ledger", (TASKS, TASKS), RATE, TASKS)
+        own = {**SETTINGS, **settings, "plugin.path": str(plugin_path("ledger"))}
+        own |= {} if spark is None else spark.settings()
+        self.hosts = [KeptHost(folder / f"host-{each}", servers, GROUP, own) for each in range(size)]
+        self.numbers = Numbers(folder, servers, "ledger", (TASKS, TASKS), rate, TASKS)
         self._servers, self._is_exact = servers, EXACTLY_ONCE.items() <= settings.items()
 
     @contextmanager
@@ -87,6 +118,26 @@ class Cluster:
                 assert self.hosts[-1].rest.create(config).status == 201
             numbers.flow.start()
             yield
+
+    def under(self, acts: Iterable[Callable[[], None]], chance: random.Random, journal: Journal) -> Outcome:
+        """Let acts happen while all flows, wait until everything has arrived, and judge."""
+        numbers = self.numbers
+        with self.running(journal), numbers.looking():
+            assert self.flows(), journal.text()
+            since = time.time()
+            for act in acts:
+                act()
+                if chance.random() < 0.6:
+                    assert self.flows(), journal.text()
+            numbers.flow.finish()
+            assert eventually(lambda: numbers.sink_judge.has_all(numbers.flow.produced), FLOWS_SECONDS), journal.text()
+            numbers.await_look()
+            sink, source = numbers.conclude()
+        paces = {"sink": numbers.sink_judge.pace, "source": numbers.source_judge.pace}
+        for name, pace in paces.items():
+            for seconds, moment, place in pace.longest(since)[:MOST_SILENCES]:
+                journal.note(f"{name}: nothing new in {place} for {seconds:.1f} s, until {clock(moment)}")
+        return Outcome(sink, source, self._is_exact, journal)
 
     def flows(self) -> bool:
         """Wait until all has arrived that was there when this was asked, and more has been made."""
@@ -112,37 +163,25 @@ def test_nothing_is_lost_whatever_is_killed_or_stopped(
 
     What a source has written exactly once is in its topic once.
     """
-    chance = random.Random(int(os.environ.get("HEARTH_CHAOS", "1")))
     acts = int(os.environ.get("HEARTH_CHAOS_ACTS", ACTS))
     with SparkCluster(tmp_path / "spark", WORKERS) as spark, closing(Journal(tmp_path / "journal.txt")) as journal:
         cluster = Cluster(tmp_path, own_broker, settings, spark)
-        with cluster.running(journal), cluster.numbers.looking():
-            assert cluster.flows(), told(tmp_path)
-            since = time.time()
-            chaos = Chaos(cluster.hosts, spark, chance, journal)
-            for _ in range(acts):
-                chaos.act()
-                if chance.random() < 0.6:
-                    assert cluster.flows(), told(tmp_path)
-            cluster.numbers.flow.finish()
-            assert eventually(lambda: cluster.numbers.sink_judge.has_all(cluster.numbers.flow.produced), 120)
-            cluster.numbers.await_look()
-            sink, source = cluster.numbers.conclude()
-        paces = (cluster.numbers.sink_judge.pace, cluster.numbers.source_judge.pace)
-        for name, verdict, pace in zip(("sink", "source"), (sink, source), paces, strict=True):
-            journal.note(f"{name}: {verdict}")
-            for seconds, moment, place in pace.longest(since)[:12]:
-                journal.note(f"{name}: nothing new in {place} for {seconds:.1f} s, until {clock(moment)}")
-    print((tmp_path / "journal.txt").read_text())
-    assert sink.is_sound, told(tmp_path)
-    assert source.is_sound, told(tmp_path)
-    if settings:
-        assert source.repeats + source.repeats_due == 0, told(tmp_path)
+        chance = random.Random(int(os.environ.get("HEARTH_CHAOS", "1")))
+        chaos = Chaos(cluster.hosts, spark, chance, journal)
+        outcome = cluster.under([chaos.act] * acts, chance, journal)
+    outcome.prove()
 
 
-def told(folder: Path) -> str:
-    """Return what was done, and where the hosts have said what."""
-    return f"{(folder / 'journal.txt').read_text()}\nsee {folder}"
+@pytest.mark.slow
+@pytest.mark.timeout(240)
+def test_nothing_is_lost_in_a_few_acts(tmp_path: Path, broker: KafkaBroker) -> None:
+    """The same in short: two hosts, each with a local Spark, whose source writes exactly once."""
+    with closing(Journal(tmp_path / "journal.txt")) as journal:
+        cluster = Cluster(tmp_path, broker, EXACTLY_ONCE, None, size=2)
+        chance = random.Random()
+        chaos = Chaos(cluster.hosts, None, chance, journal)
+        outcome = cluster.under([chaos.kill_process, chaos.kill_process, chaos.kill_first_host], chance, journal)
+    outcome.prove()
 
 
 def clock(moment: float) -> str:
