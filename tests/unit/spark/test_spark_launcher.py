@@ -61,6 +61,15 @@ def test_spark_has_no_page_on_a_cluster_unless_it_is_asked_for() -> None:
     assert spark_settings({})["spark.ui.killEnabled"] == "false"
 
 
+def test_executors_of_a_cluster_compile_little_unless_they_are_told_otherwise() -> None:
+    """They only carry Python. What a worker file, or Spark's own, says of their JVM goes before it."""
+    key, cluster = "spark.executor.defaultJavaOptions", {"spark.master": "spark://m:7077", "spark.driver.host": "h"}
+    assert "-XX:TieredStopAtLevel=1" in spark_settings(cluster)[key]
+    assert spark_settings({**cluster, key: "-Da=b"})[key] == "-Da=b"
+    assert "spark.executor.extraJavaOptions" not in spark_settings(cluster)
+    assert key not in spark_settings({})
+
+
 @pytest.mark.parametrize(
     ("keys", "is_exposed"),
     [
