@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import socket
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -12,6 +14,11 @@ from hearth.spark.environment_archive import unpacked
 def nothing(rows: Iterable[Any]) -> Iterator[Any]:
     """Do nothing: the partition of a job that is there to have Python started."""
     return iter(())
+
+
+def daemon(rows: Iterable[Any]) -> Iterator[tuple[str, int]]:
+    """Yield machine and process that Python of this executor is forked from, which no other executor has."""
+    yield socket.gethostname(), os.getppid()
 
 
 def run(launches: Iterable[str]) -> Iterator[str]:

@@ -1,7 +1,8 @@
-"""Executors are prewarmed as they come, whatever goes wrong at first."""
+"""Executors are prewarmed as they come, whatever goes wrong at first, and whoever takes the share of another."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,23 +11,54 @@ import pytest
 from hearth.spark import prewarm
 
 
-def test_a_first_look_that_fails_is_not_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A cluster whose executors cannot be counted yet is looked at again."""
-    context: Any = SimpleNamespace(_jsc=SimpleNamespace(sc=lambda: SimpleNamespace(isStopped=lambda: False)))
-    looks: list[frozenset[str]] = []
-    warmed: list[int] = []
+@dataclass
+class Cluster:
+    """Executors at one look after the other, and those whose Python runs each time it is asked for."""
 
-    def executors(_context: Any) -> frozenset[str]:
-        looks.append(frozenset({"driver", "one"}))
-        if len(looks) == 1:
-            raise RuntimeError("not yet")
-        if len(looks) > 3:
-            context._jsc = None
-            raise RuntimeError("stopped")
-        return looks[-1]
+    looks: list[set[str]]
+    answers: list[set[tuple[str, int]]]
+    asked: list[int] = field(default_factory=list)
 
+    def __post_init__(self) -> None:
+        self._jsc: Any = SimpleNamespace(sc=lambda: SimpleNamespace(isStopped=lambda: False))
+
+    def executors(self, _context: Any) -> frozenset[str]:
+        """Return those of the next look; where there is none they cannot be counted, and after the last it is over."""
+        if not self.looks:
+            self._jsc = None
+        if not (found := self.looks.pop(0) if self.looks else None):
+            raise RuntimeError("not to be counted")
+        return frozenset(found)
+
+    def prewarm(self, _context: Any, count: int) -> set[tuple[str, int]]:
+        """Answer for those that have run a partition."""
+        self.asked.append(count)
+        return self.answers.pop(0)
+
+
+ONE, TWO = {"driver", "one"}, {"driver", "one", "two"}
+FIRST, SECOND = ("one", 11), ("two", 12)
+
+
+@pytest.mark.parametrize(
+    ("looks", "answers", "asked"),
+    [
+        ([set(), ONE, ONE], [{FIRST}], [2]),
+        ([TWO, TWO, TWO], [{FIRST, SECOND}], [3]),
+        ([TWO, TWO, TWO], [{FIRST}, {FIRST, SECOND}], [3, 3]),
+        ([ONE, TWO, TWO, TWO], [{FIRST}, {FIRST}, {SECOND}], [2, 3, 3]),
+        ([ONE, TWO, ONE, ONE], [{FIRST}, {FIRST}], [2, 3]),
+        ([ONE] + [TWO] * 8, [{FIRST}] * 9, [2] + [3] * prewarm.MOST_TRIES),
+    ],
+    ids=["counted late", "all answer", "one was not ready", "who is new answers", "gone again", "never answers"],
+)
+def test_executors_are_asked_until_each_has_answered(
+    monkeypatch: pytest.MonkeyPatch, looks: list[set[str]], answers: list[set[tuple[str, int]]], asked: list[int]
+) -> None:
+    """And not for ever: where all slots are taken Python is there."""
+    cluster = Cluster(looks, answers)
     monkeypatch.setattr(prewarm, "LOOK_SECONDS", 0)
-    monkeypatch.setattr(prewarm, "_executors", executors)
-    monkeypatch.setattr(prewarm, "prewarm", lambda _context, count: warmed.append(count))
-    prewarm.keep_warm(context)
-    assert warmed == [2]
+    monkeypatch.setattr(prewarm, "_executors", cluster.executors)
+    monkeypatch.setattr(prewarm, "prewarm", cluster.prewarm)
+    prewarm.keep_warm(cluster)
+    assert cluster.asked == asked
