@@ -40,3 +40,10 @@ class Many(ABC):
     @abstractmethod
     def words(self) -> Any:
         """Return texts, without quotes and escapes, `null` where there is none, as such a piece."""
+
+    @abstractmethod
+    def retold(self, schema: Schema, column: Any) -> Many:
+        """Return the values as those of another schema, in its column, which are written with the same words.
+
+        As a whole number is that becomes a text or a time: its digits stay where they stand, and are not written anew.
+        """

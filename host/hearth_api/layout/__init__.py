@@ -6,7 +6,18 @@ together to. `piece` cuts texts and joins them.
 """
 
 from hearth_api.layout.alike import Alike, Grouped, GroupedParts, Layouts, in_rows
-from hearth_api.layout.piece import address_of, as_string, constant, copied, join, memory, nulled, replaced, rows_of
+from hearth_api.layout.piece import (
+    Spans,
+    address_of,
+    as_string,
+    constant,
+    copied,
+    join,
+    memory,
+    nulled,
+    replaced,
+    rows_of,
+)
 from hearth_api.layout.scalars import ManyOfColumn
 from hearth_api.layout.stretch import to_texts
 from hearth_api.layout.template import Fitting, Known, NoTemplateError, Payloads, Template, Walker, are_few, cut
@@ -21,6 +32,7 @@ __all__ = [
     "ManyOfColumn",
     "NoTemplateError",
     "Payloads",
+    "Spans",
     "Template",
     "Walker",
     "address_of",

@@ -46,9 +46,12 @@ class Spot(NamedTuple):
 class ManyOfColumn(Many):
     """The values of a column, without the schema that it has."""
 
-    def __init__(self, schema: Schema, column: Any) -> None:
-        """Take a column of values of a schema."""
-        self._schema, self._column = schema, column
+    def __init__(self, schema: Schema, column: Any, words: Any = None) -> None:
+        """Take a column of values of a schema, and the piece that has them in words where there is one.
+
+        That has none with an escape, and no null.
+        """
+        self._schema, self._column, self._words = schema, column, words
 
     def column(self) -> tuple[Schema, Any]:
         """Return both."""
@@ -73,19 +76,23 @@ class ManyOfColumn(Many):
 
     def _pieces(self) -> list[Any]:
         """Return pieces that are null where there is no value."""
-        schema, column = self._schema, self._column
+        schema, column, words = self._schema, self._column, self._words
         if schema.name in _TAGS:
-            numbers = column.cast(_PHYSICAL).cast(pa.string())
+            numbers = column.cast(_PHYSICAL).cast(pa.string()) if words is None else words
             return [f'{{"{_TAGS[schema.name]}":'.encode(), numbers, b"}"]
         if self.is_plain and schema.type in _PRINTED:
-            return [column.cast(pa.string())]
+            return [column.cast(pa.string()) if words is None else words]
         if self.is_text:
-            return [b'"', _escaped(column), b'"']
+            return [b'"', _escaped(column) if words is None else words, b'"']
         return [pa.array([plain_to_json(each) for each in column_to_values(schema, column)], pa.string())]
 
     def words(self) -> Any:
-        """Return the column."""
-        return self._column.fill_null(_NULL)
+        """Return the column, or what has its words already."""
+        return self._column.fill_null(_NULL) if self._words is None else self._words
+
+    def retold(self, schema: Schema, column: Any) -> Many:
+        """Return the column, with the same words where they are known."""
+        return ManyOfColumn(schema, column, self._words)
 
 
 class Scalars(Many):
@@ -136,6 +143,11 @@ class Scalars(Many):
         if len(self.fitting.escaped(self.place)):
             return self.column()[1].fill_null(_NULL)
         return self.fitting.spans(self.place)
+
+    def retold(self, schema: Schema, column: Any) -> Many:
+        """Return the column, and that its words stand here unless one of them is null or has an escape."""
+        is_told = not column.null_count and not len(self.fitting.escaped(self.place))
+        return ManyOfColumn(schema, column, self.fitting.spans(self.place) if is_told else None)
 
 
 def are_scalars(texts: Any) -> Any:

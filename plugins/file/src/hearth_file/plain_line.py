@@ -12,8 +12,7 @@ from hearth_api import DataError, Schema, Timestamp, is_logical
 from hearth_api.batch import Many, UnlikeError, column_to_values
 from hearth_api.java import java_text
 from hearth_api.layout import Layouts, as_string, in_rows, join
-
-_SECOND = 1000
+from hearth_file.moment import moments
 
 
 class PlainLines:
@@ -59,15 +58,15 @@ def _pieces(value: Any) -> Iterator[Any]:
 def _printed(many: Many) -> list[Any]:
     if many.is_text:
         return [many.words()]
-    return many.pieces() if many.is_plain else [_times(*many.column())]
+    return many.pieces() if many.is_plain else _times(*many.column())
 
 
-def _times(schema: Schema, column: Any) -> Any:
-    """Return times as Java prints them, whose texts tell no more than the second."""
+def _times(schema: Schema, column: Any) -> list[Any]:
+    """Return the pieces of times as Java prints them, whose texts tell no more than the second."""
     if not is_logical(schema):
         raise UnlikeError("not printed as JSON has it")
-    if schema is Timestamp.SCHEMA:
-        column = pa.array(column.to_numpy() // _SECOND * _SECOND)
+    if schema is Timestamp.SCHEMA and not column.null_count:
+        return moments(column.to_numpy())
     encoded = column.dictionary_encode()
     texts = [java_text(value) for value in column_to_values(schema, encoded.dictionary)]
-    return pa.array(texts, pa.string()).take(encoded.indices)
+    return [pa.array(texts, pa.string()).take(encoded.indices)]

@@ -46,7 +46,11 @@ def cast_many(many: Many, target: Type) -> Many:
     schema, column = many.column()
     if schema.name is not None or schema.type in _FLOATS or target is Type.FLOAT32:
         raise UnlikeError("a float has another width where no schema tells it, and a time cannot be cast")
-    return ManyOfColumn(Schema(target), cast_column(column, schema, target))
+    if target is schema.type:
+        return many
+    found = cast_column(column, schema, target)
+    is_printed_alike = target is Type.STRING and schema.type in _WHOLE
+    return many.retold(Schema(target), found) if is_printed_alike else ManyOfColumn(Schema(target), found)
 
 
 def _cast_numbers(column: Any, target: Type) -> Any:

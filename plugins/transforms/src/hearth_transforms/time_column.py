@@ -11,7 +11,18 @@ import pyarrow.compute as pc
 from hearth_api import DataError, Type
 from hearth_api.batch import Many, UnlikeError, arrow_type
 from hearth_api.layout import ManyOfColumn
-from hearth_transforms.time_kind import DATE, DAY, MILLIS, STRING, TIME, UNIX, Notation, TimeKind, kind_of_schema
+from hearth_transforms.time_kind import (
+    DATE,
+    DAY,
+    MILLIS,
+    STRING,
+    TIME,
+    TIMESTAMP,
+    UNIX,
+    Notation,
+    TimeKind,
+    kind_of_schema,
+)
 
 _FIRST_DAY = -719_162
 _FIRST = _FIRST_DAY * DAY
@@ -38,7 +49,7 @@ def convert_many(many: Many, target: TimeKind, notation: Notation) -> Many:
     found = converted(column, kind_of_schema(schema), target, notation)
     if found is None:
         raise UnlikeError("one of the values cannot be converted")
-    return ManyOfColumn(target.schema, found)
+    return many.retold(target.schema, found) if found is column else ManyOfColumn(target.schema, found)
 
 
 def _millis(column: Any, source: TimeKind, notation: Notation) -> Any:
@@ -46,6 +57,8 @@ def _millis(column: Any, source: TimeKind, notation: Notation) -> Any:
         return _each(column, pa.int64(), lambda text: source.millis(text, notation, source.schema))
     if source is UNIX:
         return _rescaled(column, notation.per_second, MILLIS)
+    if source is TIMESTAMP:
+        return column
     column = column.cast(pa.int64())
     return pc.multiply(column, _number(DAY)) if source is DATE else column
 
@@ -68,6 +81,8 @@ def _from_millis(millis: Any, target: TimeKind, notation: Notation) -> Any:
 
 
 def _rescaled(column: Any, per_second: int, new_per_second: int) -> Any:
+    if new_per_second == per_second:
+        return column
     if new_per_second >= per_second:
         return pc.multiply_checked(column, _number(new_per_second // per_second))
     return pc.divide(column, _number(per_second // new_per_second))
