@@ -54,6 +54,14 @@ class Spans:
         return join([self], len(self.starts))
 
 
+def chosen(texts: Sequence[bytes], places: Any) -> Any:
+    """Return a piece that is one of some texts in each row, told by its place among them; mostly there is but one."""
+    if len({*texts}) == 1:
+        return texts[0]
+    content, offsets = memory(pa.array(texts, _BYTES))
+    return Spans(content, offsets[:-1][places], offsets[1:][places])
+
+
 def nulled(column: Any, nulls: Any) -> Any:
     """Return a column with nulls where an array of booleans says so."""
     return pc.if_else(nulls if isinstance(nulls, pa.Array) else pa.array(nulls), pa.scalar(None, column.type), column)

@@ -6,7 +6,6 @@ as long ago, when each town had a time of its own, moments are printed one by on
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -15,7 +14,7 @@ import pyarrow as pa
 
 from hearth_api import Timestamp
 from hearth_api.java import java_text
-from hearth_api.layout import Spans, memory
+from hearth_api.layout import Spans, chosen
 
 _SECOND = 1000
 _QUARTER = 900
@@ -34,11 +33,11 @@ def moments(millis: Any) -> list[Any]:
     found = [_quarter(quarter) for quarter in known]
     if None in found:
         known, places = _different(seconds)
-        return [_piece([_text(second).encode() for second in known], places)]
+        return [chosen([_text(second).encode() for second in known], places)]
     heads, firsts, tails = zip(*found)
     begins = (np.array(firsts) - np.array(known) * _QUARTER)[places]
     clocks = (seconds + begins) * _WIDTH
-    return [_piece(heads, places), Spans(_CLOCKS, clocks, clocks + _WIDTH), _piece(tails, places)]
+    return [chosen(heads, places), Spans(_CLOCKS, clocks, clocks + _WIDTH), chosen(tails, places)]
 
 
 def _different(numbers: Any) -> tuple[list[int], Any]:
@@ -63,11 +62,3 @@ def _quarter(number: int) -> tuple[bytes, int, bytes] | None:
 
 def _text(second: int) -> str:
     return java_text(Timestamp.to_logical(Timestamp.SCHEMA, second * _SECOND))
-
-
-def _piece(texts: Sequence[bytes], places: Any) -> Any:
-    """Return for each row one of some texts, given by its place among them; mostly there is but one."""
-    if len({*texts}) == 1:
-        return texts[0]
-    content, offsets = memory(pa.array(texts, pa.binary()))
-    return Spans(content, offsets[:-1][places], offsets[1:][places])

@@ -12,7 +12,9 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 from hearth_api import ConfigError
@@ -25,6 +27,8 @@ _DAY = 24 * _HOUR
 _LETTERS = "GyYMLwWDdFEuaHkKhmsSzZX"
 _NEVER_READ = "uFYwW"
 _STEPS = {"S": 1, "s": _SECOND, "m": _MINUTE, "H": _HOUR, "k": _HOUR, "K": _HOUR, "h": _HOUR, "a": 12 * _HOUR}
+_COUNTS = {"S": 1000, "s": 60, "m": 60, "H": 24, "k": 24, "K": 12, "h": 12, "a": 2}
+"""How many of these steps there are until all is as it was."""
 _MONTHS = (
     "January", "February", "March", "April", "May", "June",
     "July", "August", "September", "October", "November", "December",
@@ -65,6 +69,28 @@ class _Moment(NamedTuple):
     millis: int
 
 
+@dataclass(frozen=True)
+class Section:
+    """What stands side by side in a pattern and tells the day, or one thing about the time of day.
+
+    It prints the same within a `step` of milliseconds since 1970, and the same again after a `count` of them; days
+    have none.
+    """
+
+    parts: Sequence[_Field | str]
+    step: int
+    count: int | None
+
+    def print(self, step: int) -> str:
+        """Return the text of a step, counted from 1970."""
+        return _printed(self.parts, step * self.step)
+
+    @cached_property
+    def texts(self) -> list[bytes]:
+        """Return the texts of all the steps there are."""
+        return [self.print(step).encode() for step in range(self.count or 0)]
+
+
 class DateFormat:
     """A pattern; nothing of it changes, so that any number of threads may use it."""
 
@@ -80,14 +106,23 @@ class DateFormat:
     @property
     def step(self) -> int:
         """Return the milliseconds within which, counted from 1970, all moments are printed as the same text."""
-        return min((_STEPS.get(part.letter, _DAY) for part in self._parts if isinstance(part, _Field)), default=_DAY)
+        return min((section.step for section in self.sections), default=_DAY)
+
+    @cached_property
+    def sections(self) -> list[Section]:
+        """Return what a text is put together of, in order."""
+        groups: list[tuple[str, list[_Field | str]]] = []
+        for part in self._parts:
+            letter = part.letter if isinstance(part, _Field) and part.letter in _STEPS else ""
+            if groups and (isinstance(part, str) or letter == groups[-1][0] == ""):
+                groups[-1][1].append(part)
+            else:
+                groups.append((letter, [part]))
+        return [Section(parts, _STEPS.get(letter, _DAY), _COUNTS.get(letter)) for letter, parts in groups]
 
     def print(self, millis: int) -> str:
         """Return the text of a moment."""
-        number, in_day = divmod(millis, _DAY)
-        moment = _Moment(day_of(number), number, in_day)
-        texts = (part if isinstance(part, str) else _PRINTERS[part.letter](moment, part.width) for part in self._parts)
-        return "".join(texts)
+        return _printed(self._parts, millis)
 
     def require_reading(self) -> None:
         """Raise a NotImplementedError where the pattern is good for printing only."""
@@ -140,6 +175,12 @@ class DateFormat:
         if found.get("century") == self._century.year % 100 and millis < start:
             return _resolved({**found, "y": found["y"] + 100})
         return millis
+
+
+def _printed(parts: Sequence[_Field | str], millis: int) -> str:
+    number, in_day = divmod(millis, _DAY)
+    moment = _Moment(day_of(number), number, in_day)
+    return "".join([part if isinstance(part, str) else _PRINTERS[part.letter](moment, part.width) for part in parts])
 
 
 def format_of(name: str, pattern: str, is_read: bool = False) -> DateFormat:

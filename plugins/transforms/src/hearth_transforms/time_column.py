@@ -10,7 +10,8 @@ import pyarrow.compute as pc
 
 from hearth_api import DataError, Type
 from hearth_api.batch import Many, UnlikeError, arrow_type
-from hearth_api.layout import ManyOfColumn
+from hearth_api.layout import ManyOfColumn, as_string, chosen, join
+from hearth_transforms.date_format import DateFormat, Section
 from hearth_transforms.time_kind import (
     DATE,
     DAY,
@@ -64,11 +65,8 @@ def _millis(column: Any, source: TimeKind, notation: Notation) -> Any:
 
 
 def _from_millis(millis: Any, target: TimeKind, notation: Notation) -> Any:
-    if target is STRING:
-        step = notation.format.step if notation.format is not None else 1
-        # What has the same text is the same number now.
-        whole = pc.multiply(pc.divide(pc.subtract(millis, _number(_FIRST)), _number(step)), _number(step))
-        return _each(whole, pa.string(), lambda each: target.from_millis(each + _FIRST, notation))
+    if target is STRING and notation.format is not None:
+        return _printed(millis, notation.format)
     if target is UNIX:
         return _rescaled(millis, MILLIS, notation.per_second)
     if target not in (DATE, TIME):
@@ -78,6 +76,24 @@ def _from_millis(millis: Any, target: TimeKind, notation: Notation) -> Any:
     if target is DATE:
         return pc.add(days, _number(_FIRST_DAY)).cast(arrow_type(target.schema))
     return pc.subtract(since_first, pc.multiply(days, _number(DAY))).cast(arrow_type(target.schema))
+
+
+def _printed(millis: Any, pattern: DateFormat) -> Any:
+    """Return times as their texts, equal ones made once, section by section of the format."""
+    # What has the same text is the same number now.
+    steps = pc.divide(pc.subtract(millis, _number(_FIRST)), _number(pattern.step)).dictionary_encode()
+    different = steps.dictionary.to_numpy() * pattern.step + _FIRST
+    pieces = [_section(each, different) for each in pattern.sections]
+    return as_string(join(pieces, len(different))).take(steps.indices)
+
+
+def _section(section: Section, millis: Any) -> Any:
+    """Return the piece that a section of a format is in the texts of times."""
+    steps = millis // section.step
+    if section.count is not None:
+        return chosen(section.texts, steps % section.count)
+    days = pa.array(steps).dictionary_encode()
+    return chosen([section.print(day).encode() for day in days.dictionary.to_pylist()], days.indices.to_numpy())
 
 
 def _rescaled(column: Any, per_second: int, new_per_second: int) -> Any:

@@ -5,12 +5,22 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from hearth_api import INT64_SCHEMA, STRING_SCHEMA, ConfigError, Date, SchemaBuilder, Struct, Time, Timestamp
+from hearth_api import (
+    INT64_SCHEMA,
+    OPTIONAL_INT64_SCHEMA,
+    STRING_SCHEMA,
+    ConfigError,
+    Date,
+    SchemaBuilder,
+    Struct,
+    Time,
+    Timestamp,
+)
 from hearth_api.batch import Batch, records_to_batches
-from hearth_transforms.date_format import DateFormat
+from hearth_transforms.date_format import DateFormat, Section
 from hearth_transforms.timestamp_converter import TimestampConverterValue
 from tests.unit.plugins.transforms.sample import (
     check_forms,
@@ -66,6 +76,43 @@ def test_columns_of_times_are_converted_as_records_are(
     config: dict[str, Any] = {"target_type": target, "unix_precision": precision, "format": pattern}
     config["replace_null_with_default"] = with_default
     check_forms(converter(field="a" if is_struct else "", **config), batch)
+
+
+PARTS = st.sampled_from("GyYMLwWDdFEuaHkKhmsSzZ").flatmap(lambda letter: st.integers(1, 5).map(letter.__mul__))
+PATTERNS = st.lists(PARTS | st.sampled_from([" ", "-", ":", "''", "'of \u00fc'", "X"]), min_size=1, max_size=8).map(
+    "".join
+)
+MOMENTS = st.integers(-62_135_596_800_000, 253_402_300_799_999)
+
+
+@given(
+    pattern=PATTERNS,
+    moments=st.lists(MOMENTS | st.integers(-90_000_000, 90_000_000) | st.none(), min_size=1, max_size=9),
+)
+@settings(deadline=None)
+def test_columns_are_printed_as_each_moment_is(pattern: str, moments: list[int | None]) -> None:
+    """By any pattern, before 1970 and before there was a Gregorian calendar as well."""
+    assume(pattern.strip())
+    whole = DateFormat(pattern.strip())
+    (batch,) = records_to_batches([source_record(OPTIONAL_INT64_SCHEMA, each) for each in moments])
+    (made,) = converter(target_type="string", format=pattern).apply_batch(batch)
+    printed = [None if each is None else whole.print(each) for each in moments]
+    assert made.column("value").to_pylist() == printed
+
+
+def test_a_pattern_is_printed_once_for_each_day_and_each_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many moments there are, each of its own."""
+    asked: list[int] = []
+    printed = Section.print
+
+    def counted(section: Section, step: int) -> str:
+        asked.append(step)
+        return printed(section, step)
+
+    monkeypatch.setattr(Section, "print", counted)
+    (batch,) = records_to_batches([source_record(INT64_SCHEMA, 77_777 * row) for row in range(3000)])
+    converter(target_type="string", format=FORMAT).apply_batch(batch)
+    assert len(asked) == 3 + 24 + 60 + 60
 
 
 def test_a_column_of_times_is_converted_without_records() -> None:
