@@ -35,6 +35,11 @@ class SparkCluster(LocalCluster):
     def __exit__(self, *_error: object) -> None:
         self.stop()
 
+    def add_worker(self) -> None:
+        """Start one more worker."""
+        self._start_worker(self.size)
+        self.size += 1
+
     def executors(self) -> dict[int, int]:
         """Return the pids of the executors' JVMs, each with the number of its child processes."""
         found = {}

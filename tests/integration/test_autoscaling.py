@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -75,6 +77,36 @@ def test_executors_come_with_work_and_go_with_it_and_nothing_is_lost(tmp_path: P
         print(f"no line for {lines.arrivals.longest_gap:.1f} s at most, {lines.arrivals.repeats} came again")
         assert lines.is_complete(), worker.last_words()
         assert (lines.arrivals.faults, lines.arrivals.repeats) == ([], 0)
+        assert "Traceback" not in worker.last_words()
+
+
+@pytest.mark.long
+def test_workers_of_the_cluster_come_and_go(tmp_path: Path, broker: KafkaBroker) -> None:
+    """What was asked for comes with a worker, and goes with it: tasks are shared out anew each time, none is lost."""
+    keys = {LEAST: "1", MOST: "2", OUT: "12", IN: "1"}
+    with (
+        SparkCluster(tmp_path / "cluster", workers=1, slots=4) as cluster,
+        host(tmp_path / "host", broker, cluster, "coming", keys) as worker,
+        NumberedLines(tmp_path, "coming") as lines,
+    ):
+        for config in [*lines.configs(), BUSY]:
+            worker.run(config)
+        assert lines.flows(), worker.last_words()
+        assert eventually(lambda: "2 executors are wanted instead of 1" in worker.last_words(), 60)
+        assert eventually(lambda: "the cluster gives no more" in worker.last_words(), 90), worker.last_words()
+        assert shares(cluster) == [4]
+        cluster.add_worker()
+        assert eventually(lambda: shares(cluster) == [2, 2], 60), worker.last_words()
+        assert lines.flows()
+        assert lines.arrivals.repeats == 0
+        os.kill(cluster.pids[-1], signal.SIGKILL)
+        assert eventually(lambda: shares(cluster) == [4], 60), worker.last_words()
+        assert lines.flows(), worker.last_words()
+        cluster.add_worker()
+        assert eventually(lambda: shares(cluster) == [2, 2], 90), worker.last_words()
+        print(f"no line for {lines.arrivals.longest_gap:.1f} s at most, {lines.arrivals.repeats} came again")
+        assert lines.is_complete(), worker.last_words()
+        assert lines.arrivals.faults == []
         assert "Traceback" not in worker.last_words()
 
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from hearth.config.capacity_key import Capacity
 
+FRESH_SECONDS = 1.0
+"""How long it is taken for granted that executors are there which were seen."""
 _DRIVER, _NOWHERE = "driver", ""
 
 
@@ -52,8 +55,9 @@ class ExecutorSet:
     executor that it was meant for.
     """
 
-    def __init__(self, context: Any) -> None:
-        self._context = context
+    def __init__(self, context: Any, clock: Callable[[], float] = time.monotonic) -> None:
+        self._context, self._clock = context, clock
+        self._looked_at = -FRESH_SECONDS
         self._spark = context._jsc.sc()
         self._jvm = context._jvm
         self._lock = threading.Lock()
@@ -88,11 +92,13 @@ class ExecutorSet:
                 is_leaving = not backend.isExecutorActive(each.id())
                 found.append(Executor(each.id(), host, each.totalCores(), is_leaving))
         with self._lock:
-            self._present = {each.id: each for each in found}
+            self._present, self._looked_at = {each.id: each for each in found}, self._clock()
         return found
 
     def prefer(self, group: str) -> str | None:
         """Return the place that a run is to prefer, with the fewest others of those that have room, and note it."""
+        if self._clock() - self._looked_at >= FRESH_SECONDS:
+            self.look()
         with self._lock:
             self._places[group] = _NOWHERE
             self._certain.discard(group)

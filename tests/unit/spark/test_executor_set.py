@@ -81,14 +81,23 @@ def test_a_run_prefers_the_executor_with_the_fewest(caplog: pytest.LogCaptureFix
     """What was submitted a moment ago counts; one that leaves, or is full, is not chosen."""
     spark = Spark("0", "1", "2")
     spark.leaving = {"2"}
-    executors = ExecutorSet(spark)
-    assert executors.prefer("early") is None
-    executors.ended("early")
+    executors = ExecutorSet(spark, lambda: 0.0)
     assert [(each.id, each.is_leaving) for each in executors.look()] == [("0", False), ("1", False), ("2", True)]
     places = [executors.prefer(f"c-{number}") for number in range(5)]
     assert places == ["executor_m0_0", "executor_m1_1", "executor_m0_0", "executor_m1_1", None]
     executors.ended("c-1")
     assert executors.prefer("d-0") == "executor_m1_1"
+
+
+def test_executors_that_have_come_are_known_to_who_submits() -> None:
+    """All tasks of a host that begins to lead are submitted within a second or two, while executors come."""
+    spark, now = Spark(), [0.0]
+    executors = ExecutorSet(spark, lambda: now[0])
+    assert executors.prefer("c-0") is None
+    spark.executors = ["0"]
+    assert executors.prefer("c-1") is None
+    now[0] = 1.0
+    assert executors.prefer("c-2") == "executor_m0_0"
 
 
 def test_spark_is_asked_once_where_a_run_is() -> None:
