@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any, ClassVar
 
 from hearth_api.errors import DataError
-from hearth_api.schema import Field, Schema, Type
+from hearth_api.schema import Field, Schema, Type, deep_key
 
 
 class Knot:
@@ -22,12 +22,32 @@ class Knot:
         self.schema: Schema | None = None
         self.equal: tuple[Schema, Schema] | None = None
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle and copy the struct as a tree, which has an end."""
+        return _tied, (None if self.schema is None else _to_tree(self.schema, Numbers(self.schema)),)
+
+
+_Pair = tuple[Knot, Schema, Schema]
+
 
 class _Comparing(local):
-    """The structs whose fields a thread is comparing: where a pair of them comes again, it is taken for granted."""
+    """The structs that a thread compares one after the other, none while it compares none."""
 
     def __init__(self) -> None:
-        self.pairs: dict[tuple[int, int], tuple[Knot, Schema, Schema]] = {}
+        self.pairs: list[_Pair] = []
+        self.seen: set[tuple[int, int]] = set()
+
+    def add(self, knot: Knot, one: Schema, other: Schema) -> None:
+        """Note a pair, once."""
+        if (id(one), id(other)) not in self.seen:
+            self.seen.add((id(one), id(other)))
+            self.pairs.append((knot, one, other))
+
+    def end(self) -> list[_Pair]:
+        """Forget all pairs and return them."""
+        found, self.pairs = self.pairs, []
+        self.seen.clear()
+        return found
 
 
 _comparing = _Comparing()
@@ -145,42 +165,108 @@ class SchemaReference(Schema):
         return hash((SchemaReference, self.optional))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle and copy as a tree, in which what was there before is a number."""
-        return _from_tree, (_to_tree(self, {}), {})
+        """Pickle and copy with the knot, of which a pickle has one, however many references there are to it."""
+        return SchemaReference, (self.knot, self.optional, self.own_parameters)
 
 
 def _are_equal(knot: Knot, one: Schema, other: Schema) -> bool:
-    """Compare two structs; what they hold is found to be equal with them, and is not compared again."""
-    pairs, pair = _comparing.pairs, (id(one), id(other))
-    if pair in pairs or (knot.equal is not None and knot.equal[0] is one and knot.equal[1] is other):
+    """Compare two structs, and all pairs of others that turn up meanwhile: each once, and one after the other."""
+    if knot.equal is not None and knot.equal[0] is one and knot.equal[1] is other:
         return True
-    is_outermost = not pairs
-    pairs[pair] = knot, one, other
+    is_first = not _comparing.pairs
+    _comparing.add(knot, one, other)
+    if not is_first:
+        return True  # if it is not, the first pair is not either
     are_equal = False
     try:
-        are_equal = one.name == other.name and one.parameters == other.parameters and one._fields == other._fields
+        are_equal = all(map(_have_equal_fields, _comparing.pairs))  # which grow meanwhile
     finally:
-        if is_outermost:
-            found = [*pairs.values()] if are_equal else []
-            pairs.clear()
-            for each, left, right in found:
-                each.equal = left, right
+        found = _comparing.end()
+    for each, left, right in found if are_equal else ():
+        each.equal = left, right
     return are_equal
 
 
-def _to_tree(schema: Schema | None, known: dict[Knot, int]) -> Any:
-    """Return the parts of a schema; of a reference its own, a number, and where that comes first its struct."""
+def _have_equal_fields(pair: _Pair) -> bool:
+    _, one, other = pair
+    return one.name == other.name and one.parameters == other.parameters and one._fields == other._fields
+
+
+class Numbers:
+    """Numbers for the structs that a schema refers to from inside of them, given as they come while it is told.
+
+    A struct is told where it stands, with its number; only one that stands nowhere is told at the first reference.
+    """
+
+    def __init__(self, schema: Schema) -> None:
+        """Look for what is referred to."""
+        self._knots: dict[tuple[int, ...], Knot] = {}
+        self._numbers: dict[Knot, int] = {}
+        self._look(schema)
+
+    def _look(self, schema: Schema) -> None:
+        left: list[Schema | None] = [schema]
+        found: set[Knot] = set()
+        while left:
+            each = left.pop()
+            if each is None or each.type.is_primitive:
+                continue
+            if isinstance(each, SchemaReference):
+                if each.knot not in found:
+                    found.add(each.knot)
+                    self._knots[_identity(each.target)] = each.knot
+                    left.append(each.target)
+            elif each.type is Type.STRUCT:
+                left += [field.schema for field in each.fields]
+            else:
+                left += [each.value_schema, each.key_schema if each.type is Type.MAP else None]
+
+    def of_struct(self, schema: Schema) -> int | None:
+        """Return the number of a struct that is to be told, if references are to it and it was not told before."""
+        knot = self._knots.get(_identity(schema))
+        if knot is None or knot in self._numbers or knot.schema is None:
+            return None
+        return self._number(knot) if _own_facts(schema) == _own_facts(knot.schema) else None
+
+    def of_reference(self, schema: SchemaReference) -> tuple[int, bool]:
+        """Return the number of what a reference is to, and whether that has to be told."""
+        is_told = schema.knot not in self._numbers
+        return self._number(schema.knot), is_told
+
+    def _number(self, knot: Knot) -> int:
+        return self._numbers.setdefault(knot, len(self._numbers))
+
+
+def _identity(schema: Schema) -> tuple[int, ...]:
+    """Return what the same struct has in all its variants: its fields."""
+    return tuple(map(id, schema._fields))
+
+
+def _own_facts(schema: Schema) -> tuple[Any, ...]:
+    """Return what a struct has beside its fields and its being optional."""
+    return schema.name, schema.version, schema.doc, schema.parameters, deep_key(schema.default)
+
+
+def _to_tree(schema: Schema | None, numbers: Numbers) -> Any:
+    """Return the parts of a schema; of a reference its own, a number, and the struct where that is told there."""
     if isinstance(schema, SchemaReference):
-        is_first = schema.knot not in known
-        number = known.setdefault(schema.knot, len(known))
-        return schema.optional, schema.own_parameters, number, _to_tree(schema.target, known) if is_first else None
+        number, is_told = numbers.of_reference(schema)
+        return schema.optional, schema.own_parameters, number, _to_tree(schema.target, numbers) if is_told else None
     if schema is None or schema.type.is_primitive:
         return schema
     parts = schema._parts()
-    parts["fields"] = [(field.name, _to_tree(field.schema, known)) for field in parts["fields"]]
-    parts["key_schema"] = _to_tree(parts["key_schema"], known)
-    parts["value_schema"] = _to_tree(parts["value_schema"], known)
+    parts["number"] = numbers.of_struct(schema) if schema.type is Type.STRUCT else None
+    parts["fields"] = [(field.name, _to_tree(field.schema, numbers)) for field in parts["fields"]]
+    parts["key_schema"] = _to_tree(parts["key_schema"], numbers)
+    parts["value_schema"] = _to_tree(parts["value_schema"], numbers)
     return parts
+
+
+def _tied(tree: Any) -> Knot:
+    """Return the knot of a struct that was told as a tree; where that refers to itself its own is another one."""
+    knot = Knot()
+    knot.schema = _from_tree(tree, {})
+    return knot
 
 
 def _from_tree(tree: Any, knots: dict[int, Knot]) -> Any:
@@ -192,9 +278,13 @@ def _from_tree(tree: Any, knots: dict[int, Knot]) -> Any:
         return SchemaReference(knots[number], optional, own)
     if not isinstance(tree, dict):
         return tree
+    number = tree["number"]
+    knot = knots.setdefault(number, Knot()) if number is not None else Knot()
     parts = {name: _from_tree(tree[name], knots) for name in ("key_schema", "value_schema")}
     fields = [Field(name, index, _from_tree(inner, knots)) for index, (name, inner) in enumerate(tree["fields"])]
-    return Schema(**{**tree, **parts, "fields": fields})
+    told = {name: part for name, part in tree.items() if name != "number"}
+    knot.schema = Schema(**{**told, **parts, "fields": fields})
+    return knot.schema
 
 
 @lru_cache(maxsize=1000)

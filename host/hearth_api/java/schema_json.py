@@ -1,7 +1,7 @@
 """Schemas as JSON, in the shape Kafka Connect's JSON converter gives them.
 
-Of a struct that stands inside of itself there is only `"reference": NUMBER`; where a number comes first, `"of"` has
-the struct. Kafka Connect's JSON has no form for that.
+Of a struct that stands inside of itself there is only `"reference": NUMBER`, and the struct has `"number"`; one that
+is not around it is told by the first reference, as `"of"`. Kafka Connect's JSON has no form for that.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 from hearth_api.errors import DataError
 from hearth_api.java.physical import from_physical, to_physical
 from hearth_api.schema import Field, Schema, Type
-from hearth_api.schema_reference import Knot, SchemaReference
+from hearth_api.schema_reference import Knot, Numbers, SchemaReference
 
 _JSON_NAME = {type_: type_.value for type_ in Type} | {Type.FLOAT32: "float", Type.FLOAT64: "double"}
 _TYPE_OF_NAME = {name: type_ for type_, name in _JSON_NAME.items()}
@@ -26,14 +26,15 @@ _CACHED = 1000
 
 def schema_to_json(schema: Schema) -> dict[str, Any]:
     """Return a schema as a JSON object, its members in Kafka Connect's order."""
-    return _to_json(schema, {})
+    return _to_json(schema, Numbers(schema))
 
 
-def _to_json(schema: Schema, known: dict[Knot, int]) -> dict[str, Any]:
-    """Return a schema, with numbers for what it refers to; those that are known already are only named."""
+def _to_json(schema: Schema, known: Numbers) -> dict[str, Any]:
     form: dict[str, Any] = {"type": _JSON_NAME[schema.type]}
     if isinstance(schema, SchemaReference):
         return {**form, **_reference_to_json(schema, known)}
+    if schema.type is Type.STRUCT and (number := known.of_struct(schema)) is not None:
+        form["number"] = number
     form.update(_parts_to_json(schema, known))
     form["optional"] = schema.optional
     for name in ("name", "version", "doc"):
@@ -47,15 +48,12 @@ def _to_json(schema: Schema, known: dict[Knot, int]) -> dict[str, Any]:
     return form
 
 
-def _reference_to_json(schema: SchemaReference, known: dict[Knot, int]) -> dict[str, Any]:
+def _reference_to_json(schema: SchemaReference, known: Numbers) -> dict[str, Any]:
     form: dict[str, Any] = {"optional": schema.optional}
     if schema.own_parameters:
         form["parameters"] = schema.own_parameters
-    number = known.get(schema.knot)
-    if number is not None:
-        return {**form, "reference": number}
-    number = known[schema.knot] = len(known)
-    return {**form, "reference": number, "of": _to_json(schema.target, known)}
+    form["reference"], is_told = known.of_reference(schema)
+    return {**form, "of": _to_json(schema.target, known)} if is_told else form
 
 
 def schema_from_json(form: Mapping[str, Any]) -> Schema:
@@ -71,6 +69,7 @@ def _from_json(form: Mapping[str, Any], known: dict[int, Knot]) -> Schema:
         raise DataError(f"Unknown schema type: {form['type']}")
     if "reference" in form and type_ is Type.STRUCT:
         return _reference_from_json(form, known)
+    knot = known.setdefault(form["number"], Knot()) if "number" in form else Knot()
     schema = Schema(
         type_,
         bool(form.get("optional", False)),
@@ -83,9 +82,10 @@ def _from_json(form: Mapping[str, Any], known: dict[int, Knot]) -> Schema:
         _inner(form, "keys", known) if type_ is Type.MAP else None,
         _inner(form, "values" if type_ is Type.MAP else "items", known) if not type_.is_primitive else None,
     )
-    if form.get("default") is None:
-        return schema
-    return schema.replaced(default=from_physical(schema, _default_from_json(schema, form["default"])))
+    knot.schema = schema
+    if form.get("default") is not None:
+        knot.schema = schema.replaced(default=from_physical(schema, _default_from_json(schema, form["default"])))
+    return knot.schema
 
 
 def _reference_from_json(form: Mapping[str, Any], known: dict[int, Knot]) -> Schema:
@@ -111,7 +111,7 @@ def schema_from_text(text: str) -> Schema:
     return schema_from_json(json.loads(text))
 
 
-def _parts_to_json(schema: Schema, known: dict[Knot, int]) -> dict[str, Any]:
+def _parts_to_json(schema: Schema, known: Numbers) -> dict[str, Any]:
     if schema.type is Type.STRUCT:
         return {"fields": [{**_to_json(field.schema, known), "field": field.name} for field in schema.fields]}
     parts: dict[str, Schema | None] = {}

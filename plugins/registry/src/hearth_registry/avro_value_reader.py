@@ -46,7 +46,7 @@ class ReaderCompiler:
     def __init__(self, settings: AvroSettings) -> None:
         """Keep the settings."""
         self._settings = settings
-        self._references: dict[tuple[int, int, int], list[Read]] = {}
+        self._references: dict[tuple[Schema, int, int], Read] = {}
 
     def read(self, written: AvroType, wanted: AvroType, schema: Schema | None) -> Read:
         """Return what reads values written by one schema as those of another, whose Connect schema is given."""
@@ -122,13 +122,16 @@ class ReaderCompiler:
         return _logical(schema, _scalar(written, wanted))
 
     def _reference(self, written: AvroType, wanted: AvroType, schema: Schema) -> Read:
-        """Return what reads records inside of themselves, which is made once for each place they stand in."""
-        key = (id(written), id(wanted), id(schema))
-        made = self._references.get(key)
-        if made is None:
-            made = self._references[key] = []
-            made.append(self._record(written, wanted, schema))
-        return lambda cursor: made[0](cursor)
+        """Return what reads records inside of themselves, made when the first of a place is there."""
+        key = (schema, id(written), id(wanted))
+
+        def read(cursor: Cursor) -> Any:
+            made = self._references.get(key)
+            if made is None:
+                made = self._references[key] = self._record(written, wanted, schema)
+            return made(cursor)
+
+        return read
 
     def _record(self, written: AvroType, wanted: AvroType, schema: Schema) -> Read:
         parts: list[tuple[int, Read]] = []

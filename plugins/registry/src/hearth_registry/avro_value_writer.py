@@ -28,7 +28,7 @@ class ValueCompiler:
     def __init__(self, settings: AvroSettings) -> None:
         """Keep the settings."""
         self._settings = settings
-        self._references: dict[tuple[Any, ...], list[Write]] = {}
+        self._references: dict[tuple[Schema, int, int], Write] = {}
 
     def root(self, schema: Schema | None, own: AvroType, target: AvroType) -> Write:
         """Return what writes values of a schema by `target`; `own` is the Avro schema that the schema itself has."""
@@ -82,13 +82,16 @@ class ValueCompiler:
         return self._fields(schema, own, target)
 
     def _reference(self, schema: Schema, own: AvroType, target: AvroType) -> Write:
-        """Return what writes structs inside of themselves, which is made once for all of them."""
-        key = (schema.fields, id(own), id(target))
-        made = self._references.get(key)
-        if made is None:
-            made = self._references[key] = []
-            made.append(self._fields(schema, own, target))
-        return lambda out, value: made[0](out, value)
+        """Return what writes structs inside of themselves, made when the first of a place is there."""
+        key = (schema, id(own), id(target))
+
+        def write(out: bytearray, value: Any) -> None:
+            made = self._references.get(key)
+            if made is None:
+                made = self._references[key] = self._fields(schema, own, target)
+            made(out, value)
+
+        return write
 
     def _fields(self, schema: Schema, own: AvroType, target: AvroType) -> Write:
         names = an.field_names(schema, self._settings.scrub_invalid_names)

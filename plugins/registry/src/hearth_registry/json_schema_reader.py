@@ -17,6 +17,7 @@ _NUMBER_TYPES = {
 }
 _UNION_NAME = "connect_union_"
 _UNION_FIELD = f"{_UNION_NAME}field_"
+_DEEPEST = 100
 _EVERIT = "org.everit.json.schema."
 
 
@@ -125,6 +126,8 @@ class _Reader:
         return SchemaBuilder.map(STRING_SCHEMA, self.schema(node.others))
 
     def _struct(self, node: Node) -> SchemaBuilder:
+        if len(self._open) >= _DEEPEST:
+            raise DataError(f"JSON schema has more than {_DEEPEST} objects within each other")
         builder = self._open[id(node)] = SchemaBuilder.struct()
         has_extras = self._settings.preserve_additional_properties and node.permits_others
         if has_extras and word.EXTRAS in node.members:

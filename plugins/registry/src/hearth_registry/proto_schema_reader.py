@@ -8,6 +8,7 @@ from hearth_api import BYTES_SCHEMA, DataError, Date, Decimal, Schema, SchemaBui
 from hearth_registry import proto_known as known
 from hearth_registry import proto_schema_writer as word
 from hearth_registry.proto_file import OPTIONAL, REPEATED, ProtoEnum, ProtoField, ProtoFile, ProtoMessage
+from hearth_registry.proto_wire import DEEPEST
 from hearth_registry.protobuf_setting import ProtobufSettings
 
 PARTS_AT_MOST = 50_000
@@ -72,6 +73,8 @@ class ProtoSchemaReader:
         self._count += 1 + len(message.fields)
         if self._count > PARTS_AT_MOST:
             raise DataError(f"Protobuf schema has more than {PARTS_AT_MOST} parts")
+        if len(self._open) > DEEPEST:
+            raise DataError("Protobuf schema is nested too deep")
         builder = self._open[message.full_name] = SchemaBuilder.struct().name(self._name(message))
         members_of: dict[str | None, list[ProtoField]] = {}
         for each in message.fields:

@@ -52,7 +52,7 @@ class ProtoValueReader:
     def __init__(self, file: ProtoFile, settings: ProtobufSettings) -> None:
         """Keep the settings."""
         self._file, self._settings = file, settings
-        self._references: dict[tuple[int, int], list[Read]] = {}
+        self._references: dict[tuple[Schema, int], Read] = {}
 
     def root(self, schema: Schema, message: ProtoMessage) -> Read:
         """Return what reads payloads of a root message as values of its Connect schema."""
@@ -67,15 +67,18 @@ class ProtoValueReader:
         return payload
 
     def message(self, schema: Schema, message: ProtoMessage, depth: int = 0) -> Read:
-        """Return what reads the bytes of a message as a struct; one inside of itself is always read by the same."""
+        """Return what reads a message as a struct; inside of itself it is made when the first is there."""
         if not schema.is_reference:
             return self._message(schema, message, depth)
-        key = (id(schema), id(message))
-        made = self._references.get(key)
-        if made is None:
-            made = self._references[key] = []
-            made.append(self._message(schema, message, depth))
-        return lambda data: made[0](data)
+        key = (schema, id(message))
+
+        def read(data: bytes) -> Any:
+            made = self._references.get(key)
+            if made is None:
+                made = self._references[key] = self._message(schema, message, 0)
+            return made(data)
+
+        return read
 
     def _message(self, schema: Schema, message: ProtoMessage, depth: int) -> Read:
         slots = self._slots(schema, message, depth)

@@ -29,7 +29,7 @@ class ProtoValueWriter:
     def __init__(self, settings: ProtobufSettings) -> None:
         """Keep the settings."""
         self._settings = settings
-        self._references: dict[tuple[Any, ...], list[Encode]] = {}
+        self._references: dict[tuple[Schema, int], Encode] = {}
 
     def root(self, schema: Schema, message: ProtoMessage) -> Encode:
         """Return what writes values of a root schema."""
@@ -44,15 +44,18 @@ class ProtoValueWriter:
         return payload
 
     def message(self, schema: Schema, message: ProtoMessage) -> Encode:
-        """Return what writes structs; what stands inside of itself is written by what is made once for all of them."""
+        """Return what writes structs; for what stands inside of itself it is made when the first is there."""
         if not schema.is_reference:
             return self._message(schema, message)
         key = (schema, id(message))
-        made = self._references.get(key)
-        if made is None:
-            made = self._references[key] = []
-            made.append(self._message(schema, message))
-        return lambda value: made[0](value)
+
+        def write(value: Any) -> bytes:
+            made = self._references.get(key)
+            if made is None:
+                made = self._references[key] = self._message(schema, message)
+            return made(value)
+
+        return write
 
     def _message(self, schema: Schema, message: ProtoMessage) -> Encode:
         """Return what writes structs; fields stand in the order of their numbers."""

@@ -138,6 +138,8 @@ class RegistryWriter(RegistrySide):
                 writer = self._form.writer(schema, form_schema)
             except PayloadError as error:
                 raise DataError(str(error), hint=error.hint) from error
+            except RecursionError as error:
+                raise DataError("the schema is nested too deeply") from error
             own = self._owns.put(schema, _Own(form_schema, writer, self._form.null_is_tombstone(schema)))
         return own
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pyarrow as pa
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from hearth_api import DataError, Schema, SchemaBuilder, Struct
 from hearth_api.batch import column_to_values, values_to_column
+from hearth_api.java import schema_to_text
 from hearth_registry.avro_converter import AvroConverter
 from hearth_registry.json_schema_converter import JsonSchemaConverter
 from hearth_registry.protobuf_converter import ProtobufConverter
@@ -249,3 +251,27 @@ def _nested_message(levels: int) -> bytes:
             size >>= 7
         message = b"\x52" + bytes([*length, size]) + message
     return message
+
+
+@pytest.mark.parametrize("count", [20, 60, 400])
+def test_many_that_hold_each_other_cost_little_or_are_refused(count: int) -> None:
+    """Each message has a field for the next one, for the first, and for itself."""
+    messages = [
+        f"message M{number} {{ M{(number + 1) % count} next = 1; M0 first = 2; int32 v = 3; M{number} self = 4; }}"
+        for number in range(count)
+    ]
+    text = f'syntax = "proto3"; {" ".join(messages)}'
+    began = time.process_time()
+    with serving() as server:
+        found = CONVERTERS[PROTOBUF]()
+        found.configure({"schema.registry.url": server.url}, is_key=False)
+        server.registry.register("t-value", SchemaText(PROTOBUF, text))
+        payload = b"\0\0\0\0\1\0" + bytes.fromhex("0a021805")
+        if count == 400:
+            with pytest.raises(DataError):
+                found.to_connect_data("t", payload)
+        else:
+            read = found.to_connect_data("t", payload)
+            assert str(read.value) == "Struct{next=Struct{v=5},v=0}"
+            assert len(schema_to_text(read.schema or NODE)) < 100_000
+    assert time.process_time() - began < 5
