@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import repeat
 from typing import Any
 
 from hearth_api.errors import DataError
@@ -17,7 +18,8 @@ from hearth_api.schema import (
 )
 from hearth_api.struct import Struct, validate_value
 
-_new = object.__new__
+_new: Any = object.__new__
+_NO_KEY = "Null header keys are not permitted"
 
 
 class Header:
@@ -28,10 +30,20 @@ class Header:
     def __init__(self, key: str, schema: Schema | None = None, value: Any = None) -> None:
         """Name a value."""
         if key is None:
-            raise DataError("Null header keys are not permitted")
+            raise DataError(_NO_KEY)
         self.key = key
         self.value = value
         self._schema = schema
+
+    @classmethod
+    def of_values(cls, key: str, schema: Schema | None, values: Sequence[Any]) -> list[Header]:
+        """Return headers of one name and schema, one for each value."""
+        made: list[Header] = list(map(_new, repeat(cls, len(values))))
+        header: Header
+        for header, header.value in zip(made, values):
+            header.key = key
+            header._schema = schema
+        return made
 
     @property
     def schema(self) -> Schema | None:
@@ -105,7 +117,13 @@ class Headers:
         """Append a STRING header."""
         if type(value) is not str:
             return self.add(key, STRING_SCHEMA, value)
-        self._items.append(Header(key, STRING_SCHEMA, value))
+        if key is None:
+            raise DataError(_NO_KEY)
+        header = _new(Header)
+        header.key = key
+        header.value = value
+        header._schema = STRING_SCHEMA
+        self._items.append(header)
         return self
 
     def add_bytes(self, key: str, value: bytes) -> Headers:

@@ -183,7 +183,7 @@ class SourceRecord(ConnectRecord):
         self.value_schema = value_schema
         self.value = value
         self.timestamp = timestamp
-        self._headers = None if headers is None else _own(headers)
+        self._headers = headers if headers is None or type(headers) is Headers else _own(headers)
         self.source_partition = source_partition
         self.source_offset = source_offset
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from itertools import accumulate, chain, islice, repeat
+from itertools import accumulate, chain, islice
 from typing import Any
 
 from hearth_api.batch import arrow as pa
@@ -56,14 +56,14 @@ def column_to_headers(column: Any) -> list[Headers | None]:
     They are made of all records at once: when somebody looks at those of one, they would cost twice as much.
     """
     entries = column.flatten()
-    counts = numbers("i", pa.compute.fill_null(pa.compute.list_value_length(column), 0))
     keys, schemas, values = (entries.field(name) for name in ("key", "schema", "value"))
-    width = _width(len(entries), counts)
+    width = _width(column)
     if width and repeats(keys, width) and repeats(schemas, width):
         kinds = zip(keys.slice(0, width).to_pylist(), map(_schema, schemas.slice(0, width).to_pylist()))
         texts = values.to_pylist()
         columns = [_headers(key, schema, texts[place::width]) for place, (key, schema) in enumerate(kinds)]
         return [*Headers.of_each(map(list, zip(*columns)))]
+    counts = numbers("i", pa.compute.fill_null(pa.compute.list_value_length(column), 0))
     known = _decoded(schemas, _schema)
     made = map(Header, _decoded(keys, str), known, map(header_value, known, values.to_pylist()))
     rows = Headers.of_each([list(islice(made, count)) for count in counts])
@@ -118,7 +118,7 @@ def _headers(key: str, schema: Schema | None, texts: list[str | None]) -> list[H
     if is_text and texts.count(texts[0]) == len(texts):
         return [Header(key, schema, texts[0])] * len(texts)
     values = texts if is_text else [header_value(schema, text) for text in texts]
-    return list(map(Header, repeat(key), repeat(schema), values))
+    return Header.of_values(key, schema, values)
 
 
 def _schema(text: str | None) -> Schema | None:
@@ -137,10 +137,13 @@ def repeats(column: Any, width: int) -> bool:
     return bool(column.slice(width).equals(column.slice(0, len(column) - width)))
 
 
-def _width(total: int, counts: Sequence[int]) -> int:
-    """Return how many headers each row has; 0 where rows differ in that, or none has any."""
-    width = counts[0] if counts else 0
-    return width if width * len(counts) == total and counts.count(width) == len(counts) else 0
+def _width(column: Any) -> int:
+    """Return how many headers each row of a column has; 0 where rows differ in that, or none has any."""
+    if len(column) == 0 or column.null_count:
+        return 0
+    ends = numbers("i", column.offsets)
+    width = ends[1] - ends[0]
+    return width if width and ends == [*range(ends[0], ends[-1] + 1, width)] else 0
 
 
 def _parts(schemas: Sequence[Schema | None], values: Sequence[Any]) -> tuple[Any, Any]:
