@@ -6,6 +6,7 @@ the length and bytes of its value, -1 for none. Numbers are of variable length, 
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any
 
@@ -13,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from hearth.kafka.c_memory import gather, gather_nullable
-from hearth_execution.raw_header import common_length, raw_lists
+from hearth_execution.raw_header import raw_lists
 
 _LONGEST = 5
 """Bytes of the longest number of 32 bits."""
@@ -31,111 +32,112 @@ def headers_in(addresses: Any, sizes: Any) -> Any:
         return None
     data = np.frombuffer(block.buffers()[2], np.uint8)
     ends = np.cumsum(sizes)
-    try:
-        parts = _Blocks(data, ends - sizes, ends).headers()
-    except IndexError:
-        return None
-    if parts is None:
-        return None
-    base = block.buffers()[2].address
-    counts, (name_at, name_size, value_at, value_size) = parts
-    names = _names(data, base, name_at, name_size, common_length(counts))
+    for read in (_of_one_shape, _of_any_shape):
+        with suppress(IndexError):
+            if (found := read(data, ends - sizes, ends)) is not None:
+                return _column(data.ctypes.data, *found)
+    return None
+
+
+def _column(base: int, counts: Any, names: Any, value_at: Any, value_size: Any) -> Any:
+    """Return the raw column of headers: how many each row has, the names of all, and where their values are."""
     values = gather_nullable(np.where(value_size < 0, 0, base + value_at), np.maximum(value_size, 0))
     return raw_lists(pa.array(np.concatenate(([0], np.cumsum(counts))), pa.int32()), names, values)
 
 
-class _Blocks:
-    """Reads blocks side by side: the first header of each, then the second, and so on."""
+def _of_one_shape(data: Any, starts: Any, ends: Any) -> tuple[Any, ...] | None:
+    """Read blocks that differ in nothing but their values, as those of nearly every topic do.
 
-    def __init__(self, data: Any, starts: Any, ends: Any) -> None:
-        self._data, self._at, self._ends = data, starts.copy(), ends
-
-    def headers(self) -> tuple[Any, Any] | None:
-        """Return how many each has, and where the names and values of all are and how long; ``None`` for nonsense."""
-        rows = _chosen(self._ends > self._at)
-        counts = np.zeros(len(self._at), np.int64)
-        counts[rows] = self._numbers(rows)
-        if (counts < 0).any() or int(counts.sum()) > len(self._data):
+    What is between the values of the first block is compared with the others. Returns ``None`` where one differs.
+    """
+    between, names = _shape(data[: ends[0]].tobytes())
+    at, values = starts, []
+    for same in between:
+        windows: Any = np.ndarray((len(data) - len(same) + 1,), f"V{len(same)}", data, strides=(1,))
+        if (windows[at] != np.void(same)).any():
             return None
-        found = []
-        for number in range(int(counts.max(initial=0))):
-            rows = _chosen(counts > number)
-            found.append((rows, *self._pieces(rows, least=0), *self._pieces(rows, least=-1)))
-        if (self._at != self._ends).any():
-            return None
-        return counts, self._in_order(found)
-
-    def _pieces(self, rows: Any, least: int) -> tuple[Any, Any]:
-        """Return where the next piece of each row is, and its length; raises ``IndexError`` where it cannot be."""
-        sizes = self._numbers(rows)
-        places = self._at[rows].copy()
-        after = places + np.maximum(sizes, 0)
-        if (sizes < least).any() or (after > self._ends[rows]).any():
-            raise IndexError
-        self._at[rows] = after
-        return places, sizes
-
-    def _numbers(self, rows: Any) -> Any:
-        """Return the next number of each row."""
-        places = self._at[rows].copy()
-        bytes_ = self._data[places]
-        places += 1
-        longer = np.flatnonzero(bytes_ > 0x7F)
-        if len(longer) == 0:
-            self._at[rows] = places
-            return _SHORT[bytes_]
-        numbers, shift = bytes_.astype(np.int64) & 0x7F, 7
-        while len(longer):
-            if shift > 7 * _LONGEST:
-                raise IndexError
-            more = self._data[places[longer]].astype(np.int64)
-            numbers[longer] |= (more & 0x7F) << shift
-            places[longer] += 1
-            longer, shift = longer[(more & 0x80) != 0], shift + 7
-        self._at[rows] = places
-        return (numbers >> 1) ^ -(numbers & 1)
-
-    @staticmethod
-    def _in_order(found: list[Any]) -> Any:
-        """Return the columns of all headers, row by row as the lists hold them."""
-        if not found:
-            return (np.empty(0, np.int64),) * 4
-        chosen, *parts = zip(*found)
-        if all(rows is _ALL for rows in chosen):
-            return [np.stack(part, axis=1).ravel() for part in parts]
-        present = np.arange(len(found[0][1])) if chosen[0] is _ALL else chosen[0]
-        rows, *columns = (
-            np.concatenate(part) for part in ([present if rows is _ALL else rows for rows in chosen], *parts)
-        )
-        order = np.argsort(rows, kind="stable")
-        return [column[order] for column in columns]
-
-
-_ALL = slice(None)
-
-
-def _chosen(mask: Any) -> Any:
-    """Return the rows of a mask; all of them as what numpy need not look up one by one."""
-    return _ALL if mask.all() else np.flatnonzero(mask)
-
-
-def _names(data: Any, base: int, at: Any, sizes: Any, width: int) -> Any:
-    """Return the names of all headers; nearly always every row has the same, ``width`` of them."""
-    count = len(at)
-    if width:
-        whole = [_common(data, at[number::width], sizes[number::width]) for number in range(width)]
-        if None not in whole:
-            return _repeated(1 << (count // width).bit_length(), *whole).slice(0, count)
-    return _texts(gather(base + at, sizes))
-
-
-def _common(data: Any, at: Any, sizes: Any) -> bytes | None:
-    """Return the bytes that are at all of these places, or ``None`` where they differ."""
-    size = int(sizes[0])
-    if (sizes != size).any():
+        place, size = _pieces(data, at + len(same), ends, least=-1)
+        values.append((place, size))
+        at = place + np.maximum(size, 0)
+    if (at != ends).any():
         return None
-    found = np.lib.stride_tricks.sliding_window_view(data, size)[at] if size else np.empty((len(at), 0), np.uint8)
-    return found[0].tobytes() if (found == found[0]).all() else None
+    count, width = len(starts), len(names)
+    column = _repeated(1 << count.bit_length(), *names).slice(0, count * width)
+    return np.full(count, width), column, *(np.stack(part, axis=1).ravel() for part in zip(*values))
+
+
+def _shape(block: bytes) -> tuple[list[bytes], list[bytes]]:
+    """Return what stands before the length of each value in a block, and the names in it."""
+    count, at = _number(block, 0)
+    between, names, start = [], [], 0
+    for _ in range(count):
+        size, at = _number(block, at)
+        if size < 0:
+            raise IndexError
+        names.append(block[at : at + size])
+        between.append(block[start : at + size])
+        size, start = _number(block, at + size)
+        at = start = start + max(size, 0)
+    return between, names
+
+
+def _number(block: bytes, at: int) -> tuple[int, int]:
+    """Return the number at a place of a block, and the place behind it."""
+    number = 0
+    for shift in range(0, 7 * _LONGEST, 7):
+        byte = block[at]
+        number |= (byte & 0x7F) << shift
+        at += 1
+        if byte <= 0x7F:
+            return number >> 1 ^ -(number & 1), at
+    raise IndexError
+
+
+def _of_any_shape(data: Any, starts: Any, ends: Any) -> tuple[Any, ...] | None:
+    """Read blocks side by side, the first header of each, then the second; returns ``None`` for nonsense."""
+    at = starts.copy()
+    counts = np.zeros(len(at), np.int64)
+    rows = np.flatnonzero(ends > at)
+    counts[rows], at[rows] = _numbers(data, at[rows])
+    if (counts < 0).any() or int(counts.sum()) > len(data):
+        return None
+    found = [(np.empty(0, np.int64),) * 5]
+    for number in range(int(counts.max())):
+        rows = np.flatnonzero(counts > number)
+        name_at, name_size = _pieces(data, at[rows], ends[rows], least=0)
+        value_at, value_size = _pieces(data, name_at + name_size, ends[rows], least=-1)
+        at[rows] = value_at + np.maximum(value_size, 0)
+        found.append((rows, name_at, name_size, value_at, value_size))
+    if (at != ends).any():
+        return None
+    rows, *columns = map(np.concatenate, zip(*found))
+    order = np.argsort(rows, kind="stable")
+    name_at, name_size, value_at, value_size = (column[order] for column in columns)
+    return counts, _texts(gather(data.ctypes.data + name_at, name_size)), value_at, value_size
+
+
+def _pieces(data: Any, at: Any, ends: Any, least: int) -> tuple[Any, Any]:
+    """Return where the pieces begin whose lengths stand at these places, and the lengths, ``least`` or more."""
+    sizes, places = _numbers(data, at)
+    if int(sizes.min()) < least or (places + np.maximum(sizes, 0) > ends).any():
+        raise IndexError
+    return places, sizes
+
+
+def _numbers(data: Any, at: Any) -> tuple[Any, Any]:
+    """Return the numbers at these places, and the places behind them."""
+    bytes_, places = data[at], at + 1
+    if int(bytes_.max(initial=0)) <= 0x7F:
+        return _SHORT[bytes_], places
+    numbers, longer, shift = bytes_.astype(np.int64) & 0x7F, np.flatnonzero(bytes_ > 0x7F), 7
+    while len(longer):
+        if shift > 7 * _LONGEST:
+            raise IndexError
+        more = data[places[longer]].astype(np.int64)
+        numbers[longer] |= (more & 0x7F) << shift
+        places[longer] += 1
+        longer, shift = longer[(more & 0x80) != 0], shift + 7
+    return (numbers >> 1) ^ -(numbers & 1), places
 
 
 @lru_cache(maxsize=16)

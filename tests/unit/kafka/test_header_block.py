@@ -52,6 +52,23 @@ def test_many_rows_that_are_alike_are_read_without_a_loop_over_them() -> None:
     assert read([block(raw) for raw in rows]) == rows
 
 
+@given(RAW, st.lists(st.lists(st.none() | st.binary(max_size=70), min_size=3, max_size=3), max_size=4), st.data())
+def test_rows_are_compared_with_the_first_and_read_as_if_they_were_not(
+    first: RawHeaders, others: list[list[bytes | None]], data: st.DataObject
+) -> None:
+    """Where all have its names, and where a byte of one is another one, be it of a name, a length or a value."""
+    blocks = [block(first), *(block([(key, own) for (key, _), own in zip(first, values)]) for values in others)]
+    changed = bytearray(b"".join(blocks))
+    place = data.draw(st.integers(-1, len(changed) - 1))
+    if place >= 0:
+        changed[place] = data.draw(st.integers(0, 255))
+    ends = np.cumsum([len(each) for each in blocks]).tolist()
+    blocks = [bytes(changed[end - len(each) : end]) for each, end in zip(blocks, ends)]
+    alone = [read([each]) for each in blocks]
+    together = read(blocks)
+    assert together == (None if None in alone else [row for rows in alone for row in rows or ()])
+
+
 def test_rows_without_a_block_have_none() -> None:
     """An old message has not even their number."""
     assert read([b"", block([("a", b"1")]), number(0)]) == [[], [("a", b"1")], []]
