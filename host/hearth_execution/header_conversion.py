@@ -7,7 +7,7 @@ converted once. A row with a header that fails has none and is named among the f
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from hearth_api import Header, HeaderConverter, Headers, Schema, Type, is_logical
@@ -48,8 +48,12 @@ class HeaderConversion:
         column = batch.column("headers")
         lists = _Lists(column)
         keys, schemas, values = (lists.entries.field(name) for name in ("key", "schema", "value"))
-        cells = [self._written(topic, alike, lists.failed) for alike in _alike(lists.width, values, keys, schemas)]
-        written = lists.rebuilt([keys, lists.in_order(cells, pa.binary())], raw_lists)
+        together = self._together(values, keys, schemas)
+        cells = NotImplemented if together is None else self._written_at_once(topic, together)
+        if cells is NotImplemented:
+            parts = [self._written(topic, alike, lists.failed) for alike in _alike(lists.width, values, keys, schemas)]
+            cells = lists.in_order(parts, pa.binary())
+        written = lists.rebuilt([keys, cells], raw_lists)
         return written, self._failures(lists, rows_of(batch)) if lists.failed_rows else []
 
     def read(self, topic: str, raw: Any) -> tuple[Any, list[Failure]]:
@@ -59,14 +63,33 @@ class HeaderConversion:
         """
         lists = _Lists(raw)
         keys, values = (lists.entries.field(name) for name in ("key", "value"))
-        parts = [self._read(topic, alike, lists.failed) for alike in _alike(lists.width, values, keys)]
-        schemas, texts = (lists.in_order([(part[0], part[index]) for part in parts], pa.string()) for index in (1, 2))
-        return lists.rebuilt([keys, schemas, texts], header_lists), self._failures(lists, range(len(raw)))
+        columns = self._read_together(topic, values, keys)
+        if columns is NotImplemented:
+            parts = [self._read(topic, alike, lists.failed) for alike in _alike(lists.width, values, keys)]
+            columns = [lists.in_order([(part[0], part[index]) for part in parts], pa.string()) for index in (1, 2)]
+        return lists.rebuilt([keys, *columns], header_lists), self._failures(lists, range(len(raw)))
+
+    def _together(self, values: Any, keys: Any, schemas: Any = None) -> _Alike | None:
+        """Return headers of any names as those of one, where one schema fits and the converter asks for no name."""
+        is_blind = isinstance(self._converter, BatchHeaderConverter) and self._converter.is_blind_to_names
+        if not is_blind or len(values) == 0 or (schemas is not None and not repeats(schemas, 1)):
+            return None
+        return _Alike(keys[0].as_py(), None if schemas is None else schemas[0].as_py(), range(len(values)), values)
+
+    def _read_together(self, topic: str, values: Any, keys: Any) -> Any:
+        """Read headers of any names at once where that will do, which the first few tell: to try it in vain costs."""
+        together = self._together(values, keys)
+        if together is None:
+            return NotImplemented
+        few = replace(together, values=values.slice(0, _FEW))
+        return (
+            NotImplemented if self._read_at_once(topic, few) is NotImplemented else self._read_at_once(topic, together)
+        )
 
     def _written(self, topic: str, alike: _Alike, failed: dict[int, Exception]) -> tuple[Any, Any]:
-        schema = None if alike.schema is None else schema_from_text(alike.schema)
-        if (cells := self._written_at_once(topic, alike, schema)) is not NotImplemented:
+        if (cells := self._written_at_once(topic, alike)) is not NotImplemented:
             return alike.places, cells
+        schema = _schema_of(alike)
         found: list[bytes | None] = []
         encoded = alike.values.dictionary_encode("encode")
         for code, value in enumerate(header_values(schema, encoded.dictionary)):
@@ -77,8 +100,8 @@ class HeaderConversion:
                 failed.update(alike.failed(encoded, code, error))
         return alike.places, pa.array(found, pa.binary()).take(encoded.indices)
 
-    def _written_at_once(self, topic: str, alike: _Alike, schema: Schema | None) -> Any:
-        converter = self._converter
+    def _written_at_once(self, topic: str, alike: _Alike) -> Any:
+        converter, schema = self._converter, _schema_of(alike)
         is_plain = schema is not None and schema.type in _AT_ONCE and not is_logical(schema)
         if not is_plain or not isinstance(converter, BatchHeaderConverter):
             return NotImplemented
@@ -152,6 +175,10 @@ class _Alike:
         """Yield the places of a value that failed."""
         for place in self.places[encoded.indices.to_numpy() == code].tolist():
             yield place, error
+
+
+def _schema_of(alike: _Alike) -> Schema | None:
+    return None if alike.schema is None else schema_from_text(alike.schema)
 
 
 def _alike(width: int, values: Any, keys: Any, schemas: Any = None) -> Iterator[_Alike]:

@@ -128,6 +128,10 @@ class BatchConverter(Converter):
 class BatchHeaderConverter(HeaderConverter):
     """A converter of the headers of one name that many records have, as columns."""
 
+    is_blind_to_names: bool = False
+    """Whether the name of a header makes no difference: headers of several names may then be given together, as those
+    of one of the names."""
+
     @abstractmethod
     def from_connect_headers(self, topic: str, header_key: str, schema: Schema | None, column: Any) -> Any:
         """Return the bytes to write for a column of values as a pyarrow binary array; null writes no value.

@@ -102,6 +102,12 @@ class Columns(BatchHeaderConverter):
         return NotImplemented if b"odd" in data.to_pylist() else ColumnRun(STRING_SCHEMA, data.cast("string"))
 
 
+class Blind(Columns):
+    """The same without regard to names."""
+
+    is_blind_to_names = True
+
+
 @pytest.fixture(autouse=True)
 def _forget() -> None:
     asked.clear()
@@ -166,6 +172,42 @@ def test_a_batch_form_that_will_not_do_leaves_headers_to_the_form_for_one(value:
     written, failures = conversion("Columns").write("t", batch_of(headers, headers))
     assert (raw_rows(written), failures) == ([[("a", value.encode()), ("b", b"x")]] * 2, [])
     assert asked == [("a", "string"), value, ("b", "string")]
+
+
+def test_a_batch_form_that_is_blind_to_names_is_given_all_headers_together() -> None:
+    """Those of a batch that have one schema; when they are read a few of them first."""
+    headers = [Headers().add_string("a", "x").add_string("b", "y"), Headers(), Headers().add_string("c", "z")]
+    raw: list[RawHeaders] = [[("a", b"x"), ("b", b"y")], [], [("c", b"z")]]
+    written, failures = conversion("Blind").write("t", batch_of(*headers))
+    assert (raw_rows(written), failures, asked) == (raw, [], [("a", "string")])
+    column, failures = conversion("Blind").read("t", raw_column(raw))
+    assert [own or Headers() for own in column_to_headers(column)] == headers
+    assert (failures, asked[1:]) == ([], ["a", "a"])
+
+
+@pytest.mark.parametrize("place", [0, 3, 35, 39])
+def test_a_batch_form_that_declines_headers_of_all_names_is_asked_name_by_name(place: int) -> None:
+    """As one that is not blind is, wherever the header stands that it will not do."""
+    texts = ["odd" if place == row else f"{row}" for row in range(40)]
+    headers = [Headers().add_string("ab"[row % 2], text) for row, text in enumerate(texts)]
+    raw: list[RawHeaders] = [[("ab"[row % 2], text.encode())] for row, text in enumerate(texts)]
+    seen = {}
+    for name in ("Blind", "Columns"):
+        written, failures = conversion(name).write("t", batch_of(*headers))
+        assert (raw_rows(written), failures) == (raw, [])
+        column, failures = conversion(name).read("t", raw_column(raw))
+        assert ([own or Headers() for own in column_to_headers(column)], failures) == (headers, [])
+        seen[name] = [each for each in asked if each in ("odd", b"odd")]
+        asked.clear()
+    assert seen["Blind"] == seen["Columns"] == ["odd", b"odd"]
+
+
+def test_headers_of_several_schemas_are_not_given_together() -> None:
+    """A column has one."""
+    headers = Headers().add_string("a", "x").add_int("b", 1)
+    written, failures = conversion("Blind").write("t", batch_of(headers, headers))
+    assert (raw_rows(written), failures) == ([[("a", b"x"), ("b", b"1")]] * 2, [])
+    assert asked == [("a", "string"), ("b", "int64")]
 
 
 def test_headers_are_read_at_once_where_their_batch_form_takes_them() -> None:

@@ -19,6 +19,8 @@ _AS_THEY_ARE = (Type.STRING, Type.INT8, Type.INT16, Type.INT32, Type.INT64)
 class SimpleHeaderConverter(BatchHeaderConverter):
     """Kafka's `org.apache.kafka.connect.storage.SimpleHeaderConverter`."""
 
+    is_blind_to_names = True
+
     def version(self) -> str:
         """Return the version of the Kafka class this one stands for."""
         return "4.3.1"

@@ -42,6 +42,8 @@ class StringConverterSettings(Settings):
 class StringConverter(BatchConverter, BatchHeaderConverter):
     """Kafka's `org.apache.kafka.connect.storage.StringConverter`."""
 
+    is_blind_to_names = True
+
     def version(self) -> str:
         """Return the version of the Kafka class this one stands for."""
         return "4.3.1"
